@@ -1,0 +1,62 @@
+"""One exception tree.
+
+Everything that a user can cause derives from `InputError` and is shown as one message without a traceback; every
+message says what was given, what was expected, where, and what to do about it.
+"""
+
+
+class VenmasError(Exception):
+    """Base of all errors raised on purpose by VenMAS."""
+
+
+class InputError(VenmasError):
+    """Something given by the user is wrong (exit status 2)."""
+
+
+class FormulaError(InputError):
+    """A formula that does not parse or names something unknown.
+
+    `line` and `column` are 1-based; the message shows the line with a caret under the column.
+    """
+
+    def __init__(self, message: str, text: str = "", line: int = 0, column: int = 0) -> None:
+        self.problem, self.text, self.line, self.column = message, text, line, column
+        super().__init__(_with_caret(message, text, line, column))
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, int, int]]:
+        return type(self), (self.problem, self.text, self.line, self.column)
+
+
+class ModelError(InputError):
+    """A system that is not well formed: unknown variables, missing cases, a state that leaves its box."""
+
+
+class ScenarioError(InputError):
+    """A scenario that cannot be found or loaded, or a parameter it does not take."""
+
+
+class NetworkError(InputError):
+    """A network file that cannot be read as a fully connected ReLU network."""
+
+
+class UsageError(InputError):
+    """Options that do not fit together, files that cannot be read or written."""
+
+
+class SolverUnavailableError(InputError):
+    """A solver that was asked for by name and is not installed or not licensed."""
+
+
+_CARET_WINDOW = 100
+
+
+def _with_caret(message: str, text: str, line: int, column: int) -> str:
+    """Place `message` over the offending line of `text` with a caret below the column; long lines are cut to a window."""
+    if line < 1:
+        return message
+    lines = text.splitlines() or [""]
+    shown, at = lines[min(line, len(lines)) - 1].replace("\t", " "), column - 1
+    if len(shown) > _CARET_WINDOW:
+        start = max(0, at - _CARET_WINDOW // 2)
+        shown, at = shown[start : start + _CARET_WINDOW], at - start
+    return f"{message}\n  line {line}, column {column}:\n    {shown}\n    {' ' * at}^"

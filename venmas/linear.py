@@ -1,0 +1,233 @@
+"""Exact affine expressions, comparisons and boxes over named variables.
+
+Numbers are rationals. A number written in a formula or a parameter is the decimal it looks like; a Python ``float`` in a
+scenario is the shortest decimal that denotes it (``0.1`` is 1/10, as in a formula), while the weights of a network are
+the binary numbers that are stored (design S2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from functools import cached_property
+from math import isfinite
+from numbers import Rational
+from typing import SupportsFloat
+
+import numpy as np
+
+from venmas.errors import InputError
+
+type Number = int | float | Fraction
+
+
+def as_fraction(value: object) -> Fraction:
+    """Return `value` as a rational: ints and Fractions as they are, floats as their shortest decimal, text as a decimal.
+
+    Raises `InputError` for anything that is not a finite number.
+    """
+    if isinstance(value, Rational | int):
+        return Fraction(value)
+    if isinstance(value, np.floating) and not isinstance(value, float):
+        value = float(value)
+    if isinstance(value, SupportsFloat | str):
+        try:
+            if isinstance(value, str) or isfinite(value := float(value)):
+                return Fraction(value.strip() if isinstance(value, str) else repr(value))
+        except (ValueError, OverflowError, ZeroDivisionError):
+            pass
+    raise InputError(f"expected a finite number, got {value!r}")
+
+
+class Relation(Enum):
+    """The six comparisons."""
+
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+    EQ = "=="
+    NE = "!="
+
+    @property
+    def negated(self) -> Relation:
+        """The comparison that holds exactly where this one does not."""
+        return _NEGATED[self]
+
+    @property
+    def mirrored(self) -> Relation:
+        """The comparison with its two sides exchanged."""
+        return _MIRRORED[self]
+
+    @property
+    def strict(self) -> bool:
+        """True for ``<`` and ``>``."""
+        return self in (Relation.LT, Relation.GT)
+
+    def holds(self, left: Fraction, right: Fraction | int = 0) -> bool:
+        """Compare two exact numbers."""
+        match self:
+            case Relation.LT:
+                return left < right
+            case Relation.LE:
+                return left <= right
+            case Relation.GT:
+                return left > right
+            case Relation.GE:
+                return left >= right
+            case Relation.EQ:
+                return left == right
+            case Relation.NE:
+                return left != right
+
+
+_NEGATED = {
+    Relation.LT: Relation.GE,
+    Relation.GE: Relation.LT,
+    Relation.GT: Relation.LE,
+    Relation.LE: Relation.GT,
+    Relation.EQ: Relation.NE,
+    Relation.NE: Relation.EQ,
+}
+_MIRRORED = {
+    Relation.LT: Relation.GT,
+    Relation.GT: Relation.LT,
+    Relation.LE: Relation.GE,
+    Relation.GE: Relation.LE,
+    Relation.EQ: Relation.EQ,
+    Relation.NE: Relation.NE,
+}
+
+
+@dataclass(frozen=True)
+class LinearExpr:
+    """``sum(coefficient * variable) + constant`` with rational coefficients, none of them zero, sorted by name."""
+
+    terms: tuple[tuple[str, Fraction], ...] = ()
+    constant: Fraction = Fraction(0)
+
+    @staticmethod
+    def of(terms: Mapping[str, Fraction] | Iterable[tuple[str, Fraction]], constant: Number = 0) -> LinearExpr:
+        """Build from any terms: repeated variables are added up, zeros dropped."""
+        total: dict[str, Fraction] = {}
+        for name, coefficient in terms.items() if isinstance(terms, Mapping) else terms:
+            total[name] = total.get(name, Fraction(0)) + coefficient
+        return LinearExpr(tuple(sorted((n, c) for n, c in total.items() if c)), as_fraction(constant))
+
+    @staticmethod
+    def variable(name: str) -> LinearExpr:
+        """The expression that is one variable."""
+        return LinearExpr(((name, Fraction(1)),))
+
+    @cached_property
+    def coefficients(self) -> Mapping[str, Fraction]:
+        """Coefficient by variable name."""
+        return dict(self.terms)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Names that occur."""
+        return frozenset(name for name, _ in self.terms)
+
+    def __add__(self, other: LinearExpr) -> LinearExpr:
+        return LinearExpr.of((*self.terms, *other.terms), self.constant + other.constant)
+
+    def __neg__(self) -> LinearExpr:
+        return self.scaled(-1)
+
+    def __sub__(self, other: LinearExpr) -> LinearExpr:
+        return self + -other
+
+    def scaled(self, factor: Number) -> LinearExpr:
+        """The expression times a number."""
+        by = as_fraction(factor)
+        return LinearExpr(tuple((n, c * by) for n, c in self.terms) if by else (), self.constant * by)
+
+    def evaluate(self, point: Mapping[str, Fraction]) -> Fraction:
+        """The exact value at a point."""
+        return sum((c * point[n] for n, c in self.terms), self.constant)
+
+    def substitute(self, values: Mapping[str, LinearExpr]) -> LinearExpr:
+        """Replace the variables that `values` names by affine expressions."""
+        total = LinearExpr(tuple(t for t in self.terms if t[0] not in values), self.constant)
+        for name, coefficient in self.terms:
+            if name in values:
+                total += values[name].scaled(coefficient)
+        return total
+
+    def range_over(self, box: Mapping[str, tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
+        """Exact least and greatest value over a box."""
+        low = high = self.constant
+        for name, c in self.terms:
+            lo, hi = box[name]
+            low, high = (low + c * lo, high + c * hi) if c > 0 else (low + c * hi, high + c * lo)
+        return low, high
+
+    def __str__(self) -> str:
+        text = ""
+        for name, c in self.terms:
+            sign = "-" if c < 0 else "+"
+            factor = "" if abs(c) == 1 else f"{format_number(abs(c))}*"
+            text += f" {sign} {factor}{name}" if text else f"{'-' if c < 0 else ''}{factor}{name}"
+        if self.constant or not text:
+            value = format_number(abs(self.constant) if text else self.constant)
+            text += f" {'-' if self.constant < 0 else '+'} {value}" if text else value
+        return text
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``expr relation 0`` (design S5, S6): strict and non-strict are different things."""
+
+    expr: LinearExpr
+    relation: Relation
+
+    @property
+    def negated(self) -> Comparison:
+        """The comparison that holds exactly where this one does not."""
+        return Comparison(self.expr, self.relation.negated)
+
+    def holds(self, point: Mapping[str, Fraction]) -> bool:
+        """Decide exactly at a point."""
+        return self.relation.holds(self.expr.evaluate(point))
+
+    def decide(self, low: Fraction | float, high: Fraction | float) -> bool | None:
+        """Truth when the expression is known to lie in [low, high]; None when both are possible."""
+        match self.relation:
+            case Relation.LT:
+                return True if high < 0 else False if low >= 0 else None
+            case Relation.LE:
+                return True if high <= 0 else False if low > 0 else None
+            case Relation.GT:
+                return True if low > 0 else False if high <= 0 else None
+            case Relation.GE:
+                return True if low >= 0 else False if high < 0 else None
+            case Relation.EQ:
+                return True if low == high == 0 else False if low > 0 or high < 0 else None
+            case Relation.NE:
+                return False if low == high == 0 else True if low > 0 or high < 0 else None
+
+    def __str__(self) -> str:
+        left = LinearExpr(self.expr.terms)
+        if not left.terms:
+            return f"{format_number(self.expr.constant)} {self.relation.value} 0"
+        return f"{left} {self.relation.value} {format_number(-self.expr.constant)}"
+
+
+def format_number(value: Fraction) -> str:
+    """Shortest exact text: an integer, a finite decimal where there is one, else a quotient."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    rest = value.denominator
+    twos = fives = 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    places = max(twos, fives)
+    if rest != 1 or places > 60:
+        return f"{value.numerator}/{value.denominator}"
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
