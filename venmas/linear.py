@@ -14,13 +14,13 @@ from fractions import Fraction
 from functools import cached_property
 from math import isfinite
 from numbers import Rational
-from typing import SupportsFloat
+from typing import SupportsFloat, TypeAlias
 
 import numpy as np
 
 from venmas.errors import InputError
 
-type Number = int | float | Fraction
+Number: TypeAlias = int | float | Fraction
 
 
 def as_fraction(value: object) -> Fraction:
