@@ -16,7 +16,7 @@ class InputError(VenmasError):
 class FormulaError(InputError):
     """A formula that does not parse or names something unknown.
 
-    `line` and `column` are 1-based; the message shows the line with a caret under the column.
+    `line` and `column` are 1-based; the line is shown with a caret below the column.
     """
 
     def __init__(self, message: str, text: str = "", line: int = 0, column: int = 0) -> None:
@@ -51,7 +51,7 @@ _CARET_WINDOW = 100
 
 
 def _with_caret(message: str, text: str, line: int, column: int) -> str:
-    """Place `message` over the offending line of `text` with a caret below the column; long lines are cut to a window."""
+    """Place `message` over the offending line of `text` with a caret below; long lines are cut to a window."""
     if line < 1:
         return message
     lines = text.splitlines() or [""]

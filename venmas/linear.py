@@ -1,6 +1,6 @@
 """Exact affine expressions, comparisons and boxes over named variables.
 
-Numbers are rationals. A number written in a formula or a parameter is the decimal it looks like; a Python ``float`` in a
+Numbers are rationals. A number written in a formula or a parameter is the decimal it looks like; a ``float`` in a
 scenario is the shortest decimal that denotes it (``0.1`` is 1/10, as in a formula), while the weights of a network are
 the binary numbers that are stored (design S2).
 """
@@ -24,7 +24,7 @@ Number: TypeAlias = int | float | Fraction
 
 
 def as_fraction(value: object) -> Fraction:
-    """Return `value` as a rational: ints and Fractions as they are, floats as their shortest decimal, text as a decimal.
+    """Return `value` as a rational: ints and Fractions as they are, floats as their shortest decimal, text read.
 
     Raises `InputError` for anything that is not a finite number.
     """
