@@ -1,0 +1,83 @@
+"""What is known of an expression without looking at a state: is it integral, which values can it take?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from venmas.model.expr import ArgMax, Constant, Expr, Maximum, Sum, Switch, Variable, Where
+
+MAX_DOMAIN = 4096
+"""Finite domains above this size are treated as infinite."""
+
+
+class Domains:
+    """Static typing of expressions over variables whose finite ranges are given (name -> values)."""
+
+    def __init__(self, variables: Mapping[str, tuple[Fraction, ...]]) -> None:
+        self._variables = variables
+        self._values: dict[int, tuple[Fraction, ...] | None] = {}
+        self._kept: list[Expr] = []
+
+    def values(self, expr: Expr) -> tuple[Fraction, ...] | None:
+        """Sorted superset of the values that `expr` can take, or None when that is no small finite set."""
+        key = id(expr)
+        if key not in self._values:
+            self._kept.append(expr)
+            found = self._compute(expr)
+            self._values[key] = tuple(sorted(found)) if found is not None and len(found) <= MAX_DOMAIN else None
+        return self._values[key]
+
+    def _compute(self, expr: Expr) -> set[Fraction] | None:
+        match expr:
+            case Constant(value):
+                return {value}
+            case Variable(name, _):
+                known = self._variables.get(name)
+                return None if known is None else set(known)
+            case ArgMax(scores):
+                return {Fraction(i) for i in range(len(scores))}
+            case Switch(_, cases):
+                return self._union([c for _, c in cases])
+            case Where(_, then, otherwise):
+                return self._union([then, otherwise])
+            case Maximum(operands):
+                return self._union(operands)
+            case Sum(terms, constant):
+                total = {constant}
+                for coefficient, part in terms:
+                    values = self.values(part)
+                    if values is None or len(total) * len(values) > MAX_DOMAIN:
+                        return None
+                    total = {t + coefficient * v for t in total for v in values}
+                return total
+        return None
+
+    def _union(self, parts: list[Expr] | tuple[Expr, ...]) -> set[Fraction] | None:
+        found: set[Fraction] = set()
+        for part in parts:
+            values = self.values(part)
+            if values is None:
+                return None
+            found.update(values)
+        return found
+
+
+def is_integral(expr: Expr) -> bool:
+    """True when `expr` is an integer in every state, by its form."""
+    match expr:
+        case Constant(value):
+            return value.denominator == 1
+        case Variable(_, integral):
+            return integral
+        case ArgMax():
+            return True
+        case Sum(terms, constant):
+            return constant.denominator == 1 and all(c.denominator == 1 and is_integral(e) for c, e in terms)
+        case Maximum(operands):
+            return all(is_integral(o) for o in operands)
+        case Switch(_, cases):
+            return all(is_integral(c) for _, c in cases)
+        case Where(_, then, otherwise):
+            return is_integral(then) and is_integral(otherwise)
+    return False

@@ -1,0 +1,134 @@
+"""The functions that scenarios are written with: ``relu``, ``argmax``, ``switch``, ``where`` and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import overload
+
+from venmas.errors import ModelError
+from venmas.model.expr import (
+    Application,
+    ArgMax,
+    Condition,
+    Constant,
+    Expr,
+    Maximum,
+    Output,
+    Scalar,
+    Switch,
+    Truth,
+    Vector,
+    Where,
+    as_condition,
+    as_expr,
+)
+from venmas.nn import Network
+
+
+def maximum(*operands: Scalar) -> Expr:
+    """Greatest of the operands."""
+    if not operands:
+        raise ModelError("maximum() needs at least one operand")
+    flat = tuple(as_expr(o) for o in operands)
+    constants = [o.value for o in flat if isinstance(o, Constant)]
+    rest = tuple(o for o in flat if not isinstance(o, Constant))
+    if not rest:
+        return Constant(max(constants))
+    flat = (*rest, Constant(max(constants))) if constants else rest
+    return flat[0] if len(flat) == 1 else Maximum(flat)
+
+
+def minimum(*operands: Scalar) -> Expr:
+    """Least of the operands."""
+    return -maximum(*(-as_expr(o) for o in operands))
+
+
+def relu(expr: Scalar) -> Expr:
+    """``max(expr, 0)``."""
+    return maximum(expr, 0)
+
+
+def absolute(expr: Scalar) -> Expr:
+    """``|expr|``."""
+    return maximum(as_expr(expr), -as_expr(expr))
+
+
+def clip(expr: Scalar, low: Scalar, high: Scalar) -> Expr:
+    """`expr` cut off below `low` and above `high` (low <= high)."""
+    return minimum(maximum(expr, low), high)
+
+
+def argmax(scores: Iterable[Scalar]) -> Expr:
+    """Index (0-based) of the greatest score, the lowest index on a tie.
+
+    The argmax of a vector chosen by a `switch` is the switch over the argmaxes: the same function, with one winner to
+    decide per case instead of a choice for every score.
+    """
+    vector = tuple(as_expr(s) for s in scores)
+    if not vector:
+        raise ModelError("argmax() needs at least one score")
+    if len(vector) == 1:
+        return Constant(Fraction(0))
+    switches = [s for s in vector if isinstance(s, Switch)]
+    if len(switches) == len(vector) and all(
+        s.selector is switches[0].selector and [k for k, _ in s.cases] == [k for k, _ in switches[0].cases]
+        for s in switches
+    ):
+        keys = [k for k, _ in switches[0].cases]
+        return Switch(switches[0].selector, tuple((k, argmax(dict(s.cases)[k] for s in switches)) for k in keys))
+    return ArgMax(vector)
+
+
+def one_hot(index: Expr, size: int) -> Vector:
+    """Vector with 1 at position `index` (0-based) and 0 elsewhere."""
+    return Vector(where(index == i, 1, 0) for i in range(size))
+
+
+@overload
+def switch(selector: Scalar, cases: Mapping[int, Vector]) -> Vector: ...
+@overload
+def switch(selector: Scalar, cases: Mapping[int, Scalar]) -> Expr: ...
+def switch(selector: Scalar, cases: Mapping[int, Vector] | Mapping[int, Scalar]) -> Vector | Expr:
+    """The case that the integer `selector` names; cases are all scalars or all vectors of one length."""
+    if not cases:
+        raise ModelError("switch() needs at least one case")
+    chosen = as_expr(selector)
+    vectors = {k: v for k, v in cases.items() if isinstance(v, Vector)}
+    if vectors:
+        if len({len(v) for v in vectors.values()}) != 1 or len(vectors) != len(cases):
+            raise ModelError("the cases of a switch must be all scalars, or all vectors of one length")
+        size = len(next(iter(vectors.values())))
+        return Vector(switch(chosen, {k: v[i] for k, v in vectors.items()}) for i in range(size))
+    scalars = tuple((int(k), as_expr(v)) for k, v in cases.items())
+    if isinstance(chosen, Constant):
+        for key, case in scalars:
+            if key == chosen.value:
+                return case
+        raise ModelError(f"switch has no case for {chosen.value}; its cases are {[k for k, _ in scalars]}")
+    return Switch(chosen, scalars)
+
+
+@overload
+def where(condition: Condition | bool, then: Vector, otherwise: Vector) -> Vector: ...
+@overload
+def where(condition: Condition | bool, then: Scalar, otherwise: Scalar) -> Expr: ...
+def where(condition: Condition | bool, then: Vector | Scalar, otherwise: Vector | Scalar) -> Vector | Expr:
+    """`then` where the condition holds, else `otherwise`; both scalars, or both vectors of one length."""
+    test = as_condition(condition)
+    if isinstance(then, Vector) and isinstance(otherwise, Vector) and len(then) == len(otherwise):
+        return Vector(where(test, t, o) for t, o in zip(then, otherwise, strict=True))
+    if isinstance(then, Vector) or isinstance(otherwise, Vector):
+        raise ModelError("the two sides of where() must be both scalars, or vectors of one length")
+    if isinstance(test, Truth):
+        return as_expr(then if test.value else otherwise)
+    return Where(test, as_expr(then), as_expr(otherwise))
+
+
+def apply_network(network: Network, inputs: Iterable[Scalar]) -> Vector:
+    """The outputs of a network for the given inputs. Raises `ModelError` when their number does not fit."""
+    exprs = tuple(as_expr(i) for i in inputs)
+    if len(exprs) != network.input_size:
+        raise ModelError(f"network {network.name!r} takes {network.input_size} inputs, got {len(exprs)}")
+    application = Application(network, exprs)
+    return Vector(Output(application, i) for i in range(network.output_size))

@@ -1,0 +1,311 @@
+"""Systems: variables, agents, branches, initial states, propositions and named properties (design sections 2 and 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, floor
+
+from venmas.errors import ModelError
+from venmas.linear import Comparison, Relation, as_fraction
+from venmas.logic import And, Atom, Bottom, Formula, Or, Top, Vocabulary, nnf
+from venmas.model.domain import MAX_DOMAIN, Domains, is_integral
+from venmas.model.expr import (
+    All,
+    Any,
+    Compare,
+    Condition,
+    Expr,
+    Scalar,
+    Switch,
+    Truth,
+    Variable,
+    Vector,
+    as_condition,
+    as_expr,
+    children,
+    to_comparison,
+)
+
+Region = tuple[Comparison, ...]
+"""A conjunction of linear comparisons: a polytope, where strict ones leave out faces."""
+
+_KEYWORDS = {"A", "E", "U", "true", "false", "not", "and", "or", *(q + o for q in "AE" for o in "XGF")}
+
+
+@dataclass(frozen=True)
+class VariableDecl:
+    """A state variable: its closed range, whether it is an integer (Booleans are integers in [0, 1]), unit, labels."""
+
+    name: str
+    lower: Fraction
+    upper: Fraction
+    integral: bool = False
+    boolean: bool = False
+    unit: str = ""
+    labels: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def values(self) -> tuple[Fraction, ...] | None:
+        """All values, when the variable is an integer of a small range."""
+        if not self.integral or self.upper - self.lower >= MAX_DOMAIN:
+            return None
+        return tuple(Fraction(i) for i in range(ceil(self.lower), floor(self.upper) + 1))
+
+    def show(self, value: Fraction | float) -> str:
+        """A value with its label and unit, for people."""
+        label = dict(self.labels).get(int(value)) if self.labels and value == int(value) else None
+        text = label or (f"{int(value)}" if value == int(value) else f"{float(value):.6g}")
+        return f"{text} {self.unit}".rstrip()
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A named action: an expression over the state, with labels for its values where it is an integer."""
+
+    name: str
+    expr: Expr
+    unit: str = ""
+    labels: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One way for the environment to answer, where `guard` holds: new values by variable name, others stay."""
+
+    name: str
+    updates: tuple[tuple[str, Expr], ...]
+    guard: Condition
+
+
+class System:
+    """A neural agent-environment system, written once and read by simulation, bounds and encodings.
+
+    Build it with `real`, `integer`, `boolean`, `agent`, `branch`, `initial`, `proposition` and `specify`, in any order
+    that defines names before their use; `validate` checks the whole and is called before any interpretation.
+    """
+
+    def __init__(self, name: str, description: str = "") -> None:
+        self.name = name
+        self.description = description
+        self.variables: dict[str, VariableDecl] = {}
+        self.agents: list[Agent] = []
+        self.branches: list[Branch] = []
+        self.regions: list[Region] = []
+        self.propositions: dict[str, Formula] = {}
+        self.properties: dict[str, str] = {}
+        self._nodes: dict[str, Variable] = {}
+
+    # -- variables -----------------------------------------------------------------------------------------------------
+
+    def real(self, name: str, lower: object, upper: object, unit: str = "") -> Variable:
+        """Declare a real variable of the closed range [lower, upper]."""
+        return self._declare(VariableDecl(name, as_fraction(lower), as_fraction(upper), unit=unit))
+
+    def integer(
+        self, name: str, lower: int, upper: int, unit: str = "", labels: Mapping[int, str] | None = None
+    ) -> Variable:
+        """Declare an integer variable; `labels` name values in traces and may be used in formulas."""
+        pairs = tuple(sorted((labels or {}).items()))
+        return self._declare(VariableDecl(name, as_fraction(lower), as_fraction(upper), True, unit=unit, labels=pairs))
+
+    def boolean(self, name: str) -> Variable:
+        """Declare a Boolean variable: 0 or 1; in formulas its bare name is an atom."""
+        return self._declare(VariableDecl(name, Fraction(0), Fraction(1), True, True))
+
+    def reals(self, name: str, size: int, lower: object, upper: object, unit: str = "") -> Vector:
+        """Declare ``name[1] .. name[size]``, real."""
+        return Vector(self.real(f"{name}[{i}]", lower, upper, unit) for i in range(1, size + 1))
+
+    def booleans(self, name: str, size: int) -> Vector:
+        """Declare ``name[1] .. name[size]``, Boolean."""
+        return Vector(self.boolean(f"{name}[{i}]") for i in range(1, size + 1))
+
+    def _declare(self, decl: VariableDecl) -> Variable:
+        base = decl.name.split("[")[0]
+        if not base.isidentifier() or base in _KEYWORDS:
+            raise ModelError(
+                f"{decl.name!r} can not name a variable: use letters, digits and _, and no keyword of formulas"
+            )
+        if decl.name in self.variables:
+            raise ModelError(f"variable {decl.name!r} is declared twice")
+        if decl.lower > decl.upper:
+            raise ModelError(f"variable {decl.name!r} has an empty range [{decl.lower}, {decl.upper}]")
+        self.variables[decl.name] = decl
+        self._nodes[decl.name] = Variable(decl.name, decl.integral)
+        self.__dict__.pop("domains", None)
+        return self._nodes[decl.name]
+
+    # -- behaviour -----------------------------------------------------------------------------------------------------
+
+    def agent(
+        self, action: Scalar, name: str = "action", unit: str = "", labels: Mapping[int, str] | None = None
+    ) -> Expr:
+        """Register what an agent does in a state; the action is shown in traces. Returns it, for use in branches."""
+        if any(a.name == name for a in self.agents):
+            raise ModelError(f"agent {name!r} is declared twice; give the second one another name")
+        expr = as_expr(action)
+        self.agents.append(Agent(name, expr, unit, tuple(sorted((labels or {}).items()))))
+        return expr
+
+    def branch(
+        self,
+        name: str,
+        updates: Mapping[Variable | Vector, Scalar | Vector] | None = None,
+        *,
+        when: Condition | bool = True,
+        **named: Scalar,
+    ) -> None:
+        """Add a way to answer: new values by keyword, or by variable (or group) in `updates`; the rest stays."""
+        found: dict[str, Expr] = {}
+        pairs: list[tuple[object, object]] = [*(updates or {}).items()]
+        pairs += [(self._nodes.get(key, key), value) for key, value in named.items()]
+        for target, value in pairs:
+            targets = list(target) if isinstance(target, Vector) else [target]
+            values = list(value) if isinstance(value, Vector) else [value]
+            if len(targets) != len(values):
+                raise ModelError(f"branch {name!r}: {len(values)} new values for {len(targets)} variables")
+            for variable, new in zip(targets, values, strict=True):
+                if not isinstance(variable, Variable) or self._nodes.get(variable.name) is not variable:
+                    raise ModelError(f"branch {name!r} updates {variable!s}, which is no variable of {self._listing()}")
+                if variable.name in found:
+                    raise ModelError(f"branch {name!r} updates {variable.name!r} twice")
+                found[variable.name] = as_expr(new)
+        if any(b.name == name for b in self.branches):
+            raise ModelError(f"branch {name!r} is declared twice")
+        self.branches.append(Branch(name, tuple(found.items()), as_condition(when)))
+
+    def initial(self, *conditions: Condition | bool) -> None:
+        """Add the set of states where all `conditions` hold; calling it again adds another set (a union)."""
+        formula = self.formula(All(tuple(as_condition(c) for c in conditions)), "the initial set")
+        self.regions.extend(_regions(nnf(formula)))
+
+    def proposition(self, name: str, condition: Condition) -> None:
+        """Name a condition (linear over the variables), for use in formulas."""
+        if name in self.propositions or name in self.variables or name in _KEYWORDS or not name.isidentifier():
+            raise ModelError(f"{name!r} can not name a proposition: it is taken, a keyword or no identifier")
+        self.propositions[name] = self.formula(condition, f"proposition {name!r}")
+
+    def specify(self, name: str, formula: str) -> None:
+        """Name a property (the text of a formula), for ``--formula NAME``."""
+        self.properties[name] = formula
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> Variable:
+        """The node of a variable. Raises `ModelError` when there is none of that name."""
+        if name not in self._nodes:
+            raise ModelError(f"no variable {name!r} in {self._listing()}")
+        return self._nodes[name]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What formulas over this system may name."""
+        labels: dict[str, Fraction] = {}
+        for decl in self.variables.values():
+            labels.update({text: Fraction(value) for value, text in decl.labels})
+        return Vocabulary(
+            variables=tuple(self.variables),
+            booleans=frozenset(d.name for d in self.variables.values() if d.boolean),
+            propositions=dict(self.propositions),
+            constants={k: v for k, v in labels.items() if k not in self.variables and k not in self.propositions},
+        )
+
+    @cached_property
+    def domains(self) -> Domains:
+        """Static value sets of expressions over the declared ranges."""
+        finite = {d.name: d.values for d in self.variables.values()}
+        return Domains({name: values for name, values in finite.items() if values is not None})
+
+    @property
+    def box(self) -> dict[str, tuple[Fraction, Fraction]]:
+        """Declared range by variable name."""
+        return {d.name: (d.lower, d.upper) for d in self.variables.values()}
+
+    def formula(self, condition: Condition, where: str) -> Formula:
+        """A condition over variables as a formula. Raises `ModelError` where it is not linear in the variables."""
+        match condition:
+            case Truth(value):
+                return Top() if value else Bottom()
+            case Compare():
+                comparison = to_comparison(condition)
+                if comparison is None:
+                    raise ModelError(f"{where} must compare affine expressions of the state variables")
+                return Atom(comparison)
+            case All(operands):
+                return And(tuple(self.formula(c, where) for c in operands)) if operands else Top()
+            case Any(operands):
+                return Or(tuple(self.formula(c, where) for c in operands)) if operands else Bottom()
+        raise TypeError(type(condition))
+
+    def nodes(self) -> Iterator[tuple[str, Expr | Condition]]:
+        """Every node once, with the place (agent or branch) that reaches it first."""
+        seen: set[int] = set()
+        roots: list[tuple[str, Expr | Condition]] = [(f"agent {a.name!r}", a.expr) for a in self.agents]
+        for b in self.branches:
+            roots += [
+                (f"branch {b.name!r}", b.guard),
+                *((f"branch {b.name!r}, update of {n}", e) for n, e in b.updates),
+            ]
+        stack = list(reversed(roots))
+        while stack:
+            where, node = stack.pop()
+            if id(node) not in seen:
+                seen.add(id(node))
+                yield where, node
+                stack.extend((where, child) for child in children(node))
+
+    def validate(self) -> None:
+        """Check what can be checked without a state. Raises `ModelError` naming the place and the remedy."""
+        if not self.variables:
+            raise ModelError(f"system {self.name!r} has no variables")
+        if not self.branches:
+            raise ModelError(f"system {self.name!r} has no branches: add at least one with system.branch(...)")
+        if not self.regions:
+            raise ModelError(f"system {self.name!r} has no initial states: add a set with system.initial(...)")
+        for where, node in self.nodes():
+            if isinstance(node, Variable) and self._nodes.get(node.name) is not node:
+                raise ModelError(f"{where} uses variable {node.name!r} of another system")
+            if isinstance(node, Switch):
+                self._check_switch(where, node)
+        for b in self.branches:
+            for name, expr in b.updates:
+                if self.variables[name].integral and not is_integral(expr):
+                    raise ModelError(
+                        f"branch {b.name!r}: {name} is an integer and its new value may not be one; "
+                        "build it from integers, argmax, switch or where with integer cases"
+                    )
+
+    def _check_switch(self, where: str, node: Switch) -> None:
+        values = self.domains.values(node.selector)
+        if values is None:
+            raise ModelError(f"{where}: a switch needs a selector of finitely many values (an integer, an argmax)")
+        missing = [v for v in values if v.denominator != 1 or int(v) not in dict(node.cases)]
+        if missing:
+            raise ModelError(f"{where}: the switch has no case for the selector's value {missing[0]}; add one")
+
+    def _listing(self) -> str:
+        return f"system {self.name!r} (it has {', '.join(self.variables) or 'none yet'})"
+
+
+def _regions(formula: Formula) -> list[Region]:
+    """Disjunctive normal form of a formula without temporal operators; ``!=`` is split into ``<`` and ``>``."""
+    match formula:
+        case Top():
+            return [()]
+        case Bottom():
+            return []
+        case Atom(comparison) if comparison.relation is Relation.NE:
+            return [(Comparison(comparison.expr, r),) for r in (Relation.LT, Relation.GT)]
+        case Atom(comparison):
+            return [(comparison,)]
+        case Or(operands):
+            return [region for o in operands for region in _regions(o)]
+        case And(operands):
+            product: list[Region] = [()]
+            for o in operands:
+                product = [left + right for left in product for right in _regions(o)]
+            return product
+    raise ModelError(f"an initial set can not contain {formula}")
