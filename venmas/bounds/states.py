@@ -1,0 +1,277 @@
+"""Abstract states: the bounds interpreter of the expression graph.
+
+`States` is a batch of abstract states of one system, each reached from the initial set by a path of branches, and
+evaluates expressions for the whole batch at once; `State` is one of them, with its successors and, where a path makes a
+variable an exact affine function of the initial state, that function in rationals. Linear bounds stay linear in the
+initial state over any number of steps (issue: "carried across steps"). A batch makes its successors in chunks, so that
+a depth-first walk over b^k paths keeps a bounded number of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from venmas.bounds.exact import affine_form
+from venmas.bounds.forms import Quantity, constant, finite, join
+from venmas.bounds.interpret import MAX_VALUES, Interpreter, Truths, rounded
+from venmas.bounds.network import METHODS, BoundMethod
+from venmas.linear import Comparison, LinearExpr
+from venmas.model.expr import Condition, Expr, Truth
+from venmas.model.system import System
+
+CHUNK = 64
+"""Greatest number of successors made at once."""
+
+
+@dataclass(eq=False)
+class Findings:
+    """What the bounds could not exclude while states were made; the engine asks further about it (design S1, S4)."""
+
+    may_leave_box: set[str] = field(default_factory=set)
+    may_deadlock: bool = False
+
+
+@dataclass(eq=False)
+class State:
+    """One abstract state: a row of a batch, how it was reached, and its exact side.
+
+    `branches` are the indices of the branches that lead here: one, or several that answer identically, or, in a
+    `joined` state, all that may (a hull, whose variables are exact only where all branches agree).
+    """
+
+    batch: States
+    row: int
+    parent: State | None
+    branches: tuple[int, ...]
+    box: Mapping[str, tuple[Fraction, Fraction]]
+    step: int
+    joined: bool = False
+    forms: dict[str, LinearExpr | None] = field(default_factory=dict)
+
+    def bounds(self, expr: Expr) -> tuple[float, float]:
+        """Rigorous interval of an expression."""
+        q = self.batch.evaluate(expr)
+        return float(q.lo[self.row]), float(q.hi[self.row])
+
+    def possible(self, expr: Expr) -> tuple[Fraction, ...] | None:
+        """The values an expression may take, when they are finitely many and tracked."""
+        q = self.batch.evaluate(expr)
+        if q.values is None or q.possible is None:
+            return None
+        return tuple(v for v, p in zip(q.values, q.possible[self.row], strict=True) if p)
+
+    def truth(self, condition: Condition) -> bool | None:
+        """Truth of a condition, None where it is open."""
+        return _BOOL[int(self.batch.condition(condition)[self.row])]
+
+    def decide(self, comparison: Comparison) -> bool | None:
+        """Truth of a comparison of state variables, None where it is open."""
+        return _BOOL[int(self.batch.atom(comparison)[self.row])]
+
+    def affine(self, expr: Expr) -> LinearExpr | None:
+        """`expr` as an exact affine function of the initial state, where the path and the bounds make it one."""
+        return affine_form(self, expr)
+
+    def successors(self) -> tuple[Step, ...]:
+        """The branches that may be taken here, identical ones merged."""
+        return self.batch.steps(self.row)
+
+    def join(self, steps: Sequence[Step]) -> State:
+        """The hull of the successors by `steps`: a state that is one of them (monolithic EX)."""
+        return self.batch.joined(self, steps)
+
+
+_BOOL: dict[int, bool | None] = {1: True, 0: False, -1: None}
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A possible step: the merged branches, whether the guard is certain, and the state it leads to."""
+
+    branches: tuple[int, ...]
+    certain: bool
+    state: State
+
+    def guard(self, system: System) -> Condition:
+        """The condition under which one of the branches is possible."""
+        return Truth(True) if self.certain else system.branches[self.branches[0]].guard
+
+
+class States(Interpreter):
+    """A batch of abstract states; see the module's docstring."""
+
+    def __init__(
+        self, system: System, method: BoundMethod, env: Mapping[str, Quantity], size: int, roots: int, found: Findings
+    ) -> None:
+        super().__init__(system, method, env, size, roots)
+        self.found = found
+        self._moves: list[tuple[int, Truths, dict[str, Quantity]]] | None = None
+        self._chunk: tuple[int, list[tuple[Step, ...]]] = (-1, [])
+
+    @staticmethod
+    def initial(
+        system: System, boxes: Sequence[Mapping[str, tuple[Fraction, Fraction]]], method: str = "symbolic"
+    ) -> States:
+        """One abstract state per initial region, given by bounding boxes in rationals."""
+        how = METHODS[method]
+        free = [n for n in system.variables if any(b[n][0] != b[n][1] for b in boxes)] if how.uses_roots else []
+        size, roots = len(boxes), len(free)
+        env: dict[str, Quantity] = {}
+        for name, decl in system.variables.items():
+            ends = [(constant(b[name][0], 1, roots), constant(b[name][1], 1, roots)) for b in boxes]
+            lo = np.array([float(low.lo[0]) for low, _ in ends])
+            hi = np.array([float(high.hi[0]) for _, high in ends])
+            low, upp = np.zeros((size, roots + 1)), np.zeros((size, roots + 1))
+            if name in free:
+                centre = lo + (hi - lo) / 2
+                radius = np.maximum(hi - centre, centre - lo) * (1 + 2.0**-50)
+                low[:, 0], low[:, 1 + free.index(name)] = centre, radius
+                upp[:] = low
+                slack = 2.0**-50 * (np.abs(centre) + radius)
+                low[:, 0] -= slack
+                upp[:, 0] += slack
+            else:
+                low[:, 0], upp[:, 0] = lo, hi
+            env[name] = _variable(Quantity(low, upp, lo, hi), decl.integral, decl.values)
+        states = States(system, how, env, size, roots, Findings())
+        states.members = [State(states, i, None, (), dict(box), 0) for i, box in enumerate(boxes)]
+        return states
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    def steps(self, row: int) -> tuple[Step, ...]:
+        """Possible steps from one state; those of its neighbours are made along with it."""
+        if self._moves is None:
+            self._moves = []
+            for index, branch in enumerate(self.system.branches):
+                truth = self.condition(branch.guard)
+                if (truth != 0).any():
+                    updates = dict(branch.updates)
+                    env = {n: self.evaluate(updates[n]) if n in updates else self.env[n] for n in self.system.variables}
+                    self._moves.append((index, truth, env))
+        width = max(1, CHUNK // max(1, len(self._moves)))
+        number = row // width
+        if self._chunk[0] != number:
+            self._chunk = (number, self._make(range(number * width, min(self.size, (number + 1) * width))))
+        return self._chunk[1][row - number * width]
+
+    def _make(self, rows: range) -> list[tuple[Step, ...]]:
+        assert self._moves is not None
+        plan: list[tuple[int, tuple[int, ...], int, bool]] = []  # row, merged branches, position in _moves, certain
+        for row in rows:
+            certain_here = False
+            kept: list[tuple[int, list[int]]] = []
+            for position, (index, truth, _) in enumerate(self._moves):
+                if truth[row] == 0:
+                    continue
+                certain_here |= truth[row] == 1
+                twin = next((k for k in kept if self._identical(row, k[0], position)), None)
+                if twin is None:
+                    kept.append((position, [index]))
+                else:
+                    twin[1].append(index)
+            plan += [(row, tuple(b), p, bool(self._moves[p][1][row] == 1)) for p, b in kept]
+            self.found.may_deadlock |= not certain_here
+        size = len(plan)
+        picked_rows = np.array([p[0] for p in plan], dtype=np.intp)
+        picked_moves = np.array([p[2] for p in plan], dtype=np.intp)
+        env = {
+            n: self._gather(n, [m[2][n] for m in self._moves], picked_moves, picked_rows) for n in self.system.variables
+        }
+        child = States(self.system, self.method, env, size, self.roots, self.found)
+        steps: dict[int, list[Step]] = {row: [] for row in rows}
+        for at, (row, branches, _, certain) in enumerate(plan):
+            here = self.members[row]
+            child.members.append(State(child, at, here, branches, here.box, here.step + 1))
+            steps[row].append(Step(branches, certain, child.members[-1]))
+        return [tuple(steps[row]) for row in rows]
+
+    def joined(self, state: State, steps: Sequence[Step]) -> State:
+        """One state that is the hull of the successors by `steps`."""
+        batches = [s.state.batch for s in steps]
+        env: dict[str, Quantity] = {}
+        mask = np.ones((1, len(steps)), dtype=bool)
+        for name, decl in self.system.variables.items():
+            rows = [b.env[name].rows(np.array([s.state.row])) for b, s in zip(batches, steps, strict=True)]
+            possible = [r.possible for r in rows]
+            hull = join(rows, mask)
+            if all(r.values is not None and r.values == rows[0].values for r in rows):
+                either = np.any(np.stack([p for p in possible if p is not None]), axis=0)
+                hull = finite(hull, rows[0].values or (), either)
+            env[name] = _variable(hull, decl.integral, decl.values)
+        child = States(self.system, self.method, env, 1, self.roots, self.found)
+        branches = tuple(i for s in steps for i in s.branches)
+        child.members = [State(child, 0, state, branches, state.box, state.step + 1, joined=len(steps) > 1)]
+        return child.members[0]
+
+    def _identical(self, row: int, first: int, second: int) -> bool:
+        """Do two branches certainly lead to the same state from here, under the same condition?"""
+        assert self._moves is not None
+        (i, truth_i, env_i), (j, truth_j, env_j) = self._moves[first], self._moves[second]
+        left, right = self.system.branches[i], self.system.branches[j]
+        if not (truth_i[row] == truth_j[row] == 1 or left.guard is right.guard):
+            return False
+        new_left, new_right = dict(left.updates), dict(right.updates)
+        for name in self.system.variables:
+            a, b = new_left.get(name, self.system[name]), new_right.get(name, self.system[name])
+            if a is b:
+                continue
+            q, p = env_i[name], env_j[name]
+            if not (np.array_equal(q.low[row], p.low[row]) and np.array_equal(q.upp[row], p.upp[row])):
+                return False
+            form = self.members[row].affine(a)
+            if form is None or form != self.members[row].affine(b):
+                return False
+        return True
+
+    def _gather(self, name: str, sources: list[Quantity], moves: NDArray[np.intp], rows: NDArray[np.intp]) -> Quantity:
+        decl = self.system.variables[name]
+        picked = Quantity(
+            np.stack([q.low for q in sources])[moves, rows],
+            np.stack([q.upp for q in sources])[moves, rows],
+            np.stack([q.lo for q in sources])[moves, rows],
+            np.stack([q.hi for q in sources])[moves, rows],
+        )
+        if decl.values is not None and all(q.values is not None and set(q.values) <= set(decl.values) for q in sources):
+            masks = np.zeros((len(sources), self.size, len(decl.values)), dtype=bool)
+            for at, q in enumerate(sources):
+                assert q.values is not None
+                masks[at][:, [decl.values.index(v) for v in q.values]] = q.possible
+            picked = finite(picked, decl.values, masks[moves, rows])
+        outside = bool((picked.lo < float(decl.lower)).any() or (picked.hi > float(decl.upper)).any())
+        if outside and self._leaves(name, moves, rows, picked):
+            self.found.may_leave_box.add(name)
+        return _variable(picked, decl.integral, decl.values)
+
+    def _leaves(self, name: str, moves: NDArray[np.intp], rows: NDArray[np.intp], picked: Quantity) -> bool:
+        """Do the bounds leave the declared range by more than rounding? The exact form decides where there is one."""
+        assert self._moves is not None
+        decl = self.system.variables[name]
+        for at in np.flatnonzero((picked.lo < float(decl.lower)) | (picked.hi > float(decl.upper))):
+            index = self._moves[moves[at]][0]
+            update = dict(self.system.branches[index].updates).get(name, self.system[name])
+            state = self.members[rows[at]]
+            form = state.affine(update)
+            if form is None:
+                return True
+            low, high = form.range_over(state.box)
+            if low < decl.lower or high > decl.upper:
+                return True
+        return False
+
+
+def _variable(q: Quantity, integral: bool, values: tuple[Fraction, ...] | None) -> Quantity:
+    """Round the bounds of an integer variable and track its values where its declared range is small."""
+    if not integral:
+        return Quantity(q.low, q.upp, q.lo, q.hi)
+    q = rounded(q)
+    if values is None or len(values) > MAX_VALUES:
+        return q
+    if q.values == values or q.lo.min() < float(values[0]) or q.hi.max() > float(values[-1]):
+        return q if q.values == values else Quantity(q.low, q.upp, q.lo, q.hi)
+    return finite(q, values, np.ones((len(q.lo), len(values)), dtype=bool))
