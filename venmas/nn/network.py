@@ -1,0 +1,293 @@
+"""Feed-forward ReLU networks as layers, evaluated in floats and in exact rationals (design S2).
+
+A network is the real function of its stored weights: a float weight is the rational it denotes, and nothing is ever
+folded into weights with rounding. The one operation whose coefficients floats cannot hold, the division by a constant,
+keeps its divisor and says so in `Layer.weight_error`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from operator import mul
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from venmas.errors import NetworkError
+
+Activation: TypeAlias = Literal["relu", "linear"]
+FloatType: TypeAlias = Literal["float32", "float64"]
+Array: TypeAlias = NDArray[np.float64]
+
+_HALF_ULP = 2.0**-53
+_DIVISORS = "expected finite divisors whose reciprocals are normal floats (between 1e-307 and 1e307 in size)"
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """``y = activation(weight @ x + bias)`` over the reals; arrays are read-only float64.
+
+    weight: (out, in); bias: (out,), always exact. Where `divisor` (out,) is given, the layer is the division
+    ``y = activation(x / divisor + bias)`` and `weight` holds the floats nearest to ``diag(1 / divisor)`` (`dividing`).
+    Shapes and values are checked when a `Network` is built, which can name the layer.
+    """
+
+    weight: Array
+    bias: Array
+    activation: Activation = "linear"
+    divisor: Array | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("weight", "bias", "divisor"):
+            if (value := getattr(self, field)) is not None:
+                object.__setattr__(self, field, _frozen(value, field))
+
+    def __reduce__(self) -> tuple[type[Layer], tuple[Array, Array, Activation, Array | None]]:
+        return Layer, (self.weight, self.bias, self.activation, self.divisor)  # unpickled arrays are read-only again
+
+    @staticmethod
+    def dividing(divisor: ArrayLike, activation: Activation = "linear") -> Layer:
+        """The layer ``x / divisor``, exactly; divisor: (n,), finite and not zero.
+
+        Raises `NetworkError` where a reciprocal is not a normal float: its relative error would not be bounded.
+        """
+        c = _frozen(divisor, "divisor")
+        reciprocal = _reciprocal(c)
+        if reciprocal is None:
+            raise NetworkError(f"a division by {_short(c)}: {_DIVISORS}")
+        powers_of_two = bool(np.all(np.abs(np.frexp(c)[0]) == 0.5))
+        return Layer(np.diag(reciprocal), np.zeros(len(c)), activation, None if powers_of_two else c)
+
+    @property
+    def in_size(self) -> int:
+        """Number of inputs."""
+        return int(self.weight.shape[1])
+
+    @property
+    def out_size(self) -> int:
+        """Number of outputs."""
+        return int(self.weight.shape[0])
+
+    @property
+    def weight_error(self) -> float:
+        """Bound on ``|weight - w| / |weight|`` for the true coefficients w: 0.0 (exact) or 2**-53 (half an ulp)."""
+        return 0.0 if self.divisor is None else _HALF_ULP
+
+    @cached_property
+    def exact_weight(self) -> tuple[tuple[Fraction, ...], ...]:
+        """The true coefficients, (out, in)."""
+        if self.divisor is None:
+            return tuple(tuple(map(Fraction, row)) for row in self.weight.tolist())
+        diagonal = [1 / Fraction(c) for c in self.divisor.tolist()]
+        return tuple(tuple(c if i == j else Fraction(0) for j in range(len(diagonal))) for i, c in enumerate(diagonal))
+
+    @cached_property
+    def exact_bias(self) -> tuple[Fraction, ...]:
+        """The true bias, (out,)."""
+        return tuple(map(Fraction, self.bias.tolist()))
+
+    def problem(self) -> str | None:
+        """What is wrong with the layer in itself, or None."""
+        if self.weight.ndim != 2 or self.weight.size == 0:
+            return f"expected a weight matrix of shape (out, in), got shape {self.weight.shape}"
+        if self.bias.shape != (self.out_size,):
+            return f"expected a bias of shape ({self.out_size},), got {self.bias.shape}"
+        for name, array in (("weight", self.weight), ("bias", self.bias)):
+            if (bad := np.argwhere(~np.isfinite(array))).size:
+                at = tuple(int(i) for i in bad[0])
+                return f"{name}{list(at)} is {array[at]}: every {name} must be a finite number"
+        if self.activation not in ("relu", "linear"):
+            return f"activation {self.activation!r}: expected 'relu' or 'linear'"
+        if self.divisor is not None:
+            if (reciprocal := _reciprocal(self.divisor)) is None:
+                return f"a division by {_short(self.divisor)}: {_DIVISORS}"
+            if reciprocal.shape != (self.out_size,) or not np.array_equal(self.weight, np.diag(reciprocal)):
+                return "the weight of a division must be the reciprocals of its divisor: build it with Layer.dividing"
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A chain of layers; equal when the functions are stored alike (same `digest`), whatever file they came from.
+
+    dtype: the type of the stored weights. source: where it was read from. Raises `NetworkError` for shapes that do not
+    fit together and for weights that are not finite.
+    """
+
+    layers: tuple[Layer, ...]
+    name: str = "network"
+    dtype: FloatType = "float64"
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "layers", tuple(self.layers))
+        if not self.layers:
+            raise NetworkError(f"network {self.name!r} has no layers: expected at least one")
+        before: int | None = None
+        for number, layer in enumerate(self.layers, 1):
+            problem = layer.problem()
+            if problem is None and before is not None and layer.in_size != before:
+                problem = f"takes {layer.in_size} inputs, the layer before it gives {before}"
+            if problem is not None:
+                raise NetworkError(f"network {self.name!r}, layer {number} of {len(self.layers)}: {problem}")
+            before = layer.out_size
+
+    def __reduce__(self) -> tuple[type[Network], tuple[tuple[Layer, ...], str, FloatType, str]]:
+        return Network, (self.layers, self.name, self.dtype, self.source)  # caches stay behind
+
+    def __eq__(self, other: object) -> bool:
+        return self.digest == other.digest if isinstance(other, Network) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"Network({self.name!r}, {'-'.join(map(str, self.sizes))}, {self.dtype}, {self.digest[:12]})"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Widths from the input to the output."""
+        return (self.input_size, *(layer.out_size for layer in self.layers))
+
+    @property
+    def input_size(self) -> int:
+        """Number of inputs."""
+        return self.layers[0].in_size
+
+    @property
+    def output_size(self) -> int:
+        """Number of outputs."""
+        return self.layers[-1].out_size
+
+    @property
+    def relu_count(self) -> int:
+        """Number of ReLU units."""
+        return sum(layer.out_size for layer in self.layers if layer.activation == "relu")
+
+    @cached_property
+    def digest(self) -> str:
+        """Sha256 (hex) over shapes, activations, weights, biases and divisors; -0.0 counts as 0.0."""
+        sha = hashlib.sha256()
+        for layer in self.layers:
+            divisor = layer.divisor if layer.divisor is not None else np.zeros(0)
+            sha.update(f"{layer.out_size}x{layer.in_size} {layer.activation} {len(divisor)};".encode())
+            for array in (layer.weight, layer.bias, divisor):
+                sha.update(np.ascontiguousarray(array + 0.0, dtype="<f8").tobytes())
+        return sha.hexdigest()
+
+    def evaluate(self, x: ArrayLike) -> Array:
+        """Evaluate in float64: (batch, in) -> (batch, out), or (in,) -> (out,); `NetworkError` for other shapes."""
+        return self._evaluate(x, np.float64)
+
+    def evaluate_float32(self, x: ArrayLike) -> NDArray[np.float32]:
+        """Evaluate as deployed: weights, inputs and every intermediate result in float32. Shapes as for `evaluate`."""
+        return self._evaluate(x, np.float32)
+
+    def _evaluate(self, x: ArrayLike, dtype: type[np.floating[Any]]) -> NDArray[Any]:
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows as inf or nan in the result
+            h = np.asarray(x, dtype=dtype)
+            if h.ndim not in (1, 2) or h.shape[-1] != self.input_size:
+                raise NetworkError(f"network {self.name!r} takes inputs (batch, {self.input_size}), got {h.shape}")
+            for weight, bias, divisor, relu in self._floats(np.dtype(dtype).name):
+                h = (h @ weight.T if divisor is None else h / divisor) + bias
+                if relu:
+                    h = np.maximum(h, dtype(0))
+        return h
+
+    def _floats(self, dtype: str) -> list[tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, bool]]:
+        """Arrays of the layers in `dtype`, converted once."""
+        cache: dict[str, Any] = self.__dict__.setdefault("_float_cache", {})
+        if dtype not in cache:
+            cache[dtype] = [
+                (
+                    layer.weight.astype(dtype),
+                    layer.bias.astype(dtype),
+                    None if layer.divisor is None else layer.divisor.astype(dtype),
+                    layer.activation == "relu",
+                )
+                for layer in self.layers
+            ]
+        return list(cache[dtype])
+
+    def evaluate_exact(self, x: Sequence[Fraction]) -> tuple[Fraction, ...]:
+        """The value of the real function at a rational point, exactly: (in,) -> (out,).
+
+        Vectors are integers over one common denominator, so no fraction is reduced before the end.
+        Raises `NetworkError` when the number of inputs is wrong.
+        """
+        if len(x) != self.input_size:
+            raise NetworkError(f"network {self.name!r} takes {self.input_size} inputs, got {len(x)}")
+        point = [Fraction(v) for v in x]
+        denominator = lcm(*(v.denominator for v in point))
+        values = [v.numerator * (denominator // v.denominator) for v in point]
+        for rows, bias, scale, relu in self._integers:
+            if isinstance(rows[0], int):  # diagonal
+                values = [w * v + b * denominator for w, v, b in zip(rows, values, bias, strict=True)]
+            else:
+                values = [sum(map(mul, row, values), b * denominator) for row, b in zip(rows, bias, strict=True)]
+            if relu:
+                values = [v if v > 0 else 0 for v in values]
+            denominator *= scale
+        return tuple(Fraction(v, denominator) for v in values)
+
+    @cached_property
+    def _integers(self) -> list[tuple[Any, list[int], int, bool]]:
+        """Each layer as integer weights (rows, or the diagonal of a division) and bias over one common denominator."""
+        form: list[tuple[Any, list[int], int, bool]] = []
+        for layer in self.layers:
+            exact: list[list[Fraction]]
+            if layer.divisor is not None:
+                exact = [[1 / Fraction(c) for c in layer.divisor.tolist()]]
+            else:
+                exact = [list(map(Fraction, row)) for row in layer.weight.tolist()]
+            bias = layer.exact_bias
+            scale = lcm(*(v.denominator for row in (*exact, bias) for v in row))
+            whole = [[v.numerator * (scale // v.denominator) for v in row] for row in (*exact, bias)]
+            rows: Any = whole[0] if layer.divisor is not None else whole[:-1]
+            form.append((rows, whole[-1], scale, layer.activation == "relu"))
+        return form
+
+
+def relu_network(
+    weights: Sequence[ArrayLike], biases: Sequence[ArrayLike], *, name: str = "network", dtype: FloatType = "float64"
+) -> Network:
+    """The usual network: ReLU after every layer but the last. weights: (out, in) each; biases: (out,) each."""
+    if len(weights) != len(biases):
+        raise NetworkError(f"network {name!r}: {len(weights)} weight matrices, but {len(biases)} biases")
+    last = len(weights) - 1
+    return Network(
+        tuple(
+            Layer(np.asarray(w), np.asarray(b), "linear" if i == last else "relu")
+            for i, (w, b) in enumerate(zip(weights, biases, strict=True))
+        ),
+        name,
+        dtype,
+    )
+
+
+def _reciprocal(divisor: Array) -> Array | None:
+    """1 / divisor rounded to the nearest float, or None where half an ulp does not bound the relative error."""
+    with np.errstate(all="ignore"):
+        reciprocal = 1.0 / divisor
+        normal = np.isfinite(divisor) & np.isfinite(reciprocal) & (np.abs(reciprocal) >= np.finfo(np.float64).tiny)
+    return reciprocal if bool(np.all(normal)) else None
+
+
+def _short(array: Array) -> str:
+    return np.array2string(array, threshold=8, precision=17)
+
+
+def _frozen(value: ArrayLike, field: str) -> Array:
+    """A read-only float64 copy."""
+    try:
+        array = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise NetworkError(f"the {field} of a layer is not an array of numbers: {error}") from error
+    array.flags.writeable = False
+    return array
