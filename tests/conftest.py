@@ -1,0 +1,15 @@
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Published data of others: $VENMAS_DATA, or ../shared/data beside the project."""
+    folder = Path(os.environ.get("VENMAS_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"published data not found at {folder}; set VENMAS_DATA to the folder that holds it")
+    return folder
