@@ -10,7 +10,7 @@ from math import ceil, floor
 
 from venmas.errors import ModelError
 from venmas.linear import Comparison, Relation, as_fraction
-from venmas.logic import And, Atom, Bottom, Formula, Or, Top, Vocabulary, nnf
+from venmas.logic import And, Atom, Bottom, Formula, Or, Top, Vocabulary, conjunction, disjunction, nnf
 from venmas.model.domain import MAX_DOMAIN, Domains, is_integral
 from venmas.model.expr import (
     All,
@@ -235,9 +235,9 @@ class System:
                     raise ModelError(f"{where} must compare affine expressions of the state variables")
                 return Atom(comparison)
             case All(operands):
-                return And(tuple(self.formula(c, where) for c in operands)) if operands else Top()
+                return conjunction(self.formula(c, where) for c in operands)
             case Any(operands):
-                return Or(tuple(self.formula(c, where) for c in operands)) if operands else Bottom()
+                return disjunction(self.formula(c, where) for c in operands)
         raise TypeError(type(condition))
 
     def nodes(self) -> Iterator[tuple[str, Expr | Condition]]:

@@ -1,0 +1,145 @@
+"""Deciding a core formula (Top, Bottom, Atom, And, Or, EX, AX) at a point, lazily and without recursion.
+
+The same search runs over three worlds: the exact system (`explain`), and a stored tree of runs re-computed exactly and
+in floats (`replay`). It returns the margin: how far inside the satisfied side the atoms lie that show the formula, the
+least over conjunctions and universal steps. None means that the formula does not hold; a margin of 0 is possible for
+non-strict atoms, and infinity when no atom was needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from fractions import Fraction
+from math import inf
+from typing import Generic, Protocol, TypeAlias, TypeVar
+
+from venmas.linear import Relation
+from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
+
+Margin: TypeAlias = Fraction | float
+"""A Fraction in exact worlds, a float in float worlds, `inf` where no atom is involved."""
+
+Key = TypeVar("Key")
+
+
+class World(Protocol[Key]):
+    """What a formula is decided in; a key names a state (and possibly a place in a tree)."""
+
+    def value(self, atom: Atom, key: Key) -> Margin:
+        """The left side of the atom's comparison with 0."""
+        ...
+
+    def some(self, key: Key, path: tuple[int, ...]) -> Iterable[tuple[int, Key]]:
+        """Successors (branch index, key) for EX, the most promising first."""
+        ...
+
+    def every(self, key: Key, path: tuple[int, ...]) -> Iterable[tuple[int, Key]] | None:
+        """All successors for AX, or None when not all of them are known."""
+        ...
+
+
+_Question: TypeAlias = tuple[Formula, Key, tuple[int, ...]]
+_Work: TypeAlias = Generator[_Question[Key], Margin | None, Margin | None]
+
+
+class Search(Generic[Key]):
+    """Answers with their reasons, memoised by formula and key, so that shared states cost once."""
+
+    def __init__(self, world: World[Key]) -> None:
+        self.world = world
+        self.margins: dict[tuple[Formula, Key], Margin | None] = {}
+        self.chosen: dict[tuple[Formula, Key], tuple[Formula, ...]] = {}
+        """The operands of And and Or that show it."""
+        self.followed: dict[tuple[Formula, Key], tuple[tuple[int, Key], ...]] = {}
+        """The steps of EX and AX that show it."""
+
+    def decide(self, formula: Formula, key: Key) -> Margin | None:
+        """Decide the formula at a state; the reasons are left in `chosen` and `followed`."""
+        first: _Question[Key] = (formula, key, ())
+        stack = [(first, self._work(*first))]
+        answer: Margin | None = None
+        while stack:
+            question, work = stack[-1]
+            try:
+                asked = work.send(answer)
+            except StopIteration as done:
+                answer = self.margins[question[:2]] = done.value
+                stack.pop()
+                continue
+            if asked[:2] in self.margins:
+                answer = self.margins[asked[:2]]
+            else:
+                stack.append((asked, self._work(*asked)))
+                answer = None
+        return answer
+
+    def _work(self, formula: Formula, key: Key, path: tuple[int, ...]) -> _Work[Key]:
+        """Yields the questions it needs answered, and returns the margin."""
+        match formula:
+            case Top():
+                return inf
+            case Bottom():
+                return None
+            case Atom(comparison):
+                return _margin(comparison.relation, self.world.value(formula, key))
+            case And(operands):
+                least: Margin = inf
+                for operand in sorted(operands, key=_depth):  # what speaks of the present is refuted fastest
+                    margin = yield operand, key, path
+                    if margin is None:
+                        return None
+                    least = min(least, margin)
+                self.chosen[formula, key] = operands
+                return least
+            case Or(operands):
+                best: Margin | None = None
+                for operand in sorted(operands, key=_depth):
+                    if best is not None and operand.depth > 0:
+                        break
+                    margin = yield operand, key, path
+                    if margin is not None and (best is None or margin > best):
+                        best, self.chosen[formula, key] = margin, (operand,)
+                return best
+            case EX(operand):
+                for index, successor in self.world.some(key, path):
+                    margin = yield operand, successor, (*path, index)
+                    if margin is not None:
+                        self.followed[formula, key] = ((index, successor),)
+                        return margin
+                return None
+            case AX(operand):
+                steps = self.world.every(key, path)
+                if steps is None:
+                    return None
+                least, taken = inf, []
+                for index, successor in steps:
+                    margin = yield operand, successor, (*path, index)
+                    if margin is None:
+                        return None
+                    least = min(least, margin)
+                    taken.append((index, successor))
+                self.followed[formula, key] = tuple(taken)
+                return least
+        raise TypeError(f"{type(formula).__name__} is no core formula: pass it through nnf() first")
+
+
+def _depth(formula: Formula) -> int:
+    return formula.depth
+
+
+def _margin(relation: Relation, value: Margin) -> Margin | None:
+    """Distance to the unsatisfied side, or None on that side."""
+    size: Margin = -value if value < 0 else value
+    match relation:
+        case Relation.LT:
+            return -value if value < 0 else None
+        case Relation.LE:
+            return -value if value <= 0 else None
+        case Relation.GT:
+            return value if value > 0 else None
+        case Relation.GE:
+            return value if value >= 0 else None
+        case Relation.EQ:
+            return size if value == 0 else None
+        case Relation.NE:
+            return size if value != 0 else None
