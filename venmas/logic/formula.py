@@ -1,0 +1,320 @@
+"""The formula tree of bounded CTL (design S5).
+
+Nodes are interned: building the same node twice gives the same object, so equality is identity and hashing costs the
+same at any depth. Formulas are shared freely (a formula is a DAG), and nothing here recurses along it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from threading import Lock
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
+
+from venmas.errors import FormulaError
+from venmas.linear import Comparison
+
+
+class Quantifier(Enum):
+    """Over all runs or over some run."""
+
+    ALL = "A"
+    EXISTS = "E"
+
+    @property
+    def dual(self) -> Quantifier:
+        """The other quantifier."""
+        return Quantifier.EXISTS if self is Quantifier.ALL else Quantifier.ALL
+
+
+class _Interned(type):
+    """Returns the existing node when an equal one is alive.
+
+    The table is keyed by the identities of the operands, which cannot be reused while the node that holds them lives.
+    A key that held the operands themselves would free a deep formula by recursion.
+    """
+
+    table: ClassVar[WeakValueDictionary[tuple[object, ...], Formula]] = WeakValueDictionary()
+    lock: ClassVar[Lock] = Lock()
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        made = super().__call__(*args, **kwargs)
+        key = (cls, *(_key(value) for value in made._fields()))
+        with _Interned.lock:
+            known = _Interned.table.get(key)
+            if known is not None:
+                return known
+            object.__setattr__(made, "depth", made._depth())
+            _Interned.table[key] = made
+            return made
+
+
+def _key(value: object) -> object:
+    if isinstance(value, tuple):
+        return tuple(map(id, value))
+    return id(value) if isinstance(value, Formula) else value
+
+
+def _fresh_lock() -> None:
+    _Interned.lock = Lock()
+
+
+os.register_at_fork(after_in_child=_fresh_lock)  # a thread that held it does not exist in the child
+
+
+class Formula(metaclass=_Interned):
+    """Base of all nodes. `depth` is the number of steps that the formula looks ahead."""
+
+    depth: int
+
+    @property
+    def children(self) -> tuple[Formula, ...]:
+        """The direct operands, left to right."""
+        return tuple(value for value in self._fields() if isinstance(value, Formula))
+
+    def __and__(self, other: Formula) -> Formula:
+        return And((self, other)) if isinstance(other, Formula) else NotImplemented
+
+    def __or__(self, other: Formula) -> Formula:
+        return Or((self, other)) if isinstance(other, Formula) else NotImplemented
+
+    def __invert__(self) -> Formula:
+        return Not(self)
+
+    def __bool__(self) -> bool:
+        raise FormulaError("a formula has no truth value in Python: write & | ~ instead of 'and', 'or', 'not'")
+
+    def __str__(self) -> str:
+        from venmas.logic.printing import to_text
+
+        return to_text(self)
+
+    def __repr__(self) -> str:
+        from venmas.logic.printing import to_short_text
+
+        return f"<{type(self).__name__}: {to_short_text(self)}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # One flat list of nodes, each after its operands: pickling recurses neither and keeps what is shared.
+        index: dict[Formula, int] = {}
+        rows: list[tuple[type[Formula], tuple[Any, ...], tuple[int, ...]]] = []
+        for node in subformulas(self):
+            plain = tuple(value for value in node._fields() if not isinstance(value, Formula | tuple))
+            rows.append((type(node), plain, tuple(index[child] for child in node.children)))
+            index[node] = len(index)
+        return _restore, (tuple(rows),)
+
+    def _fields(self) -> tuple[Any, ...]:
+        names: tuple[str, ...] = type(self).__match_args__  # type: ignore[attr-defined]
+        return tuple(getattr(self, name) for name in names)
+
+    def _depth(self) -> int:
+        return max((child.depth for child in self.children), default=0)
+
+
+def _restore(rows: tuple[tuple[type[Formula], tuple[Any, ...], tuple[int, ...]], ...]) -> Formula:
+    nodes: list[Formula] = []
+    for kind, plain, indices in rows:
+        children = [nodes[i] for i in indices]
+        nodes.append(kind(tuple(children)) if issubclass(kind, _Several) else kind(*plain, *children))
+    return nodes[-1]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Top(Formula):
+    """True everywhere."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bottom(Formula):
+    """True nowhere."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Atom(Formula):
+    """A linear comparison over the variables of the present state."""
+
+    comparison: Comparison
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Not(Formula):
+    """Negation."""
+
+    operand: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Several(Formula):
+    operands: tuple[Formula, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "operands", tuple(self.operands))
+        if len(self.operands) < 2:
+            raise FormulaError(
+                f"{type(self).__name__} takes two operands or more, got {len(self.operands)}: "
+                "use conjunction(...) or disjunction(...) for any number"
+            )
+
+    @property
+    def children(self) -> tuple[Formula, ...]:
+        return self.operands
+
+
+class And(_Several):
+    """Conjunction of two operands or more."""
+
+
+class Or(_Several):
+    """Disjunction of two operands or more."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Implies(Formula):
+    """``left -> right``."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Iff(Formula):
+    """``left <-> right``."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EX(Formula):
+    """Some successor satisfies the operand; false in a deadlock (design S4)."""
+
+    operand: Formula
+
+    def _depth(self) -> int:
+        return 1 + self.operand.depth
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AX(Formula):
+    """Every successor satisfies the operand; true in a deadlock (design S4)."""
+
+    operand: Formula
+
+    def _depth(self) -> int:
+        return 1 + self.operand.depth
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Next(Formula):
+    """``AX^k p`` or ``EX^k p``: at step k of all runs, or of some run, that are so long."""
+
+    quantifier: Quantifier
+    k: int
+    operand: Formula
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise FormulaError(f"{self.quantifier.value}X^{self.k} names no step: the exponent is 1 or more")
+
+    def _depth(self) -> int:
+        return self.k + self.operand.depth
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Window(Formula):
+    quantifier: Quantifier
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end:
+            raise FormulaError(f"[{self.start},{self.end}] names no steps: write [i,j] with 0 <= i <= j")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _WindowOfOne(_Window):
+    operand: Formula
+
+    def _depth(self) -> int:
+        return self.end + self.operand.depth
+
+
+class Globally(_WindowOfOne):
+    """``AG[i,j] p``: p at each state met at steps i to j. ``EG[i,j] p``: a run of j steps has p at all of i to j."""
+
+
+class Finally(_WindowOfOne):
+    """``EF[i,j] p``: p at a state met at steps i to j. ``AF[i,j] p``: each run of j steps has p at one of i to j."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Until(_Window):
+    """``A(p U[i,j] q)``, ``E(p U[i,j] q)``: q at one of the steps i to j, and p at every step before it.
+
+    Under A, a run that ends in a deadlock before step j and satisfies p to its end is no exception.
+    """
+
+    left: Formula
+    right: Formula
+
+    def _depth(self) -> int:
+        return max(self.end + self.right.depth, self.end - 1 + self.left.depth if self.end else 0)
+
+
+TRUE: Formula = Top()
+FALSE: Formula = Bottom()
+
+
+def subformulas(formula: Formula) -> Iterator[Formula]:
+    """Every distinct subformula once, operands before what they are part of, `formula` last."""
+    entered = {formula}
+    stack = [(formula, iter(formula.children))]
+    while stack:
+        node, rest = stack[-1]
+        child = next((c for c in rest if c not in entered), None)
+        if child is None:
+            stack.pop()
+            yield node
+        else:
+            entered.add(child)
+            stack.append((child, iter(child.children)))
+
+
+def temporal_depth(formula: Formula) -> int:
+    """The number of steps that the formula looks ahead; 0 when it speaks of the present state only."""
+    return formula.depth
+
+
+def is_temporal(formula: Formula) -> bool:
+    """True when a temporal operator occurs, even one over the present step only such as ``AG[0,0] p``."""
+    return any(isinstance(node, EX | AX | Next | _Window) for node in subformulas(formula))
+
+
+def conjunction(formulas: Iterable[Formula]) -> Formula:
+    """The conjunction of any number of formulas: flat, without duplicates and constants."""
+    return _join(And, formulas, unit=TRUE, zero=FALSE)
+
+
+def disjunction(formulas: Iterable[Formula]) -> Formula:
+    """The disjunction of any number of formulas: flat, without duplicates and constants."""
+    return _join(Or, formulas, unit=FALSE, zero=TRUE)
+
+
+def _join(kind: type[And] | type[Or], formulas: Iterable[Formula], unit: Formula, zero: Formula) -> Formula:
+    parts: dict[Formula, None] = {}
+    stack = list(formulas)[::-1]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, kind):
+            stack.extend(reversed(part.operands))
+        elif part is zero:
+            return zero
+        elif part is not unit:
+            parts[part] = None
+    if not parts:
+        return unit
+    return next(iter(parts)) if len(parts) == 1 else kind(tuple(parts))

@@ -1,0 +1,73 @@
+"""The grammar of formulas.
+
+Formulas and arithmetic share one hierarchy, since ``(`` may open either; what is a number and what is a truth value is
+sorted out by the parser's second pass, which can say so in words. Loosest first: ``<->``, ``->`` (to the right), ``|``,
+``&``, operators with one operand (``!``, ``AX`` ...), comparisons, sums, products, signs.
+
+``A`` and ``E`` are quantifiers only directly before ``(``, and ``U`` is an operator only where one may stand: all three
+can be names of variables. The other words of the language (`printing.RESERVED`) are names in double quotes only.
+"""
+
+from functools import cache
+
+from lark import Lark
+
+from venmas.logic.printing import NAME_PATTERN
+
+_END = r"(?![A-Za-z0-9_])"
+
+GRAMMAR = rf"""
+start: equivalence
+?equivalence: implication | equivalence _IFF implication
+?implication: disjunction | disjunction _IMPLIES implication
+?disjunction: conjunction (_OR conjunction)*
+?conjunction: unary (_AND unary)*
+?unary: NOT unary -> negation
+      | NEXT unary -> next
+      | NEXT upto unary -> next_power
+      | ALWAYS bound unary -> globally
+      | SOMETIMES bound unary -> finally_
+      | QUANTIFIER "(" equivalence UNTIL bound equivalence ")" -> until
+      | TRUE -> true
+      | FALSE -> false
+      | comparison
+?bound: upto | "[" NUMBER "," NUMBER "]" -> window
+upto: "^" NUMBER
+?comparison: sum (RELATION sum)*
+?sum: product ((PLUS | MINUS) product)*
+?product: factor ((TIMES | DIVIDE) factor)*
+?factor: MINUS factor -> negative
+       | PLUS factor -> positive
+       | NUMBER -> number
+       | NAME -> name
+       | QUOTED -> name
+       | "(" equivalence ")" -> group
+
+NUMBER: /(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?/
+QUANTIFIER.2: /[AE](?=\s*\()/
+NEXT.2: /[AE]X{_END}/
+ALWAYS.2: /[AE]G{_END}/
+SOMETIMES.2: /[AE]F{_END}/
+UNTIL.2: /U{_END}/
+TRUE.2: /true{_END}/
+FALSE.2: /false{_END}/
+NOT.2: /!(?!=)|~|not{_END}/
+_AND.2: /&&?|and{_END}/
+_OR.2: /\|\|?|or{_END}/
+_IFF.2: "<->"
+_IMPLIES.2: "->"
+RELATION: /<=|>=|==|!=|<|>|=/
+PLUS: "+"
+MINUS: "-"
+TIMES: "*"
+DIVIDE: "/"
+NAME: /{NAME_PATTERN}/
+QUOTED: /"[^"\n]*"/
+%ignore /\s+/
+"""
+
+
+@cache
+def grammar() -> Lark:
+    """The LALR parser, built once."""
+    return Lark(GRAMMAR, parser="lalr", lexer="contextual", maybe_placeholders=False)

@@ -1,0 +1,93 @@
+"""Syntax errors in words: what was found, what could stand there, and what to write."""
+
+from __future__ import annotations
+
+from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
+from lark.lexer import Token
+
+from venmas.errors import FormulaError
+
+_ARITHMETIC = ("PLUS", "MINUS", "TIMES", "DIVIDE")
+_WORDS = (
+    (("NUMBER",), "a whole number"),
+    (("CIRCUMFLEX", "LSQB"), "a bound, `^5` or `[0,5]`"),
+    (("COMMA",), "`,`"),
+    (("RSQB",), "`]`"),
+    (("RELATION",), "a comparison (`<` `<=` `>` `>=` `==` `!=`)"),
+    (_ARITHMETIC, "`+` `-` `*` `/`"),
+    (("_AND", "_OR"), "`&` `|` `->` `<->`"),
+    (("UNTIL",), "`U`"),
+    (("RPAR",), "`)`"),
+    (("$END",), "the end of the formula"),
+)
+_OPENERS = ("NAME", "NUMBER", "QUOTED", "NOT", "NEXT", "ALWAYS", "SOMETIMES", "QUANTIFIER", "TRUE", "FALSE", "LPAR")
+
+
+def explain(error: UnexpectedInput, text: str) -> FormulaError:
+    """The error of the parser generator as a `FormulaError` at the same place."""
+    if isinstance(error, UnexpectedToken) and error.token.type != "$END":
+        found = f"unexpected `{_shortened(error.token)}`"
+        return FormulaError(f"{found}: {_advice(error)}", text, error.token.line or 1, error.token.column or 1)
+    if isinstance(error, UnexpectedCharacters):
+        found = f"unexpected character {error.char!r}"
+        advice = "a name with such characters, if it is one, is written in double quotes"
+        if error.char == '"':
+            found, advice = 'a `"` without its partner', 'a quoted name ends with `"` on the same line'
+        return FormulaError(f"{found}: {advice}", text, error.line, error.column)
+    assert isinstance(error, UnexpectedToken | UnexpectedEOF)
+    advice = _advice(error) if isinstance(error, UnexpectedToken) else "expected more"
+    lines = text.split("\n")
+    return FormulaError(f"the formula ends too early: {advice}", text, len(lines), len(lines[-1]) + 1)
+
+
+def _advice(error: UnexpectedToken) -> str:
+    state = error.interactive_parser.parser_state
+    before = state.value_stack[-1] if state.value_stack else None
+    before = before if isinstance(before, Token) else None
+    accepted: set[str] = error.interactive_parser.accepts()  # type: ignore[no-untyped-call]
+    return _hint(before, error.token, accepted) or f"expected {_expected(accepted)}"
+
+
+def _hint(before: Token | None, found: Token, accepted: set[str]) -> str:
+    """What to write instead, for the mistakes that people make."""
+    kind = before.type if before is not None else ""
+    if kind in ("ALWAYS", "SOMETIMES"):
+        return (
+            f"{before} needs a bound, because the logic is bounded: "
+            f"write {before}^5 p (steps 1 to 5) or {before}[0,5] p (the present to step 5)"
+        )
+    if kind == "UNTIL":
+        return "U needs a bound, because the logic is bounded: write p U^5 q or p U[0,5] q"
+    if kind == "NEXT" and found.type == "LSQB":
+        return f"{before} speaks of one step and takes no window: write {before}^3 p, or for several steps AG[2,5] p"
+    if kind == "CIRCUMFLEX":
+        return "a bound is a whole number, as in AX^5 p"
+    if found.type == "CIRCUMFLEX":
+        return "`^` gives the bound of a temporal operator and follows it directly; powers are not linear"
+    if found.type == "UNTIL":
+        return "U stands within A( ) or E( ): write A(p U^5 q) or E(p U^5 q)"
+    if kind == "RELATION" and found.type == "RELATION":
+        return "comparisons are < <= > >= == !=, implication is -> and equivalence is <->"
+    if found.type == "_OR" and "NAME" in accepted:
+        return "expected an operand before it; an absolute value |e| > c is written e > c | e < -c"
+    if kind == "NUMBER" and "TIMES" in accepted and found.type in ("NAME", "QUOTED", "LPAR", "NUMBER"):
+        return "a product is written with *, as in 2*h"
+    if found.type == "LSQB":
+        return "an index is one whole number without spaces, as in cell[3]"
+    if kind in ("NAME", "QUOTED") and found.type == "LPAR":
+        return f"{before} is taken as a name; temporal operators are AX EX AG EG AF EF, A(p U^k q), E(p U^k q)"
+    return ""
+
+
+def _expected(accepted: set[str]) -> str:
+    words = []
+    rest = set(accepted)
+    if "NAME" in rest:
+        words.append("a formula" if "NOT" in rest else "a number or a name")
+        rest -= {*_OPENERS, "PLUS", "MINUS"}
+    words += [word for kinds, word in _WORDS if rest.intersection(kinds)]
+    return " or ".join(words) or "nothing more"
+
+
+def _shortened(token: Token) -> str:
+    return token if len(token) <= 40 else f"{token[:40]}..."

@@ -1,0 +1,188 @@
+"""Negation normal form in the core: Top, Bottom, Atom, And, Or, EX, AX.
+
+Negations end in the atoms and are exact there: ``!(a <= c)`` is ``a > c``, ``!(a == c)`` is ``a != c`` (design S6).
+Only constants are simplified, so that the meaning is the same in every system, with deadlocks or without.
+"""
+
+from __future__ import annotations
+
+from venmas.errors import FormulaError
+from venmas.logic import sugar
+from venmas.logic.formula import (
+    AX,
+    EX,
+    FALSE,
+    TRUE,
+    And,
+    Atom,
+    Bottom,
+    Finally,
+    Formula,
+    Globally,
+    Iff,
+    Implies,
+    Next,
+    Not,
+    Or,
+    Quantifier,
+    Top,
+    Until,
+    conjunction,
+    disjunction,
+)
+
+MAX_DEPTH = 100_000
+"""Largest number of steps that a formula may look ahead."""
+
+MAX_CORE_SIZE = 1_000_000
+"""Largest number of nodes and operands of a formula in core form."""
+
+_Key = tuple[Formula, bool]  # a formula, and whether its negation is meant
+
+
+def to_core(formula: Formula) -> Formula:
+    """The formula in negation normal form with every bound unrolled.
+
+    Raises `FormulaError` where the result would pass `MAX_DEPTH` or `MAX_CORE_SIZE`.
+    """
+    return nnf(formula)
+
+
+def nnf(formula: Formula, negate: bool = False) -> Formula:
+    """The core form of the formula or, with `negate`, of its negation. Raises `FormulaError` as `to_core` does."""
+    if formula.depth > MAX_DEPTH:
+        raise FormulaError(
+            f"the formula looks {formula.depth} steps ahead, at most {MAX_DEPTH} are possible: use smaller bounds"
+        )
+    work = _Rewriting()
+    root = _stripped(formula, negate)
+    stack = [root]
+    while stack:
+        key = stack[-1]
+        missing = [need for need in work.needs(key) if need not in work.done] if key not in work.done else []
+        if missing:
+            stack.extend(missing)
+        else:
+            stack.pop()
+            if key not in work.done:
+                work.done[key] = work.build(*key)
+    return work.done[root]
+
+
+def _stripped(node: Formula, negate: bool) -> _Key:
+    while isinstance(node, Not):
+        node, negate = node.operand, not negate
+    return node, negate
+
+
+def _conjunctive(node: Formula, negate: bool) -> bool | None:
+    """True for what becomes a conjunction, False for what becomes a disjunction, None for the rest."""
+    match node:
+        case And():
+            return not negate
+        case Or() | Implies():
+            return negate
+        case _:
+            return None
+
+
+def _signed(node: Formula, negate: bool) -> list[_Key]:
+    """The operands with their polarity."""
+    match node:
+        case Implies(left, right):
+            return [_stripped(left, not negate), _stripped(right, negate)]
+        case Iff(left, right):
+            return [_stripped(side, sign) for side in (left, right) for sign in (False, True)]
+        case _:
+            return [_stripped(child, negate) for child in node.children]
+
+
+class _Rewriting:
+    """Results so far, by formula and polarity, and what they cost together."""
+
+    def __init__(self) -> None:
+        self.done: dict[_Key, Formula] = {}
+        self._size = 0
+        self._regions: dict[_Key, list[_Key]] = {}
+
+    def needs(self, key: _Key) -> list[_Key]:
+        """What must be done before `build`."""
+        if _conjunctive(*key) is None:
+            return _signed(*key)
+        if key not in self._regions:
+            self._regions[key] = self._region(key)
+        return self._regions[key]
+
+    def _region(self, key: _Key) -> list[_Key]:
+        """The operands of the largest conjunction (or disjunction) that begins here.
+
+        ``a & (b & (c & ...))`` is one node in the end; rewriting each level by itself would take quadratic time.
+        """
+        kind, seen, operands, stack = _conjunctive(*key), {key}, [], [key]
+        while stack:
+            part = stack.pop()
+            if _conjunctive(*part) is not kind:
+                operands.append(part)
+                continue
+            for child in reversed(_signed(*part)):
+                if child not in seen:
+                    seen.add(child)
+                    stack.append(child)
+        self._spend(len(seen))
+        return operands
+
+    def _get(self, node: Formula, negate: bool) -> Formula:
+        return self.done[_stripped(node, negate)]
+
+    def build(self, node: Formula, negate: bool) -> Formula:
+        """The core form of `node`, or of its negation, from the parts that are done."""
+        match node:
+            case Top() | Bottom():
+                return TRUE if isinstance(node, Top) is not negate else FALSE
+            case Atom(comparison):
+                literal = comparison.negated if negate else comparison
+                if literal.expr.terms:
+                    return Atom(literal)
+                return TRUE if literal.holds({}) else FALSE
+            case And() | Or() | Implies():
+                join = conjunction if _conjunctive(node, negate) else disjunction
+                return join(self.done[part] for part in self._regions[node, negate])
+            case Iff(left, right):
+                # Both or neither; negated, one but not the other.
+                with_left = conjunction((self._get(left, False), self._get(right, negate)))
+                return disjunction((with_left, conjunction((self._get(left, True), self._get(right, not negate)))))
+            case _:
+                return self._unrolled(node, negate)
+
+    def _unrolled(self, node: Formula, negate: bool) -> Formula:
+        def meant(quantifier: Quantifier) -> Quantifier:
+            return quantifier.dual if negate else quantifier
+
+        operands = [self._get(child, negate) for child in node.children]
+        width = 2 + sum(len(operand.children) if isinstance(operand, And | Or) else 1 for operand in operands)
+        self._spend(max(node.depth - child.depth for child in node.children) * width)
+        match node:
+            case AX(_):
+                return sugar.step(meant(Quantifier.ALL), operands[0])
+            case EX(_):
+                return sugar.step(meant(Quantifier.EXISTS), operands[0])
+            case Next(quantifier, k, _):
+                return sugar.step(meant(quantifier), operands[0], k)
+            case Globally(quantifier, start, end, _):
+                unroll = sugar.finally_ if negate else sugar.globally
+                return unroll(meant(quantifier), start, end, operands[0])
+            case Finally(quantifier, start, end, _):
+                unroll = sugar.globally if negate else sugar.finally_
+                return unroll(meant(quantifier), start, end, operands[0])
+            case Until(quantifier, start, end, _, _):
+                combine = sugar.release if negate else sugar.until
+                return combine(meant(quantifier), start, end, *operands)
+            case _:
+                raise TypeError(f"{type(node).__name__} is no node of a formula")
+
+    def _spend(self, amount: int) -> None:
+        self._size += amount
+        if self._size > MAX_CORE_SIZE:
+            raise FormulaError(
+                f"the formula has more than {MAX_CORE_SIZE} parts when its bounds are unrolled: use smaller bounds"
+            )

@@ -1,0 +1,49 @@
+"""Temporal operators in terms of one step, AX and EX, with the bound unrolled (design S5; paper section 2.2).
+
+The functions take the quantifier that is meant after a negation has been pushed through (``!AX p = EX !p``) and
+operands in core form. Each result is linear in its bound, because parts are shared.
+"""
+
+from __future__ import annotations
+
+from venmas.logic.formula import AX, EX, FALSE, TRUE, Formula, Quantifier, conjunction, disjunction
+
+
+def step(quantifier: Quantifier, operand: Formula, k: int = 1) -> Formula:
+    """``AX^k`` or ``EX^k``. `AX true` is true and `EX false` is false; `AX false` and `EX true` speak of deadlocks."""
+    idle, kind = (TRUE, AX) if quantifier is Quantifier.ALL else (FALSE, EX)
+    for _ in range(k):
+        if operand is idle:
+            break
+        operand = kind(operand)
+    return operand
+
+
+def until(quantifier: Quantifier, start: int, end: int, left: Formula, right: Formula) -> Formula:
+    """``Q(p U[0,m] q) = q | (p & QX Q(p U[0,m-1] q))``, ``Q(p U[i,j] q) = p & QX Q(p U[i-1,j-1] q)`` for i > 0."""
+    result = right
+    for _ in range(end - start):
+        result = disjunction((right, conjunction((left, step(quantifier, result)))))
+    for _ in range(start):
+        result = conjunction((left, step(quantifier, result)))
+    return result
+
+
+def release(quantifier: Quantifier, start: int, end: int, left: Formula, right: Formula) -> Formula:
+    """The dual of `until`, ``!A(p U q) = E(!p R !q)``: ``q & (p | QX ...)`` in the window, ``p | QX ...`` before it."""
+    result = right
+    for _ in range(end - start):
+        result = conjunction((right, disjunction((left, step(quantifier, result)))))
+    for _ in range(start):
+        result = disjunction((left, step(quantifier, result)))
+    return result
+
+
+def globally(quantifier: Quantifier, start: int, end: int, operand: Formula) -> Formula:
+    """``QG[i,j] p = QX^i (p & QX (p & ...))``; for AG because AX distributes over ``&``, in deadlocks too."""
+    return release(quantifier, start, end, FALSE, operand)
+
+
+def finally_(quantifier: Quantifier, start: int, end: int, operand: Formula) -> Formula:
+    """``QF[i,j] p = QX^i (p | QX (p | ...))``; for EF because EX distributes over ``|``, in deadlocks too."""
+    return until(quantifier, start, end, TRUE, operand)
