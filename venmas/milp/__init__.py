@@ -1,0 +1,1 @@
+"""Solver-neutral programs and what may be said about them."""

@@ -1,0 +1,90 @@
+"""HiGHS, the embedded default: MIT licence, no size limit, no indicators (they are lowered to big-M rows)."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import numpy as np
+
+from venmas.milp.program import Feasible, Infeasible, Kind, Outcome, Program, Reason
+from venmas.solvers.base import BaseSolver, Features
+
+_SMALLEST = 1e-12  # smaller coefficients are dropped by HiGHS; this is the least value it takes
+
+
+class Highs(BaseSolver):
+    """Interface to HiGHS through highspy."""
+
+    name = "highs"
+    feasibility = 1e-7
+    features = Features(indicators=False, size_limit=None, time_limit=True)
+
+    def version(self) -> str:
+        """Version of the installed HiGHS; empty when it is not installed."""
+        if self.available() is not None:
+            return ""
+        import highspy
+
+        return str(highspy.Highs().version())
+
+    def available(self) -> str | None:
+        """None when highspy is installed."""
+        if importlib.util.find_spec("highspy") is None:
+            return "HiGHS is not installed: run `pip install highspy`"
+        return None
+
+    def _run(self, program: Program, time_limit: float | None, threads: int) -> Outcome:
+        import highspy
+
+        highs = highspy.Highs()
+        highs.setOptionValue("output_flag", False)
+        settings: dict[str, Any] = {"threads": threads, "random_seed": 0, "mip_rel_gap": 1e-9, "mip_abs_gap": 1e-9}
+        settings["small_matrix_value"] = _SMALLEST
+        settings["mip_feasibility_tolerance"] = self.feasibility
+        settings["primal_feasibility_tolerance"] = 1e-7
+        if time_limit is not None:
+            settings["time_limit"] = time_limit
+        if program.objective is None:
+            settings["mip_max_improving_sols"] = 1
+        for option, value in settings.items():
+            if highs.setOptionValue(option, value) == highspy.HighsStatus.kError:
+                raise RuntimeError(f"option {option} = {value} was refused")
+        if highs.passModel(_to_lp(program)) == highspy.HighsStatus.kError:
+            raise RuntimeError("the program was refused")
+        highs.run()
+        status, solution = highs.getModelStatus(), highs.getSolution()
+        name = highs.modelStatusToString(status)
+        states = highspy.HighsModelStatus
+        if status == states.kInfeasible:
+            return Infeasible()
+        has_point = highs.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+        if has_point and status in (states.kOptimal, states.kSolutionLimit, states.kTimeLimit, states.kInterrupt):
+            return Feasible(np.array(solution.col_value, dtype=np.float64))
+        reasons = {
+            states.kTimeLimit: Reason.TIME,
+            states.kMemoryLimit: Reason.MEMORY,
+            states.kUnbounded: Reason.UNBOUNDED,
+            states.kUnboundedOrInfeasible: Reason.UNBOUNDED,
+            states.kInterrupt: Reason.INTERRUPTED,
+        }
+        return self._unknown(reasons.get(status, Reason.FAILURE), name)
+
+
+def _to_lp(program: Program) -> Any:
+    """The program as a HighsLp, rows stored row-wise."""
+    import highspy
+
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = program.variables, program.rows
+    lp.col_lower_, lp.col_upper_ = program.lower, program.upper
+    lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
+    lp.col_cost_ = np.zeros(program.variables) if program.objective is None else program.objective
+    lp.sense_ = highspy.ObjSense.kMaximize
+    if program.kinds.any():
+        types = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [types[int(kind != Kind.CONTINUOUS)] for kind in program.kinds]
+    matrix = lp.a_matrix_
+    matrix.format_ = highspy.MatrixFormat.kRowwise
+    matrix.start_, matrix.index_, matrix.value_ = program.indptr, program.indices, program.data
+    return lp
