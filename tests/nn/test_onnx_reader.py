@@ -1,0 +1,217 @@
+"""Every dress in which a fully connected ReLU network comes as ONNX, against onnxruntime."""
+
+from fractions import Fraction
+
+import numpy as np
+import onnx
+import pytest
+from onnx_models import RNG, f32, i64, model, n, run, save, weights
+from onnx import TensorProto, helper, numpy_helper
+
+from venmas.errors import NetworkError
+from venmas.nn import load_network
+
+W, B = weights(4, 3), weights(4)
+
+DRESSES = {
+    "gemm": model([n("Gemm", "_ w b", transB=1), n("Relu"), n("Gemm", "_ v")], w=W, b=B, v=weights(4, 2)),
+    "gemm, alpha and beta": model([n("Gemm", "_ w b", transB=1, alpha=0.3, beta=-1.7)], w=W, b=B),
+    "gemm, transA": model([n("Gemm", "_ w b", transA=1)], w=weights(3, 2), b=f32(1), shape=(3, 1)),
+    "gemm, constant on the left": model(
+        [n("Gemm", "w _ b", transA=1, transB=1)], w=weights(3, 4), b=weights(4, 1), shape=(1, 3)
+    ),
+    "gemm, bias row": model([n("Gemm", "_ w b", transB=1)], w=W, b=weights(1, 4)),
+    "matmul, add": model(
+        [n("MatMul", "_ w"), n("Add", "_ b"), n("Relu"), n("MatMul", "_ v"), n("Add", "c _")],
+        w=W.T.copy(),
+        b=B,
+        v=weights(4, 2),
+        c=weights(1, 2),
+    ),
+    "matmul from the left": model([n("MatMul", "w _"), n("Add", "_ b"), n("Relu")], w=W, b=weights(4, 1), shape=(3, 1)),
+    "matmul from the left, batched": model([n("MatMul", "w _"), n("Relu")], w=W, shape=("N", 3, 2)),
+    "matmul with vectors": model([n("MatMul", "_ w"), n("Relu")], w=weights(3), shape=(3,)),
+    "matmul, vector from the left": model([n("MatMul", "w _"), n("Relu")], w=weights(3), shape=(3, 2)),
+    "matmul over rows": model(
+        [n("MatMul", "_ w"), n("Relu"), n("Flatten"), n("MatMul", "_ v")],
+        w=weights(3, 4),
+        v=weights(8, 2),
+        shape=("N", 2, 3),
+    ),
+    "normalised": model(
+        [n("Sub", "_ m"), n("Div", "_ s"), n("Gemm", "_ w b", transB=1), n("Mul", "_ f"), n("Add", "_ m1")],
+        m=weights(3),
+        s=f32(3, 0.7, 16000),
+        w=W,
+        b=B,
+        f=f32(1.3),
+        m1=f32(0.1),
+    ),
+    "constant minus tensor": model([n("Sub", "m _"), n("Relu"), n("Sub", "m _")], m=weights(3)),
+    "sub after gemm": model([n("Gemm", "_ w b", transB=1), n("Sub", "b _"), n("Relu"), n("Sub", "_ b")], w=W, b=B),
+    "mul by signs": model(
+        [n("MatMul", "_ w"), n("Mul", "s _"), n("Relu"), n("Mul", "_ s")], w=W.T.copy(), s=f32(1, -1, -1, 1)
+    ),
+    "scalar div": model([n("Div", "_ s"), n("MatMul", "_ w")], w=W.T.copy(), s=np.float32(3)),
+    "div, then selected": model(
+        [n("Div", "_ s"), n("Transpose", perm=[0, 2, 1]), n("Add", "_ c"), n("Flatten")],
+        s=weights(2, 3),
+        c=weights(3, 2),
+        shape=(1, 2, 3),
+    ),
+    "broadcast widens": model([n("Add", "_ c"), n("Relu"), n("Flatten")], c=weights(4, 3), shape=(1, 3)),
+    "1x1 conv": model(
+        [n("Sub", "_ m"), n("Conv", "_ w b", kernel_shape=[1, 3]), n("Relu"), n("Conv", "_ v c"), n("Flatten")],
+        m=weights(1, 1, 1, 3),
+        w=weights(4, 1, 1, 3),
+        b=B,
+        v=weights(2, 4, 1, 1),
+        c=weights(2),
+        shape=(1, 1, 1, 3),
+    ),
+    "conv over all": model([n("Conv", "_ w"), n("Relu"), n("Flatten")], w=weights(5, 2, 3, 4), shape=("N", 2, 3, 4)),
+    "conv with strides, dilations, pads": model(
+        [n("Conv", "_ w b", strides=[2, 1], dilations=[1, 2], pads=[1, 0, 2, 1]), n("Relu")],
+        w=weights(3, 2, 2, 2),
+        b=weights(3),
+        shape=("N", 2, 5, 4),
+    ),
+    "conv of a line": model([n("Conv", "_ w", pads=[1, 1]), n("Relu")], w=weights(3, 2, 3), shape=(1, 2, 5)),
+    "transposed image": model(
+        [n("Transpose", perm=[0, 3, 1, 2]), n("Flatten"), n("Gemm", "_ w"), n("Relu")],
+        w=weights(24, 3),
+        shape=("N", 2, 3, 4),
+    ),
+    "reshape": model(
+        [n("Reshape", "_ s"), n("MatMul", "_ w"), n("Relu"), n("Reshape", "_ r")],
+        s=i64(0, -1, 2),
+        w=weights(2, 3),
+        r=i64(1, -1),
+        shape=("N", 6),
+    ),
+    "order at the end": model(
+        [n("MatMul", "_ w"), n("Reshape", "_ s"), n("Transpose"), n("Relu")], w=weights(3, 6), s=i64(2, 3), shape=(1, 3)
+    ),
+    "only an order": model([n("Reshape", "_ s"), n("Transpose")], s=i64(2, 3), shape=(1, 6)),
+    "squeeze, unsqueeze": model(
+        [n("Unsqueeze", "_ a"), n("Squeeze", "_ a"), n("Unsqueeze", "_ z"), n("Squeeze"), n("MatMul", "_ w")],
+        a=i64(1),
+        z=i64(0, 3),
+        w=weights(3, 2),
+        shape=(1, 3),
+    ),
+    "squeeze as attribute": model([n("Unsqueeze", axes=[1]), n("Squeeze", axes=[1]), n("Relu")], opset=11),
+    "identity, dropout": model([n("Identity"), n("Dropout"), n("MatMul", "_ w"), n("Relu")], w=weights(3, 2)),
+    "old dropout": model([n("Dropout", ratio=0.4), n("MatMul", "_ w")], w=weights(3, 2), opset=11),
+    "cast": model(
+        [n("Cast", to=TensorProto.FLOAT), n("MatMul", "_ w"), n("Cast", to=TensorProto.FLOAT)], w=weights(3, 2)
+    ),
+    "clip": model([n("MatMul", "_ w"), n("Clip", "_ z"), n("MatMul", "_ w")], w=weights(3, 3), z=np.float32(0)),
+    "clip as attribute": model([n("MatMul", "_ w"), n("Clip", min=0.0), n("MatMul", "_ w")], w=weights(3, 3), opset=10),
+    "max with zero": model([n("MatMul", "_ w"), n("Max", "z _"), n("MatMul", "_ w")], w=weights(3, 3), z=f32(0)),
+    "relu at both ends": model([n("Relu"), n("Relu"), n("MatMul", "_ w"), n("Relu")], w=weights(3, 3)),
+    "double": model(
+        [n("Gemm", "_ w b", transB=1, alpha=0.5), n("Relu"), n("Div", "_ s")],
+        w=weights(4, 3, dtype=np.float64),
+        b=weights(4, dtype=np.float64),
+        s=np.float64(3),
+        dtype=TensorProto.DOUBLE,
+    ),
+    "flatten, negative axis": model(
+        [n("Flatten", axis=-1), n("MatMul", "_ w"), n("Flatten", axis=0)], w=weights(3, 2), shape=(1, 2, 3)
+    ),
+    "opset 7": model([n("Gemm", "_ w b", transB=1), n("Relu"), n("Dropout")], w=W, b=B, opset=7),
+}
+
+
+@pytest.mark.parametrize("name", DRESSES)
+def test_dress_against_onnxruntime(name, tmp_path):
+    proto = DRESSES[name]
+    path = save(tmp_path, proto)
+    network = load_network(path)
+    xs = RNG.normal(size=(20, network.input_size)).astype(np.float32) * 3
+    expected = run(path, xs)
+    np.testing.assert_allclose(network.evaluate(xs), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(network.evaluate_float32(xs), expected, rtol=1e-5, atol=1e-5)
+    exact = [float(v) for v in network.evaluate_exact([Fraction(float(v)) for v in xs[0]])]
+    np.testing.assert_allclose(network.evaluate(xs[0]), exact, rtol=1e-9, atol=1e-12)
+    assert network.dtype == ("float64" if name == "double" else "float32")
+    assert network.name == "net"
+
+
+def test_shapes_computed_from_the_input(tmp_path):
+    """``x.view(x.size(0), -1)`` as PyTorch exports it: a side branch that only looks at the shape."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"]),
+        helper.make_node("Constant", [], ["zero"], value=numpy_helper.from_array(np.int64(0))),
+        helper.make_node("Gather", ["s", "zero"], ["n"], axis=0),
+        helper.make_node("Unsqueeze", ["n"], ["n1"], axes=[0]),
+        helper.make_node("Constant", [], ["rest"], value_ints=[-1]),
+        helper.make_node("Concat", ["n1", "rest"], ["target"], axis=0),
+        helper.make_node("Reshape", ["x", "target"], ["flat"]),
+        helper.make_node("Transpose", ["w"], ["wt"], perm=[1, 0]),
+        helper.make_node("Identity", ["wt"], ["wi"]),
+        helper.make_node("MatMul", ["flat", "wi"], ["h"]),
+        helper.make_node("Constant", [], ["one"], value_float=1.5),
+        helper.make_node("Add", ["h", "one"], ["y"]),
+    ]
+    proto = model([n("Relu")], w=weights(4, 6), shape=("N", 2, 3), opset=12)
+    del proto.graph.node[:]
+    proto.graph.node.extend(nodes)
+    path = save(tmp_path, proto)
+    network = load_network(path)
+    xs = RNG.normal(size=(9, 6))
+    np.testing.assert_allclose(network.evaluate(xs), run(path, xs), rtol=1e-5, atol=1e-5)
+    assert len(network.layers) == 1
+
+
+def test_initializers_may_be_listed_as_inputs(tmp_path):
+    proto = model([n("MatMul", "_ w")], w=weights(3, 2), shape=(1, 3))
+    proto.graph.input.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, (3, 2)))
+    assert load_network(save(tmp_path, proto)).sizes == (3, 2)
+
+
+def test_normalisation_is_not_folded_with_rounding(tmp_path):
+    nodes = [n("Sub", "_ m"), n("Div", "_ s"), n("MatMul", "_ w")]
+    network = load_network(
+        save(tmp_path, model(nodes, m=f32(0.1, 0, 0), s=f32(3, 3, 3), w=np.eye(3, 1, dtype=np.float32)))
+    )
+    tenth = Fraction(float(np.float32(0.1)))
+    assert network.evaluate_exact([Fraction(1), Fraction(0), Fraction(0)]) == ((1 - tenth) / 3,)
+    assert [layer.weight_error for layer in network.layers] == [0.0, 2.0**-53, 0.0]
+
+
+def test_alpha_that_floats_cannot_hold(tmp_path):
+    proto = model([n("Gemm", "_ w", alpha=0.1)], w=np.full((3, 1), 0.1), dtype=TensorProto.DOUBLE)
+    with pytest.raises(NetworkError, match=r"node 'node_0' \(Gemm\): alpha"):
+        load_network(save(tmp_path, proto))
+
+
+def test_external_data_beside_the_model(tmp_path):
+    proto = model([n("MatMul", "_ w")], w=weights(3, 200))
+    path = tmp_path / "net.onnx"
+    onnx.save_model(proto, str(path), save_as_external_data=True, location="net.bin", size_threshold=0)
+    assert (tmp_path / "net.bin").exists()
+    xs = RNG.normal(size=(5, 3))
+    np.testing.assert_allclose(load_network(path).evaluate(xs), run(path, xs), rtol=1e-5, atol=1e-6)
+
+
+def test_published_acas_networks(data_dir):
+    paths = sorted((data_dir / "acasxu" / "onnx").glob("*.onnx"))
+    assert len(paths) == 45
+    for path in paths[::9]:
+        network = load_network(path)
+        assert network.sizes == (5, 50, 50, 50, 50, 50, 50, 5)
+        xs = RNG.uniform(-1, 1, size=(20, 5))
+        np.testing.assert_allclose(network.evaluate(xs), run(path, xs), rtol=1e-4, atol=1e-5)
+
+
+def test_networks_made_to_fool_floats(data_dir):
+    for path in sorted((data_dir / "soundness").glob("*.onnx")):
+        network = load_network(path)
+        stored = np.load(path.with_suffix(".npz"))
+        assert network.dtype == "float64"
+        assert len(network.layers) == sum(name.startswith("W") for name in stored)
+        for i, layer in enumerate(network.layers):
+            np.testing.assert_array_equal(layer.weight, stored[f"W{i}"])
+            np.testing.assert_array_equal(layer.bias, stored[f"b{i}"])
