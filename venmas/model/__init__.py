@@ -13,25 +13,41 @@ from venmas.model.functions import (
     switch,
     where,
 )
+from venmas.model.parameters import NetworkFolder, Parameter, Range
+from venmas.model.replay import Replay, replay
+from venmas.model.scenario import Scenario, load_scenario, scenario_names
 from venmas.model.system import Agent, Branch, Region, System, VariableDecl
+from venmas.model.trace import Witness
+from venmas.model.witness import explain, satisfies
 
 __all__ = [
     "Agent",
     "Branch",
     "Condition",
     "Expr",
+    "NetworkFolder",
+    "Parameter",
+    "Range",
     "Region",
+    "Replay",
+    "Scenario",
     "System",
     "VariableDecl",
     "Vector",
+    "Witness",
     "absolute",
     "apply_network",
     "argmax",
     "clip",
+    "explain",
+    "load_scenario",
     "maximum",
     "minimum",
     "one_hot",
     "relu",
+    "replay",
+    "satisfies",
+    "scenario_names",
     "switch",
     "where",
 ]

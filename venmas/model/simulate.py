@@ -158,9 +158,9 @@ class Batch:
             case Output(application, index):
                 return np.asarray(self._apply(application)[:, index])
             case Maximum(operands):
-                return np.max(np.stack([self.value(o) for o in operands]), axis=0)
+                return np.asarray(np.max(np.stack([self.value(o) for o in operands]), axis=0))
             case ArgMax(scores):
-                return np.argmax(np.stack([self.value(s) for s in scores]), axis=0).astype(np.float64)
+                return np.asarray(np.argmax(np.stack([self.value(s) for s in scores]), axis=0), dtype=np.float64)
             case Switch(selector, cases):
                 return self._switch(np.rint(self.value(selector)), cases)
             case Where(condition, then, otherwise):

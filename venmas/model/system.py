@@ -96,7 +96,7 @@ class System:
         self.regions: list[Region] = []
         self.propositions: dict[str, Formula] = {}
         self.properties: dict[str, str] = {}
-        self._nodes: dict[str, Variable] = {}
+        self.nodes_by_name: dict[str, Variable] = {}
 
     # -- variables -----------------------------------------------------------------------------------------------------
 
@@ -134,9 +134,9 @@ class System:
         if decl.lower > decl.upper:
             raise ModelError(f"variable {decl.name!r} has an empty range [{decl.lower}, {decl.upper}]")
         self.variables[decl.name] = decl
-        self._nodes[decl.name] = Variable(decl.name, decl.integral)
+        self.nodes_by_name[decl.name] = Variable(decl.name, decl.integral)
         self.__dict__.pop("domains", None)
-        return self._nodes[decl.name]
+        return self.nodes_by_name[decl.name]
 
     # -- behaviour -----------------------------------------------------------------------------------------------------
 
@@ -161,14 +161,14 @@ class System:
         """Add a way to answer: new values by keyword, or by variable (or group) in `updates`; the rest stays."""
         found: dict[str, Expr] = {}
         pairs: list[tuple[object, object]] = [*(updates or {}).items()]
-        pairs += [(self._nodes.get(key, key), value) for key, value in named.items()]
+        pairs += [(self.nodes_by_name.get(key, key), value) for key, value in named.items()]
         for target, value in pairs:
             targets = list(target) if isinstance(target, Vector) else [target]
             values = list(value) if isinstance(value, Vector) else [value]
             if len(targets) != len(values):
                 raise ModelError(f"branch {name!r}: {len(values)} new values for {len(targets)} variables")
             for variable, new in zip(targets, values, strict=True):
-                if not isinstance(variable, Variable) or self._nodes.get(variable.name) is not variable:
+                if not isinstance(variable, Variable) or self.nodes_by_name.get(variable.name) is not variable:
                     raise ModelError(f"branch {name!r} updates {variable!s}, which is no variable of {self._listing()}")
                 if variable.name in found:
                     raise ModelError(f"branch {name!r} updates {variable.name!r} twice")
@@ -196,9 +196,9 @@ class System:
 
     def __getitem__(self, name: str) -> Variable:
         """The node of a variable. Raises `ModelError` when there is none of that name."""
-        if name not in self._nodes:
+        if name not in self.nodes_by_name:
             raise ModelError(f"no variable {name!r} in {self._listing()}")
-        return self._nodes[name]
+        return self.nodes_by_name[name]
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -266,7 +266,7 @@ class System:
         if not self.regions:
             raise ModelError(f"system {self.name!r} has no initial states: add a set with system.initial(...)")
         for where, node in self.nodes():
-            if isinstance(node, Variable) and self._nodes.get(node.name) is not node:
+            if isinstance(node, Variable) and self.nodes_by_name.get(node.name) is not node:
                 raise ModelError(f"{where} uses variable {node.name!r} of another system")
             if isinstance(node, Switch):
                 self._check_switch(where, node)

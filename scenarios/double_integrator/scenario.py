@@ -1,0 +1,43 @@
+"""Double integrator: a point mass is brought to rest by a network whose output is a bounded force.
+
+State x[1] (position) and x[2] (velocity), one second a step: x+ = [[1, 1], [0, 1]] x + [0.5, 1] u with
+u = clip(N(x), -1, 1). There is one branch, so that AX and EX agree.
+
+Sources: Hu, Fazlyab, Morari and Pappas, Reach-SDP, CDC 2020; Everett et al., Reach-LP, ICRA 2021 (their initial box is
+the default here).
+"""
+
+from fractions import Fraction
+
+from venmas.errors import ScenarioError
+from venmas.model import NetworkFolder, Parameter, Range, System, apply_network, clip
+
+PARAMETERS = (
+    Parameter("x1", Range(Fraction("2.5"), Fraction(3)), "initial position", "m"),
+    Parameter("x2", Range(Fraction("-0.25"), Fraction("0.25")), "initial velocity", "m/s"),
+)
+
+
+def build(networks: NetworkFolder, x1: Range, x2: Range) -> System:
+    """The plant with its controller."""
+    network = networks.load("controller.onnx", "model.json", "*.onnx", "*.keras", "*.h5", "*.nnet")
+    if (network.input_size, network.output_size) != (2, 1):
+        raise ScenarioError(
+            f"the controller must have 2 inputs and 1 output; {network.name!r} has {network.input_size} and "
+            f"{network.output_size}: give the folder of a fitting one (--networks)"
+        )
+    system = System("double_integrator", "Double integrator with a saturated controller")
+    position = system.real("x[1]", -100, 100, unit="m")
+    velocity = system.real("x[2]", -100, 100, unit="m/s")
+    force = system.agent(clip(apply_network(network, (position, velocity))[0], -1, 1), name="u", unit="m/s^2")
+    system.branch("step", {position: position + velocity + force / 2, velocity: velocity + force})
+    system.initial(
+        (position >= x1.low) & (position <= x1.high),
+        (velocity >= x2.low) & (velocity <= x2.high),
+    )
+    system.proposition("within", (position >= -5) & (position <= 5) & (velocity >= -2) & (velocity <= 2))
+    system.proposition("near", (position >= -0.5) & (position <= 0.5) & (velocity >= -0.5) & (velocity <= 0.5))
+    for k in range(1, 11):
+        system.specify(f"within{k}", f"AG^{k} within")
+        system.specify(f"near{k}", f"AX^{k} near")
+    return system

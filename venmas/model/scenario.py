@@ -1,0 +1,168 @@
+"""Scenario files: Python that declares parameters and builds a system (design sections 2 and 5).
+
+A scenario file defines ``PARAMETERS: tuple[Parameter, ...]`` and ``build(networks: NetworkFolder, **parameters) ->
+System``; its docstring is its help. The bundled ones are found by name, any other file by its path. Running a scenario
+file runs its code, as with any Python file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.resources
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from types import ModuleType
+
+import venmas
+from venmas.errors import InputError, NetworkError, ScenarioError
+from venmas.model.parameters import NetworkFolder, Parameter, ParameterValue, Range
+from venmas.model.system import System
+
+__all__ = ["NetworkFolder", "Parameter", "Range", "Scenario", "load_scenario", "scenario_names"]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A loaded scenario file; `networks` is the folder that its weights are taken from by default."""
+
+    name: str
+    path: Path
+    parameters: tuple[Parameter, ...]
+    description: str
+    networks: Path
+    build: Callable[..., object]
+
+    def values(self, settings: Mapping[str, object]) -> dict[str, ParameterValue]:
+        """The value of every parameter, given or default. Raises `ScenarioError` for unknown names and bad values."""
+        known = {p.name: p for p in self.parameters}
+        for name in settings:
+            if name not in known:
+                raise ScenarioError(
+                    f"scenario {self.name!r} has no parameter {name!r}{_nearest(name, known)}; "
+                    + (f"it takes {', '.join(known)}" if known else "it takes none")
+                )
+        return {p.name: p.parse(settings.get(p.name, p.default), self.name) for p in self.parameters}
+
+    def system(self, networks: str | Path | NetworkFolder | None = None, **settings: object) -> System:
+        """Build the system, with weights from the folder `networks`; texts are read as on the command line.
+
+        Raises `ScenarioError`, or `NetworkError` where the weights cannot be found or read.
+        """
+        folder = networks if isinstance(networks, NetworkFolder) else NetworkFolder(networks or self.networks)
+        values = self.values(settings)
+        try:
+            system = self.build(folder, **values)
+        except (NetworkError, ScenarioError):
+            raise
+        except (Exception, SystemExit) as error:
+            raise ScenarioError(_explained(self.path, error)) from error
+        if not isinstance(system, System):
+            raise ScenarioError(f"{self.path}: build() must return a System, it returned {type(system).__name__}")
+        try:
+            system.validate()
+        except InputError as error:
+            raise ScenarioError(f"{self.path}: {error}") from error
+        return system
+
+
+def scenario_names() -> tuple[str, ...]:
+    """Names of the bundled scenarios."""
+    return tuple(sorted(folder.name for folder in _bundled().iterdir() if folder.joinpath("scenario.py").is_file()))
+
+
+def load_scenario(name_or_path: str | Path) -> Scenario:
+    """Load a bundled scenario by its name, or a scenario file by its path. Raises `ScenarioError`."""
+    given = str(name_or_path)
+    if given in scenario_names():
+        return _load(Path(str(_bundled().joinpath(given).joinpath("scenario.py"))))
+    path = Path(given)
+    if path.is_dir():
+        path /= "scenario.py"
+    if path.is_file():
+        return _load(path)
+    names = scenario_names()
+    if path.suffix == ".py" or len(path.parts) > 1:
+        raise ScenarioError(f"there is no scenario file {path}; bundled scenarios are {', '.join(names)}")
+    raise ScenarioError(
+        f"there is no scenario {given!r}{_nearest(given, names)}; bundled scenarios are {', '.join(names)}, "
+        "and the path of a .py file loads your own"
+    )
+
+
+def _bundled() -> Traversable:
+    """The folder of bundled scenarios: data of the installed package, or of the repository in an editable install."""
+    try:
+        return importlib.resources.files("venmas.bundled.scenarios")
+    except ModuleNotFoundError:
+        folder = Path(venmas.__file__).parents[1] / "scenarios"
+        if folder.is_dir():
+            return folder
+        raise ScenarioError(f"the bundled scenarios are missing from this installation ({folder}); reinstall") from None
+
+
+def _load(path: Path) -> Scenario:
+    path = path.resolve()
+    module = ModuleType(f"venmas_scenario_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses and pickle look a class up by its module
+    try:
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+    except (Exception, SystemExit) as error:
+        raise ScenarioError(_explained(path, error)) from error
+    build = getattr(module, "build", None)
+    if not callable(build):
+        raise ScenarioError(
+            f"{path} defines no function build(networks, **parameters) that returns a venmas.model.System; add it"
+        )
+    parameters = getattr(module, "PARAMETERS", ())
+    if not isinstance(parameters, tuple | list) or not all(isinstance(p, Parameter) for p in parameters):
+        raise ScenarioError(f"{path}: PARAMETERS must be a tuple of venmas.model.Parameter")
+    _check_signature(path, build, [p.name for p in parameters])
+    folder = path.parent
+    places = [folder / "networks", folder.parent.parent / "networks" / folder.name, folder]
+    return Scenario(
+        name=folder.name if path.stem == "scenario" else path.stem,
+        path=path,
+        parameters=tuple(parameters),
+        description=inspect.cleandoc(module.__doc__ or ""),
+        networks=next(place for place in places if place.is_dir()),
+        build=build,
+    )
+
+
+def _check_signature(path: Path, build: Callable[..., object], names: list[str]) -> None:
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ScenarioError(f"{path}: parameter {twice[0]!r} is declared twice in PARAMETERS")
+    taken = inspect.signature(build).parameters.values()
+    if not any(p.kind is p.VAR_KEYWORD for p in taken):
+        accepted = [p.name for p in taken][1:]
+        for name in names:
+            if name not in accepted:
+                raise ScenarioError(f"{path}: PARAMETERS declares {name!r}, which build() does not take; add it there")
+        missing = [p.name for p in list(taken)[1:] if p.default is p.empty and p.name not in names]
+        if missing and all(p.kind is not p.VAR_POSITIONAL for p in taken):
+            raise ScenarioError(
+                f"{path}: build() takes {missing[0]!r}, which PARAMETERS does not declare; add it there"
+            )
+
+
+def _explained(path: Path, error: BaseException) -> str:
+    """One line with file, line and message."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f"{path}, line {error.lineno}: {error.msg}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    where = f"{path}, line {lines[-1]}" if lines else f"{path}"
+    if isinstance(error, InputError):
+        return f"{where}: {error}"
+    return f"{where}: {type(error).__name__}: {error}"
+
+
+def _nearest(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
+    near = get_close_matches(name, list(known), 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
