@@ -114,9 +114,9 @@ def finite(quantity: Quantity, values: tuple[Fraction, ...], possible: Bools) ->
     floats = np.array([float(v) for v in values])
     down = np.array([f if Fraction(f) <= v else np.nextafter(f, -np.inf) for f, v in zip(floats, values, strict=True)])
     up = np.array([f if Fraction(f) >= v else np.nextafter(f, np.inf) for f, v in zip(floats, values, strict=True)])
-    fits = possible & (up >= quantity.lo[:, None]) & (down <= quantity.hi[:, None])
+    fits: Bools = possible & (up >= quantity.lo[:, None]) & (down <= quantity.hi[:, None])
     # bounds that contradict each other mark a state that can not be reached: any superset is right there
-    possible = np.where(fits.any(1)[:, None], fits, True)
+    possible = np.asarray(np.where(fits.any(1)[:, None], fits, True))
     lo = np.where(possible, down, np.inf).min(1)
     hi = np.where(possible, up, -np.inf).max(1)
     low, upp = quantity.low, quantity.upp

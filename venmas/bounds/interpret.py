@@ -59,6 +59,7 @@ class Interpreter:
         self._values: dict[int, Quantity] = {}
         self._truths: dict[int, Truths] = {}
         self._atoms: dict[Comparison, Truths] = {}
+        self._expressions: dict[Comparison, Expr] = {}
         self._networks: dict[int, Activations] = {}
         self._kept: list[object] = []  # nodes built here must outlive the memo that is keyed by their identity
 
@@ -214,12 +215,17 @@ class Interpreter:
     def atom(self, comparison: Comparison) -> Truths:
         """Three-valued truth of a comparison of state variables."""
         if comparison not in self._atoms:
+            self._atoms[comparison] = self._compare(self.expression(comparison), comparison.relation)
+        return self._atoms[comparison]
+
+    def expression(self, comparison: Comparison) -> Expr:
+        """The left side of a comparison of state variables as an expression of the system."""
+        if comparison not in self._expressions:
             expr: Expr = Constant(comparison.expr.constant)
             for name, coefficient in comparison.expr.terms:
                 expr = add(expr, scale(self.system[name], coefficient))
-            self._kept.append(expr)
-            self._atoms[comparison] = self._compare(expr, comparison.relation)
-        return self._atoms[comparison]
+            self._expressions[comparison] = expr
+        return self._expressions[comparison]
 
     def _decide(self, condition: Condition) -> Truths:
         match condition:

@@ -1,0 +1,163 @@
+"""The compositional encoding (paper, Fig. 7, Algorithm 2) for the whole logic, as a lazy depth-first stream.
+
+A tableau: obligations "this formula in that state" are taken one at a time. EX and temporal disjunctions branch, AX
+asks every successor in turn (which walks the product of their streams), and whatever the bounds refute is cut off on
+the spot, at any depth. What remains at the end of a path, atoms and undecided guards, becomes one small program. As in
+the paper's implementation, disjunctions without temporal operators are left to the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from venmas.bounds import State, Step
+from venmas.encoding.formulas import FormulaEncoder
+from venmas.encoding.points import Oracle
+from venmas.encoding.terms import ONE, ReluEncoding
+from venmas.logic import AX, EX, And, Formula, Or
+from venmas.model.expr import Condition, Truth
+
+
+@dataclass(frozen=True, eq=False)
+class Holds:
+    """The formula holds in the state."""
+
+    state: State
+    formula: Formula
+
+
+@dataclass(frozen=True, eq=False)
+class Blocked:
+    """Either the guard of the step fails in the state, or the formula holds after it."""
+
+    state: State
+    step: Step
+    formula: Formula
+
+
+@dataclass(frozen=True, eq=False)
+class Requires:
+    """The condition holds in the state."""
+
+    state: State
+    condition: Condition
+
+
+@dataclass(frozen=True, eq=False)
+class Follows:
+    """The path takes the step."""
+
+    state: State
+    step: Step
+
+
+Fact: TypeAlias = Holds | Requires | Follows
+Obligation: TypeAlias = Holds | Blocked
+
+
+@dataclass(frozen=True, eq=False)
+class _Cell:
+    """A persistent list: paths share their beginnings."""
+
+    head: Fact | Obligation
+    tail: _Cell | None
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Facts collected on the way, the obligations still open, and the successors already made."""
+
+    facts: _Cell | None
+    todo: _Cell | None
+    discarded: bool = False
+
+    def collect(self) -> list[Fact]:
+        """The facts, first one first."""
+        found: list[Fact] = []
+        cell = self.facts
+        while cell is not None:
+            assert not isinstance(cell.head, Blocked)
+            found.append(cell.head)
+            cell = cell.tail
+        return found[::-1]
+
+
+def paths(root: State, formula: Formula, oracle: Oracle) -> Iterator[Path]:
+    """All ways to meet `formula` from `root` that the bounds do not refute, depth first; refuted ones are marked."""
+    stack = [Path(None, _Cell(Holds(root, formula), None))]
+    while stack:
+        path = stack.pop()
+        if path.todo is None:
+            yield path
+            continue
+        options = list(_advance(path.todo.head, path.facts, path.todo.tail, oracle))
+        if not options:
+            yield Path(path.facts, None, discarded=True)
+        stack.extend(reversed(options))
+
+
+def _advance(obligation: Fact | Obligation, facts: _Cell | None, rest: _Cell | None, oracle: Oracle) -> Iterator[Path]:
+    """The ways to meet one obligation."""
+    if isinstance(obligation, Blocked):
+        state, step = obligation.state, obligation.step
+        guard = step.guard(state.batch.system)
+        yield Path(_Cell(Requires(state, ~guard), facts), rest)
+        if oracle.truth(step.state, obligation.formula) is not False:
+            yield Path(_Cell(Follows(state, step), facts), _Cell(Holds(step.state, obligation.formula), rest))
+        return
+    assert isinstance(obligation, Holds)
+    state, formula = obligation.state, obligation.formula
+    truth = oracle.truth(state, formula)
+    if truth is not None:
+        if truth:
+            yield Path(facts, rest)
+        return
+    match formula:
+        case _ if formula.depth == 0:
+            yield Path(_Cell(obligation, facts), rest)
+        case And(operands):
+            for part in sorted(operands, key=lambda o: o.depth, reverse=True):
+                rest = _Cell(Holds(state, part), rest)
+            yield Path(facts, rest)
+        case Or(operands):
+            able = [o for o in operands if oracle.truth(state, o) is not False]
+            present = tuple(o for o in able if o.depth == 0)
+            if present:
+                yield Path(facts, _Cell(Holds(state, Or(present) if len(present) > 1 else present[0]), rest))
+            for part in able:
+                if part.depth:
+                    yield Path(facts, _Cell(Holds(state, part), rest))
+        case EX(operand):
+            for step in state.successors():
+                if oracle.truth(step.state, operand) is not False:
+                    reached = _Cell(Follows(state, step), facts)
+                    guard = step.guard(state.batch.system)
+                    if not isinstance(guard, Truth):
+                        reached = _Cell(Requires(state, guard), reached)
+                    yield Path(reached, _Cell(Holds(step.state, operand), rest))
+        case AX(operand):
+            for step in reversed(state.successors()):
+                if step.certain:
+                    facts = _Cell(Follows(state, step), facts)
+                    rest = _Cell(Holds(step.state, operand), rest)
+                else:
+                    rest = _Cell(Blocked(state, step, operand), rest)
+            yield Path(facts, rest)
+        case _:
+            raise TypeError(f"not a core formula: {formula}")
+
+
+def encode_path(root: State, path: Path, encoding: ReluEncoding, oracle: Oracle) -> FormulaEncoder:
+    """The program of one path. Raises `Contradiction` when building it shows that it has no point."""
+    encoder = FormulaEncoder(root, encoding, oracle)
+    for fact in path.collect():
+        match fact:
+            case Holds(state, formula):
+                encoder.satisfy(state, formula)
+            case Requires(state, condition):
+                encoder.require(state, condition, ONE)
+            case Follows(state, step):
+                encoder.follow(state, step)
+    return encoder

@@ -1,0 +1,107 @@
+"""The seam between modes and solving: a task in, a lazy stream of subproblems out (design section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from venmas.bounds import Findings, State, States
+from venmas.encoding.compositional import encode_path, paths
+from venmas.encoding.formulas import FormulaEncoder
+from venmas.encoding.points import Oracle
+from venmas.encoding.subproblem import Subproblem
+from venmas.encoding.terms import Contradiction, ReluEncoding
+from venmas.logic import And, Atom, Formula, conjunction, disjunction
+from venmas.model.regions import bounding_box
+from venmas.model.system import Region, System
+
+Strategy = Literal["monolithic", "compositional"]
+_Box = Mapping[str, tuple[Fraction, Fraction]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Find an initial state that satisfies `target`, a core formula (the negated property in NNF)."""
+
+    system: System
+    target: Formula
+    strategy: Strategy
+    encoding: ReluEncoding = "big-m"
+    bounds: str = "symbolic"
+
+
+@dataclass
+class Stream:
+    """The subproblems of a task, and what was counted while they were made.
+
+    The target can be met if and only if one of the subproblems has a point (paper, Lemmas 3 and 4), up to strict
+    comparisons and ties, which programs can not express: there a subproblem may have a point though it can not be met.
+    """
+
+    task: Task
+    created: int = 0
+    discarded: int = 0
+    depth: int = 0
+    findings: list[Findings] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Subproblem]:
+        system = self.task.system
+        boxes = [(i, r, bounding_box(system, r)) for i, r in enumerate(system.regions)]
+        able = [(i, r, b) for i, r, b in boxes if b is not None]
+        self.discarded += len(boxes) - len(able)
+        if self.task.strategy == "monolithic" and len(able) > 1:
+            hull = {n: (min(b[n][0] for _, _, b in able), max(b[n][1] for _, _, b in able)) for n in system.variables}
+            where = disjunction([_region_formula(r) for _, r, _ in able])
+            yield from self._subproblems(hull, where, None)
+        else:
+            for index, region, box in able:
+                yield from self._subproblems(box, _region_formula(region), index)
+
+    def _subproblems(self, box: _Box, where: Formula, region: int | None) -> Iterator[Subproblem]:
+        states = States.initial(self.task.system, [box], self.task.bounds)
+        self.findings.append(states.found)
+        root, oracle = states.members[0], Oracle()
+        target = conjunction([where, self.task.target])
+        if self.task.strategy == "monolithic":
+            encoder = FormulaEncoder(root, self.task.encoding, oracle)
+            try:
+                encoder.satisfy(root, target)
+            except Contradiction:
+                self.discarded += 1
+                return
+            yield self._made(encoder, root, region)
+            return
+        for path in paths(root, target, oracle):
+            if path.discarded:
+                self.discarded += 1
+                continue
+            try:
+                encoder = encode_path(root, path, self.task.encoding, oracle)
+            except Contradiction:
+                self.discarded += 1
+                continue
+            yield self._made(encoder, root, region)
+
+    def _made(self, encoder: FormulaEncoder, root: State, region: int | None) -> Subproblem:
+        number = self.created
+        self.created += 1
+        return Subproblem(
+            number,
+            encoder.builder.program.build(),
+            encoder.initial,
+            tuple(encoder.choices),
+            id(root),
+            encoder.builder.margin,
+            region,
+        )
+
+
+def encode(task: Task) -> Stream:
+    """The subproblems of a task, made as they are asked for."""
+    return Stream(task)
+
+
+def _region_formula(region: Region) -> Formula:
+    return And(tuple(Atom(c) for c in region)) if len(region) > 1 else conjunction([Atom(c) for c in region])

@@ -1,0 +1,369 @@
+"""Expressions in a program: what the bounds decide becomes an affine term, the rest gets columns and gated rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import inf, lcm
+
+import numpy as np
+
+from venmas.bounds import State, Step
+from venmas.encoding.network import NetworkTerms, encode_network
+from venmas.encoding.terms import ONE, ZERO, GatedBuilder, ReluEncoding, Term, complement, total
+from venmas.linear import LinearExpr, Relation
+from venmas.milp.program import Kind
+from venmas.model.domain import is_integral
+from venmas.model.expr import (
+    All,
+    Any,
+    Application,
+    ArgMax,
+    Compare,
+    Condition,
+    Constant,
+    Expr,
+    Maximum,
+    Output,
+    Sum,
+    Switch,
+    Truth,
+    Variable,
+    Where,
+    add,
+    scale,
+)
+
+Literals = dict[Fraction, Term]
+"""One literal for every value an expression may take; exactly one of them holds (none, when the gate does not)."""
+
+
+class ExpressionEncoder:
+    """Terms, value literals and condition literals of expressions in abstract states, each made once."""
+
+    def __init__(self, root: State, encoding: ReluEncoding) -> None:
+        self.builder = GatedBuilder(encoding)
+        self.system = root.batch.system
+        self.initial: dict[str, Term] = {}
+        for name, (low, high) in root.box.items():
+            kind = Kind.INTEGER if self.system.variables[name].integral else Kind.CONTINUOUS
+            if self.system.variables[name].boolean:
+                kind = Kind.BINARY
+            fixed = low == high
+            self.initial[name] = (
+                Term({}, float(low)) if fixed else Term({self.builder.variable(float(low), float(high), kind): 1.0})
+            )
+        self._terms: dict[tuple[int, int], Term] = {}
+        self._literals: dict[tuple[int, int, int], Literals] = {}
+        self._conditions: dict[tuple[int, int], Term] = {}
+        self._networks: dict[tuple[int, int], NetworkTerms] = {}
+        self._joined: dict[tuple[int, str], Term] = {}
+        self._joined_literals: dict[tuple[int, str], Literals] = {}
+        self._kept: list[object] = []
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def term(self, state: State, expr: Expr) -> Term:
+        """The value of an expression in a state."""
+        key = (id(state), id(expr))
+        if key not in self._terms:
+            self._kept += [state, expr]
+            self._terms[key] = self._term(state, expr)
+        return self._terms[key]
+
+    def affine(self, form: LinearExpr) -> Term:
+        """An exact affine function of the initial state."""
+        parts = [self.initial[name].scaled(float(c)) for name, c in form.terms]
+        return total([*parts, Term({}, float(form.constant))])
+
+    def _term(self, state: State, expr: Expr) -> Term:
+        form = state.affine(expr)
+        if form is not None:
+            return self.affine(form)
+        match expr:
+            case Variable(name, _):
+                return self._variable(state, name)
+            case Sum(terms, constant):
+                parts = [self.term(state, e).scaled(float(c)) for c, e in terms]
+                return total([*parts, Term({}, float(constant))])
+            case Output(application, index):
+                weights = np.zeros(application.network.output_size)
+                weights[index] = 1.0
+                return self.network(state, application).combination(weights)
+            case Maximum(operands):
+                return self._maximum(state, operands)
+            case ArgMax():
+                return _expected(self.literals(state, expr))
+            case Switch(selector, cases):
+                if state.possible(expr) is not None:
+                    return _expected(self.literals(state, expr))
+                chosen = self.literals(state, selector)
+                options = [(chosen[Fraction(k)], e) for k, e in cases if Fraction(k) in chosen]
+                return self._choice(state, expr, options)
+            case Where(condition, then, otherwise):
+                if state.possible(expr) is not None:
+                    return _expected(self.literals(state, expr))
+                holds = self.condition(state, condition)
+                return self._choice(state, expr, [(holds, then), (complement(holds), otherwise)])
+        raise TypeError(type(expr))
+
+    def _variable(self, state: State, name: str) -> Term:
+        if state.parent is None:
+            return self.initial[name]
+        if state.joined:
+            return self._joined[id(state), name]
+        return self.term(state.parent, self._source(state.parent, state.branches[0], name))
+
+    def _source(self, parent: State, branch: int, name: str) -> Expr:
+        return dict(self.system.branches[branch].updates).get(name, self.system[name])
+
+    def network(self, state: State, application: Application) -> NetworkTerms:
+        """The outputs of a network in a state."""
+        key = (id(state), id(application))
+        if key not in self._networks:
+            inputs = [self.term(state, i) for i in application.inputs]
+            activations = state.batch.activations(application)
+            self._kept += [state, application]
+            self._networks[key] = encode_network(self.builder, activations, state.row, inputs)
+        return self._networks[key]
+
+    def _maximum(self, state: State, operands: Sequence[Expr]) -> Term:
+        bounds = [state.bounds(o) for o in operands]
+        floor, ceiling = max(lo for lo, _ in bounds), max(hi for _, hi in bounds)
+        able = [(o, b) for o, b in zip(operands, bounds, strict=True) if b[1] >= floor]
+        if len(able) == 1:
+            return self.term(state, able[0][0])
+        best = Term({self.builder.variable(floor, ceiling): 1.0})
+        for chosen, (operand, (low, _)) in zip(self.builder.one_of(len(able)), able, strict=True):
+            above = best.plus(self.term(state, operand), -1.0)
+            self.builder.row(above, 0.0, inf)
+            self.builder.implied(chosen, above, -inf, 0.0, (0.0, ceiling - low))
+        return best
+
+    def _choice(self, state: State, expr: Expr, options: Sequence[tuple[Term, Expr]]) -> Term:
+        """A value equal to the option whose literal holds; what the options have in common is not gated."""
+        able = [(literal, e) for literal, e in options if literal.columns or literal.constant > 0.5]
+        if len(able) == 1:
+            return self.term(state, able[0][1])
+        return self.select([literal for literal, _ in able], [self.term(state, e) for _, e in able], state.bounds(expr))
+
+    def select(self, literals: Sequence[Term], options: Sequence[Term], bounds: tuple[float, float]) -> Term:
+        """A term that equals the option whose literal holds; the first option's constant part where none does."""
+        shared = _shared(options)
+        rests = [o.plus(shared, -1.0) for o in options]
+        if all(not r.columns for r in rests):
+            first = rests[0].constant
+            steps = [lit.scaled(r.constant - first) for lit, r in zip(literals[1:], rests[1:], strict=True)]
+            return total([shared, Term({}, first), *steps])
+        ranges = [self.builder.range(r) for r in rests]
+        low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
+        if not shared.columns:
+            low, high = max(low, bounds[0] - shared.constant), min(high, bounds[1] - shared.constant)
+        rest = Term({self.builder.variable(low, high): 1.0})
+        for literal, r, span in zip(literals, rests, ranges, strict=True):
+            self.builder.implied(literal, rest.plus(r, -1.0), 0.0, 0.0, (low - span[1], high - span[0]))
+        return shared.plus(rest)
+
+    # -- literals ------------------------------------------------------------------------------------------------------
+
+    def literals(self, state: State, expr: Expr, gate: Term = ONE) -> Literals:
+        """One literal per possible value; they add up to the gate (a term that is 0 or 1)."""
+        key = (id(state), id(expr), id(gate))
+        if key not in self._literals:
+            self._kept += [state, expr, gate]
+            values = state.possible(expr)
+            if values is None:
+                raise TypeError(f"{type(expr).__name__} has no tracked values")
+            found = {values[0]: gate} if len(values) == 1 else self._split(state, expr, gate, values)
+            self._literals[key] = found
+        return self._literals[key]
+
+    def _split(self, state: State, expr: Expr, gate: Term, values: Sequence[Fraction]) -> Literals:
+        match expr:
+            case ArgMax():
+                return self._winner(state, expr, gate, values)
+            case Switch(selector, cases):
+                chosen = self.literals(state, selector, gate)
+                options = [(chosen[Fraction(k)], e) for k, e in cases if Fraction(k) in chosen]
+                return self._merge(state, options)
+            case Where(condition, then, otherwise):
+                holds = self.condition(state, condition)
+                yes = self.builder.both([gate, holds])
+                return self._merge(state, [(yes, then), (gate.plus(yes, -1.0), otherwise)])
+            case Sum(terms, constant):
+                moving = [(c, e) for c, e in terms if len(state.possible(e) or ()) != 1]
+                if len(moving) == 1 and all(state.possible(e) is not None for _, e in terms):
+                    fixed = sum((c * (state.possible(e) or ())[0] for c, e in terms if (c, e) != moving[0]), constant)
+                    (factor, part) = moving[0]
+                    return {factor * v + fixed: lit for v, lit in self.literals(state, part, gate).items()}
+            case Variable(name, _) if state.parent is not None and gate is ONE:
+                if not state.joined:
+                    source = self._source(state.parent, state.branches[0], name)
+                    if state.parent.possible(source) is not None:
+                        found = self.literals(state.parent, source)
+                        return {v: lit for v, lit in found.items() if v in values}
+                elif (id(state), name) in self._joined_literals:
+                    return self._joined_literals[id(state), name]
+        if gate is not ONE:
+            return {v: self.builder.both([gate, lit]) for v, lit in self.literals(state, expr).items()}
+        fresh = dict(zip(values, self.builder.one_of(len(values)), strict=True))
+        self.builder.row(_expected(fresh).plus(self.term(state, expr), -1.0), 0.0, 0.0)
+        return fresh
+
+    def _merge(self, state: State, options: Sequence[tuple[Term, Expr]]) -> Literals:
+        found: dict[Fraction, list[Term]] = {}
+        for literal, option in options:
+            if literal.columns or literal.constant > 0.5:
+                for value, part in self.literals(state, option, literal).items():
+                    found.setdefault(value, []).append(part)
+        return {v: total(parts) for v, parts in found.items()}
+
+    def _winner(self, state: State, expr: ArgMax, gate: Term, values: Sequence[Fraction]) -> Literals:
+        """Literal i implies score i >= score j (design S3: strictly for j < i, so there the margin is asked for)."""
+        if gate is ONE:
+            literals = self.builder.one_of(len(values))
+        elif len(values) == 2:
+            first = self.builder.binary()
+            self.builder.row(gate.plus(first, -1.0), 0.0, inf)
+            literals = [first, gate.plus(first, -1.0)]
+        else:
+            literals = [self.builder.binary() for _ in values]
+            self.builder.row(total(literals).plus(gate, -1.0), 0.0, 0.0)
+        for i, literal in zip(values, literals, strict=True):
+            for j in values:
+                if i != j:
+                    difference = add(expr.scores[int(i)], scale(expr.scores[int(j)], Fraction(-1)))
+                    bounds = state.bounds(difference)
+                    gap = self.term(state, difference)
+                    self.builder.implied(literal, gap, 0.0, inf, bounds, strict=j < i)
+        return dict(zip(values, literals, strict=True))
+
+    def condition(self, state: State, condition: Condition) -> Term:
+        """A literal that tells whether a condition holds (either value where a comparison is at its threshold)."""
+        truth = state.truth(condition)
+        if truth is not None:
+            return ONE if truth else ZERO
+        key = (id(state), id(condition))
+        if key not in self._conditions:
+            self._kept += [state, condition]
+            self._conditions[key] = self._condition(state, condition)
+        return self._conditions[key]
+
+    def _condition(self, state: State, condition: Condition) -> Term:
+        match condition:
+            case All(operands):
+                return self.builder.both([self.condition(state, c) for c in operands])
+            case Any(operands):
+                return self.builder.either([self.condition(state, c) for c in operands])
+            case Compare(expr, relation):
+                values = state.possible(expr)
+                if values is not None:
+                    literals = self.literals(state, expr)
+                    return total(lit for v, lit in literals.items() if relation.holds(v))
+                if relation in (Relation.EQ, Relation.NE):
+                    below, equal, above = self.builder.one_of(3)
+                    self.compare(state, expr, Relation.LT, below)
+                    self.compare(state, expr, Relation.EQ, equal)
+                    self.compare(state, expr, Relation.GT, above)
+                    return equal if relation is Relation.EQ else complement(equal)
+                holds = self.builder.binary()
+                self.compare(state, expr, relation, holds)
+                self.compare(state, expr, relation.negated, complement(holds))
+                return holds
+        raise TypeError(type(condition))
+
+    def require(self, state: State, condition: Condition, gate: Term) -> None:
+        """``gate == 1 implies condition``."""
+        truth = state.truth(condition)
+        match condition:
+            case _ if truth is True:
+                return
+            case Truth() | Constant() if truth is False:
+                self.builder.row(gate, 0.0, 0.0)
+            case All(operands):
+                for c in operands:
+                    self.require(state, c, gate)
+            case Compare(expr, relation) if relation is not Relation.NE and state.possible(expr) is None:
+                self.compare(state, expr, relation, gate)
+            case _:
+                self.builder.row(self.condition(state, condition).plus(gate, -1.0), 0.0, inf)
+
+    def compare(self, state: State, expr: Expr, relation: Relation, gate: Term) -> None:
+        """``gate == 1 implies expr relation 0`` (not for !=); strict ones are closed, but exact for integers."""
+        bounds = state.bounds(expr)
+        term = self.term(state, expr)
+        unit = _granularity(expr) if relation.strict else None
+        match relation:
+            case Relation.EQ:
+                self.builder.implied(gate, term, 0.0, 0.0, bounds)
+            case Relation.LT | Relation.LE:
+                upper = -float(unit) if unit is not None else 0.0
+                self.builder.implied(gate, term, -inf, upper, bounds, relation.strict and unit is None)
+            case Relation.GT | Relation.GE:
+                lower = float(unit) if unit is not None else 0.0
+                self.builder.implied(gate, term, lower, inf, bounds, relation.strict and unit is None)
+            case Relation.NE:
+                raise TypeError("!= is a choice of < and >")
+
+    # -- joined states -------------------------------------------------------------------------------------------------
+
+    def define(self, joined: State, steps: Sequence[Step], literals: Sequence[Term]) -> None:
+        """Tie the variables of a joined state to the step whose literal holds."""
+        parent = joined.parent
+        assert parent is not None
+        for name in self.system.variables:
+            if joined.affine(self.system[name]) is not None:
+                continue
+            sources = [self._source(parent, s.branches[0], name) for s in steps]
+            values = joined.possible(self.system[name])
+            if values is not None and all(parent.possible(e) is not None for e in sources):
+                self._join_values(joined, parent, name, values, sources, literals)
+            else:
+                terms = [self.term(parent, e) for e in sources]
+                bounds = joined.bounds(self.system[name])
+                self._joined[id(joined), name] = self.select(literals, terms, bounds)
+
+    def _join_values(
+        self,
+        joined: State,
+        parent: State,
+        name: str,
+        values: Sequence[Fraction],
+        sources: Sequence[Expr],
+        literals: Sequence[Term],
+    ) -> None:
+        parts = [self.literals(parent, e) for e in sources]
+        if all(p.keys() == parts[0].keys() and all(_same(p[v], parts[0][v]) for v in p) for p in parts):
+            fresh: Literals = dict(parts[0])
+        else:
+            fresh = dict(zip(values, self.builder.one_of(len(values)), strict=True))
+            for literal, part in zip(literals, parts, strict=True):
+                for value, lit in part.items():
+                    # literal and lit imply the value
+                    slack = total([literal, lit, complement(fresh[value])]) if value in fresh else total([literal, lit])
+                    self.builder.row(slack, -inf, 2.0 if value in fresh else 1.0)
+        self._joined_literals[id(joined), name] = fresh
+        self._joined[id(joined), name] = _expected(fresh)
+
+
+def _expected(literals: Mapping[Fraction, Term]) -> Term:
+    return total(lit.scaled(float(v)) for v, lit in literals.items())
+
+
+def _same(a: Term, b: Term) -> bool:
+    return a is b or (a.columns == b.columns and a.constant == b.constant)
+
+
+def _shared(options: Sequence[Term]) -> Term:
+    """The columns that occur in all options with the same coefficient."""
+    first, rest = options[0], options[1:]
+    return Term({c: v for c, v in first.columns.items() if all(o.columns.get(c) == v for o in rest)})
+
+
+def _granularity(expr: Expr) -> Fraction | None:
+    """The least positive value that an expression over integers can take at all; None where it may be any real."""
+    if is_integral(expr):
+        return Fraction(1)
+    if isinstance(expr, Sum) and all(is_integral(e) for _, e in expr.terms):
+        return Fraction(1, lcm(*(c.denominator for c, _ in expr.terms), expr.constant.denominator))
+    return None
