@@ -160,7 +160,8 @@ class _Rewriting:
 
         operands = [self._get(child, negate) for child in node.children]
         width = 2 + sum(len(operand.children) if isinstance(operand, And | Or) else 1 for operand in operands)
-        self._spend(max(node.depth - child.depth for child in node.children) * width)
+        steps = node.end if isinstance(node, Globally | Finally | Until) else node.k if isinstance(node, Next) else 1
+        self._spend(steps * width)
         match node:
             case AX(_):
                 return sugar.step(meant(Quantifier.ALL), operands[0])
