@@ -122,9 +122,18 @@ def agreement(layers: Layers, table: Array, previous: int) -> dict[str, float]:
     chosen = evaluate(layers, scaled(points)).argmax(1)
     right, core = chosen == q.argmax(1), is_core(points)
     regret = q.max(1) - q[np.arange(len(q)), chosen]
+    # Points the fit has not seen: within the core, off the grid, against the interpolated table.
+    rng = np.random.default_rng(previous)
+    off = rng.uniform((-1000, -60, 0), (1000, 60, 41), (20_000, 3))
+    off[:, 2] = np.floor(off[:, 2])
+    wanted, given = np.empty(len(off), int), evaluate(layers, scaled(off)).argmax(1)
+    for tau in TAUS:
+        rows = off[:, 2] == tau
+        wanted[rows] = vcas_loop.table_policy(table)(off[rows, 0], off[rows, 1], int(tau), previous)
     return {
         "agreement": round(float(right.mean()), 4),
         "agreement_core": round(float(right[core].mean()), 4),
+        "agreement_core_off_grid": round(float((wanted == given).mean()), 4),
         "mean_regret_core": round(float(regret[core].mean()), 6),
     }
 
@@ -136,8 +145,7 @@ def closed_loop(networks: list[Layers], steps: int, samples: int) -> dict[str, l
         report = vcas_loop.run(policy, climb, steps, samples)
         result[str(climb)] = [r["min_abs_h"] for r in report]
         print(f"{climb:6.1f} ", " ".join(f"{v:7.2f}" for v in result[str(climb)]))
-        given = [sorted({ADVISORIES[a] for a in np.flatnonzero(r["advisories"])}) for r in report]
-        print("       ", given[:4])
+        print("       ", *("/".join(ADVISORIES[a] for a in np.flatnonzero(r["advisories"])) for r in report))
     return result
 
 
