@@ -8,7 +8,7 @@ the paper's implementation, disjunctions without temporal operators are left to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -84,14 +84,19 @@ class Path:
         return found[::-1]
 
 
-def paths(root: State, formula: Formula, oracle: Oracle) -> Iterator[Path]:
-    """All ways to meet `formula` from `root` that the bounds do not refute, depth first; refuted ones are marked."""
+def paths(root: State, formula: Formula, oracle: Oracle, tick: Callable[[int], None]) -> Iterator[Path]:
+    """All ways to meet `formula` from `root` that the bounds do not refute, depth first; refuted ones are marked.
+
+    `tick` is called with the depth of each obligation before it is looked at, and may raise to stop.
+    """
     stack = [Path(None, _Cell(Holds(root, formula), None))]
     while stack:
         path = stack.pop()
         if path.todo is None:
             yield path
             continue
+        assert isinstance(path.todo.head, Holds | Blocked)
+        tick(path.todo.head.state.step)
         options = list(_advance(path.todo.head, path.facts, path.todo.tail, oracle))
         if not options:
             yield Path(path.facts, None, discarded=True)
@@ -149,9 +154,11 @@ def _advance(obligation: Fact | Obligation, facts: _Cell | None, rest: _Cell | N
             raise TypeError(f"not a core formula: {formula}")
 
 
-def encode_path(root: State, path: Path, encoding: ReluEncoding, oracle: Oracle) -> FormulaEncoder:
+def encode_path(
+    root: State, path: Path, encoding: ReluEncoding, oracle: Oracle, tick: Callable[[int], None]
+) -> FormulaEncoder:
     """The program of one path. Raises `Contradiction` when building it shows that it has no point."""
-    encoder = FormulaEncoder(root, encoding, oracle)
+    encoder = FormulaEncoder(root, encoding, oracle, tick)
     for fact in path.collect():
         match fact:
             case Holds(state, formula):

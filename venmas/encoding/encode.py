@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from time import monotonic
 from typing import Literal
 
 from venmas.bounds import Findings, State, States
@@ -13,11 +14,12 @@ from venmas.encoding.formulas import FormulaEncoder
 from venmas.encoding.points import Oracle
 from venmas.encoding.subproblem import Subproblem
 from venmas.encoding.terms import Contradiction, ReluEncoding
-from venmas.logic import And, Atom, Formula, conjunction, disjunction
+from venmas.logic import Atom, Formula, conjunction, disjunction
 from venmas.model.regions import bounding_box
 from venmas.model.system import Region, System
 
 Strategy = Literal["monolithic", "compositional"]
+_HEARTBEAT = 0.02  # s
 _Box = Mapping[str, tuple[Fraction, Fraction]]
 
 
@@ -41,6 +43,7 @@ class Stream:
     """
 
     task: Task
+    tick: Callable[[], None] = lambda: None
     created: int = 0
     discarded: int = 0
     depth: int = 0
@@ -59,13 +62,13 @@ class Stream:
             for index, region, box in able:
                 yield from self._subproblems(box, _region_formula(region), index)
 
-    def _subproblems(self, box: _Box, where: Formula, region: int | None) -> Iterator[Subproblem]:
+    def _subproblems(self, box: _Box, where: Formula, region: int | None) -> Iterator[Subproblem | None]:
         states = States.initial(self.task.system, [box], self.task.bounds)
         self.findings.append(states.found)
         root, oracle = states.members[0], Oracle()
         target = conjunction([where, self.task.target])
         if self.task.strategy == "monolithic":
-            encoder = FormulaEncoder(root, self.task.encoding, oracle)
+            encoder = FormulaEncoder(root, self.task.encoding, oracle, self._tick)
             try:
                 encoder.satisfy(root, target)
             except Contradiction:
@@ -73,16 +76,24 @@ class Stream:
                 return
             yield self._made(encoder, root, region)
             return
-        for path in paths(root, target, oracle):
+        beat = monotonic()
+        for path in paths(root, target, oracle, self._tick):
             if path.discarded:
                 self.discarded += 1
+                if monotonic() - beat > _HEARTBEAT:
+                    yield None
+                    beat = monotonic()
                 continue
             try:
-                encoder = encode_path(root, path, self.task.encoding, oracle)
+                encoder = encode_path(root, path, self.task.encoding, oracle, self._tick)
             except Contradiction:
                 self.discarded += 1
                 continue
             yield self._made(encoder, root, region)
+
+    def _tick(self, depth: int) -> None:
+        self.depth = max(self.depth, depth)
+        self.tick()
 
     def _made(self, encoder: FormulaEncoder, root: State, region: int | None) -> Subproblem:
         number = self.created
@@ -98,10 +109,10 @@ class Stream:
         )
 
 
-def encode(task: Task) -> Stream:
+def encode(task: Task, tick: Callable[[], None] = lambda: None) -> Stream:
     """The subproblems of a task, made as they are asked for."""
-    return Stream(task)
+    return Stream(task, tick)
 
 
 def _region_formula(region: Region) -> Formula:
-    return And(tuple(Atom(c) for c in region)) if len(region) > 1 else conjunction([Atom(c) for c in region])
+    return conjunction([Atom(c) for c in region])

@@ -5,7 +5,7 @@ A compositional subproblem uses the same rules for what its path leaves to the p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from venmas.bounds import State, Step
 from venmas.encoding.expressions import ExpressionEncoder
@@ -20,9 +20,9 @@ from venmas.model.expr import Truth
 class FormulaEncoder(ExpressionEncoder):
     """Adds ``gate == 1 implies (state satisfies formula)`` to the program, and notes which columns tell the path."""
 
-    def __init__(self, root: State, encoding: ReluEncoding, oracle: Oracle) -> None:
+    def __init__(self, root: State, encoding: ReluEncoding, oracle: Oracle, tick: Callable[[int], None]) -> None:
         super().__init__(root, encoding)
-        self.oracle = oracle
+        self.oracle, self.tick = oracle, tick
         self.choices: list[Choice] = []
         self._steps: dict[int, tuple[Step, ...]] = {}
 
@@ -35,6 +35,7 @@ class FormulaEncoder(ExpressionEncoder):
 
     def satisfy(self, state: State, formula: Formula, gate: Term = ONE) -> None:
         """Require a core formula in a state. Raises `Contradiction` where the bounds exclude it without a gate."""
+        self.tick(state.step)
         match formula:
             case Top():
                 return
