@@ -1,5 +1,45 @@
-"""Verifier for neural agents in non-deterministic environments."""
+"""Verifier for neural agents in non-deterministic environments, against bounded CTL.
+
+``from venmas import System, verify`` is where scripts begin; names are imported when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from venmas._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from venmas.engine.report import Report, Verdict
+    from venmas.engine.verify import verify
+    from venmas.logic import parse
+    from venmas.model import System, load_scenario
+    from venmas.nn import Network, load_network
+
+_HOMES = {
+    "Network": "venmas.nn",
+    "Report": "venmas.engine.report",
+    "System": "venmas.model",
+    "Verdict": "venmas.engine.report",
+    "load_network": "venmas.nn",
+    "load_scenario": "venmas.model",
+    "parse": "venmas.logic",
+    "verify": "venmas.engine.verify",
+}
+
+__all__ = [
+    "Network",
+    "Report",
+    "System",
+    "Verdict",
+    "__version__",
+    "load_network",
+    "load_scenario",
+    "parse",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -121,11 +121,17 @@ def finite(quantity: Quantity, values: tuple[Fraction, ...], possible: Bools) ->
     hi = np.where(possible, up, -np.inf).max(1)
     low, upp = quantity.low, quantity.upp
     single: Bools = np.asarray(possible.sum(1) == 1)
-    if single.any():
-        low, upp = low.copy(), upp.copy()
-        low[single], upp[single] = 0.0, 0.0
-        low[single, 0], upp[single, 0] = lo[single], hi[single]
-    return Quantity(low, upp, lo, hi, values, possible)
+    return Quantity(*pinned(low, upp, lo, hi, single), lo, hi, values, possible)
+
+
+def pinned(low: Floats, upp: Floats, lo: Floats, hi: Floats, point: Bools) -> tuple[Floats, Floats]:
+    """The forms with those of the states in `point` replaced by their interval, which is a single value."""
+    if not point.any():
+        return low, upp
+    low, upp = low.copy(), upp.copy()
+    low[point], upp[point] = 0.0, 0.0
+    low[point, 0], upp[point, 0] = lo[point], hi[point]
+    return low, upp
 
 
 def join(cases: Sequence[Quantity], possible: Bools) -> Quantity:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.forms import Bools, Floats, Quantity, affine, constant, finite, join, relu, settle
+from venmas.bounds.forms import Bools, Floats, Quantity, affine, constant, finite, join, pinned, relu, settle
 from venmas.bounds.network import Activations, BoundMethod, beaten
 from venmas.linear import Comparison, Relation
 from venmas.model.domain import is_integral
@@ -265,13 +265,7 @@ def rounded(q: Quantity) -> Quantity:
     """Bounds of an integer: its interval shrinks to integers, and a single one replaces the forms."""
     lo, hi = np.ceil(q.lo), np.floor(q.hi)
     lo, hi = np.where(lo <= hi, lo, q.lo), np.where(lo <= hi, hi, q.hi)
-    point = lo == hi
-    low, upp = q.low, q.upp
-    if point.any():
-        low, upp = low.copy(), upp.copy()
-        low[point], upp[point] = 0.0, 0.0
-        low[point, 0], upp[point, 0] = lo[point], hi[point]
-    return Quantity(low, upp, lo, hi, q.values, q.possible)
+    return Quantity(*pinned(q.low, q.upp, lo, hi, lo == hi), lo, hi, q.values, q.possible)
 
 
 def _combined(total: Quantity, terms: list[tuple[Fraction, Quantity]], offset: Fraction) -> Quantity:

@@ -49,7 +49,7 @@ class Stream:
     depth: int = 0
     findings: list[Findings] = field(default_factory=list)
 
-    def __iter__(self) -> Iterator[Subproblem]:
+    def __iter__(self) -> Iterator[Subproblem | None]:
         system = self.task.system
         boxes = [(i, r, bounding_box(system, r)) for i, r in enumerate(system.regions)]
         able = [(i, r, b) for i, r, b in boxes if b is not None]

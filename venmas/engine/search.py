@@ -1,0 +1,169 @@
+"""Running one stream of subproblems to its end: the first confirmed witness, exhaustion, or a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from time import monotonic
+
+from venmas.encoding import Subproblem, Task, encode
+from venmas.encoding.encode import Stream
+from venmas.engine.confirm import Confirmed, Refused, confirm
+from venmas.engine.pool import Done, Job, Mapper
+from venmas.engine.report import Counts, Largest, Report
+from venmas.errors import VenmasError
+from venmas.milp.program import Feasible, Program, Reason, Unknown
+
+_MARGIN = "margin"
+
+
+class StopSearchError(VenmasError):
+    """A limit was met."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        self.reason, self.message = reason, message
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a long run tells while it runs."""
+
+    created: int
+    discarded: int
+    solved: int
+    in_flight: int
+    depth: int
+    seconds: float
+
+
+@dataclass
+class Result:
+    """How a search ended: a witness, or what was left undecided (nothing: then the target can not be met)."""
+
+    found: Confirmed | None = None
+    undecided: list[Unknown] = field(default_factory=list)
+    left_box: str = ""
+    inconclusive: int = 0
+    solved: int = 0
+    may_leave_box: set[str] = field(default_factory=set)
+    may_deadlock: bool = False
+
+
+class Search:
+    """Maps streams of subproblems over a mapper and keeps the books; one verification may run several."""
+
+    def __init__(
+        self, mapper: Mapper, deadline: float | None, report: Report, progress: Callable[[Progress], None] | None
+    ) -> None:
+        self.mapper, self.deadline, self.report, self.progress = mapper, deadline, report, progress
+        self.started = monotonic()
+        self._stream: Stream | None = None
+        self._shown = 0.0
+        self._pending: dict[int, Subproblem] = {}
+
+    def run(self, task: Task, left_box_ends: bool = False) -> Result:
+        """Search one task. Raises `StopSearchError` at the deadline.
+
+        With `left_box_ends`, a run that leaves the declared box is what is looked for: it ends the search.
+        """
+        stream = encode(task, self.tick)
+        self._stream, self._pending = stream, {}
+        result = Result()
+        try:
+            for done in self.mapper.map(self._jobs(iter(stream))):
+                self.tick()
+                if done is None:
+                    continue
+                self._book(done)
+                self._judge(task, done, result)
+                if result.found is not None or (left_box_ends and result.left_box):
+                    break
+        finally:
+            self._close(stream)
+        for found in stream.findings:
+            result.may_leave_box |= found.may_leave_box
+            result.may_deadlock |= found.may_deadlock
+        return result
+
+    def tick(self) -> None:
+        """Between two steps of the work: show progress, keep the deadline."""
+        now = monotonic()
+        if self.deadline is not None and now > self.deadline:
+            raise StopSearchError(Reason.TIME, "the time limit was reached")
+        if self.progress is not None and now - self._shown > 0.1 and self._stream is not None:
+            self._shown = now
+            counts, stream = self.report.subproblems, self._stream
+            self.progress(
+                Progress(
+                    counts.created + stream.created,
+                    counts.discarded + stream.discarded,
+                    counts.solved,
+                    self.mapper.in_flight,
+                    max(self.report.depth, stream.depth),
+                    now - self.started,
+                )
+            )
+
+    def _jobs(self, stream: Iterator[Subproblem | None]) -> Iterator[Job | None]:
+        while True:
+            begun = monotonic()
+            try:
+                subproblem = next(stream, _END)
+            finally:
+                self.report.seconds.encode += monotonic() - begun
+            if subproblem is _END:
+                return
+            if not isinstance(subproblem, Subproblem):
+                yield None
+                continue
+            self._pending[subproblem.number] = subproblem
+            _measure(self.report.largest_program, subproblem.program)
+            yield Job(subproblem.number, subproblem.program)
+
+    def _book(self, done: Done) -> None:
+        self.report.seconds.solve += done.seconds
+        if done.solver:
+            self.report.solvers.setdefault(done.solver, "")
+
+    def _judge(self, task: Task, done: Done, result: Result) -> None:
+        number = done.job.number
+        subproblem = self._pending[number]
+        match done.outcome:
+            case Feasible():
+                begun = monotonic()
+                answer = confirm(task.system, task.target, subproblem, done.outcome)
+                self.report.seconds.replay += monotonic() - begun
+                if isinstance(answer, Refused) and not answer.left_box and done.job.attempt != _MARGIN:
+                    self.mapper.put_first(Job(number, subproblem.with_margin(), _MARGIN))
+                    return
+                if isinstance(answer, Confirmed):
+                    result.found = answer
+                elif answer.left_box:
+                    result.left_box = answer.message
+                    result.undecided.append(Unknown(Reason.TOLERANCE, answer.message))
+                else:
+                    result.inconclusive += 1
+                    result.undecided.append(Unknown(Reason.TOLERANCE, answer.message))
+            case Unknown():
+                result.undecided.append(done.outcome)
+        self.report.subproblems.solved += 1
+        result.solved += 1
+        del self._pending[number]
+
+    def _close(self, stream: Stream) -> None:
+        counts: Counts = self.report.subproblems
+        counts.created += stream.created
+        counts.discarded += stream.discarded
+        counts.cancelled += len(self._pending)
+        self.report.depth = max(self.report.depth, stream.depth)
+        self._stream = None
+
+
+_END = object()
+
+
+def _measure(largest: Largest, program: Program) -> None:
+    largest.variables = max(largest.variables, program.variables)
+    largest.binaries = max(largest.binaries, program.binaries)
+    largest.constraints = max(largest.constraints, program.rows + program.indicators)

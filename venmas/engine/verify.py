@@ -1,0 +1,178 @@
+"""Deciding a property of a system: the modes, limits and verdicts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from time import monotonic
+from typing import Literal
+
+from venmas.encoding import ReluEncoding, Strategy, Task
+from venmas.engine.pool import Mapper, MemoryLimitError, Pool, Serial
+from venmas.engine.report import Report, Verdict
+from venmas.engine.search import Progress, Search, StopSearchError
+from venmas.errors import FormulaError, ModelError, UsageError
+from venmas.linear import Comparison, LinearExpr, Relation
+from venmas.logic import EX, TRUE, Atom, Formula, Globally, Quantifier, conjunction, nnf, parse
+from venmas.milp.program import Reason
+from venmas.model.regions import bounding_box
+from venmas.model.system import System
+from venmas.solvers import get_solver, solver_order
+
+Mode = Literal["mono", "comp-seq", "comp-par"]
+MODES: dict[str, Strategy] = {"mono": "monolithic", "comp-seq": "compositional", "comp-par": "compositional"}
+
+
+def verify(
+    system: System,
+    formula: str | Formula,
+    *,
+    mode: str = "comp-par",
+    solver: str = "auto",
+    workers: int | None = None,
+    timeout: float | None = None,
+    memory: int | None = None,
+    encoding: ReluEncoding = "big-m",
+    bounds: str = "symbolic",
+    isolated: bool = True,
+    parameters: Mapping[str, str] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Report:
+    """Decide whether every initial state of `system` satisfies `formula` (design S6).
+
+    formula: text, the name of a property of the system, or a formula. mode: ``mono`` (paper, Algorithm 1), ``comp-seq``
+    or ``comp-par`` (Algorithm 2). workers: processes of ``comp-par``, all cores by default. timeout: seconds. memory:
+    MB of all processes together. isolated: solve in worker processes (with False, ``mono`` and ``comp-seq`` solve in
+    this one; a solver that hangs then hangs the caller). progress: called a few times a second.
+
+    Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError` and
+    `SolverUnavailableError`. Limits, Ctrl-C and solver failures are verdicts, not exceptions.
+    """
+    if mode not in MODES:
+        raise UsageError(f"unknown mode {mode!r}: choose one of {', '.join(MODES)}")
+    names = tuple(s.name for s in solver_order(solver))
+    system.validate()
+    parsed = read_formula(system, formula)
+    count = (workers or os.cpu_count() or 1) if mode == "comp-par" else 1
+    deadline = None if timeout is None else monotonic() + timeout
+    report = Report(
+        Verdict.UNKNOWN,
+        str(parsed),
+        system.name,
+        mode,
+        encoding,
+        bounds,
+        parameters=dict(parameters or {}),
+        workers=count,
+    )
+    begun = monotonic()
+    mapper: Mapper
+    if isolated or mode == "comp-par":
+        mapper = Pool(names, deadline, memory, workers=count, ahead=1 if mode == "comp-par" else 0)
+    else:
+        mapper = Serial(names, deadline, memory)
+    try:
+        with mapper:
+            search = Search(mapper, deadline, report, progress)
+            try:
+                _decide(system, parsed, search, report, Task(system, TRUE, MODES[mode], encoding, bounds))
+            finally:
+                report.peak_rss_mb = mapper.peak_rss_mb
+    except StopSearchError as stop:
+        _unknown(report, stop.reason, stop.message)
+    except MemoryLimitError as error:
+        _unknown(report, Reason.MEMORY, str(error))
+    except KeyboardInterrupt:
+        _unknown(report, Reason.INTERRUPTED, "interrupted before a verdict was reached")
+    report.solvers = {name: get_solver(name).version() for name in report.solvers}
+    report.seconds.total = monotonic() - begun
+    return report
+
+
+def read_formula(system: System, formula: str | Formula) -> Formula:
+    """A formula from its text or from the name of a property of the system."""
+    if isinstance(formula, Formula):
+        return formula
+    name = formula.strip()
+    if name in system.properties:
+        try:
+            return parse(system.properties[name], system.vocabulary)
+        except FormulaError as error:
+            raise FormulaError(f"property {name!r} of system {system.name!r}: {error}") from error
+    return parse(formula, system.vocabulary)
+
+
+def _decide(system: System, formula: Formula, search: Search, report: Report, base: Task) -> None:
+    if all(bounding_box(system, region) is None for region in system.regions):
+        raise ModelError(f"the initial set of system {system.name!r} is empty: check the initial conditions")
+    target = nnf(formula, negate=True)
+    result = search.run(Task(system, target, base.strategy, base.encoding, base.bounds))
+    if result.found is None and result.inconclusive and base.strategy == "monolithic":
+        # a point that does not replay says nothing: ask again path by path, where exact bounds decide more
+        report.notes.append("the monolithic program was inconclusive; decided compositionally")
+        result = search.run(Task(system, target, "compositional", base.encoding, base.bounds))
+    if result.found is not None:
+        report.verdict, report.witness, report.replay = Verdict.VIOLATED, result.found.witness, result.found.replay
+        return
+    if result.may_leave_box or result.left_box:
+        # the bounds could not exclude that a state leaves its box: decide it before anything is called satisfied
+        names = sorted(result.may_leave_box) or list(system.variables)
+        inside = nnf(_inside(system, names, formula.depth), negate=True)
+        check = search.run(Task(system, inside, base.strategy, base.encoding, base.bounds), left_box_ends=True)
+        if check.left_box:
+            raise ModelError(f"{check.left_box}; widen the range of the variable, or look fewer steps ahead")
+        result.undecided += check.undecided
+        result.solved += check.solved
+    if result.undecided:
+        worst = min(result.undecided, key=lambda u: _SEVERITY.index(u.reason))
+        _unknown(report, worst.reason, f"{worst.message} ({len(result.undecided)} subproblems undecided)")
+        return
+    report.verdict = Verdict.SATISFIED
+    report.basis = "solver" if result.solved else "bounds"
+    if result.may_deadlock:
+        report.notes += _deadlocks(system, search, base, formula.depth)
+
+
+_SEVERITY = (
+    Reason.INTERRUPTED,
+    Reason.MEMORY,
+    Reason.TIME,
+    Reason.LICENCE,
+    Reason.FAILURE,
+    Reason.UNBOUNDED,
+    Reason.TOLERANCE,
+)
+
+
+def _inside(system: System, names: list[str], depth: int) -> Formula:
+    """AG^depth: the variables stay in their declared ranges."""
+    atoms: list[Formula] = []
+    for name in names:
+        decl = system.variables[name]
+        value = LinearExpr.variable(name)
+        atoms.append(Atom(Comparison(value - LinearExpr((), decl.lower), Relation.GE)))
+        atoms.append(Atom(Comparison(value - LinearExpr((), decl.upper), Relation.LE)))
+    return Globally(Quantifier.ALL, 1, max(1, depth), conjunction(atoms))
+
+
+def _deadlocks(system: System, search: Search, base: Task, depth: int) -> list[str]:
+    """Is a state without successor reachable before the last step that the formula looks at? (design S4)"""
+    never = nnf(Globally(Quantifier.ALL, 0, max(0, depth - 1), EX(TRUE)), negate=True)
+    try:
+        result = search.run(Task(system, never, base.strategy, base.encoding, base.bounds))
+    except StopSearchError as stop:
+        return [f"a deadlock may be reachable: {stop.message} before it was decided"]
+    if result.found is not None:
+        nodes = result.found.witness.nodes
+        state = nodes[result.found.witness.deadlocks[0]].state if result.found.witness.deadlocks else nodes[-1].state
+        at = ", ".join(f"{v.name} = {v.label or float(v.exact)}" for v in state)
+        return [f"a deadlock is reachable ({at}): there AX holds and EX does not"]
+    if result.undecided:
+        return [f"a deadlock may be reachable: {result.undecided[0].message}"]
+    return []
+
+
+def _unknown(report: Report, reason: Reason, message: str) -> None:
+    report.verdict, report.reason, report.message = Verdict.UNKNOWN, reason.value, message
+    report.witness = report.replay = None
+    report.basis = ""
