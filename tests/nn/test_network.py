@@ -1,4 +1,6 @@
 import pickle
+import subprocess
+import sys
 import time
 from fractions import Fraction
 from itertools import pairwise
@@ -197,3 +199,10 @@ def _seconds(network, x):
     start = time.perf_counter()
     network.evaluate_exact(x)
     return time.perf_counter() - start
+
+
+def test_importing_the_package_is_light():
+    """Readers are imported when a file asks for them: nothing of onnx, h5py or their like comes with the package."""
+    code = "import sys, venmas.nn; print(sorted({'onnx', 'h5py', 'tensorflow', 'scipy'} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

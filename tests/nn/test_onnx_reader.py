@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import onnx
 import pytest
-from onnx_models import RNG, f32, i64, model, n, run, save, weights
 from onnx import TensorProto, helper, numpy_helper
+from onnx_models import RNG, f32, i64, model, n, run, save, weights
 
 from venmas.errors import NetworkError
 from venmas.nn import load_network

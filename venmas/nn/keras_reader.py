@@ -38,36 +38,37 @@ def read_keras(path: Path) -> Network:
     import h5py
 
     data = read_bytes(path)
+    beside = read_bytes(_beside(path)) if path.suffix.lower() == ".json" else b""
     try:
         if path.suffix.lower() == ".keras":
-            config, weights = _unzip(data, path)
+            config, weights = _unzip(data)
         elif path.suffix.lower() == ".json":
-            config, weights = parse_json(data, str(path)), read_bytes(_beside(path))
+            config, weights = parse_json(data, "the configuration"), beside
         else:
             config, weights = None, data
         with h5py.File(BytesIO(weights), "r") as file:
-            return _read(config or _stored_config(file, path), file, path)
-    except (OSError, RuntimeError, *_MALFORMED) as error:  # what h5py and zipfile raise for damaged files
-        what = " ".join(str(error).split())[:200]
-        raise NetworkError(
-            f"{path} is not a model as Keras writes it, or is damaged: {type(error).__name__}: {what}"
-        ) from error
+            return _read(config or _stored_config(file), file, path)
+    except NetworkError as error:
+        raise NetworkError(f"{path}: {error}") from error
+    except (OSError, RuntimeError, *_MALFORMED) as error:  # what h5py raises for damaged files
+        what = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise NetworkError(f"{path}: not a model as Keras writes it, or damaged: {what}") from error
 
 
-def _unzip(data: bytes, path: Path) -> tuple[dict[str, Any], bytes]:
-    try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            members = []
-            for name in ("config.json", "model.weights.h5"):
-                with archive.open(name) as member:
-                    members.append(member.read(MAX_BYTES + 1))
-                if len(members[-1]) > MAX_BYTES:
-                    raise NetworkError(f"{path}: {name} is larger than {MAX_BYTES >> 20} MB")
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, KeyError, EOFError, RuntimeError, NotImplementedError) as error:
-        raise NetworkError(f"{path} is not a .keras archive, or is damaged: {error}") from error
-    except Exception as error:  # zlib.error, lzma.LZMAError and others of the decompressors have no common base
-        raise error if isinstance(error, NetworkError) else NetworkError(f"{path} is damaged: {error}") from error
-    return parse_json(members[0], f"{path}: config.json"), members[1]
+def _unzip(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """The configuration and the HDF5 file of a .keras archive."""
+    members = []
+    for name in ("config.json", "model.weights.h5"):
+        try:
+            with zipfile.ZipFile(BytesIO(data)) as archive, archive.open(name) as member:
+                members.append(member.read(MAX_BYTES + 1))
+        except Exception as error:  # the errors of zipfile and of its decompressors have no common base
+            raise NetworkError(f"not a .keras archive, or damaged: {type(error).__name__}: {error}") from error
+        if len(members[-1]) > MAX_BYTES:
+            raise NetworkError(
+                f"{name} is larger than {MAX_BYTES >> 20} MB: too large for the networks VenMAS verifies"
+            )
+    return parse_json(members[0], "config.json"), members[1]
 
 
 def _beside(path: Path) -> Path:
@@ -78,19 +79,19 @@ def _beside(path: Path) -> Path:
     raise NetworkError(f"{path} holds no weights: expected them beside it as {', '.join(names)}")
 
 
-def _stored_config(file: Any, path: Path) -> dict[str, Any]:
+def _stored_config(file: Any) -> dict[str, Any]:
     text = file.attrs.get("model_config")
     if not isinstance(text, str | bytes):
         raise NetworkError(
-            f"{path} holds weights without a model: save the whole model, or read the .json of its configuration"
+            "holds weights without a model: save the whole model, or read the .json of its configuration"
         )
-    return parse_json(text, f"{path}: the model_config")
+    return parse_json(text, "the model_config")
 
 
 def _read(config: dict[str, Any], file: Any, path: Path) -> Network:
-    layers = _ordered(config, path)
+    layers = _ordered(config)
     weights = KerasWeights(file)
-    chain = Chain(_input_shape(config, layers, path))
+    chain = Chain(_input_shape(config, layers))
     positions: dict[str, int] = {}
     counts: Counter[str] = Counter()
     for layer in _layers(config):
@@ -102,7 +103,7 @@ def _read(config: dict[str, Any], file: Any, path: Path) -> Network:
             _apply(chain, layer, _Of(weights, layer, position))
         except (NetworkError, *_MALFORMED) as error:
             what = error if isinstance(error, NetworkError) else f"{type(error).__name__}: {error}"
-            raise NetworkError(f"{path}: layer {name!r} ({kind}): {what}") from error
+            raise NetworkError(f"layer {name!r} ({kind}): {what}") from error
     return chain.network(path.stem, "float64" if "float64" in weights.float_types else "float32", str(path))
 
 
@@ -127,40 +128,40 @@ def _name(layer: dict[str, Any]) -> str:
     return str(layer.get("name") or layer["config"]["name"])
 
 
-def _ordered(config: dict[str, Any], path: Path) -> list[dict[str, Any]]:
+def _ordered(config: dict[str, Any]) -> list[dict[str, Any]]:
     """The layers from input to output."""
     layers, kind = _layers(config), config.get("class_name")
     if not 0 < len(layers) <= _MOST:
-        raise NetworkError(f"{path}: the model has {len(layers)} layers: expected 1 to {_MOST}")
+        raise NetworkError(f"the model has {len(layers)} layers: expected 1 to {_MOST}")
     if len(set(map(_name, layers))) < len(layers):
-        raise NetworkError(f"{path}: two layers have the same name")
+        raise NetworkError("two layers have the same name")
     if kind == "Sequential":
         return layers
     if kind not in ("Functional", "Model"):
-        raise NetworkError(f"{path}: a model of the class {kind!r}: expected Sequential or a functional model")
+        raise NetworkError(f"a model of the class {kind!r}: expected Sequential or a functional model")
     successors: dict[str, list[dict[str, Any]]] = {}
     starts = []
     for layer in layers:
         sources = list(_sources(layer["inbound_nodes"]))
         if len(sources) > 1 or len(layer["inbound_nodes"]) > 1:
             raise NetworkError(
-                f"{path}: layer {_name(layer)!r} ({layer['class_name']}) is used twice or takes {sources}: expected a "
+                f"layer {_name(layer)!r} ({layer['class_name']}) is used twice or takes {sources}: expected a "
                 "chain, where every layer has one input"
             )
         starts += [] if sources else [layer]
         for source in sources:
             successors.setdefault(source, []).append(layer)
     if len(starts) != 1:
-        raise NetworkError(f"{path}: the model has {len(starts)} inputs {[_name(s) for s in starts][:5]}: expected one")
+        raise NetworkError(f"the model has {len(starts)} inputs {[_name(s) for s in starts][:5]}: expected one")
     order = [starts[0]]
     while following := successors.get(_name(order[-1])):
         if len(following) > 1:
             names = [_name(f) for f in following]
-            raise NetworkError(f"{path}: the output of layer {_name(order[-1])!r} goes to {names}: expected a chain")
+            raise NetworkError(f"the output of layer {_name(order[-1])!r} goes to {names}: expected a chain")
         order += following
     outputs = list(_sources(config["config"]["output_layers"]))
     if outputs != [_name(order[-1])] or len(order) != len(layers):
-        raise NetworkError(f"{path}: the outputs are {outputs}: expected one, at the end of a chain of all layers")
+        raise NetworkError(f"the outputs are {outputs}: expected one, at the end of a chain of all layers")
     return order
 
 
@@ -179,14 +180,14 @@ def _sources(nodes: Any) -> Iterator[str]:
                 yield from _sources(node)
 
 
-def _input_shape(config: dict[str, Any], layers: list[dict[str, Any]], path: Path) -> tuple[int, ...]:
+def _input_shape(config: dict[str, Any], layers: list[dict[str, Any]]) -> tuple[int, ...]:
     first, inner = layers[0], config["config"]
     candidates = [first["config"].get("batch_shape"), first["config"].get("batch_input_shape")]
     candidates.append(inner.get("build_input_shape") if isinstance(inner, dict) else None)
     candidates.append((first.get("build_config") or {}).get("input_shape"))
     shape = next((c for c in candidates if isinstance(c, list)), None)
     if shape is None or not all(isinstance(d, int) and d > 0 for d in shape[1:]) or len(shape) < 2:
-        raise NetworkError(f"{path}: the shape of the input is {shape}: expected fixed dimensions after the batch")
+        raise NetworkError(f"the shape of the input is {shape}: expected fixed dimensions after the batch")
     return (1, *shape[1:])
 
 

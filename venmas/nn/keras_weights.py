@@ -37,7 +37,7 @@ class KerasWeights:
         """The data sets of one layer by field.
 
         name: of the layer, under which whole-model .h5 files keep ``.../kernel:0``. kind, position: its class in snake
-        case and its number among the layers of that class, under which .keras archives keep ``vars/0``, ``vars/1`` in the
+        case and its number among the layers of that class, under which .keras archives keep ``vars/0, ...`` in the
         order of `fields`.
         """
         key = kind if position == 0 else f"{kind}_{position}"
