@@ -119,6 +119,7 @@ BAD = {
     r"\(Conv\): strides \[0\]": model([n("Conv", "_ r", strides=[0])], r=weights(2, 3, 1), shape=(1, 3, 2)),
     r"\(Conv\): kernels .* do not fit": model([n("Conv", "_ r")], r=weights(2, 3, 5), shape=(1, 3, 2)),
     r"\(Conv\): a padded tensor": model([n("Conv", "_ r", pads=[1 << 40] * 2)], r=weights(2, 3, 1), shape=(1, 3, 2)),
+    r"\(Conv\): a convolution": model([n("Conv", "_ r", pads=[1 << 21] * 2)], r=weights(1, 1, 1), shape=(1, 1, 1)),
     r"\(Gemm\): expected matrices": model([n("Gemm", "_ w")], w=W, shape=(3,)),
     r"\(Gemm\): its third input does not fit": dense(n("Gemm", "_ w c"), c=weights(2, 3)),
     r"\(MatMul\): constant 'w' holds NaN": dense(w=np.array([[1, np.nan, 1]] * 3, np.float32)),

@@ -100,6 +100,7 @@ class Chain:
         if min(out) < 1:
             raise NetworkError(f"kernels of shape {list(w.shape)} do not fit into a tensor {list(self.shape)}")
         check_size(len(w) * prod(out) * self._size, "a weight matrix")
+        self.budget.spend(64 * prod(out), "a convolution")  # every window is a step of Python
         weight = np.zeros((len(w), prod(out), self._size))
         for number, place in enumerate(np.ndindex(*out)):
             window = [slice(p * s, p * s + r, d) for p, s, r, d in zip(place, strides, reach, dilations, strict=True)]
