@@ -47,7 +47,7 @@ class VariableDecl:
     unit: str = ""
     labels: tuple[tuple[int, str], ...] = ()
 
-    @property
+    @cached_property
     def values(self) -> tuple[Fraction, ...] | None:
         """All values, when the variable is an integer of a small range."""
         if not self.integral or self.upper - self.lower >= MAX_DOMAIN:
