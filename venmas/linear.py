@@ -28,6 +28,8 @@ def as_fraction(value: object) -> Fraction:
 
     Raises `InputError` for anything that is not a finite number.
     """
+    if type(value) is Fraction:
+        return value
     if isinstance(value, Rational | int):
         return Fraction(value)
     if isinstance(value, np.floating) and not isinstance(value, float):

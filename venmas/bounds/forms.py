@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,9 +112,7 @@ def affine(terms: Sequence[tuple[Fraction, Quantity]], offset: Fraction) -> Quan
 
 def finite(quantity: Quantity, values: tuple[Fraction, ...], possible: Bools) -> Quantity:
     """`quantity` known to be one of `values`; a state with a single possible value gets that value as its form."""
-    floats = np.array([float(v) for v in values])
-    down = np.array([f if Fraction(f) <= v else np.nextafter(f, -np.inf) for f, v in zip(floats, values, strict=True)])
-    up = np.array([f if Fraction(f) >= v else np.nextafter(f, np.inf) for f, v in zip(floats, values, strict=True)])
+    down, up = _enclosed(values)
     fits: Bools = possible & (up >= quantity.lo[:, None]) & (down <= quantity.hi[:, None])
     # bounds that contradict each other mark a state that can not be reached: any superset is right there
     possible = np.asarray(np.where(fits.any(1)[:, None], fits, True))
@@ -122,6 +121,15 @@ def finite(quantity: Quantity, values: tuple[Fraction, ...], possible: Bools) ->
     low, upp = quantity.low, quantity.upp
     single: Bools = np.asarray(possible.sum(1) == 1)
     return Quantity(*pinned(low, upp, lo, hi, single), lo, hi, values, possible)
+
+
+@lru_cache(maxsize=4096)
+def _enclosed(values: tuple[Fraction, ...]) -> tuple[Floats, Floats]:
+    """The floats next to rationals, below and above."""
+    floats = [float(v) for v in values]
+    down = [f if Fraction(f) <= v else np.nextafter(f, -np.inf) for f, v in zip(floats, values, strict=True)]
+    up = [f if Fraction(f) >= v else np.nextafter(f, np.inf) for f, v in zip(floats, values, strict=True)]
+    return np.array(down), np.array(up)
 
 
 def pinned(low: Floats, upp: Floats, lo: Floats, hi: Floats, point: Bools) -> tuple[Floats, Floats]:

@@ -270,6 +270,11 @@ def rounded(q: Quantity) -> Quantity:
 
 def _combined(total: Quantity, terms: list[tuple[Fraction, Quantity]], offset: Fraction) -> Quantity:
     """All sums of finitely many values."""
+    if len(terms) == 1:
+        factor, only = terms[0]
+        assert only.values is not None and only.possible is not None
+        if factor > 0:
+            return finite(total, tuple(factor * v + offset for v in only.values), only.possible)
     sums: dict[Fraction, Bools] = {offset: np.ones(len(total.lo), dtype=bool)}
     for coefficient, q in terms:
         assert q.values is not None and q.possible is not None

@@ -11,6 +11,7 @@ from fractions import Fraction
 from venmas.bounds import State
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 
+_WIDE = 1e-6  # relative; narrower bounds may be those of a point, which the exact forms then tell
 _Key = tuple[Formula, tuple[Fraction, ...]]
 
 
@@ -43,6 +44,8 @@ class Oracle:
 
 
 def _point(state: State) -> tuple[Fraction, ...] | None:
+    if any(hi - lo > _WIDE * (1 + abs(hi)) for lo, hi in map(state.bounds, state.batch.system.nodes_by_name.values())):
+        return None
     values: list[Fraction] = []
     for node in state.batch.system.nodes_by_name.values():
         form = state.affine(node)
