@@ -143,3 +143,14 @@ def write_manifest(
         "files": entries,
     }
     (folder / "MANIFEST.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+
+
+def update_figures(folder: Path, files: dict[str, dict[str, Any]], **about: Any) -> None:
+    """Replace the fit figures in a manifest, and nothing that says how its networks were made."""
+    path = folder / "MANIFEST.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    for entry in manifest["files"]:
+        if entry["sha256"] != sha256(folder / entry["file"]):
+            raise SystemExit(f"{folder / entry['file']} is not the file that {path} describes; train again instead")
+        entry["fit"] = files[entry["file"]]
+    path.write_text(json.dumps({**manifest, **about}, indent=2) + "\n", encoding="utf-8")

@@ -1,6 +1,6 @@
 """Train the nine VerticalCAS networks 3-20-20-20-20-20-9, one for each previous advisory.
 
-    python experiments/training/vcas.py [--quick] [--output FOLDER]
+    python experiments/training/vcas.py [--quick | --figures] [--output FOLDER]
 
 The decision process of ``vcas_table.py`` is solved by value iteration, then all nine networks are fitted at once (one
 batched graph) to its table at "the pilot does not respond yet". The stored networks take x = (h/16000, climb/5000,
@@ -17,7 +17,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import vcas_loop
-from export import ROOT, Layers, evaluate, fold_input_scaling, he_layers, start_tensorflow, write_manifest, write_onnx
+from export import (
+    ROOT,
+    Layers,
+    evaluate,
+    fold_input_scaling,
+    he_layers,
+    read_onnx,
+    start_tensorflow,
+    update_figures,
+    write_manifest,
+    write_onnx,
+)
 from vcas_table import ADVISORIES, SEPARATION_COST, TAUS, H, V, solve
 
 Array = npt.NDArray[Any]
@@ -152,23 +163,30 @@ def closed_loop(networks: list[Layers], steps: int, samples: int) -> dict[str, l
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a few steps only, to see that the script runs")
+    parser.add_argument("--figures", action="store_true", help="no training; figures of the stored networks")
     parser.add_argument("--output", type=Path, default=ROOT / "networks" / "vcas")
     options = parser.parse_args()
 
     began = time.monotonic()
     table = solve()
     print(f"table {table.shape} in {time.monotonic() - began:.1f} s")
-    inner = fit(table, SEED, 40 if options.quick else STEPS)
-    networks = [fold_input_scaling(net, FOLD_SCALE, (0.0, 0.0, 0.0)) for net in inner]
+    names = [f"{index}.onnx" for index in range(1, 1 + len(ADVISORIES))]
+    if not options.figures:
+        inner = fit(table, SEED, 40 if options.quick else STEPS)
+        for name, net in zip(names, inner, strict=True):
+            layers = fold_input_scaling(net, FOLD_SCALE, (0.0, 0.0, 0.0))
+            write_onnx(options.output / name, layers, f"vcas_{name.removesuffix('.onnx')}")
     minutes = (time.monotonic() - began) / 60
+    networks = [read_onnx(options.output / name) for name in names]
     fits = {}
-    for previous, layers in enumerate(networks):
-        name = f"{previous + 1}.onnx"
-        write_onnx(options.output / name, layers, f"vcas_{previous + 1}")
-        fits[name] = {"previous_advisory": ADVISORIES[previous], **agreement(layers, table, previous)}
+    for previous, name in enumerate(names):
+        fits[name] = {"previous_advisory": ADVISORIES[previous], **agreement(networks[previous], table, previous)}
         print(name, fits[name])
     print("least |h| over sampled altitudes and all pilots, per initial climb rate and step")
     loop = closed_loop(networks, *((2, 5) if options.quick else (8, 81)))
+    if options.figures:
+        update_figures(options.output, fits, closed_loop_min_abs_h=loop)
+        return
     write_manifest(
         options.output,
         files=fits,
