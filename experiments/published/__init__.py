@@ -1,0 +1,1 @@
+"""The published networks decided in every mode, against checks that do not use the verifier."""
