@@ -7,14 +7,12 @@ Sources: Hu, Fazlyab, Morari and Pappas, Reach-SDP, CDC 2020; Everett et al., Re
 the default here).
 """
 
-from fractions import Fraction
-
 from venmas.errors import ScenarioError
 from venmas.model import NetworkFolder, Parameter, Range, System, apply_network, clip
 
 PARAMETERS = (
-    Parameter("x1", Range(Fraction("2.5"), Fraction(3)), "initial position", "m"),
-    Parameter("x2", Range(Fraction("-0.25"), Fraction("0.25")), "initial velocity", "m/s"),
+    Parameter("x1", Range(2.5, 3), "initial position", "m"),
+    Parameter("x2", Range(-0.25, 0.25), "initial velocity", "m/s"),
 )
 
 

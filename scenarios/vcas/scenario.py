@@ -57,10 +57,10 @@ FILES = {
 }
 
 PARAMETERS = (
-    Parameter("climb0", Range(Fraction("-19.5"), Fraction("-19.5")), "initial climb rate", "ft/s"),
+    Parameter("climb0", Range(-19.5, -19.5), "initial climb rate", "ft/s"),
     Parameter("h_min", -133.0, "least initial altitude of the intruder", "ft"),
     Parameter("h_max", -129.0, "greatest initial altitude of the intruder", "ft"),
-    Parameter("tau0", Range(Fraction(25), Fraction(25)), "initial time to loss of horizontal separation", "s"),
+    Parameter("tau0", Range(25, 25), "initial time to loss of horizontal separation", "s"),
     Parameter("tau_min", 0.0, "tau at which the model ends", "s"),
     Parameter("pilot", "all", "accelerations the pilot may choose", choices=("all", "middle", "worst")),
     Parameter("compliance_unit", "ft/s", "unit of the compliance thresholds", choices=("ft/s", "ft/min")),

@@ -21,6 +21,10 @@ class Range:
     low: Fraction
     high: Fraction
 
+    def __init__(self, low: object, high: object) -> None:
+        object.__setattr__(self, "low", as_fraction(low))
+        object.__setattr__(self, "high", as_fraction(high))
+
     def __str__(self) -> str:
         ends = [format_number(self.low), format_number(self.high)]
         return ends[0] if self.low == self.high else "..".join(ends)
@@ -153,6 +157,12 @@ class NetworkFolder:
     def files(self) -> tuple[Path, ...]:
         """The files read so far."""
         return tuple(dict.fromkeys(path for path, _ in self._loaded))
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Digests of the networks read so far, by file: they tell whether other weights were used."""
+        base = self.path.parent if self.path.is_file() else self.path
+        return {path.relative_to(base).as_posix(): network.digest for (path, _), network in self._loaded.items()}
 
     def load(self, *patterns: str, normalization: Normalization = "apply") -> Network:
         """The network in the file that fits the first of the glob patterns that any file fits.

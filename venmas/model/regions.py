@@ -14,7 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from venmas.linear import Comparison, LinearExpr, Relation, as_fraction
+from venmas.errors import ModelError
+from venmas.linear import Comparison, LinearExpr, Relation, as_fraction, format_number
 from venmas.model.simulate import misfit
 from venmas.model.system import Region, System
 
@@ -40,6 +41,30 @@ def bounding_box(system: System, region: Region) -> Box | None:
     are rounded inward. A box is no proof that the region has a point.
     """
     return _propagate(system, region, system.box)
+
+
+def check_initial(system: System) -> None:
+    """Refuse initial sets that would make every formula hold, or that the declared ranges would cut in silence.
+
+    Raises `ModelError` when no region can have a point, and where a bound of a region lies outside the declared range
+    of its variable (design S1).
+    """
+    for region in system.regions:
+        for row in region:
+            if len(row.expr.terms) != 1 or row.relation in (Relation.EQ, Relation.NE):
+                continue
+            (name, c), end = row.expr.terms[0], -row.expr.constant / row.expr.terms[0][1]
+            decl, upper = system.variables[name], (row.relation in (Relation.LT, Relation.LE)) == (c > 0)
+            wide = min(decl.lower, end) - 1, max(decl.upper, end) + 1
+            low, high = _cut(wide, [(end, upper)], row.relation.strict, decl.integral)
+            if (high > decl.upper) if upper else (low < decl.lower):
+                raise ModelError(
+                    f"the initial states of system {system.name!r} reach outside the declared range of {name} "
+                    f"([{format_number(decl.lower)}, {format_number(decl.upper)}]): {row}; change one of the two"
+                )
+    if all(bounding_box(system, region) is None for region in system.regions):
+        shown = " & ".join(str(row) for row in system.regions[0])
+        raise ModelError(f"system {system.name!r} has no initial states: nothing satisfies {shown}; change its bounds")
 
 
 def _propagate(

@@ -30,6 +30,10 @@ class FloatRun:
     difference: float
     violated: bool
 
+    def to_json(self) -> dict[str, Any]:
+        """An object; a difference that is not finite is None, which JSON can say."""
+        return {"difference": self.difference if self.difference < inf else None, "violated": self.violated}
+
 
 @dataclass(frozen=True)
 class Replay:
@@ -50,7 +54,7 @@ class Replay:
             "confirmed": self.confirmed,
             "reason": self.reason,
             "margin": None if self.margin is None else number_json(self.margin),
-            **{p: {"difference": r.difference, "violated": r.violated} for p, r in (self.floats or {}).items()},
+            **{p: r.to_json() for p, r in (self.floats or {}).items()},
         }
 
 

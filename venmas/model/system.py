@@ -265,6 +265,9 @@ class System:
             raise ModelError(f"system {self.name!r} has no branches: add at least one with system.branch(...)")
         if not self.regions:
             raise ModelError(f"system {self.name!r} has no initial states: add a set with system.initial(...)")
+        from venmas.model.regions import check_initial  # it reads systems, so it cannot be imported above
+
+        check_initial(self)
         for where, node in self.nodes():
             if isinstance(node, Variable) and self.nodes_by_name.get(node.name) is not node:
                 raise ModelError(f"{where} uses variable {node.name!r} of another system")
