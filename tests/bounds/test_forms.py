@@ -1,6 +1,7 @@
 """Affine forms bound what they claim to, rounding included: checked in rationals at random points."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -94,7 +95,7 @@ def test_a_tie_is_won_by_the_lower_index() -> None:
 def test_networks_are_enclosed_exactly(method: str, sizes: tuple[int, ...], scale: float) -> None:
     rng = np.random.default_rng(len(sizes))
     for _ in range(20):
-        weights = [rng.normal(size=(n, m)) * scale for m, n in zip(sizes, sizes[1:], strict=False)]
+        weights = [rng.normal(size=(n, m)) * scale for m, n in pairwise(sizes)]
         network = relu_network(weights, [rng.normal(size=n) for n in sizes[1:]])
         roots = 2 if METHODS[method].uses_roots else 0
         inputs, centre, radius = [], rng.normal(size=2), rng.uniform(0, 1, size=2)

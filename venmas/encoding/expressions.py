@@ -56,6 +56,7 @@ class ExpressionEncoder:
         self._terms: dict[tuple[int, int], Term] = {}
         self._literals: dict[tuple[int, int, int], Literals] = {}
         self._conditions: dict[tuple[int, int], Term] = {}
+        self._comparisons: dict[tuple[LinearExpr, Relation], Term] = {}
         self._networks: dict[tuple[int, int], NetworkTerms] = {}
         self._joined: dict[tuple[int, str], Term] = {}
         self._joined_literals: dict[tuple[int, str], Literals] = {}
@@ -266,10 +267,17 @@ class ExpressionEncoder:
                     self.compare(state, expr, Relation.EQ, equal)
                     self.compare(state, expr, Relation.GT, above)
                     return equal if relation is Relation.EQ else complement(equal)
-                holds = self.builder.binary()
-                self.compare(state, expr, relation, holds)
-                self.compare(state, expr, relation.negated, complement(holds))
-                return holds
+                form = state.affine(expr)
+                if form is not None and (form, relation.negated) in self._comparisons:
+                    return complement(self._comparisons[form, relation.negated])
+                if form is None or (form, relation) not in self._comparisons:
+                    holds = self.builder.binary()
+                    self.compare(state, expr, relation, holds)
+                    self.compare(state, expr, relation.negated, complement(holds))
+                    if form is None:
+                        return holds
+                    self._comparisons[form, relation] = holds
+                return self._comparisons[form, relation]
         raise TypeError(type(condition))
 
     def require(self, state: State, condition: Condition, gate: Term) -> None:
