@@ -92,17 +92,19 @@ def lower_indicators(program: Program) -> Reduced:
     With M an upper bound of the activity ``a.x``, ``(b == 1) => a.x <= u`` becomes ``a.x + (M - u) b <= M`` and
     ``(b == 0) => a.x <= u`` becomes ``a.x - (M - u) b <= u``; lower bounds likewise. M is the tighter one of the
     indicator's `activity` and the interval of the row over the bounds of its variables, widened by its rounding error.
-    A side that can never be violated is left out.
+    A side that this interval rules out is left out. What `activity` alone rules out stays as a row: `activity` may
+    have been derived from the indicator itself.
 
     Raises `ModelError` when neither gives a finite M.
     """
     rows: list[Indicator] = []
     for i in program.implications:
-        low, high = _activity(program, i)
+        low, high = _interval(program, i)
+        known_low, known_high = i.activity or (low, high)
         if i.upper < high:
-            rows.append(_big_m_row(program, i, i.upper, high))
+            rows.append(_big_m_row(program, i, i.upper, max(i.upper, min(high, known_high)), upper_side=True))
         if i.lower > low:
-            rows.append(_big_m_row(program, i, i.lower, low))
+            rows.append(_big_m_row(program, i, i.lower, min(i.lower, max(low, known_low)), upper_side=False))
     return Reduced(replace(_with_rows(program, rows), implications=()), _identity)
 
 
@@ -127,8 +129,8 @@ def relax(program: Program, slack: float) -> Reduced:
     return Reduced(relaxed, _identity)
 
 
-def _big_m_row(program: Program, i: Indicator, bound: float, limit: float) -> Indicator:
-    """One side of an indicator as a row: ``a.x <= bound`` if `limit` is above `bound`, else ``a.x >= bound``."""
+def _big_m_row(program: Program, i: Indicator, bound: float, limit: float, upper_side: bool) -> Indicator:
+    """One side of an indicator, ``a.x <= bound`` or ``a.x >= bound``, as a row that holds up to `limit` when it is off."""
     if not np.isfinite(limit):
         open_ended = [c for c in i.columns if not np.isfinite(program.lower[c]) or not np.isfinite(program.upper[c])]
         raise ModelError(
@@ -139,18 +141,15 @@ def _big_m_row(program: Program, i: Indicator, bound: float, limit: float) -> In
     columns = np.append(i.columns, np.int32(i.binary))
     coefficients = np.append(i.coefficients, limit - bound if i.value else bound - limit)
     side = limit if i.value else bound
-    lower, upper = (-np.inf, side) if limit > bound else (side, np.inf)
+    lower, upper = (-np.inf, side) if upper_side else (side, np.inf)
     return Indicator(i.binary, i.value, columns, coefficients, lower, upper)
 
 
-def _activity(program: Program, i: Indicator) -> tuple[float, float]:
-    """Bounds of the row of an indicator at every point of the program."""
+def _interval(program: Program, i: Indicator) -> tuple[float, float]:
+    """The interval of the row of an indicator over the bounds of its variables, rounded outwards."""
     ends = np.stack([program.lower[i.columns], program.upper[i.columns]]) * i.coefficients
     error = _EPS * (len(i.columns) + 1) * float(np.abs(ends[np.isfinite(ends)]).sum())
-    low, high = float(ends.min(axis=0).sum()) - error, float(ends.max(axis=0).sum()) + error
-    if i.activity is not None:
-        low, high = max(low, i.activity[0]), min(high, i.activity[1])
-    return low, high
+    return float(ends.min(axis=0).sum()) - error, float(ends.max(axis=0).sum()) + error
 
 
 def _tightened(program: Program) -> tuple[Floats, Floats] | None:

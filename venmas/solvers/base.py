@@ -28,7 +28,10 @@ PRECISE = 1e-9
 
 @dataclass(frozen=True)
 class SizeLimit:
-    """The largest program a licence allows: variables, and rows and indicators together."""
+    """The largest program a licence allows: variables, and constraints.
+
+    Constraints are rows and indicators together, one for each side that is finite; an equation is one.
+    """
 
     variables: int
     constraints: int
@@ -172,8 +175,13 @@ def _rounded(program: Program, point: Floats) -> Floats:
     return np.where(program.kinds != Kind.CONTINUOUS, np.rint(point), point)
 
 
+def _sides_of(lower: Floats, upper: Floats) -> int:
+    return int((np.isfinite(lower) & (lower != upper)).sum() + np.isfinite(upper).sum())
+
+
 def _excess(program: Program, limit: SizeLimit) -> str | None:
-    constraints = program.rows + program.indicators
+    constraints = _sides_of(program.row_lower, program.row_upper)
+    constraints += sum(len(sides(i.lower, i.upper)) for i in program.implications)
     if program.variables > limit.variables:
         return f"{program.variables} variables, {limit.variables} are allowed"
     if constraints > limit.constraints:

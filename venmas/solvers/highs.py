@@ -10,6 +10,7 @@ import numpy as np
 from venmas.milp.program import Feasible, Infeasible, Kind, Outcome, Program, Reason
 from venmas.solvers.base import BaseSolver, Features
 
+_FEASIBILITY = 1e-7
 _SMALLEST = 1e-12  # smaller coefficients are dropped by HiGHS; this is the least value it takes
 
 
@@ -17,7 +18,6 @@ class Highs(BaseSolver):
     """Interface to HiGHS through highspy."""
 
     name = "highs"
-    feasibility = 1e-7
     features = Features(indicators=False, size_limit=None, time_limit=True)
 
     def version(self) -> str:
@@ -41,8 +41,8 @@ class Highs(BaseSolver):
         highs.setOptionValue("output_flag", False)
         settings: dict[str, Any] = {"threads": threads, "random_seed": 0, "mip_rel_gap": 1e-9, "mip_abs_gap": 1e-9}
         settings["small_matrix_value"] = _SMALLEST
-        settings["mip_feasibility_tolerance"] = self.feasibility
-        settings["primal_feasibility_tolerance"] = 1e-7
+        settings["mip_feasibility_tolerance"] = _FEASIBILITY
+        settings["primal_feasibility_tolerance"] = _FEASIBILITY
         if time_limit is not None:
             settings["time_limit"] = time_limit
         if program.objective is None:

@@ -10,12 +10,13 @@ import numpy as np
 from venmas.milp.program import Feasible, Infeasible, Kind, Outcome, Program, Reason
 from venmas.solvers.base import BaseSolver, Features, row_terms
 
+_FEASIBILITY = 1e-7
+
 
 class Scip(BaseSolver):
     """Interface to SCIP."""
 
     name = "scip"
-    feasibility = 1e-7
     features = Features(indicators=True, size_limit=None, time_limit=True)
 
     def version(self) -> str:
@@ -41,7 +42,9 @@ class Scip(BaseSolver):
         model.hideOutput()
         model.setParam("randomization/randomseedshift", 0)
         model.setParam("limits/gap", 1e-9)
-        model.setParam("numerics/feastol", self.feasibility)
+        model.setParam("numerics/feastol", _FEASIBILITY)
+        for reductions in ("misc/allowstrongdualreds", "misc/allowweakdualreds"):
+            model.setParam(reductions, False)
         if time_limit is not None:
             model.setParam("limits/time", time_limit)
         if program.objective is None:
