@@ -35,7 +35,7 @@ def build(networks: NetworkFolder, size: int, holes: tuple[int, ...], goal: int,
     if goal in holes or not start:
         raise ScenarioError("the goal must not be a hole, and there must be a start cell: set goal, holes and start")
 
-    network = networks.load("agent.onnx", "agent.h5", "agent.keras", "agent.nnet", "*.onnx", "*.h5", "*.keras")
+    network = networks.load(*(f"{name}.{kind}" for name in ("agent", "*") for kind in ("onnx", "h5", "keras", "nnet")))
     if (network.input_size, network.output_size) != (count, 4):
         raise ScenarioError(
             f"a grid of size {size} needs a network with {count} inputs and 4 outputs; {network.name!r} has "

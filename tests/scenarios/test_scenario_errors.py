@@ -218,7 +218,7 @@ def test_bundled_scenarios_say_what_is_wrong(name, settings, message):
         load_scenario(name).system(**settings)
 
 
-def test_single_integrator_controllers_do_not_fit(tmp_path):
+def test_controllers_of_another_shape_do_not_fit(tmp_path):
     (tmp_path / "controller.nnet").write_text(nnet(3, 1))
     with pytest.raises(ScenarioError, match=r"must have 2 inputs and 1 output; .* has 3 and 1"):
         load_scenario("double_integrator").system(tmp_path)
