@@ -15,6 +15,8 @@ from venmas.model.expr import ArgMax, Constant, Expr, Maximum, Output, Sum, Swit
 if TYPE_CHECKING:
     from venmas.bounds.states import State
 
+_STEPS_BACK = 20
+
 
 def affine_form(state: State, expr: Expr) -> LinearExpr | None:
     """`expr` in `state` as an affine function of the initial variables, or None where it is not known to be one."""
@@ -66,6 +68,51 @@ def affine_form(state: State, expr: Expr) -> LinearExpr | None:
     raise TypeError(type(expr))
 
 
+def exact_range(state: State, expr: Expr, steps_back: int = _STEPS_BACK) -> tuple[Fraction, Fraction]:
+    """A rigorous interval of `expr` in rationals: what decides at a threshold where the exact form is not known.
+
+    Interval arithmetic within the float bounds. The limits of ``clip(u, -0.3, 0.3)`` come out as -3/10 and 3/10, not as
+    floats next to them. Variables are followed to the updates that gave them, over `steps_back` steps at most.
+    """
+    form = affine_form(state, expr)
+    if form is not None:
+        return form.range_over(state.box)
+    match expr:
+        case Variable(name, _) if state.parent is not None and steps_back:
+            if name not in state.ranges:
+                state.ranges[name] = _hull([exact_range(state.parent, e, steps_back - 1) for e in state.sources(name)])
+            return state.ranges[name]
+        case Sum(terms, constant):
+            low = high = constant
+            for c, part in terms:
+                ends = [c * end for end in exact_range(state, part, steps_back)]
+                low, high = low + min(ends), high + max(ends)
+        case Maximum(operands):
+            ranges = [exact_range(state, o, steps_back) for o in operands]
+            low, high = max(lo for lo, _ in ranges), max(hi for _, hi in ranges)
+        case Switch(selector, cases):
+            values = state.possible(selector)
+            able = [e for k, e in cases if values is None or Fraction(k) in values] or [e for _, e in cases]
+            low, high = _hull([exact_range(state, e, steps_back) for e in able])
+        case Where(condition, then, otherwise):
+            truth = state.truth(condition)
+            able = [then, otherwise] if truth is None else [then if truth else otherwise]
+            low, high = _hull([exact_range(state, e, steps_back) for e in able])
+        case _:
+            return _interval(state, expr)
+    known = _interval(state, expr)
+    return max(low, known[0]), min(high, known[1])
+
+
+def _interval(state: State, expr: Expr) -> tuple[Fraction, Fraction]:
+    low, high = state.bounds(expr)
+    return Fraction(low), Fraction(high)
+
+
+def _hull(ranges: list[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
+    return min(lo for lo, _ in ranges), max(hi for _, hi in ranges)
+
+
 def _agreed(state: State, cases: list[Expr]) -> LinearExpr | None:
     """The form of the cases where all of them have the same one."""
     first = affine_form(state, cases[0]) if cases else None
@@ -78,10 +125,5 @@ def _variable(state: State, name: str) -> LinearExpr | None:
     if state.parent is None:
         low, high = state.box[name]
         return LinearExpr((), low) if low == high else LinearExpr.variable(name)
-    branches = state.parent.batch.system.branches
-    found: list[LinearExpr | None] = []
-    for index in state.branches if state.joined else state.branches[:1]:
-        update = dict(branches[index].updates).get(name)
-        source = update if update is not None else state.parent.batch.system[name]
-        found.append(affine_form(state.parent, source))
+    found = [affine_form(state.parent, source) for source in state.sources(name)]
     return found[0] if all(f == found[0] for f in found) else None

@@ -104,6 +104,8 @@ def affine(terms: Sequence[tuple[Fraction, Quantity]], offset: Fraction) -> Quan
         lo += c * (q.lo if c >= 0 else q.hi)
         hi += c * (q.hi if c >= 0 else q.lo)
         size += abs(c) * np.maximum(magnitude(q.low, q.upp), np.maximum(np.abs(q.lo), np.abs(q.hi)))
+    if len(terms) == 1 and not offset and abs(terms[0][0]) == 1:
+        return Quantity(low, upp, lo, hi)  # a sign rounds nothing
     # gamma covers the products, the sums and the rounding of the rational coefficients to floats
     error = gamma(2 * len(terms) + 2) * size
     widen(low, upp, error)

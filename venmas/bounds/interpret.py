@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.bounds.exact import exact_range
 from venmas.bounds.forms import Bools, Floats, Quantity, affine, constant, finite, join, pinned, relu, settle
 from venmas.bounds.network import Activations, BoundMethod, beaten
-from venmas.linear import Comparison, Relation
+from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.model.domain import is_integral
 from venmas.model.expr import (
     All,
@@ -252,12 +253,9 @@ class Interpreter:
         border = _BORDER * (1 + np.maximum(np.abs(q.lo), np.abs(q.hi)))
         close = (truth == -1) & ((np.abs(q.lo) <= border) | (np.abs(q.hi) <= border))
         for row in np.flatnonzero(close) if self.members else ():
-            # the float bounds touch the threshold: ask the exact affine form, where there is one
-            state = self.members[row]
-            form = state.affine(expr)
-            if form is not None:
-                answer = Comparison(form, relation).decide(*form.range_over(state.box))
-                truth[row] = -1 if answer is None else int(answer)
+            # the float bounds touch the threshold: decide in rationals
+            answer = Comparison(LinearExpr(), relation).decide(*exact_range(self.members[row], expr))
+            truth[row] = -1 if answer is None else int(answer)
         return truth
 
 

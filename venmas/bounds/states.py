@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.exact import affine_form
+from venmas.bounds.exact import affine_form, exact_range
 from venmas.bounds.forms import Quantity, constant, finite, join
 from venmas.bounds.interpret import MAX_VALUES, Interpreter, Truths, rounded
 from venmas.bounds.network import METHODS, BoundMethod
@@ -52,6 +52,13 @@ class State:
     step: int
     joined: bool = False
     forms: dict[str, LinearExpr | None] = field(default_factory=dict)
+    ranges: dict[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
+
+    def sources(self, name: str) -> list[Expr]:
+        """What gives a variable its value here, as expressions in the parent: one, or one per branch when joined."""
+        system = self.batch.system
+        indices = self.branches if self.joined else self.branches[:1]
+        return [dict(system.branches[i].updates).get(name, system[name]) for i in indices]
 
     def bounds(self, expr: Expr) -> tuple[float, float]:
         """Rigorous interval of an expression."""
@@ -177,6 +184,8 @@ class States(Interpreter):
                     twin[1].append(index)
             plan += [(row, tuple(b), p, bool(self._moves[p][1][row] == 1)) for p, b in kept]
             self.found.may_deadlock |= not certain_here
+        if not plan:
+            return [() for _ in rows]
         size = len(plan)
         picked_rows = np.array([p[0] for p in plan], dtype=np.intp)
         picked_moves = np.array([p[2] for p in plan], dtype=np.intp)
@@ -249,17 +258,14 @@ class States(Interpreter):
         return _variable(picked, decl.integral, decl.values)
 
     def _leaves(self, name: str, moves: NDArray[np.intp], rows: NDArray[np.intp], picked: Quantity) -> bool:
-        """Do the bounds leave the declared range by more than rounding? The exact form decides where there is one."""
+        """Do the bounds leave the declared range by more than rounding? Decided in rationals."""
         assert self._moves is not None
         decl = self.system.variables[name]
         for at in np.flatnonzero((picked.lo < float(decl.lower)) | (picked.hi > float(decl.upper))):
             index = self._moves[moves[at]][0]
             update = dict(self.system.branches[index].updates).get(name, self.system[name])
             state = self.members[rows[at]]
-            form = state.affine(update)
-            if form is None:
-                return True
-            low, high = form.range_over(state.box)
+            low, high = exact_range(state, update)
             if low < decl.lower or high > decl.upper:
                 return True
         return False
