@@ -55,6 +55,7 @@ class ExpressionEncoder:
             )
         self._terms: dict[tuple[int, int], Term] = {}
         self._literals: dict[tuple[int, int, int], Literals] = {}
+        self._spans: dict[tuple[int, int, int, tuple[tuple[float, float], ...]], list[Term]] = {}
         self._conditions: dict[tuple[int, int], Term] = {}
         self._comparisons: dict[tuple[LinearExpr, Relation], Term] = {}
         self._networks: dict[tuple[int, int], NetworkTerms] = {}
@@ -98,9 +99,7 @@ class ExpressionEncoder:
             case Switch(selector, cases):
                 if state.possible(expr) is not None:
                     return _expected(self.literals(state, expr))
-                chosen = self.literals(state, selector)
-                options = [(chosen[Fraction(k)], e) for k, e in cases if Fraction(k) in chosen]
-                return self._choice(state, expr, options)
+                return self._choice(state, expr, self._selected(state, selector, cases, ONE))
             case Where(condition, then, otherwise):
                 if state.possible(expr) is not None:
                     return _expected(self.literals(state, expr))
@@ -184,9 +183,7 @@ class ExpressionEncoder:
             case ArgMax():
                 return self._winner(state, expr, gate, values)
             case Switch(selector, cases):
-                chosen = self.literals(state, selector, gate)
-                options = [(chosen[Fraction(k)], e) for k, e in cases if Fraction(k) in chosen]
-                return self._merge(state, options)
+                return self._merge(state, self._selected(state, selector, cases, gate))
             case Where(condition, then, otherwise):
                 holds = self.condition(state, condition)
                 yes = self.builder.both([gate, holds])
@@ -210,6 +207,48 @@ class ExpressionEncoder:
         fresh = dict(zip(values, self.builder.one_of(len(values)), strict=True))
         self.builder.row(_expected(fresh).plus(self.term(state, expr), -1.0), 0.0, 0.0)
         return fresh
+
+    def _selected(
+        self, state: State, selector: Expr, cases: Sequence[tuple[int, Expr]], gate: Term
+    ) -> list[tuple[Term, Expr]]:
+        """Literals of the cases that a selector may name; they add up to the gate.
+
+        The values of a selector are not tracked where they are many, or where the bounds let an integer leave its
+        range. A state outside its range is never entered, but rows about the rest of the program must not forbid it
+        either (the guard before it may be false): there any case will do.
+        """
+        if state.possible(selector) is not None:
+            chosen = self.literals(state, selector, gate)
+            return [(chosen[Fraction(k)], e) for k, e in cases if Fraction(k) in chosen]
+        low, high = state.bounds(selector)
+        ordered = sorted(cases, key=lambda case: case[0])
+        able = [(k, e) for k, e in ordered if low <= k <= high] or ordered[:1]
+        spans: list[tuple[float, float, Expr]] = []
+        unit = 1 if is_integral(selector) else 0
+        edge = low
+        for key, case in able:
+            spans += [(edge, key - unit, able[0][1])] if edge < key else []
+            spans.append((key, key, case))
+            edge = key + unit
+        spans += [(edge, high, able[0][1])] if edge <= high and able[-1][0] < high else []
+        literals = self._ranges(state, selector, gate, [span[:2] for span in spans])
+        return [(literal, case) for literal, (_, _, case) in zip(literals, spans, strict=True)]
+
+    def _ranges(self, state: State, expr: Expr, gate: Term, spans: list[tuple[float, float]]) -> list[Term]:
+        """One literal for every closed range, which implies that the expression lies in it."""
+        key = (id(state), id(expr), id(gate), tuple(spans))
+        if key not in self._spans:
+            self._kept += [state, expr, gate]
+            if gate is ONE or len(spans) == 1:
+                literals = [gate] if len(spans) == 1 else self.builder.one_of(len(spans))
+            else:
+                literals = [self.builder.binary() for _ in spans]
+                self.builder.row(total(literals).plus(gate, -1.0), 0.0, 0.0)
+            bounds, term = state.bounds(expr), self.term(state, expr)
+            for literal, (low, high) in zip(literals, spans, strict=True):
+                self.builder.implied(literal, term, low, high, bounds)
+            self._spans[key] = literals
+        return self._spans[key]
 
     def _merge(self, state: State, options: Sequence[tuple[Term, Expr]]) -> Literals:
         found: dict[Fraction, list[Term]] = {}
