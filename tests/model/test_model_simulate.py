@@ -1,5 +1,6 @@
 """Floats against rationals, and both against what a step means (design S1 to S4)."""
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -50,6 +51,16 @@ def test_states_keep_to_their_types(system, point):
         assert list(transition.state) == list(system.variables)
         assert transition.state["m"] in (0, 1, 2)
     assert actions(system, point)["choice"] in (0, 1, 2)
+
+
+@settings(max_examples=20, deadline=None)
+@given(systems(), states())
+def test_copies_behave_the_same(system, point):
+    known = [system.domains.values(agent.expr) for agent in system.agents]
+    copy = pickle.loads(pickle.dumps(system))
+    assert copy.domains._values == {}  # what is known by id is not carried over
+    assert [copy.domains.values(agent.expr) for agent in copy.agents] == known
+    assert successors(copy, point) == successors(system, point)
 
 
 def one_variable(update, low=-10, high=10, when=True):
@@ -155,3 +166,11 @@ def test_float32_networks_round():
     rounded = evaluate_batch([out], state, precision="float32")[0][0]
     assert exact == pytest.approx(0.03, abs=1e-17)
     assert 0 < abs(rounded - exact) < 1e-8
+
+
+def test_a_label_names_one_value():
+    system = System("s")
+    system.integer("a", 0, 2, labels={1: "on"})
+    system.integer("b", 0, 2, labels={1: "on", 2: "off"})
+    with pytest.raises(ModelError, match="label 'off' of 'c' names another value of 'b'"):
+        system.integer("c", 0, 2, labels={1: "off"})

@@ -19,6 +19,9 @@ class Domains:
         self._values: dict[int, tuple[Fraction, ...] | None] = {}
         self._kept: list[Expr] = []
 
+    def __reduce__(self) -> tuple[type[Domains], tuple[Mapping[str, tuple[Fraction, ...]]]]:
+        return Domains, (self._variables,)  # what is remembered by id means nothing to the copies of the nodes
+
     def values(self, expr: Expr) -> tuple[Fraction, ...] | None:
         """Sorted superset of the values that `expr` can take, or None when that is no small finite set."""
         key = id(expr)

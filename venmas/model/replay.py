@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
+from math import inf, isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -64,9 +64,10 @@ def replay(system: System, formula: Formula, witness: Witness) -> Replay:
     Every state and action is computed anew and compared with the stored one; the initial state must be one of the
     system; the formula must be shown by the branches that the witness follows, under AX by all that are enabled.
     """
-    if problem := _initial_problem(system, witness) or _run_problem(system, witness):
+    steps: dict[int, Step] = {}
+    if problem := _initial_problem(system, witness) or _run_problem(system, witness, steps):
         return Replay(False, problem)
-    margin = Search(_Tree(system, witness)).decide(formula, 0)
+    margin = Search(_Tree(system, witness, steps)).decide(formula, 0)
     floats: dict[Precision, FloatRun] = {p: _float_run(system, formula, witness, p) for p in ("float64", "float32")}
     if margin is None:
         return Replay(False, "the runs of the witness do not show that the formula is violated", None, floats)
@@ -84,15 +85,15 @@ def _initial_problem(system: System, witness: Witness) -> str | None:
     return None
 
 
-def _run_problem(system: System, witness: Witness) -> str | None:
-    """The first place where the stored runs are not runs of the system."""
+def _run_problem(system: System, witness: Witness, steps: dict[int, Step]) -> str | None:
+    """The first place where the stored runs are not runs of the system; steps are left in `steps` by node."""
     index = {branch.name: i for i, branch in enumerate(system.branches)}
     reached = {0}  # parents come first, so a stored state is compared before it is stepped from
     for number, node in enumerate(witness.nodes):
         where = f"state {number} of the witness"
         if number not in reached or not (node.children or node.actions or node.deadlock):
             continue
-        step = Step(system, node.point)
+        step = steps[number] = Step(system, node.point)
         if problem := _difference(node.actions, step.actions()):
             return f"{where}: action {problem}"
         if node.deadlock and next(step.successors(), None) is not None:
@@ -122,9 +123,8 @@ def _difference(stored: tuple[Value, ...], computed: Mapping[str, Fraction]) -> 
 class _Tree:
     """The runs of a witness, already known to be runs of the system; a key is the index of a node."""
 
-    def __init__(self, system: System, witness: Witness) -> None:
-        self._witness = witness
-        self._system = system
+    def __init__(self, system: System, witness: Witness, steps: dict[int, Step]) -> None:
+        self._system, self._witness, self._steps = system, witness, steps
         self._branch = {branch.name: i for i, branch in enumerate(system.branches)}
 
     def value(self, atom: Atom, key: int) -> Fraction:
@@ -136,7 +136,7 @@ class _Tree:
 
     def every(self, key: int, path: tuple[int, ...]) -> Iterable[tuple[int, int]] | None:
         known = dict(self.some(key, path))
-        step = Step(self._system, self._witness.nodes[key].point)
+        step = self._steps.get(key) or Step(self._system, self._witness.nodes[key].point)
         enabled = [t.index for t in step.successors()]
         return [(i, known[i]) for i in enabled] if set(enabled) <= set(known) else None
 
@@ -193,9 +193,11 @@ def _float_run(system: System, formula: Formula, witness: Witness, precision: Pr
     while stack:
         node, state = key = stack.pop()
         exact = witness.nodes[node].point
-        difference = max(difference, *(abs(x - float(exact[n])) for n, x in zip(system.variables, state, strict=True)))
+        for name, x in zip(system.variables, state, strict=True):
+            distance = abs(x - float(exact[name]))
+            difference = max(difference, distance if isfinite(distance) else inf)
         new = [child for _, _, child in tree.children(key) if child not in seen]
         seen.update(new)
         stack.extend(new)
     margin = Search(tree).decide(formula, tree.root)
-    return FloatRun(difference if difference < inf else inf, margin is not None)
+    return FloatRun(difference, margin is not None)

@@ -133,6 +133,12 @@ class System:
             raise ModelError(f"variable {decl.name!r} is declared twice")
         if decl.lower > decl.upper:
             raise ModelError(f"variable {decl.name!r} has an empty range [{decl.lower}, {decl.upper}]")
+        for value, text in decl.labels:
+            for other in self.variables.values():
+                if any(text == label and value != number for number, label in other.labels):
+                    raise ModelError(
+                        f"label {text!r} of {decl.name!r} names another value of {other.name!r}; rename one"
+                    )
         self.variables[decl.name] = decl
         self.nodes_by_name[decl.name] = Variable(decl.name, decl.integral)
         self.__dict__.pop("domains", None)
