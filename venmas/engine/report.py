@@ -51,13 +51,25 @@ class Seconds:
     replay: float = 0.0
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where a system came from: name or path of the scenario, folder of the networks (None: the scenario's own), and
+    the digests of the networks by file.
+    """
+
+    scenario: str
+    networks: str | None
+    digests: Mapping[str, str]
+
+
 @dataclass
 class Report:
     """The result of one verification.
 
     `reason` is empty unless the verdict is unknown; then it is the category (time, memory, tolerance, licence, failure,
     interrupted, budget) and `message` says more. `basis` tells what a *satisfied* rests on: ``bounds`` (rigorous, no
-    program was left to solve) or ``solver`` (programs called infeasible by a solver, up to its tolerance).
+    program was left to solve) or ``solver`` (programs called infeasible by a solver, up to its tolerance). `origin`
+    tells where the system came from, so that a stored result can be replayed; None for a system made in Python.
     """
 
     verdict: Verdict
@@ -80,6 +92,7 @@ class Report:
     notes: list[str] = field(default_factory=list)
     witness: Witness | None = None
     replay: Replay | None = None
+    origin: Origin | None = None
 
     @property
     def satisfied(self) -> bool:
@@ -116,6 +129,7 @@ class Report:
             "peak_rss_mb": round(self.peak_rss_mb, 1),
             "notes": list(self.notes),
             "witness": witness,
+            "origin": self.origin and {**vars(self.origin), "digests": dict(self.origin.digests)},
             "versions": versions(),
         }
 

@@ -1,0 +1,5 @@
+"""``python -m venmas`` is the command line."""
+
+from venmas.cli.main import main
+
+main()

@@ -1,0 +1,120 @@
+"""The command `venmas`: which subcommand is meant, and what every way to fail looks like (design section 5).
+
+Exit status: 0 satisfied (or done), 10 violated, 20 unknown, 2 bad input or usage, 1 a fault of the program. Commands
+are imported when they are asked for, and import the verifier only when they run, so that help comes at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from venmas._version import __version__
+from venmas.cli.output import is_verbose
+from venmas.errors import InputError
+
+SATISFIED, FAULT, BAD_INPUT, VIOLATED, UNKNOWN = 0, 1, 2, 10, 20
+
+COMMANDS = {
+    "verify": "venmas.cli.verify_command",
+    "scenarios": "venmas.cli.scenarios_command",
+    "simulate": "venmas.cli.simulate_command",
+    "replay": "venmas.cli.replay_command",
+    "solvers": "venmas.cli.solvers_command",
+}
+DEFAULT = "verify"
+
+
+class Face(click.Group):
+    """The group of commands; options without a command are those of `verify`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name]).command
+        return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert the default command before options that are not those of the group."""
+        if args and args[0].startswith("-") and args[0] not in ("-h", "--help", "--version"):
+            args = [DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which there are."""
+        if args[0] not in COMMANDS:
+            near = get_close_matches(args[0], COMMANDS, 1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise click.UsageError(f"there is no command {args[0]!r}{hint}; choose one of {', '.join(COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def main(
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, *rest: Any, **extra: Any
+    ) -> NoReturn:
+        """Run and exit with the status of the result."""
+        status = FAULT
+        try:
+            extra["standalone_mode"] = False
+            status = super().main(args, prog_name or "venmas", *rest, **extra) or SATISFIED
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader, such as `head`, has seen enough
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except (KeyboardInterrupt, click.Abort):
+            status = UNKNOWN
+            _say("interrupted")
+        except click.UsageError as error:
+            status = BAD_INPUT
+            _say(f"error: {error.format_message()}\nTry `{error.ctx.command_path if error.ctx else 'venmas'} --help`.")
+        except (InputError, click.ClickException) as error:
+            status = BAD_INPUT
+            _say(f"error: {error.format_message() if isinstance(error, click.ClickException) else error}")
+        except Exception as error:
+            if is_verbose():
+                traceback.print_exc()
+            _say(_fault(error))
+        sys.exit(status)
+
+
+def _say(message: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(message, err=True)
+
+
+def _fault(error: Exception) -> str:
+    advice = "" if is_verbose() else "; add -v to see where"
+    return (
+        f"internal error: {type(error).__name__}: {error}\n"
+        f"This is a fault of VenMAS {__version__}, not of your input: please report it with the whole command{advice}."
+    )
+
+
+@click.group(
+    cls=Face,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Options without a command are those of verify: "
+    'venmas --scenario vcas --formula "AX^5 (h > 100 | h < -100)" --mode comp-par. '
+    "Exit status: 0 satisfied, 10 violated, 20 unknown, 2 bad input or usage, 1 a fault of the program.",
+)
+@click.version_option(__version__, prog_name="venmas", message="%(prog)s %(version)s")
+def main() -> None:
+    """Verifier for neural agents in non-deterministic environments, against bounded CTL."""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""What several commands take: a scenario with its parameters and networks, and how much to say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from venmas.cli.output import set_up_logging
+from venmas.errors import UsageError
+
+if TYPE_CHECKING:
+    from venmas.engine.report import Origin
+    from venmas.model import NetworkFolder, Scenario, System
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_MAX_TEXT = 1 << 20
+
+
+class Positive(click.ParamType[float]):
+    """A finite number above zero."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read it."""
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not 0 < number < math.inf:
+            self.fail(f"expected a number above 0, got {value!r}", param, ctx)
+        return number
+
+
+def scenario_options(command: _Command) -> _Command:
+    """`--scenario`, `--set`, `--networks`."""
+    for option in (
+        click.option("--networks", metavar="DIR", help="Take the networks from this folder, not the scenario's own."),
+        click.option(
+            "--set",
+            "settings",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="Set a parameter of the scenario; repeatable. `venmas scenarios NAME` lists them.",
+        ),
+        click.option("--scenario", metavar="NAME|FILE.py", help="A bundled scenario, or a scenario file of your own."),
+    ):
+        command = option(command)
+    return command
+
+
+def verbose_option(command: _Command) -> _Command:
+    """`-v`, which takes effect at once."""
+    return click.option(
+        "-v",
+        "--verbose",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=lambda _context, _option, value: set_up_logging(value),
+        help="Say on stderr what is chosen and why; show where a fault of the program happened.",
+    )(command)
+
+
+def read_settings(settings: Sequence[str], option: str = "--set") -> dict[str, str]:
+    """``NAME=VALUE`` texts by name. Raises `UsageError` for other texts and for names given twice."""
+    found: dict[str, str] = {}
+    for text in settings:
+        name, sign, value = text.partition("=")
+        name = name.strip()
+        if not sign or not name:
+            raise UsageError(f"{option} {text!r}: expected NAME=VALUE, as in {option} h=-130")
+        if name in found:
+            raise UsageError(f"{option} gives {name!r} twice ({found[name]!r} and {value!r}): give it once")
+        found[name] = value
+    return found
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A scenario with the parameters, networks and system that the options ask for."""
+
+    scenario: Scenario
+    name: str
+    folder: NetworkFolder
+    networks: str | None
+    parameters: Mapping[str, str]
+    system: System
+
+    @property
+    def origin(self) -> Origin:
+        """What a stored result says of it."""
+        from venmas.engine.report import Origin
+
+        return Origin(self.name, self.networks, self.folder.digests)
+
+
+def load(scenario: str | None, settings: Mapping[str, str], networks: str | None) -> Loaded:
+    """Load a scenario and build its system. Raises `InputError`."""
+    from venmas.model import NetworkFolder, load_scenario, scenario_names
+    from venmas.model.parameters import show_value
+
+    if not scenario:
+        raise UsageError(
+            "no scenario is given: name one with --scenario; the bundled ones are "
+            f"{', '.join(scenario_names())}, and the path of a .py file loads your own"
+        )
+    loaded = load_scenario(_printable(scenario, "--scenario"))
+    values = loaded.values(settings)
+    if networks is not None and not Path(_printable(networks, "--networks")).exists():
+        raise UsageError(f"--networks: there is no folder {networks!r}; give the folder that holds the network files")
+    folder = NetworkFolder(networks if networks is not None else loaded.networks)
+    system = loaded.system(folder, **values)
+    return Loaded(
+        loaded,
+        loaded.name if scenario in scenario_names() else str(loaded.path),
+        folder,
+        None if networks is None else str(Path(networks).resolve()),
+        {name: show_value(value) for name, value in values.items()},
+        system,
+    )
+
+
+def read_formula_text(given: str | None, system: System) -> str:
+    """The text of `--formula`: itself, or the content of the file after ``@``. Raises `UsageError`."""
+    if not given or not given.strip():
+        raise UsageError(
+            'no formula is given: write one with --formula "AX^5 (x > 1)", name a file with --formula @FILE'
+            + (f", or name a property of the scenario: {', '.join(system.properties)}" if system.properties else "")
+        )
+    if not given.startswith("@"):
+        return given
+    path = Path(_printable(given[1:], "--formula"))
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_TEXT + 1)
+        if len(data) > _MAX_TEXT:
+            raise UsageError(f"--formula: {path} is larger than 1 MB: that is no formula")
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--formula: {path} is no UTF-8 text ({error.reason} at byte {error.start})") from error
+    except OSError as error:
+        raise UsageError(f"--formula: cannot read {str(path)!r}: {error.strerror}; check the path") from error
+    if not text.strip():
+        raise UsageError(f"--formula: {path} is empty; it should hold one formula")
+    return text
+
+
+def _printable(path: str, option: str) -> str:
+    if "\0" in path or len(path) > 4000:
+        raise UsageError(f"{option}: {path[:60]!r} is no path of a file")
+    return path

@@ -1,0 +1,107 @@
+"""A report for people: the verdict, what it rests on, what it took, and the trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from venmas.cli.tables import number, precise, print_trace
+from venmas.engine.report import Report, Verdict
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from venmas.model import Replay, System, Witness
+
+_STYLES = {Verdict.SATISFIED: "bold green", Verdict.VIOLATED: "bold red", Verdict.UNKNOWN: "bold yellow"}
+_MOST_ATOMS = 6
+
+
+def print_verdict(out: Console, report: Report) -> None:
+    """One line."""
+    from rich.text import Text
+
+    line = Text(report.verdict.value, style=_STYLES[report.verdict])
+    if report.verdict is Verdict.UNKNOWN:
+        line.append(f" ({report.reason}): {report.message}", style="default not bold")
+    out.print(line, soft_wrap=True)
+
+
+def print_report(out: Console, report: Report, system: System) -> None:
+    """Everything."""
+    print_verdict(out, report)
+    settings = ", ".join(f"{n}={v}" for n, v in report.parameters.items())
+    out.print(f"{report.formula}", soft_wrap=True)
+    out.print(f"in every initial state of {report.scenario}" + (f" ({settings})" if settings else ""), soft_wrap=True)
+    if report.verdict is Verdict.SATISFIED:
+        out.print(_basis(report))
+    for note in report.notes:
+        out.print(f"Note: {note}", soft_wrap=True)
+    out.print()
+    for name, text in _figures(report):
+        out.print(f"{name:<16} {text}", soft_wrap=True)
+    if report.witness is not None and report.replay is not None:
+        out.print()
+        print_witness(out, system, report.witness, report.replay)
+
+
+def print_witness(out: Console, system: System, witness: Witness, replay: Replay) -> None:
+    """The trace, the atoms that it shows, and the replay."""
+    tree = witness.path is None
+    out.print("A tree of runs that violates it:" if tree else "A run that violates it:", style="bold")
+    print_trace(out, system, witness)
+    place = "state #" if tree else "step "
+    measures = [(m.margin, i, m.atom) for i, node in enumerate(witness.nodes) for m in node.atoms]
+    nearest = sorted(sorted(measures)[:_MOST_ATOMS], key=lambda item: item[1])
+    for margin, index, atom in nearest:
+        out.print(f"At {place}{index}: {atom}, by {precise(margin)}", soft_wrap=True)
+    if len(measures) > len(nearest):
+        out.print(f"(the {len(nearest)} closest of {len(measures)} comparisons that show it)")
+    print_replay(out, replay)
+
+
+def print_replay(out: Console, replay: Replay) -> None:
+    """What the exact and the float replay say."""
+    if not replay.confirmed:
+        out.print(f"It does not replay: {replay.reason}", soft_wrap=True)
+    elif replay.margin is not None:
+        out.print(f"Replayed in exact numbers: violated, margin {precise(replay.margin)}", soft_wrap=True)
+    else:
+        out.print("Replayed in exact numbers: violated; no comparison is involved")
+    for precision, run in (replay.floats or {}).items():
+        said = "violated" if run.violated else "not violated"
+        out.print(f"Replayed in {precision}: {said}, states differ by at most {run.difference:.2g}", soft_wrap=True)
+
+
+def _basis(report: Report) -> str:
+    if report.basis == "bounds":
+        return "Proved by rigorous bounds alone: nothing was left to a solver."
+    names = " and ".join(report.solvers) or "a solver"
+    return (
+        f"Rests on {names} finding {report.subproblems.solved} programs infeasible, up to numerical tolerance; "
+        f"bounds refuted {report.subproblems.discarded} subproblems beforehand."
+    )
+
+
+def _figures(report: Report) -> list[tuple[str, str]]:
+    counts, largest, seconds = report.subproblems, report.largest_program, report.seconds
+    workers = f" by {report.workers} workers" if report.workers > 1 else ""
+    found = [
+        ("mode", f"{report.mode}, {report.encoding} encoding, {report.bounds} bounds"),
+        (
+            "subproblems",
+            f"{counts.created} created, {counts.discarded} discarded by bounds, {counts.solved} solved{workers}, "
+            f"{counts.cancelled} cancelled; depth {report.depth}",
+        ),
+    ]
+    if counts.created:
+        sizes = f"{largest.variables} variables ({largest.binaries} binary), {largest.constraints} constraints"
+        found.append(("largest program", sizes))
+    phases = f"encoding {number(round(seconds.encode, 2))}, solving {number(round(seconds.solve, 2))}"
+    phases += " over all workers" if report.workers > 1 else ""
+    found.append(
+        ("seconds", f"{number(round(seconds.total, 2))} ({phases}, replay {number(round(seconds.replay, 2))})")
+    )
+    found.append(("peak memory", f"{report.peak_rss_mb:.0f} MB"))
+    if report.solvers:
+        found.append(("solver", ", ".join(f"{n} {v}".strip() for n, v in report.solvers.items())))
+    return found

@@ -1,0 +1,136 @@
+"""``venmas replay``: compute a stored violation anew, believing nothing in the file."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venmas.cli.main import UNKNOWN, VIOLATED
+from venmas.cli.options import Loaded, load, read_settings, scenario_options, verbose_option
+from venmas.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from venmas.model import Replay, Witness
+
+log = logging.getLogger(__name__)
+
+_MAX_BYTES = 256 << 20
+_HOW = "write it with `venmas verify ... --witness FILE` (or --json FILE)"
+
+
+@click.command("replay")
+@click.argument("path", metavar="WITNESS.json")
+@scenario_options
+@click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
+@verbose_option
+def command(path: str, scenario: str | None, settings: tuple[str, ...], networks: str | None, quiet: bool) -> int:
+    """Replay a violation that verify has stored.
+
+    The scenario, parameters and networks are those of the file unless options say otherwise. Exit status: 10 when the
+    violation is confirmed, 20 when it does not replay, 2 for a file that is no witness.
+    """
+    from venmas.cli.output import console
+    from venmas.cli.render import print_witness
+
+    stored = _read(path)
+    witness, formula = _witness(path, stored), _text(path, stored, "formula")
+    loaded, changed = _load(path, stored, scenario, settings, networks)
+    checked = _replay(loaded, formula, witness)
+    out = console()
+    if changed and not quiet:
+        log.warning("other networks than those of the stored result: %s differ", ", ".join(changed))
+    if checked.confirmed:
+        out.print("violated", style="bold red")
+    else:
+        others = f" (other networks were used: {', '.join(changed)})" if changed else ""
+        out.print(f"unknown: the witness does not replay: {checked.reason}{others}", soft_wrap=True)
+    if not quiet:
+        out.print(formula, soft_wrap=True)
+        if checked.confirmed:
+            out.print()
+            print_witness(out, loaded.system, witness, checked)
+    return VIOLATED if checked.confirmed else UNKNOWN
+
+
+def _replay(loaded: Loaded, formula: str, witness: Witness) -> Replay:
+    from venmas.engine.verify import read_formula
+    from venmas.errors import ModelError
+    from venmas.logic import nnf
+    from venmas.model import Replay, replay
+
+    parsed = read_formula(loaded.system, formula)
+    try:
+        return replay(loaded.system, nnf(parsed, negate=True), witness)
+    except ModelError as error:  # the run leaves the box: the stored one can not have been a run of this system
+        return Replay(False, str(error))
+
+
+def _read(path: str) -> Mapping[str, Any]:
+    """The object in the file. Raises `UsageError`."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise UsageError(f"{path} is larger than {_MAX_BYTES >> 20} MB: that is no witness")
+        stored = json.loads(data)
+    except OSError as error:
+        raise UsageError(f"cannot read {path!r}: {error.strerror}; {_HOW}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is no JSON that can be read ({type(error).__name__}: {error}); {_HOW}") from error
+    if not isinstance(stored, dict):
+        raise UsageError(f"{path} holds a JSON {type(stored).__name__}, expected the object of a result; {_HOW}")
+    return stored
+
+
+def _witness(path: str, stored: Mapping[str, Any]) -> Witness:
+    from venmas.model import Witness
+
+    if "witness" not in stored:
+        raise UsageError(f"{path} is no result of venmas: it has no 'witness'; {_HOW}")
+    if stored["witness"] is None:
+        raise UsageError(
+            f"{path} holds no witness: its verdict is {stored.get('verdict')!r}, so nothing can be replayed"
+        )
+    try:
+        return Witness.from_json(stored["witness"])
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}; {_HOW}") from error
+
+
+def _text(path: str, stored: Mapping[str, Any], key: str) -> str:
+    if not isinstance(stored.get(key), str):
+        raise UsageError(f"{path}: expected a text as {key!r}; {_HOW}")
+    return str(stored[key])
+
+
+def _load(
+    path: str, stored: Mapping[str, Any], scenario: str | None, settings: tuple[str, ...], networks: str | None
+) -> tuple[Loaded, list[str]]:
+    """The system that the file tells of, changed by the options; and the networks that differ from the stored ones."""
+    origin, parameters = stored.get("origin"), stored.get("parameters", {})
+    given = read_settings(settings)
+    if not isinstance(parameters, dict) or not all(isinstance(v, str) for v in parameters.values()):
+        raise UsageError(f"{path}: 'parameters' should map names to texts; {_HOW}")
+    if origin is None and scenario is None:
+        raise UsageError(f"{path} does not say which scenario it is of (a system made in Python): give --scenario")
+    digests: Mapping[str, Any] = {}
+    if origin is not None:
+        if not isinstance(origin, dict) or not isinstance(origin.get("digests"), dict):
+            raise UsageError(f"{path}: 'origin' should tell scenario, networks and digests; {_HOW}")
+        scenario = scenario or _text(path, origin, "scenario")
+        if networks is None and origin.get("networks") is not None:
+            networks = _text(path, origin, "networks")
+        digests = origin["digests"]
+    try:
+        loaded = load(scenario, {**parameters, **given}, networks)
+    except InputError as error:
+        raise UsageError(f"{path}: {error} (options --scenario, --set and --networks override the file)") from error
+    current = loaded.folder.digests
+    same_files = set(current.values()) == set(digests.values())
+    changed = [] if same_files else sorted(f for f, d in current.items() if digests.get(f) != d)
+    return loaded, changed

@@ -1,0 +1,55 @@
+"""Many runs at once in floats, summed up step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from venmas.errors import ModelError
+from venmas.model.simulate import Batch, step_batch
+from venmas.model.system import System
+
+_ROUNDING = 1e-9
+
+
+def summary(
+    system: System, starts: Sequence[dict[str, Fraction]], plan: Sequence[int | None], rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """For each step: `step`, `runs` that reach it, and `range`, the least and greatest value of each variable; also
+    `values`, those that each variable with labels takes.
+
+    A run ends where no branch, or not the planned one, is enabled. Raises `ModelError` when a run leaves the box.
+    """
+    state = {name: np.array([float(s[name]) for s in starts]) for name in system.variables}
+    rows = [_row(system, state, 0)]
+    for number, planned in enumerate(plan, 1):
+        at = Batch(state)
+        enabled = np.stack([at.holds(b.guard) for b in system.branches], axis=1)  # (runs, branches)
+        if planned is not None:
+            enabled &= np.arange(len(system.branches)) == planned
+        alive = enabled.any(axis=1)
+        if not alive.any():
+            break
+        choice = np.where(enabled, rng.random(enabled.shape), -1.0).argmax(axis=1)
+        state, _ = step_batch(system, {n: v[alive] for n, v in state.items()}, choice[alive])
+        rows.append(_row(system, state, number))
+    return rows
+
+
+def _row(system: System, state: dict[str, np.ndarray[Any, np.dtype[np.float64]]], number: int) -> dict[str, Any]:
+    spans = {n: (float(v.min()), float(v.max())) for n, v in state.items()}
+    for name, (low, high) in spans.items():
+        decl = system.variables[name]
+        slack = _ROUNDING * max(1.0, abs(float(decl.lower)), abs(float(decl.upper)))
+        if low < decl.lower - slack or high > decl.upper + slack:
+            value = low if low < decl.lower - slack else high
+            raise ModelError(
+                f"step {number}: {name} = {value:.6g} is outside its range [{float(decl.lower):.6g}, "
+                f"{float(decl.upper):.6g}]. Widen the range of the variable, or take fewer steps"
+            )
+    labelled = [d.name for d in system.variables.values() if d.labels]
+    values = {n: sorted({int(v) for v in state[n]}) for n in labelled}
+    return {"step": number, "runs": len(next(iter(state.values()))), "range": spans, "values": values}

@@ -1,0 +1,159 @@
+"""``venmas scenarios``: what there is to verify, and everything a user may write about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from venmas.cli.options import read_settings, verbose_option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from venmas.model import Scenario
+    from venmas.model.system import Agent, Region, System, VariableDecl
+
+
+@click.command("scenarios")
+@click.argument("name", required=False, metavar="[NAME|FILE.py]")
+@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable.")
+@click.option("--networks", metavar="DIR", help="Take the networks from this folder.")
+@verbose_option
+def command(name: str | None, settings: tuple[str, ...], networks: str | None) -> None:
+    """List the scenarios; with a name, describe one.
+
+    The description has the parameters with their defaults, and the variables, agents, branches, initial states,
+    propositions and named properties.
+    """
+    from venmas.cli.output import console
+    from venmas.errors import NetworkError, ScenarioError
+    from venmas.model import load_scenario, scenario_names
+
+    out = console()
+    if name is None:
+        from venmas.cli.tables import print_table
+
+        rows = [[n, load_scenario(n).description.partition("\n")[0]] for n in scenario_names()]
+        print_table(out, ["scenario", "what it is"], rows, wrap=True)
+        out.print("`venmas scenarios NAME` tells more; --scenario FILE.py takes your own.")
+        return
+    loaded = load_scenario(name)
+    given = read_settings(settings)
+    loaded.values(given)
+    for paragraph in (loaded.description or f"{loaded.name} (its file has no docstring)").split("\n\n"):
+        prose = not any(line.startswith((" ", "-", "*")) for line in paragraph.splitlines())
+        out.print((" ".join(paragraph.split()) if prose else paragraph) + "\n")
+    out.print(f"File: {loaded.path}", soft_wrap=True)
+    out.print(f"Networks: {networks or loaded.networks}", soft_wrap=True)
+    _parameters(out, loaded)
+    try:
+        system = loaded.system(networks, **given)
+    except (NetworkError, ScenarioError) as error:
+        if given or networks or not isinstance(error, NetworkError):
+            raise
+        out.print(f"\nIts variables and properties are known once its networks are there: {error}", soft_wrap=True)
+        return
+    _system(out, system)
+
+
+def _parameters(out: Console, scenario: Scenario) -> None:
+    from venmas.cli.tables import print_table
+
+    if not scenario.parameters:
+        out.print("\nIt has no parameters.")
+        return
+    out.print("\nParameters (--set NAME=VALUE)", style="bold")
+    rows = [
+        [p.name, p.default_text, p.unit, p.help + (f" ({p.expected})" if p.choices else "")]
+        for p in scenario.parameters
+    ]
+    print_table(out, ["name", "default", "unit", "meaning"], rows, wrap=True)
+
+
+def _system(out: Console, system: System) -> None:
+    from venmas.cli.tables import number, print_table, title
+
+    out.print("\nVariables", style="bold")
+    rows = [
+        [_group_name(group), _kind(group[0]), f"{number(group[0].lower)} .. {number(group[0].upper)}", group[0].unit]
+        for group in _groups(system)
+    ]
+    print_table(out, ["name", "kind", "range", "unit"], rows)
+    labelled: dict[tuple[tuple[int, str], ...], list[str]] = {}
+    owners: list[VariableDecl | Agent] = [*system.variables.values(), *system.agents]
+    for owner in owners:
+        labelled.setdefault(owner.labels, []).append(owner.name)
+    meanings = [
+        f"{', '.join(names)}: " + ", ".join(f"{value} {text}" for value, text in labels)
+        for labels, names in labelled.items()
+        if labels
+    ]
+    sections = {
+        "Agents": [", ".join(title(a.name, a.unit) for a in system.agents) or "none"],
+        "Branches": [", ".join(b.name for b in system.branches)],
+        "Labels": meanings,
+        "Initial states": [_region(system, region) for region in system.regions[:6]],
+        "Propositions": [f"{name}: {formula}" for name, formula in system.propositions.items()],
+        "Properties (--formula NAME)": [f"{name}: {text}" for name, text in system.properties.items()],
+    }
+    for heading, lines in sections.items():
+        if lines:
+            out.print(f"\n{heading}", style="bold")
+        for line in lines:
+            out.print(f"  {line}", soft_wrap=True)
+    if len(system.regions) > 6:
+        out.print(f"({len(system.regions)} sets of initial states in all)")
+
+
+def _groups(system: System) -> list[list[VariableDecl]]:
+    """Vectors whose members are declared alike become one row."""
+    groups: list[list[VariableDecl]] = []
+    for decl in system.variables.values():
+        base, kind = decl.name.split("[")[0], (decl.lower, decl.upper, decl.integral, decl.boolean, decl.unit)
+        last = groups[-1][-1] if groups else None
+        alike = last is not None and kind == (last.lower, last.upper, last.integral, last.boolean, last.unit)
+        if last is not None and alike and "[" in decl.name and last.name.split("[")[0] == base:
+            groups[-1].append(decl)
+        else:
+            groups.append([decl])
+    return groups
+
+
+def _group_name(group: list[VariableDecl]) -> str:
+    first, last = group[0].name, group[-1].name
+    return first if len(group) == 1 else f"{first.rstrip(']')}..{last.partition('[')[2]}"
+
+
+def _kind(decl: VariableDecl) -> str:
+    return "Boolean" if decl.boolean else "integer" if decl.integral else "real"
+
+
+def _region(system: System, region: Region) -> str:
+    """The box around a set of initial states, and the constraints that are more than a box."""
+    from fractions import Fraction
+
+    from venmas.cli.tables import show_value, state_columns
+    from venmas.model.regions import bounding_box
+    from venmas.model.trace import Value
+
+    box = bounding_box(system, region)
+    if box is None:
+        return "empty"
+
+    def text(name: str, value: Fraction) -> str:
+        labels = dict(system.variables[name].labels)
+        return show_value(Value(name, value, labels.get(int(value), "") if value.denominator == 1 else ""))
+
+    parts = []
+    for column in state_columns(system.variables.values()):
+        spans = {n: box[n] for n in column.names}
+        heading = column.title
+        if all(low == high for low, high in spans.values()):
+            shown = column.show({n: Value(n, low) for n, (low, _) in spans.items()}) if column.group else ""
+            parts.append(f"{heading} = {shown or text(column.names[0], spans[column.names[0]][0])}")
+        elif not column.group:
+            low, high = (text(column.names[0], v) for v in spans[column.names[0]])
+            parts.append(f"{heading} in {low} .. {high}")
+    more = [str(c) for c in region if len(c.expr.terms) > 1]
+    return ", ".join([*parts, *more])

@@ -1,0 +1,156 @@
+"""Tables of states: units, labels, digits that can be read, one-hot groups as the index that is 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from venmas.linear import format_number
+from venmas.model.system import System, VariableDecl
+from venmas.model.trace import Node, Value, Witness
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_MOST_ROWS = 300
+_GAP = 3
+
+
+@dataclass(frozen=True)
+class Column:
+    """A variable, or a group of Boolean variables ``name[1] .. name[n]`` that is shown as the indices that are 1."""
+
+    title: str
+    names: tuple[str, ...]
+    group: bool
+
+    def show(self, state: Mapping[str, Value]) -> str:
+        """The cell for a state."""
+        if not self.group:
+            return show_value(state[self.names[0]])
+        ones = [_index(name) for name in self.names if state[name].exact == 1]
+        return ",".join(ones) or "none"
+
+
+def number(value: Fraction | float) -> str:
+    """Six significant digits, whole numbers in full."""
+    if abs(value) < 10**12 and value == int(value):
+        return str(int(value))
+    return f"{float(value):.6g}"
+
+
+def precise(value: Fraction) -> str:
+    """A short exact number in full; of others what can be read, marked as rounded."""
+    text = format_number(value)
+    return text if len(text) <= 12 else f"{float(value):.9g} (rounded)"
+
+
+def show_value(value: Value) -> str:
+    """The label where there is one, else the number."""
+    return value.label or number(value.exact)
+
+
+def title(name: str, unit: str) -> str:
+    """Heading with the unit."""
+    return f"{name} ({unit})" if unit else name
+
+
+def state_columns(variables: Iterable[VariableDecl]) -> list[Column]:
+    """Columns in the order of the declarations."""
+    found: dict[str, list[VariableDecl]] = {}
+    for decl in variables:
+        key = decl.name.split("[")[0] if decl.boolean and _index(decl.name) else decl.name
+        found.setdefault(key, []).append(decl)
+    return [
+        Column(title(key, members[0].unit), tuple(m.name for m in members), True)
+        if members[0].boolean and members[0].name != key
+        else Column(title(key, members[0].unit), (key,), False)
+        for key, members in found.items()
+    ]
+
+
+def _index(name: str) -> str:
+    return name.partition("[")[2].rstrip("]")
+
+
+def print_table(
+    out: Console, headers: Sequence[str], rows: Sequence[Sequence[str]], keys: int = 1, wrap: bool = False
+) -> None:
+    """Print rows; where they are wider than the window, in several tables that repeat the first `keys` columns.
+
+    With `wrap` the last column is text, which takes several lines where it must.
+    """
+    from rich import box
+    from rich.table import Table
+
+    widths = [max([len(h), *(len(r[i]) for r in rows)]) + _GAP for i, h in enumerate(headers)]
+    parts: list[list[int]] = [[]]
+    for i in range(keys, len(headers)):
+        if parts[-1] and not wrap and sum(widths[j] for j in (*range(keys), *parts[-1], i)) > out.width:
+            parts.append([])
+        parts[-1].append(i)
+    for part in parts:
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+        shown = [*range(keys), *part]
+        for i in shown:
+            numeric = all(_is_number(r[i]) for r in rows) and bool(rows)
+            table.add_column(
+                headers[i], justify="right" if numeric else "left", no_wrap=not wrap or i < len(headers) - 1
+            )
+        for row in rows[:_MOST_ROWS]:
+            table.add_row(*(row[i] for i in shown))
+        out.print(table)
+    if len(rows) > _MOST_ROWS:
+        out.print(f"... and {len(rows) - _MOST_ROWS} more rows; --json FILE has all of them")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text == ""
+    return True
+
+
+def print_trace(out: Console, system: System, witness: Witness) -> None:
+    """A path as rows of steps, a tree of runs with the branches that lead to each state."""
+    columns = state_columns(system.variables.values())
+    agents = [title(a.name, a.unit) for a in system.agents]
+
+    def cells(node: Node) -> list[str]:
+        state, acted = {v.name: v for v in node.state}, {v.name: v for v in node.actions}
+        actions = [show_value(acted[a.name]) if a.name in acted else "" for a in system.agents]
+        return [*(c.show(state) for c in columns), *actions]
+
+    headers = [c.title for c in columns] + agents
+    path = witness.path
+    if path is not None:
+        rows = [[str(i), *cells(node), _taken(node)] for i, node in enumerate(path)]
+        print_table(out, ["step", *headers, "branch"], rows)
+    else:
+        print_table(out, ["#", "run", *headers], list(_tree_rows(witness, cells, out.options.ascii_only)), keys=2)
+
+
+def _taken(node: Node) -> str:
+    return "(no successor)" if node.deadlock else ", ".join(name for name, _ in node.children)
+
+
+def _tree_rows(witness: Witness, cells: Callable[[Node], list[str]], ascii_only: bool) -> Iterator[list[str]]:
+    """Depth first; a state that several runs share is written once and referred to."""
+    fork, last, bar = ("|- ", "`- ", "|  ") if ascii_only else ("├─ ", "└─ ", "│  ")
+    stack = [(0, "start", "")]
+    seen: set[int] = set()
+    while stack:
+        index, label, indent = stack.pop()
+        node = witness.nodes[index]
+        if index in seen:
+            yield [f"{index}", f"{label} (as above)", *("" for _ in cells(node))]
+            continue
+        seen.add(index)
+        note = " (no successor)" if node.deadlock else ""
+        yield [f"{index}", label + note, *cells(node)]
+        for i, (branch, child) in reversed(list(enumerate(node.children))):
+            end = i == len(node.children) - 1
+            stack.append((child, indent + (last if end else fork) + branch, indent + ("   " if end else bar)))

@@ -1,0 +1,149 @@
+"""``venmas verify``: decide whether every initial state satisfies a formula."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import click
+
+from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
+from venmas.cli.options import Positive, load, read_formula_text, read_settings, scenario_options, verbose_option
+from venmas.cli.output import check_writable, console, write_json
+from venmas.errors import UsageError
+
+if TYPE_CHECKING:
+    from venmas.encoding import ReluEncoding
+    from venmas.engine.report import Report
+
+log = logging.getLogger(__name__)
+
+MODES = ("mono", "comp-seq", "comp-par")
+ENCODINGS = ("big-m", "indicator")
+BOUNDS = ("symbolic", "interval")
+SOLVERS = ("auto", "gurobi", "highs", "scip")
+
+
+@click.command("verify")
+@scenario_options
+@click.option(
+    "--formula",
+    metavar="TEXT|@FILE|NAME",
+    help="A formula, a file with one, or the name of a property of the scenario.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default="comp-par",
+    show_default=True,
+    help="One program, or many small ones in this order, or on several cores.",
+)
+@click.option("--encoding", type=click.Choice(ENCODINGS), default="big-m", show_default=True, help="Of ReLU nodes.")
+@click.option(
+    "--bounds", type=click.Choice(BOUNDS), default="symbolic", show_default=True, help="How states are bounded."
+)
+@click.option(
+    "--solver", type=click.Choice(SOLVERS), default="auto", show_default=True, help="`venmas solvers` lists them."
+)
+@click.option(
+    "--workers", type=click.IntRange(1, 4096), metavar="N", help="Processes of comp-par [default: all cores]."
+)
+@click.option(
+    "--timeout", type=Positive(), metavar="S", help="Stop after so many seconds; the verdict is then unknown."
+)
+@click.option("--memory", type=click.IntRange(1), metavar="MB", help="Stop beyond so much memory of all processes.")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write the result as JSON; - is standard output.")
+@click.option(
+    "--witness", "witness_path", metavar="FILE", help="Write the result there if violated, for `venmas replay`."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
+@verbose_option
+def command(
+    scenario: str | None,
+    settings: tuple[str, ...],
+    networks: str | None,
+    formula: str | None,
+    mode: str,
+    encoding: ReluEncoding,
+    bounds: str,
+    solver: str,
+    workers: int | None,
+    timeout: float | None,
+    memory: int | None,
+    json_path: str | None,
+    witness_path: str | None,
+    quiet: bool,
+) -> int:
+    """Decide whether every initial state of a scenario satisfies a formula.
+
+    Exit status: 0 satisfied, 10 violated, 20 unknown, 2 bad input or usage, 1 a fault of the program.
+    """
+    check_writable(json_path, "--json")
+    check_writable(witness_path, "--witness")
+    if witness_path == "-":
+        raise UsageError("--witness takes a file; `--json -` writes the result, witness included, to standard output")
+    if json_path is not None and json_path == witness_path:
+        raise UsageError(f"--json and --witness both name {json_path!r}; the JSON result holds the witness already")
+
+    from venmas.cli.interrupt import interruptible
+    from venmas.cli.progress import ProgressLine
+
+    with interruptible():
+        loaded = load(scenario, read_settings(settings), networks)
+        text = read_formula_text(formula, loaded.system)
+        _log_solvers(solver)
+
+        from venmas.engine.verify import verify
+
+        with ProgressLine(wanted=not quiet) as line:
+            report = verify(
+                loaded.system,
+                text,
+                mode=mode,
+                solver=solver,
+                workers=workers,
+                timeout=timeout,
+                memory=memory,
+                encoding=encoding,
+                bounds=bounds,
+                parameters=loaded.parameters,
+                progress=line.update,
+            )
+    report.scenario = loaded.scenario.name
+    report.origin = loaded.origin
+    if json_path != "-":
+        from venmas.cli.render import print_report, print_verdict
+
+        if quiet:
+            print_verdict(console(), report)
+        else:
+            print_report(console(), report, loaded.system)
+    _store(report, json_path, witness_path)
+    return {"satisfied": SATISFIED, "violated": VIOLATED}.get(report.verdict.value, UNKNOWN)
+
+
+def _log_solvers(preference: str) -> None:
+    """Say which solvers will be tried; raises what `solver_order` raises."""
+    from venmas.solvers import SOLVERS as ALL
+    from venmas.solvers import get_solver, solver_order
+
+    chosen = solver_order(preference)
+    for solver in chosen:
+        limit = solver.features.size_limit
+        size = f" (programs of at most {limit.variables} variables: its licence)" if limit else ""
+        log.info("solver %s %s will be used%s", solver.name, solver.version(), size)
+    if preference == "auto":
+        for name in ALL:
+            if (problem := get_solver(name).available()) is not None:
+                log.info("solver %s is passed over: %s", name, problem)
+
+
+def _store(report: Report, json_path: str | None, witness_path: str | None) -> None:
+    """Write the files that were asked for."""
+    if json_path is not None:
+        write_json(json_path, report.to_json(), "--json")
+    if witness_path is not None:
+        if report.witness is not None:
+            write_json(witness_path, report.to_json(), "--witness")
+        else:
+            log.warning("there is no witness to write: %s is left as it is", witness_path)
