@@ -66,8 +66,8 @@ class Program:
 
     `lower`, `upper`: (n,) bounds, infinite where open. `kinds`: (n,) values of `Kind`. `names`: n names, empty where
     none was given. Row i has the columns ``indices[indptr[i]:indptr[i + 1]]`` (no column twice), the coefficients
-    ``data`` of the same slice and the bounds ``row_lower[i]``, ``row_upper[i]``. `objective`: (n,) coefficients to maximise, or
-    None where any feasible point will do.
+    ``data`` of the same slice and the bounds ``row_lower[i]``, ``row_upper[i]``. `objective`: (n,) coefficients to
+    maximise, or None where any feasible point will do.
     """
 
     lower: Floats

@@ -130,7 +130,7 @@ def relax(program: Program, slack: float) -> Reduced:
 
 
 def _big_m_row(program: Program, i: Indicator, bound: float, limit: float, upper_side: bool) -> Indicator:
-    """One side of an indicator, ``a.x <= bound`` or ``a.x >= bound``, as a row that holds up to `limit` when it is off."""
+    """One side of an indicator, ``a.x <= bound`` or ``a.x >= bound``, as a row with side `limit` when off."""
     if not np.isfinite(limit):
         open_ended = [c for c in i.columns if not np.isfinite(program.lower[c]) or not np.isfinite(program.upper[c])]
         raise ModelError(

@@ -6,6 +6,8 @@ Statuses are mapped conservatively (design S7): only a solver's own "infeasible"
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -112,6 +114,8 @@ class BaseSolver(ABC):
         """Find a point: any where there is no objective, else the best one, or the best one found in `time_limit` s.
 
         Never raises what a vendor raises. Integer variables of the point are whole numbers where the rows allow it.
+        Ctrl-C stops the vendor and raises `KeyboardInterrupt`, as it does everywhere in Python, unless the process
+        handles or ignores SIGINT itself.
 
         The program is solved relaxed by `slack`, so that "infeasible" has something to spare. A point is then solved
         for again in the program as it was given, first with the integer variables where they are; where that fails the
@@ -158,10 +162,18 @@ class BaseSolver(ABC):
             return Unknown(Reason.MEMORY, f"{self.name} ran out of memory: {error}")
         except Exception as error:
             return Unknown(Reason.FAILURE, f"{self.name} failed: {type(error).__name__}: {error}")
+        if isinstance(outcome, Unknown) and outcome.reason is Reason.INTERRUPTED and takes_interrupts():
+            raise KeyboardInterrupt
         return Feasible(invert(outcome.point)) if isinstance(outcome, Feasible) else outcome
 
     def _unknown(self, reason: Reason, status: object) -> Unknown:
         return Unknown(reason, f"{self.name} stopped with status {status}")
+
+
+def takes_interrupts() -> bool:
+    """Whether Ctrl-C would raise `KeyboardInterrupt` here: only the main thread, under Python's own handler."""
+    here = threading.current_thread() is threading.main_thread()
+    return here and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def row_terms(program: Program, row: int) -> tuple[list[int], Floats]:
