@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from types import FrameType
 
@@ -15,7 +13,7 @@ from venmas.cli.main import UNKNOWN
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """SIGINT and SIGTERM raise `KeyboardInterrupt` once; at the second one the workers are killed and the process ends.
+    """SIGINT and SIGTERM raise `KeyboardInterrupt` once; at the second one the process ends, and its workers with it.
 
     The first one lets `verify` stop its workers and report what it learnt. The exit status is the same for both.
     """
@@ -23,17 +21,14 @@ def interruptible() -> Iterator[None]:
 
     def handle(_signal: int, _frame: FrameType | None) -> None:
         nonlocal asked
-        if not asked:
-            asked = True
-            raise KeyboardInterrupt
-        for child in multiprocessing.active_children():
-            child.kill()
-        with contextlib.suppress(OSError):
-            os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, b"unknown (interrupted)\n")
-        os._exit(UNKNOWN)
+        if asked:
+            with contextlib.suppress(OSError):
+                os.write(2, b"unknown (interrupted): stopped at once\n")
+            os._exit(UNKNOWN)  # the workers die with this process
+        asked = True
+        raise KeyboardInterrupt
 
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, handle) for number in signals}
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

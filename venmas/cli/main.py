@@ -105,6 +105,7 @@ def _fault(error: Exception) -> str:
 
 
 @click.group(
+    "venmas",
     cls=Face,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Options without a command are those of verify: "

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ProgressLine:
-    """A context that shows what `update` is told, and leaves nothing behind. It uses no thread: workers are forked."""
+    """A context that shows what `update` is told, and leaves nothing behind."""
 
     def __init__(self, wanted: bool) -> None:
         from rich.live import Live

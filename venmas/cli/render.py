@@ -48,9 +48,11 @@ def print_witness(out: Console, system: System, witness: Witness, replay: Replay
     """The trace, the atoms that it shows, and the replay."""
     tree = witness.path is None
     out.print("A tree of runs that violates it:" if tree else "A run that violates it:", style="bold")
-    print_trace(out, system, witness)
+    numbers = print_trace(out, system, witness)
     place = "state #" if tree else "step "
-    measures = [(m.margin, i, m.atom) for i, node in enumerate(witness.nodes) for m in node.atoms]
+    measures = [
+        (m.margin, numbers[i], m.atom) for i, node in enumerate(witness.nodes) if i in numbers for m in node.atoms
+    ]
     nearest = sorted(sorted(measures)[:_MOST_ATOMS], key=lambda item: item[1])
     for margin, index, atom in nearest:
         out.print(f"At {place}{index}: {atom}, by {precise(margin)}", soft_wrap=True)
@@ -82,6 +84,10 @@ def _basis(report: Report) -> str:
     )
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def _figures(report: Report) -> list[tuple[str, str]]:
     counts, largest, seconds = report.subproblems, report.largest_program, report.seconds
     workers = f" by {report.workers} workers" if report.workers > 1 else ""
@@ -94,7 +100,7 @@ def _figures(report: Report) -> list[tuple[str, str]]:
         ),
     ]
     if counts.created:
-        sizes = f"{largest.variables} variables ({largest.binaries} binary), {largest.constraints} constraints"
+        sizes = f"{_count(largest.variables, 'variable')} ({largest.binaries} binary), {_count(largest.constraints, 'constraint')}"
         found.append(("largest program", sizes))
     phases = f"encoding {number(round(seconds.encode, 2))}, solving {number(round(seconds.solve, 2))}"
     phases += " over all workers" if report.workers > 1 else ""

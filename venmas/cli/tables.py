@@ -36,7 +36,7 @@ class Column:
 
 def number(value: Fraction | float) -> str:
     """Six significant digits, whole numbers in full."""
-    if abs(value) < 10**12 and value == int(value):
+    if -1e12 < value < 1e12 and value == int(value):
         return str(int(value))
     return f"{float(value):.6g}"
 
@@ -114,8 +114,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def print_trace(out: Console, system: System, witness: Witness) -> None:
-    """A path as rows of steps, a tree of runs with the branches that lead to each state."""
+def print_trace(out: Console, system: System, witness: Witness) -> dict[int, int]:
+    """A path as rows of steps, a tree of runs with the branches that lead to each state.
+
+    Returns the number under which each node of the witness is shown.
+    """
     columns = state_columns(system.variables.values())
     agents = [title(a.name, a.unit) for a in system.agents]
 
@@ -129,28 +132,40 @@ def print_trace(out: Console, system: System, witness: Witness) -> None:
     if path is not None:
         rows = [[str(i), *cells(node), _taken(node)] for i, node in enumerate(path)]
         print_table(out, ["step", *headers, "branch"], rows)
-    else:
-        print_table(out, ["#", "run", *headers], list(_tree_rows(witness, cells, out.options.ascii_only)), keys=2)
+        return _positions(witness)
+    numbers: dict[int, int] = {}
+    print_table(out, ["#", "run", *headers], list(_tree_rows(witness, cells, numbers, out.options.ascii_only)), keys=2)
+    return numbers
+
+
+def _positions(witness: Witness) -> dict[int, int]:
+    """Step of each node of a path."""
+    steps, index = {0: 0}, 0
+    while witness.nodes[index].children:
+        index = witness.nodes[index].children[0][1]
+        steps[index] = len(steps)
+    return steps
 
 
 def _taken(node: Node) -> str:
     return "(no successor)" if node.deadlock else ", ".join(name for name, _ in node.children)
 
 
-def _tree_rows(witness: Witness, cells: Callable[[Node], list[str]], ascii_only: bool) -> Iterator[list[str]]:
+def _tree_rows(
+    witness: Witness, cells: Callable[[Node], list[str]], numbers: dict[int, int], ascii_only: bool
+) -> Iterator[list[str]]:
     """Depth first; a state that several runs share is written once and referred to."""
     fork, last, bar = ("|- ", "`- ", "|  ") if ascii_only else ("├─ ", "└─ ", "│  ")
     stack = [(0, "start", "")]
-    seen: set[int] = set()
     while stack:
         index, label, indent = stack.pop()
         node = witness.nodes[index]
-        if index in seen:
-            yield [f"{index}", f"{label} (as above)", *("" for _ in cells(node))]
+        if index in numbers:
+            yield ["", f"{label} (as #{numbers[index]})", *("" for _ in cells(node))]
             continue
-        seen.add(index)
+        numbers[index] = len(numbers)
         note = " (no successor)" if node.deadlock else ""
-        yield [f"{index}", label + note, *cells(node)]
+        yield [f"{numbers[index]}", label + note, *cells(node)]
         for i, (branch, child) in reversed(list(enumerate(node.children))):
             end = i == len(node.children) - 1
             stack.append((child, indent + (last if end else fork) + branch, indent + ("   " if end else bar)))
