@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies_model import systems
 
+from venmas.errors import ModelError
 from venmas.model import System
-from venmas.model.regions import bounding_box, contains, sample, snap, snaps
+from venmas.model.regions import bounding_box, check_initial, contains, sample, snap, snaps
 from venmas.model.simulate import misfit
 
 
@@ -132,3 +133,37 @@ def test_one_hot_sums_are_sampled():
     assert len({tuple(p.values()) for p in found}) > 5
     near = snap(system, system.regions[0], {f"c[{i}]": 0.9999999 if i == 7 else 1e-9 for i in range(1, 17)})
     assert near["c[7]"] == 1
+
+
+OUTSIDE = [
+    lambda x, y, z, n: (x <= 5,),
+    lambda x, y, z, n: (x >= 0, -2 * y < 8.5),
+    lambda x, y, z, n: (x == 0, n < 11),
+    lambda x, y, z, n: (n > -1.5,),
+]
+
+
+@pytest.mark.parametrize("region", OUTSIDE)
+def test_initial_sets_outside_the_ranges_are_refused(region):
+    with pytest.raises(ModelError, match=r"reach outside the declared range of [xyn] "):
+        check_initial(space(region))
+
+
+INSIDE = [
+    lambda x, y, z, n: (x <= 4, n < 10, n > -1),
+    lambda x, y, z, n: (x <= 3, 0.25 * x < 1.0625),
+    lambda x, y, z, n: (x == 0, x < 100),
+    lambda x, y, z, n: (x + y < 100,),
+    lambda x, y, z, n: (x != 4,),
+]
+
+
+@pytest.mark.parametrize("region", INSIDE)
+def test_initial_sets_inside_the_ranges_are_taken(region):
+    check_initial(space(region))
+
+
+def test_one_of_several_sets_may_be_empty():
+    check_initial(space(EMPTY[0], INSIDE[0]))
+    with pytest.raises(ModelError, match="no initial states: nothing satisfies x > 0 & x < 0"):
+        check_initial(space(EMPTY[0], EMPTY[1]))

@@ -50,21 +50,31 @@ def check_initial(system: System) -> None:
     of its variable (design S1).
     """
     for region in system.regions:
-        for row in region:
-            if len(row.expr.terms) != 1 or row.relation in (Relation.EQ, Relation.NE):
-                continue
-            (name, c), end = row.expr.terms[0], -row.expr.constant / row.expr.terms[0][1]
-            decl, upper = system.variables[name], (row.relation in (Relation.LT, Relation.LE)) == (c > 0)
-            wide = min(decl.lower, end) - 1, max(decl.upper, end) + 1
-            low, high = _cut(wide, [(end, upper)], row.relation.strict, decl.integral)
-            if (high > decl.upper) if upper else (low < decl.lower):
-                raise ModelError(
-                    f"the initial states of system {system.name!r} reach outside the declared range of {name} "
-                    f"([{format_number(decl.lower)}, {format_number(decl.upper)}]): {row}; change one of the two"
-                )
+        for name, decl in system.variables.items():
+            rows = [row for row in region if row.expr.variables == {name} and row.relation is not Relation.NE]
+            for upper in (False, True):
+                ends = [(-row.expr.constant / c, row.relation.strict) for row in rows for c in _bounding(row, upper)]
+                told = decl.upper if upper else decl.lower
+                low, high = min([told, *(e for e, _ in ends)]) - 1, max([told, *(e for e, _ in ends)]) + 1
+                for end, strict in ends:
+                    low, high = _cut((low, high), [(end, upper)], strict, decl.integral)
+                if ends and (high > told if upper else low < told):
+                    raise ModelError(
+                        f"the initial states of system {system.name!r} reach outside the declared range of {name} "
+                        f"([{format_number(decl.lower)}, {format_number(decl.upper)}]): "
+                        f"{' & '.join(map(str, rows))}; change one of the two"
+                    )
     if all(bounding_box(system, region) is None for region in system.regions):
         shown = " & ".join(str(row) for row in system.regions[0])
         raise ModelError(f"system {system.name!r} has no initial states: nothing satisfies {shown}; change its bounds")
+
+
+def _bounding(row: Comparison, upper: bool) -> tuple[Fraction, ...]:
+    """The coefficient of a row of one variable, where the row bounds it from above (or from below); else nothing."""
+    c = row.expr.terms[0][1]
+    below = row.relation is Relation.EQ or (row.relation in (Relation.LT, Relation.LE)) == (c > 0)
+    above = row.relation is Relation.EQ or not below
+    return (c,) if (below if upper else above) else ()
 
 
 def _propagate(
