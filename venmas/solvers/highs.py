@@ -6,10 +6,10 @@ on and off, with larger and smaller tolerances). Measured on random ReLU network
 units stable up to 1e-8..1e-5, fixed variables substituted (`tests/solvers/highs_traps.json` keeps four cases):
 
 - as they are: default settings wrong on 9 of 6000, mip_feasibility_tolerance=1e-7 on 19 of 6000, presolve off on 1 of
-  2000, presolve off with 1e-7 on 0 of 2000 in 2.5 times the time of the default;
+  2000, presolve off with 1e-7 on 0 of 2000 in two to three times the time of the default;
 - relaxed by `SLACK` = 2e-6: none wrong, presolve on or off, tolerance 1e-6 or 1e-7 (6000 with presolve on, 2000 with it
-  off). That takes up to twice the time on programs of a few milliseconds and shows no difference on networks
-  3-20x5-3 with 27 binaries, presolve off takes more.
+  off). That takes up to twice the time on programs of a few milliseconds, and shows no difference on networks
+  3-20x5-3 with 27 binaries.
 
 Hence: relaxed, presolve on, 1e-7. The final interface was wrong on none of 10000 further programs, half of them
 infeasible by 0.01. The second run that confirms a point is not relaxed; its "infeasible" is never taken for an answer.

@@ -1,8 +1,8 @@
 """SCIP through PySCIPOpt: Apache licence, indicators, no size limit.
 
 SCIP 10 has the trap that `highs` describes too: of 4000 feasible programs made as described there it called 4 to 6
-infeasible as they were and 2 to 3 when relaxed, all of them in dual reductions of its presolver. Those only serve
-objectives; without them, relaxed, and with feastol 1e-7 none of 10000 further programs was answered wrongly.
+infeasible as they were and 2 to 3 when relaxed. Each of the relaxed ones is mended by leaving out dual reductions;
+without them, relaxed, and with feastol 1e-7 none of 10000 further programs was answered wrongly.
 """
 
 from __future__ import annotations
