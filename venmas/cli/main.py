@@ -108,8 +108,8 @@ def _fault(error: Exception) -> str:
     "venmas",
     cls=Face,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Options without a command are those of verify: "
-    'venmas --scenario vcas --formula "AX^5 (h > 100 | h < -100)" --mode comp-par. '
+    epilog="\b\nOptions without a command are those of verify:\n"
+    '  venmas --scenario vcas --formula "AX^5 (h > 100 | h < -100)" --mode comp-par\n\n'
     "Exit status: 0 satisfied, 10 violated, 20 unknown, 2 bad input or usage, 1 a fault of the program.",
 )
 @click.version_option(__version__, prog_name="venmas", message="%(prog)s %(version)s")

@@ -100,7 +100,8 @@ def _figures(report: Report) -> list[tuple[str, str]]:
         ),
     ]
     if counts.created:
-        sizes = f"{_count(largest.variables, 'variable')} ({largest.binaries} binary), {_count(largest.constraints, 'constraint')}"
+        rows = _count(largest.constraints, "constraint")
+        sizes = f"{_count(largest.variables, 'variable')} ({largest.binaries} binary), {rows}"
         found.append(("largest program", sizes))
     phases = f"encoding {number(round(seconds.encode, 2))}, solving {number(round(seconds.solve, 2))}"
     phases += " over all workers" if report.workers > 1 else ""

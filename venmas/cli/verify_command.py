@@ -36,7 +36,7 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
     type=click.Choice(MODES),
     default="comp-par",
     show_default=True,
-    help="One program, or many small ones in this order, or on several cores.",
+    help="One program for the formula, many small ones in turn, or the same on several cores.",
 )
 @click.option("--encoding", type=click.Choice(ENCODINGS), default="big-m", show_default=True, help="Of ReLU nodes.")
 @click.option(
