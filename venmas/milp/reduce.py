@@ -1,6 +1,7 @@
 """Reductions: a program becomes a simpler one with the same answer, and points of that go back to points of the first.
 
-`substitute_fixed` and `lower_indicators` are exact up to rounding. `relax` adds points and cuts off none.
+`substitute_fixed` and `lower_indicators` are exact up to rounding, `scale_columns` is exact. `relax` adds points and
+cuts off none.
 """
 
 from __future__ import annotations
@@ -19,6 +20,12 @@ TOLERANCE = 1e-6
 """Violation up to which bounds that cross and rows without variables are put down to rounding."""
 
 _EPS = float(np.finfo(np.float64).eps)
+_ROUNDING = 2.0**-46
+"""What rounding may do to a row, relative to the sum of the sizes of its terms."""
+_LARGE = 2.0**14
+"""Columns of larger numbers are scaled."""
+_DROPPED = 1e-9
+"""Coefficients that a solver may take for zero (SCIP does so up to this size, HiGHS and Gurobi to smaller ones)."""
 
 
 class Reduced(NamedTuple):
@@ -63,7 +70,10 @@ def substitute_fixed(program: Program) -> Reduced:
     entry = free[full.indices]
     counts = np.bincount(full.row_of_entry[entry], minlength=full.rows)
     row_lower, row_upper = full.row_lower - shift, full.row_upper - shift
-    if bool(np.any((counts == 0) & ((row_lower > TOLERANCE) | (row_upper < -TOLERANCE)))):
+    rounding = TOLERANCE + _ROUNDING * np.bincount(
+        full.row_of_entry, weights=np.abs(full.data * value[full.indices]), minlength=full.rows
+    )
+    if bool(np.any((counts == 0) & ((row_lower > rounding) | (row_upper < -rounding)))):
         return Reduced(None, invert)
     keep = (counts > 0) & ((row_lower > -np.inf) | (row_upper < np.inf))
     entry &= keep[full.row_of_entry]
@@ -112,21 +122,77 @@ def relax(program: Program, slack: float) -> Reduced:
     """Widen every inequality by `slack`: bounds of continuous variables, rows and indicators; equations stay.
 
     What is infeasible afterwards was infeasible before with something to spare, which a solver that works with
-    tolerances decides more reliably. Points may violate the first program by `slack`.
+    tolerances decides more reliably. Points may violate the first program by `slack`, and more where the numbers are
+    so large that rounding is, or where a solver may drop a coefficient that matters.
     """
     real, ranged = program.kinds == Kind.CONTINUOUS, program.row_lower < program.row_upper
+    size = _sizes(program)
+    scales = _scales(program)
+    spread = slack + _beyond(_ROUNDING * size, slack)
+    lost = np.bincount(
+        program.row_of_entry, weights=_give(program.data, program.indices, size, scales), minlength=program.rows
+    )
+    give = slack + _beyond(lost, slack)
+
+    def loosened(i: Indicator) -> Indicator:
+        if i.lower == i.upper:
+            return i
+        lost = np.array([_give(i.coefficients, i.columns, size, scales).sum()])
+        by = slack + float(_beyond(lost, slack)[0])
+        return replace(i, lower=i.lower - by, upper=i.upper + by, activity=None)
+
     relaxed = replace(
         program,
-        lower=np.where(real, program.lower - slack, program.lower),
-        upper=np.where(real, program.upper + slack, program.upper),
-        row_lower=np.where(ranged, program.row_lower - slack, program.row_lower),
-        row_upper=np.where(ranged, program.row_upper + slack, program.row_upper),
-        implications=tuple(
-            i if i.lower == i.upper else replace(i, lower=i.lower - slack, upper=i.upper + slack, activity=None)
-            for i in program.implications
-        ),
+        lower=np.where(real, program.lower - spread, program.lower),
+        upper=np.where(real, program.upper + spread, program.upper),
+        row_lower=np.where(ranged, program.row_lower - give, program.row_lower),
+        row_upper=np.where(ranged, program.row_upper + give, program.row_upper),
+        implications=tuple(map(loosened, program.implications)),
     )
     return Reduced(relaxed, _identity)
+
+
+def scale_columns(program: Program) -> Reduced:
+    """Measure continuous variables of large numbers in a power of two of their size, so that nothing is rounded.
+
+    A coefficient of 1e-10 on a variable of up to 1e10 decides a row, but is below what solvers take for zero.
+    """
+    scales = _scales(program)
+    if bool(np.all(scales == 1.0)):
+        return Reduced(program, _identity)
+    scaled = replace(
+        program,
+        lower=program.lower / scales,
+        upper=program.upper / scales,
+        data=program.data * scales[program.indices],
+        implications=tuple(replace(i, coefficients=i.coefficients * scales[i.columns]) for i in program.implications),
+        objective=None if program.objective is None else program.objective * scales,
+    )
+    return Reduced(scaled, lambda point: point * scales)
+
+
+def _sizes(program: Program) -> Floats:
+    """Greatest absolute value of each variable, 0 where it has no bounds."""
+    size: Floats = np.maximum(np.abs(program.lower), np.abs(program.upper))
+    return np.where(np.isfinite(size), size, 0.0)
+
+
+def _scales(program: Program) -> Floats:
+    size = _sizes(program)
+    large = (program.kinds == Kind.CONTINUOUS) & (size > _LARGE)
+    return np.where(large, 2.0 ** np.floor(np.log2(np.where(large, size, 1.0))), 1.0)
+
+
+def _beyond(lost: Floats, slack: float) -> Floats:
+    """What is lost where the half of `slack` that tolerances leave over does not cover it."""
+    return np.where(lost > slack / 2, lost, 0.0)
+
+
+def _give(coefficients: Floats, columns: Ints, size: Floats, scales: Floats) -> Floats:
+    """What rounding, or dropping a small coefficient, may do to a row, by entry."""
+    terms = np.abs(coefficients) * size[columns]
+    dropped = np.abs(coefficients) * scales[columns] <= _DROPPED
+    return np.where(dropped, terms, _ROUNDING * terms)
 
 
 def _big_m_row(program: Program, i: Indicator, bound: float, limit: float, upper_side: bool) -> Indicator:
@@ -158,7 +224,7 @@ def _tightened(program: Program) -> tuple[Floats, Floats] | None:
     whole = program.kinds != Kind.CONTINUOUS
     lower[whole] = np.ceil(lower[whole] - TOLERANCE)
     upper[whole] = np.floor(upper[whole] + TOLERANCE)
-    if bool(np.any(lower > upper + TOLERANCE)):
+    if bool(np.any(lower > upper + TOLERANCE + _ROUNDING * _sizes(program))):
         return None
     crossed = lower > upper
     lower[crossed] = upper[crossed] = (lower[crossed] + upper[crossed]) / 2
@@ -178,7 +244,8 @@ def _fix_forced_binaries(program: Program, lower: Floats, upper: Floats) -> None
             if lower[i.binary] == upper[i.binary] or not (lower[i.columns] == upper[i.columns]).all():
                 continue
             activity = float(i.coefficients @ lower[i.columns])
-            if activity < i.lower - TOLERANCE or activity > i.upper + TOLERANCE:
+            slack = TOLERANCE + _ROUNDING * float(np.abs(i.coefficients * lower[i.columns]).sum())
+            if activity < i.lower - slack or activity > i.upper + slack:
                 lower[i.binary] = upper[i.binary] = 1 - i.value
                 changed = True
 

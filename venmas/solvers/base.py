@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from venmas.milp.program import Feasible, Floats, Infeasible, Kind, Outcome, Program, Reason, Unknown
-from venmas.milp.reduce import lower_indicators, relax, substitute_fixed
+from venmas.milp.reduce import lower_indicators, relax, scale_columns, substitute_fixed
 
 TOLERANCE = 1e-5
 """Largest `Program.violation` of a point that may be called feasible."""
@@ -153,18 +153,20 @@ class BaseSolver(ABC):
             relaxed = relax(reduced, slack).program
             assert relaxed is not None
             reduced = relaxed
+        scaled, restore = scale_columns(reduced)
+        assert scaled is not None
         left = None if deadline is None else deadline - time.monotonic()
         if left is not None and left <= 0:
             return self._unknown(Reason.TIME, "time limit")
         try:
-            outcome = self._run(reduced, left, threads)
+            outcome = self._run(scaled, left, threads)
         except MemoryError as error:
             return Unknown(Reason.MEMORY, f"{self.name} ran out of memory: {error}")
         except Exception as error:
             return Unknown(Reason.FAILURE, f"{self.name} failed: {type(error).__name__}: {error}")
         if isinstance(outcome, Unknown) and outcome.reason is Reason.INTERRUPTED and takes_interrupts():
             raise KeyboardInterrupt
-        return Feasible(invert(outcome.point)) if isinstance(outcome, Feasible) else outcome
+        return Feasible(invert(restore(outcome.point))) if isinstance(outcome, Feasible) else outcome
 
     def _unknown(self, reason: Reason, status: object) -> Unknown:
         return Unknown(reason, f"{self.name} stopped with status {status}")
