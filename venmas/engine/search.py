@@ -12,7 +12,7 @@ from venmas.engine.confirm import Confirmed, Refused, confirm
 from venmas.engine.pool import Done, Job, Mapper
 from venmas.engine.report import Counts, Largest, Report
 from venmas.errors import VenmasError
-from venmas.milp.program import Feasible, Program, Reason, Unknown
+from venmas.milp.program import Feasible, Infeasible, Program, Reason, Unknown
 
 _MARGIN = "margin"
 
@@ -145,6 +145,11 @@ class Search:
                 else:
                     result.inconclusive += 1
                     result.undecided.append(Unknown(Reason.TOLERANCE, answer.message))
+            case Infeasible() if done.job.attempt == _MARGIN:
+                # the same program with more freedom had a point before: neither answer is a proof
+                message = "the solver found a point of a program, then none when asked for one off the boundary"
+                result.inconclusive += 1
+                result.undecided.append(Unknown(Reason.TOLERANCE, message))
             case Unknown():
                 result.undecided.append(done.outcome)
         self.report.subproblems.solved += 1
