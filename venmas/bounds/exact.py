@@ -9,8 +9,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from venmas.linear import LinearExpr
-from venmas.model.expr import ArgMax, Constant, Expr, Maximum, Output, Sum, Switch, Variable, Where
+from venmas.model.expr import ArgMax, Constant, Expr, Maximum, Output, Sum, Switch, Variable, Where, add
 
 if TYPE_CHECKING:
     from venmas.bounds.states import State
@@ -102,6 +104,18 @@ def exact_range(state: State, expr: Expr, steps_back: int = _STEPS_BACK) -> tupl
             return _interval(state, expr)
     known = _interval(state, expr)
     return max(low, known[0]), min(high, known[1])
+
+
+def middle(operands: tuple[Expr, ...]) -> float | None:
+    """A lower bound of the greatest of two expressions with a constant sum: for ``|u| = max(u, -u)`` it is 0."""
+    total = add(*operands) if len(operands) == 2 else None
+    return (
+        None
+        if not isinstance(total, Constant)
+        else float(np.nextafter(float(total.value / 2), -np.inf))
+        if total.value
+        else 0.0
+    )
 
 
 def _interval(state: State, expr: Expr) -> tuple[Fraction, Fraction]:

@@ -117,7 +117,7 @@ def finite(quantity: Quantity, values: tuple[Fraction, ...], possible: Bools) ->
     down, up = _enclosed(values)
     fits: Bools = possible & (up >= quantity.lo[:, None]) & (down <= quantity.hi[:, None])
     # bounds that contradict each other mark a state that can not be reached: any superset is right there
-    possible = np.asarray(np.where(fits.any(1)[:, None], fits, True))
+    possible = np.asarray(np.where(np.asarray(fits.any(1))[:, None], fits, True))
     lo = np.where(possible, down, np.inf).min(1)
     hi = np.where(possible, up, -np.inf).max(1)
     low, upp = quantity.low, quantity.upp

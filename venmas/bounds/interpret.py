@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.exact import exact_range
+from venmas.bounds.exact import exact_range, middle
 from venmas.bounds.forms import Bools, Floats, Quantity, affine, constant, finite, join, pinned, relu, settle
 from venmas.bounds.network import Activations, BoundMethod, beaten
 from venmas.linear import Comparison, LinearExpr, Relation
@@ -92,7 +92,9 @@ class Interpreter:
             case Output(application, index):
                 return self.activations(application).output(index)
             case Maximum(operands):
-                return self._maximum([self.evaluate(o) for o in operands])
+                best = self._maximum([self.evaluate(o) for o in operands])
+                mean = middle(operands)
+                return best if mean is None else settle(best.low, best.upp, np.maximum(best.lo, mean), best.hi)
             case ArgMax():
                 values = tuple(Fraction(i) for i in range(len(expr.scores)))
                 whole = Quantity(*self._flat(0.0, len(values) - 1.0))

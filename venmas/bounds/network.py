@@ -46,6 +46,8 @@ class Activations:
 
     def output(self, index: int) -> Quantity:
         """Bounds of one output."""
+        if self.network.layers[-1].activation == "relu":  # `last` is the identity, which rounds nothing
+            return settle(self.low[:, index], self.upp[:, index], self.lo[:, index], self.hi[:, index])
         row = np.zeros((1, self.network.output_size))
         row[0, index] = 1.0
         low, upp, lo, hi = self.combine(row, np.zeros(1))

@@ -9,6 +9,7 @@ from math import inf, lcm
 import numpy as np
 
 from venmas.bounds import State, Step
+from venmas.encoding.facts import Facts
 from venmas.encoding.network import NetworkTerms, encode_network
 from venmas.encoding.terms import ONE, ZERO, GatedBuilder, ReluEncoding, Term, complement, total
 from venmas.linear import LinearExpr, Relation
@@ -43,6 +44,7 @@ class ExpressionEncoder:
 
     def __init__(self, root: State, encoding: ReluEncoding) -> None:
         self.builder = GatedBuilder(encoding)
+        self.facts = Facts(self.builder)
         self.system = root.batch.system
         self.initial: dict[str, Term] = {}
         for name, (low, high) in root.box.items():
@@ -276,6 +278,7 @@ class ExpressionEncoder:
                     bounds = state.bounds(difference)
                     gap = self.term(state, difference)
                     self.builder.implied(literal, gap, 0.0, inf, bounds, strict=j < i)
+                    self.facts.note(state, difference, Relation.GT if j < i else Relation.GE, literal)
         return dict(zip(values, literals, strict=True))
 
     def condition(self, state: State, condition: Condition) -> Term:
@@ -337,6 +340,7 @@ class ExpressionEncoder:
 
     def compare(self, state: State, expr: Expr, relation: Relation, gate: Term) -> None:
         """``gate == 1 implies expr relation 0`` (not for !=); strict ones are closed, but exact for integers."""
+        self.facts.note(state, expr, relation, gate)
         bounds = state.bounds(expr)
         term = self.term(state, expr)
         unit = _granularity(expr) if relation.strict else None
