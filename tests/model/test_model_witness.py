@@ -252,3 +252,23 @@ def test_trees_in_files_have_no_cycles():
 )
 def test_numbers_of_any_length(number):
     assert read_number(json.loads(json.dumps(number_json(number)))["exact"], "here") == number
+
+
+def test_the_margin_of_a_tree_is_its_least():
+    system = walker()
+    core = nnf(parse("x >= 2 & AX (x <= 7 & x > 0.5)", system.vocabulary))
+    witness = explain(system, core, {"x": Fraction(4)})
+    assert witness.margin == replay(system, core, witness).margin == 2
+    core = nnf(parse("x < 7 & x < 9", system.vocabulary))
+    assert replay(system, core, explain(system, core, {"x": Fraction(4)})).margin == 3
+    core = nnf(parse("x < 9 & x < 7", system.vocabulary))
+    assert replay(system, core, explain(system, core, {"x": Fraction(4)})).margin == 3
+
+
+def test_two_runs_share_their_beginning():
+    witness = shown(walker(), "EX EX x == 4 & EX EX x == 2")
+    assert [name for name, _ in witness.nodes[0].children] == ["down"]
+    middle = witness.nodes[witness.nodes[0].children[0][1]]
+    assert [name for name, _ in middle.children] == ["down", "up"]
+    assert len(witness.nodes) == 4
+    assert replay(walker(), nnf(parse("EX EX x == 4 & EX EX x == 2", walker().vocabulary)), witness).confirmed
