@@ -193,8 +193,8 @@ class ExpressionEncoder:
             case Sum(terms, constant):
                 moving = [(c, e) for c, e in terms if len(state.possible(e) or ()) != 1]
                 if len(moving) == 1 and all(state.possible(e) is not None for _, e in terms):
-                    fixed = sum((c * (state.possible(e) or ())[0] for c, e in terms if (c, e) != moving[0]), constant)
-                    (factor, part) = moving[0]
+                    factor, part = moving[0]
+                    fixed = sum((c * (state.possible(e) or ())[0] for c, e in terms if e is not part), constant)
                     return {factor * v + fixed: lit for v, lit in self.literals(state, part, gate).items()}
             case Variable(name, _) if state.parent is not None and gate is ONE:
                 if not state.joined:

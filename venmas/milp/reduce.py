@@ -129,15 +129,14 @@ def relax(program: Program, slack: float) -> Reduced:
     size = _sizes(program)
     scales = _scales(program)
     spread = slack + _beyond(_ROUNDING * size, slack)
-    lost = np.bincount(
-        program.row_of_entry, weights=_give(program.data, program.indices, size, scales), minlength=program.rows
-    )
+    weights = _give(program.data, program.indices, size, scales)
+    lost = np.bincount(program.row_of_entry, weights=weights, minlength=program.rows).astype(np.float64)
     give = slack + _beyond(lost, slack)
 
     def loosened(i: Indicator) -> Indicator:
         if i.lower == i.upper:
             return i
-        lost = np.array([_give(i.coefficients, i.columns, size, scales).sum()])
+        lost: Floats = np.array([float(_give(i.coefficients, i.columns, size, scales).sum())])
         by = slack + float(_beyond(lost, slack)[0])
         return replace(i, lower=i.lower - by, upper=i.upper + by, activity=None)
 
