@@ -16,6 +16,7 @@ from venmas.bounds import State, Step
 from venmas.encoding.formulas import FormulaEncoder
 from venmas.encoding.points import Oracle
 from venmas.encoding.terms import ONE, ReluEncoding
+from venmas.linear import LinearExpr
 from venmas.logic import AX, EX, And, Formula, Or
 from venmas.model.expr import Condition, Truth
 
@@ -84,23 +85,63 @@ class Path:
         return found[::-1]
 
 
+_Key: TypeAlias = tuple[Formula, tuple[LinearExpr, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Done:
+    """On the stack below the ways to meet an obligation: none was left open if `met` is still the count."""
+
+    key: _Key
+    met: int
+
+
 def paths(root: State, formula: Formula, oracle: Oracle, tick: Callable[[int], None]) -> Iterator[Path]:
     """All ways to meet `formula` from `root` that the bounds do not refute, depth first; refuted ones are marked.
 
     `tick` is called with the depth of each obligation before it is looked at, and may raise to stop.
     """
-    stack = [Path(None, _Cell(Holds(root, formula), None))]
+    stack: list[Path | _Done] = [Path(None, _Cell(Holds(root, formula), None))]
+    refuted: set[_Key] = set()
+    met = 0
     while stack:
         path = stack.pop()
+        if isinstance(path, _Done):
+            if path.met == met:
+                refuted.add(path.key)
+            continue
         if path.todo is None:
+            met += 1
             yield path
             continue
         assert isinstance(path.todo.head, Holds | Blocked)
         tick(path.todo.head.state.step)
+        key = _key(path.todo)
+        if key is not None and key in refuted:
+            yield Path(path.facts, None, discarded=True)
+            continue
         options = list(_advance(path.todo.head, path.facts, path.todo.tail, oracle))
         if not options:
             yield Path(path.facts, None, discarded=True)
+        if key is not None and options:
+            stack.append(_Done(key, met))
         stack.extend(reversed(options))
+
+
+def _key(todo: _Cell) -> _Key | None:
+    """What the last open obligation depends on, when its state is an exact function of the initial one.
+
+    Paths that meet in the same function share the answer: an obligation that the bounds refute whole is refuted again.
+    """
+    if todo.tail is not None or not isinstance(todo.head, Holds) or not todo.head.formula.depth:
+        return None
+    state, found = todo.head.state, []
+    for node in state.batch.system.nodes_by_name.values():
+        form = state.affine(node)
+        if form is None:
+            return None
+        found.append(form)
+    return todo.head.formula, tuple(found)
 
 
 def _advance(obligation: Fact | Obligation, facts: _Cell | None, rest: _Cell | None, oracle: Oracle) -> Iterator[Path]:
