@@ -8,12 +8,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import psutil
 import pytest
 
-LONG = ["--scenario", "vcas", "--set", "climb0=-40.5", "--formula", "safe10", "--solver", "highs", "--workers", "2"]
+VCAS = ["--scenario", "vcas", "--solver", "highs", "--workers", "2"]
+WIDE = ["--set", "climb0=-45..45", "--set", "h_min=-400", "--set", "h_max=400"]
+LONG = [*VCAS, *WIDE, "--formula", "AX^2 (h > -489)"]
+"""One step away from the least altitude in reach: bounds do not help, and each program takes HiGHS long."""
+
+SHORT = [*VCAS, "--set", "climb0=-19.5", "--bounds", "interval", "--formula", "safe3"]
+"""Some seconds; satisfied."""
 
 
 @contextmanager
@@ -40,13 +46,13 @@ def _children(process: subprocess.Popen[str]) -> set[psutil.Process]:
         return set()
 
 
-def _workers(process: subprocess.Popen[str], busy: float = 0.5) -> list[psutil.Process]:
-    """The workers, once they have worked for a while."""
+def _workers(process: subprocess.Popen[str], busy: float = 1.5) -> list[psutil.Process]:
+    """The workers, once one of them has used its core for `busy` seconds: more than it needs to start."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         children = _children(process)
         try:
-            if children and sum(sum(c.cpu_times()[:2]) for c in children) > busy * len(children) + 0.5:
+            if any(sum(c.cpu_times()[:2]) > busy for c in children):
                 return sorted(children, key=lambda c: c.pid)
         except psutil.NoSuchProcess:
             pass
@@ -68,7 +74,7 @@ def test_ctrl_c_ends_with_unknown_interrupted() -> None:
         assert time.monotonic() - begun < 10
         result = json.loads(out)
         assert (process.returncode, result["verdict"], result["reason"]) == (20, "unknown", "interrupted")
-        assert result["subproblems"]["discarded"] > 0
+        assert result["subproblems"]["created"] > 0
         assert "Traceback" not in err
         assert _gone(workers)
 
@@ -120,19 +126,31 @@ def test_a_time_limit_ends_with_unknown_time() -> None:
     assert err == ""
 
 
-def test_a_killed_worker_is_replaced() -> None:
-    with started(*LONG, "--timeout", "12", "--json", "-") as process:
-        victim = _workers(process)[0]
+@pytest.mark.parametrize("busy", [0.05, 1.5])
+def test_a_killed_worker_does_not_change_the_verdict(busy: float) -> None:
+    with started(*SHORT, "--json", "-") as process:
+        victim = _workers(process, busy)[0]
         os.kill(victim.pid, signal.SIGKILL)
-        time.sleep(2)
-        if process.poll() is None:
-            assert len([c for c in _children(process) if c.status() != psutil.STATUS_ZOMBIE]) >= 1
         out, err = process.communicate(timeout=60)
-    result = json.loads(out)
+    assert (process.returncode, json.loads(out)["verdict"]) == (0, "satisfied"), err
     assert "Traceback" not in err
-    # The run is too long for the time limit; whoever finishes it must find what the table of the networks says.
-    assert (process.returncode, result["verdict"]) in ((20, "unknown"), (0, "satisfied"))
-    assert result["verdict"] == "satisfied" or result["reason"] in ("time", "failure")
+
+
+def test_workers_killed_again_and_again_make_it_unknown() -> None:
+    with started(*LONG, "--json", "-", "--timeout", "20") as process:
+        end = time.monotonic() + 40
+        while process.poll() is None and time.monotonic() < end:
+            for worker in _children(process):
+                with suppress(psutil.NoSuchProcess):
+                    if sum(worker.cpu_times()[:2]) > 1.5:
+                        worker.kill()
+            time.sleep(0.05)
+        out, err = process.communicate(timeout=20)
+    result = json.loads(out)
+    assert (process.returncode, result["verdict"]) == (20, "unknown"), err
+    assert result["reason"] in ("failure", "time")
+    assert "Traceback" not in err
+    assert "worker died" in err
 
 
 def test_the_main_process_killed_takes_its_workers_along() -> None:
