@@ -123,7 +123,7 @@ def relax(program: Program, slack: float) -> Reduced:
 
     What is infeasible afterwards was infeasible before with something to spare, which a solver that works with
     tolerances decides more reliably. Points may violate the first program by `slack`, and more where the numbers are
-    so large that rounding is, or where a solver may drop a coefficient that matters.
+    so large that rounding is, or where a solver may drop a coefficient that matters; there equations give way too.
     """
     real, ranged = program.kinds == Kind.CONTINUOUS, program.row_lower < program.row_upper
     size = _sizes(program)
@@ -131,21 +131,19 @@ def relax(program: Program, slack: float) -> Reduced:
     spread = slack + _beyond(_ROUNDING * size, slack)
     weights = _give(program.data, program.indices, size, scales)
     lost = np.bincount(program.row_of_entry, weights=weights, minlength=program.rows).astype(np.float64)
-    give = slack + _beyond(lost, slack)
+    give = _beyond(lost, slack) + np.where(ranged, slack, 0.0)
 
     def loosened(i: Indicator) -> Indicator:
-        if i.lower == i.upper:
-            return i
         lost: Floats = np.array([float(_give(i.coefficients, i.columns, size, scales).sum())])
-        by = slack + float(_beyond(lost, slack)[0])
+        by = float(_beyond(lost, slack)[0]) + (slack if i.lower < i.upper else 0.0)
         return replace(i, lower=i.lower - by, upper=i.upper + by, activity=None)
 
     relaxed = replace(
         program,
         lower=np.where(real, program.lower - spread, program.lower),
         upper=np.where(real, program.upper + spread, program.upper),
-        row_lower=np.where(ranged, program.row_lower - give, program.row_lower),
-        row_upper=np.where(ranged, program.row_upper + give, program.row_upper),
+        row_lower=program.row_lower - give,
+        row_upper=program.row_upper + give,
         implications=tuple(map(loosened, program.implications)),
     )
     return Reduced(relaxed, _identity)
