@@ -1,0 +1,87 @@
+"""The long run: ``python -m tests.corpus.run --cases 2000 --seed 1``.
+
+Every hand-written entry and `--cases` random ones, half of them finite and half over reals, in every mode, solver and
+encoding. A case is repeated by its name: ``--only "finite 17"``. Exit status 1 when anything disagrees.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+from collections import Counter
+from multiprocessing import get_context
+
+from tests.corpus.check import Config, Tally, available, check_entry, check_finite, check_pwl, configurations
+from tests.corpus.entries_more import CORPUS
+from tests.corpus.finite import finite_case
+from tests.corpus.pwl import pwl_case
+
+
+def run_case(job: tuple[str, bool]) -> tuple[str, Tally]:
+    """One case by name (``entry NAME``, ``finite SEED``, ``pwl SEED``), with the pool of workers too where asked."""
+    name, parallel = job
+    logging.disable(logging.WARNING)
+    configs = configurations()
+    if parallel:
+        configs += [Config("comp-par", s, e) for s in available() for e in ("big-m", "indicator")]
+    kind, _, which = name.partition(" ")
+    match kind:
+        case "entry":
+            return name, check_entry(next(e for e in CORPUS if e.name == which), configs)
+        case "finite":
+            return name, check_finite(name, finite_case(int(which)), configs)
+        case _:
+            return name, check_pwl(name, pwl_case(int(which)), configs)
+
+
+def main() -> int:
+    """Run, show progress, the table and what is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=2000, help="random cases, half of them finite")
+    parser.add_argument("--seed", type=int, default=1, help="the cases are numbered from SEED * 1000000")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--parallel-every", type=int, default=50, help="ask comp-par too on every n-th case; 0: never")
+    parser.add_argument("--only", help='one case by name, such as "finite 17"')
+    options = parser.parse_args()
+    names = [f"entry {e.name}" for e in CORPUS]
+    first = options.seed * 1_000_000
+    names += [f"{kind} {first + i}" for i in range(options.cases // 2) for kind in ("finite", "pwl")]
+    if options.only:
+        names = [options.only]
+    every = options.parallel_every
+    jobs = [(name, bool(every) and i % every == 0) for i, name in enumerate(names)]
+    total, begun = Tally(), time.monotonic()
+    with get_context("spawn").Pool(options.jobs) as pool:
+        for done, (name, tally) in enumerate(map(run_case, jobs) if options.jobs < 2 else _mapped(pool, jobs), 1):
+            total.merge(tally)
+            for line in tally.wrong:
+                print(f"\nWRONG {line}\n      again: python -m tests.corpus.run --only {name!r}", flush=True)
+            if done % 20 == 0 or done == len(jobs):
+                speed = (time.monotonic() - begun) / done
+                print(f"\r{done}/{len(jobs)} cases, {speed * (len(jobs) - done):.0f} s left   ", end="", flush=True)
+    show(total)
+    print(f"{len(names)} cases, {sum(total.verdicts.values())} answers, {len(total.wrong)} disagreements, {time.monotonic() - begun:.0f} s")
+    return 1 if total.wrong else 0
+
+
+def show(total: Tally) -> None:
+    """The table of verdicts by configuration, and every unknown."""
+    labels = sorted({label for _, label in total.verdicts})
+    print("\n\n" + " " * 34 + "".join(f"{label:>22}" for label in labels))
+    for config in sorted({c for c, _ in total.verdicts}):
+        print(f"{config:34}" + "".join(f"{total.verdicts[config, label]:22}" for label in labels))
+    print(f"\n{len(total.unknowns)} unknown:")
+    for line, count in Counter(u.split(" [")[0] + ": " + u.split(": ", 1)[1] for u in total.unknowns).items():
+        print(f"  {count} x {line}")
+    for line in total.wrong:
+        print(f"WRONG {line}")
+
+
+def _mapped(pool, jobs):  # type: ignore[no-untyped-def]
+    return pool.imap_unordered(run_case, jobs, chunksize=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
