@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from time import monotonic
@@ -15,6 +16,8 @@ from venmas.errors import VenmasError
 from venmas.milp.program import Feasible, Infeasible, Program, Reason, Unknown
 
 _MARGIN = "margin"
+_FRAMES = 100
+"""Calls on the stack for one step of a run, at most."""
 
 
 class StopSearchError(VenmasError):
@@ -70,6 +73,9 @@ class Search:
         stream = encode(task, self.tick)
         self._stream, self._pending = stream, {}
         result = Result()
+        usual = sys.getrecursionlimit()
+        # bounds, forms and terms of a state are made from those of the state before it
+        sys.setrecursionlimit(max(usual, 2000 + _FRAMES * task.target.depth))
         try:
             for done in self.mapper.map(self._jobs(iter(stream))):
                 self.tick()
@@ -80,6 +86,7 @@ class Search:
                 if result.found is not None or (left_box_ends and result.left_box):
                     break
         finally:
+            sys.setrecursionlimit(usual)
             self._close(stream)
         for found in stream.findings:
             result.may_leave_box |= found.may_leave_box
