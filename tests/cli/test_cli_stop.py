@@ -9,10 +9,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
+from jsonschema import Draft202012Validator
 
+SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "result.schema.json").read_text())
 VCAS = ["--scenario", "vcas", "--solver", "highs", "--workers", "2"]
 WIDE = ["--set", "climb0=-45..45", "--set", "h_min=-400", "--set", "h_max=400"]
 LONG = [*VCAS, *WIDE, "--formula", "AX^2 (h > -489)"]
@@ -61,6 +65,12 @@ def _workers(process: subprocess.Popen[str], busy: float = 1.5) -> list[psutil.P
     raise AssertionError("no worker has begun to work")
 
 
+def _checked(text: str) -> dict[str, Any]:
+    result = json.loads(text)
+    Draft202012Validator(SCHEMA).validate(result)
+    return dict(result)
+
+
 def _gone(workers: list[psutil.Process]) -> bool:
     return not psutil.wait_procs(workers, timeout=5)[1]
 
@@ -72,7 +82,7 @@ def test_ctrl_c_ends_with_unknown_interrupted() -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
         assert time.monotonic() - begun < 10
-        result = json.loads(out)
+        result = _checked(out)
         assert (process.returncode, result["verdict"], result["reason"]) == (20, "unknown", "interrupted")
         assert result["subproblems"]["created"] > 0
         assert "Traceback" not in err
@@ -102,12 +112,12 @@ def test_two_interrupts_leave_no_traceback_and_no_process() -> None:
         assert _gone(workers)
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.15, 0.3, 0.6])
+@pytest.mark.parametrize("delay", [0.0, 0.1, 0.3])
 def test_an_early_interrupt_is_no_fault(delay: float) -> None:
     with started(*LONG, "-q") as process:
-        while not psutil.Process(process.pid).memory_maps() and process.poll() is None:
-            time.sleep(0.01)
-        time.sleep(0.25 + delay)  # the interpreter itself is up
+        while not any("numpy" in m.path for m in psutil.Process(process.pid).memory_maps()):
+            time.sleep(0.01)  # the command has begun
+        time.sleep(delay)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
         assert process.returncode == 20, err
@@ -120,7 +130,7 @@ def test_a_time_limit_ends_with_unknown_time() -> None:
     with started(*LONG, "--timeout", "1", "--json", "-") as process:
         out, err = process.communicate(timeout=30)
     assert time.monotonic() - begun < 15
-    result = json.loads(out)
+    result = _checked(out)
     assert (process.returncode, result["verdict"], result["reason"]) == (20, "unknown", "time")
     assert 0.9 < result["seconds"]["total"] < 6
     assert err == ""
@@ -139,16 +149,16 @@ def test_a_killed_worker_does_not_change_the_verdict(delay: float) -> None:
 
 
 def test_workers_killed_again_and_again_make_it_unknown() -> None:
-    with started(*LONG, "--json", "-", "--timeout", "20") as process:
-        end = time.monotonic() + 40
+    with started(*LONG, "--json", "-", "--timeout", "12") as process:
+        end = time.monotonic() + 30
         while process.poll() is None and time.monotonic() < end:
             for worker in _children(process):
                 with suppress(psutil.NoSuchProcess):
-                    if sum(worker.cpu_times()[:2]) > 1.5:
+                    if sum(worker.cpu_times()[:2]) > 1.0:
                         worker.kill()
             time.sleep(0.05)
         out, err = process.communicate(timeout=20)
-    result = json.loads(out)
+    result = _checked(out)
     assert (process.returncode, result["verdict"]) == (20, "unknown"), err
     assert result["reason"] in ("failure", "time")
     assert "Traceback" not in err
@@ -179,6 +189,6 @@ def test_a_terminal_shows_progress_and_colours_and_clears_up() -> None:
         os.close(main)
     assert process.wait(timeout=20) == 20
     text = shown.decode()
-    assert "discarded by bounds" in text and "in flight; depth" in text
+    assert "discarded by bounds" in text and "in flight, depth" in text
     assert "\x1b[1;33munknown" in text
     assert "\x1b[?25h" in text  # the cursor is back

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from venmas.engine.report import Verdict
+from venmas.milp.outcome import Reason
+
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "result.schema.json").read_text())
 FALLS = ["--scenario", "vcas", "--set", "climb0=-25.5", "--formula", "AX^3 (h > 100 | h < -100)"]
@@ -28,6 +31,8 @@ def checked(text: str) -> dict[str, Any]:
 
 def test_the_schema_is_one() -> None:
     Draft202012Validator.check_schema(SCHEMA)
+    assert set(SCHEMA["properties"]["reason"]["enum"]) == {"", *Reason}
+    assert set(SCHEMA["properties"]["verdict"]["enum"]) == set(Verdict)
 
 
 def test_satisfied_by_default_command(tmp_path: Path) -> None:

@@ -23,7 +23,9 @@ class ProgressLine:
     def update(self, progress: Progress) -> None:
         """Show numbers."""
         if self._live is not None:
-            self._live.update(describe(progress), refresh=True)
+            from rich.text import Text
+
+            self._live.update(Text(describe(progress), no_wrap=True, overflow="ellipsis"), refresh=True)
 
     def __enter__(self) -> ProgressLine:
         if self._live is not None:
@@ -41,6 +43,6 @@ def describe(progress: Progress) -> str:
     """The line."""
     minutes, seconds = divmod(int(progress.seconds), 60)
     return (
-        f"{minutes}:{seconds:02d}  subproblems: {progress.created} created, {progress.discarded} discarded by bounds, "
-        f"{progress.solved} solved, {progress.in_flight} in flight; depth {progress.depth}"
+        f"{minutes}:{seconds:02d}  {progress.created} created, {progress.discarded} discarded by bounds, "
+        f"{progress.solved} solved, {progress.in_flight} in flight, depth {progress.depth}"
     )

@@ -42,9 +42,11 @@ def number(value: Fraction | float) -> str:
 
 
 def precise(value: Fraction) -> str:
-    """A short exact number in full; of others what can be read, marked as rounded."""
+    """A short decimal in full; of other numbers what can be read, with a short exact quotient or marked as rounded."""
     text = format_number(value)
-    return text if len(text) <= 12 else f"{float(value):.9g} (rounded)"
+    if "/" not in text and len(text) <= 12:
+        return text
+    return f"{float(value):.6g} " + (f"(exactly {text})" if len(text) <= 24 else "(rounded)")
 
 
 def show_value(value: Value) -> str:
