@@ -1,4 +1,4 @@
-"""Must-show 7 of issue 2: whatever is wrong with the input ends in status 2 and one message with the remedy."""
+"""Whatever is wrong with the input ends in status 2 and one message with the remedy."""
 
 import json
 from pathlib import Path

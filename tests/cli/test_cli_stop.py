@@ -1,4 +1,4 @@
-"""Must-show 8 of issue 2: Ctrl-C, a time limit and the death of a worker in the middle of a long run."""
+"""Ctrl-C, a time limit and the death of a worker in the middle of a long run."""
 
 import json
 import os

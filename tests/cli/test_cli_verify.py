@@ -139,6 +139,18 @@ def test_a_reader_that_leaves_is_no_fault() -> None:
     assert done.stderr == ""
 
 
+def test_results_go_through_links_and_devices(tmp_path: Path) -> None:
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to("real.json")
+    args = ["--scenario", "frozenlake", "--formula", "safe2", "-q", "--json"]
+    assert venmas(*args, str(tmp_path / "link.json")).returncode == 0
+    assert (tmp_path / "link.json").is_symlink()
+    assert checked((tmp_path / "real.json").read_text())["verdict"] == "satisfied"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.json", "real.json"]
+    verdict, _, text = venmas(*args, "/dev/stdout").stdout.partition("\n")
+    assert verdict == checked(text)["verdict"] == "satisfied"
+
+
 def test_no_witness_leaves_the_file_alone(tmp_path: Path) -> None:
     stored = tmp_path / "w.json"
     stored.write_text("old")

@@ -19,7 +19,7 @@ import click
 
 from venmas._version import __version__
 from venmas.cli.output import is_verbose
-from venmas.errors import InputError
+from venmas.errors import InputError, VenmasError
 
 SATISFIED, FAULT, BAD_INPUT, VIOLATED, UNKNOWN = 0, 1, 2, 10, 20
 
@@ -84,6 +84,8 @@ class Face(click.Group):
         except (InputError, click.ClickException) as error:
             status = BAD_INPUT
             _say(f"error: {error.format_message() if isinstance(error, click.ClickException) else error}")
+        except VenmasError as error:  # such as workers that can not be started here
+            _say(f"error: {error}")
         except Exception as error:
             if is_verbose():
                 traceback.print_exc()

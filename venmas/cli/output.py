@@ -80,11 +80,13 @@ def write_json(path: str, data: dict[str, Any], option: str) -> None:
     if path == STDOUT:
         sys.stdout.write(text)
         return
-    target = Path(path).resolve()
+    target = Path(path)
     try:
         if not _replaceable(target):
+            sys.stdout.flush()  # it may be the same device
             target.write_text(text, encoding="utf-8")
             return
+        target = target.resolve()  # a link stays, what it leads to is replaced
         name = _temporary(target)
         try:
             Path(name).write_text(text, encoding="utf-8")
