@@ -113,6 +113,16 @@ class Layer:
 
 
 @dataclass(frozen=True, eq=False)
+class IntegerLayer:
+    """A layer over a common denominator: `rows` (out, in), `bias` (out,), all divided by `scale`."""
+
+    rows: tuple[tuple[int, ...], ...]
+    bias: tuple[int, ...]
+    scale: int
+    relu: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Network:
     """A chain of layers; equal when the functions are stored alike (same `digest`), whatever file they came from.
 
@@ -226,32 +236,26 @@ class Network:
         point = [Fraction(v) for v in x]
         denominator = lcm(*(v.denominator for v in point))
         values = [v.numerator * (denominator // v.denominator) for v in point]
-        for rows, bias, scale, relu in self._integers:
-            if isinstance(rows[0], int):  # diagonal
-                values = [w * v + b * denominator for w, v, b in zip(rows, values, bias, strict=True)]
-            else:
-                values = [sum(map(mul, row, values), b * denominator) for row, b in zip(rows, bias, strict=True)]
-            if relu:
+        for layer in self.integer_layers:
+            rows = zip(layer.rows, layer.bias, strict=True)
+            values = [sum(map(mul, row, values), b * denominator) for row, b in rows]
+            if layer.relu:
                 values = [v if v > 0 else 0 for v in values]
-            denominator *= scale
+            denominator *= layer.scale
         return tuple(Fraction(v, denominator) for v in values)
 
     @cached_property
-    def _integers(self) -> list[tuple[Any, list[int], int, bool]]:
-        """Each layer as integer weights (rows, or the diagonal of a division) and bias over one common denominator."""
-        form: list[tuple[Any, list[int], int, bool]] = []
+    def integer_layers(self) -> tuple[IntegerLayer, ...]:
+        """The layers in integers, exactly: a layer maps ``x / d`` to ``(rows @ x + bias * d) / (scale * d)``."""
+        found: list[IntegerLayer] = []
         for layer in self.layers:
-            exact: list[list[Fraction]]
-            if layer.divisor is not None:
-                exact = [[1 / Fraction(c) for c in layer.divisor.tolist()]]
-            else:
-                exact = [list(map(Fraction, row)) for row in layer.weight.tolist()]
-            bias = layer.exact_bias
-            scale = lcm(*(v.denominator for row in (*exact, bias) for v in row))
-            whole = [[v.numerator * (scale // v.denominator) for v in row] for row in (*exact, bias)]
-            rows: Any = whole[0] if layer.divisor is not None else whole[:-1]
-            form.append((rows, whole[-1], scale, layer.activation == "relu"))
-        return form
+            exact = (*layer.exact_weight, layer.exact_bias)
+            scale = lcm(*(v.denominator for row in exact for v in row))
+            whole = [[v.numerator * (scale // v.denominator) for v in row] for row in exact]
+            found.append(
+                IntegerLayer(tuple(map(tuple, whole[:-1])), tuple(whole[-1]), scale, layer.activation == "relu")
+            )
+        return tuple(found)
 
 
 def relu_network(

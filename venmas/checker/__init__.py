@@ -1,0 +1,1 @@
+"""Proofs and their checking, in exact rationals; imports model, nn, logic and linear and nothing else."""

@@ -1,0 +1,268 @@
+"""The rules of a proof (docs/certificates.md): goals, and the goals that remain of one after a rule.
+
+A goal says: no initial state in this cell meets all these obligations and facts. The rules are `expand` (what the first
+obligation means, one step further), `split` (the cell in two along a hyperplane) and `refutes` (weights of rows that
+exclude each other). Nothing here searches, and nothing trusts whoever chose the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, floor
+from typing import TypeAlias
+
+from venmas.checker.cell import Cell, Form, Row, fraction, negative, rational
+from venmas.checker.values import Enclosure, Evaluation
+from venmas.linear import Comparison, Relation
+from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
+from venmas.model.expr import All, Any, Compare, Condition, Constant, Expr, Sum, Truth
+from venmas.model.system import Region, System
+
+Path: TypeAlias = tuple[int, ...]
+"""Indices of the branches taken from the initial state."""
+
+_MAX_VALUES = 128
+
+
+@dataclass(frozen=True, eq=False)
+class Holds:
+    """The core formula holds after the path."""
+
+    path: Path
+    formula: Formula
+
+
+@dataclass(frozen=True, eq=False)
+class Unless:
+    """After the path, the branch is blocked by its guard, or the formula holds after it."""
+
+    path: Path
+    branch: int
+    formula: Formula
+
+
+@dataclass(frozen=True, eq=False)
+class Requires:
+    """The condition holds after the path."""
+
+    path: Path
+    condition: Condition
+
+
+@dataclass(frozen=True, eq=False)
+class Fact:
+    """``expr relation 0`` after the path (never !=); open on the cell where it was noted."""
+
+    path: Path
+    expr: Expr
+    relation: Relation
+
+
+Obligation: TypeAlias = Holds | Unless | Requires
+
+
+class World:
+    """The states that paths lead to, enclosed over one cell."""
+
+    def __init__(self, system: System, cell: Cell, fixed: dict[str, Fraction]) -> None:
+        self.system, self.cell, self.fixed = system, cell, fixed
+        self._states: dict[Path, Evaluation] = {}
+        self._atoms: dict[Comparison, Expr] = {}
+
+    def state(self, path: Path) -> Evaluation:
+        """The state after a path (whether or not its guards hold)."""
+        if path not in self._states:
+            self._states[path] = Evaluation(self.cell, self._step(path) if path else self._initial())
+        return self._states[path]
+
+    def _initial(self) -> dict[str, Enclosure]:
+        env: dict[str, Enclosure] = {}
+        zero = (rational(0),) * (len(self.cell.names) + 1)
+        for name, decl in self.system.variables.items():
+            if name in self.fixed:
+                form: Form = (rational(self.fixed[name]), *zero[1:])
+            else:
+                at = 1 + self.cell.names.index(name)
+                form = (*zero[:at], rational(1), *zero[at + 1 :])
+            env[name] = self._settled(Enclosure(form, form), decl.integral)
+        return env
+
+    def _step(self, path: Path) -> dict[str, Enclosure]:
+        before, branch = self.state(path[:-1]), self.system.branches[path[-1]]
+        env = dict(before.env)
+        for name, expr in branch.updates:
+            env[name] = self._settled(before.value(expr), self.system.variables[name].integral)
+        return env
+
+    def _settled(self, q: Enclosure, integral: bool) -> Enclosure:
+        """An enclosure of a variable; an integer one is tracked by its values where they are few."""
+        low, high = self.cell.inf(q.low).value, self.cell.sup(q.upp).value
+        if q.exact and low == high:
+            form: Form = (low, *(rational(0),) * len(self.cell.names))
+            return Enclosure(form, form, frozenset([fraction(low)]) if integral else None)
+        if not integral:
+            return Enclosure(q.low, q.upp)
+        first, last = ceil(low), floor(high)
+        values = (
+            q.values if q.values is not None else frozenset(map(Fraction, range(first, min(last, first + 999) + 1)))
+        )
+        inside = frozenset(v for v in values if first <= v <= last)
+        if len(inside) == 1:
+            form = (rational(next(iter(inside))), *(rational(0),) * len(self.cell.names))
+            return Enclosure(form, form, inside)
+        return Enclosure(q.low, q.upp, inside if 0 < len(inside) <= _MAX_VALUES else None)
+
+    def atom(self, comparison: Comparison) -> Expr:
+        """The left side of an atom as an expression."""
+        if comparison not in self._atoms:
+            terms = tuple((c, self.system[name]) for name, c in comparison.expr.terms)
+            constant = comparison.expr.constant
+            self._atoms[comparison] = Sum(terms, constant) if terms else Constant(constant)
+        return self._atoms[comparison]
+
+    def key(self, path: Path) -> tuple[Form, ...] | None:
+        """The state after a path as exact forms, or None when it is not exact."""
+        env = self.state(path).env.values()
+        return tuple(q.low for q in env) if all(q.exact for q in env) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """No initial state in the cell of `world` meets all of `todo` and `facts`."""
+
+    world: World
+    todo: tuple[Obligation, ...]
+    facts: tuple[Fact, ...] = ()
+
+    def rows(self) -> list[Row]:
+        """Rows that hold wherever cell and facts do: those of the cell, then one or two a fact."""
+        rows = list(self.world.cell.rows)
+        for fact in self.facts:
+            q = self.world.state(fact.path).value(fact.expr)
+            if fact.relation in (Relation.GT, Relation.GE, Relation.EQ):
+                rows.append(Row(q.upp, fact.relation.strict))
+            if fact.relation in (Relation.LT, Relation.LE, Relation.EQ):
+                rows.append(Row(negative(q.low), fact.relation.strict))
+        return rows
+
+    def split(self, form: Form) -> list[Goal]:
+        """The goal on the sides ``form >= 0`` and ``form < 0`` of its cell; a side outside the box is left out."""
+        cell, world = self.world.cell, self.world
+        sides = [cell.cut(form), cell.cut(negative(form), strict=True)]
+        return [replace(self, world=World(world.system, s, world.fixed)) for s in sides if s is not None]
+
+    def expand(self) -> list[Goal]:
+        """What remains to be refuted when the first obligation is spelled out; nothing, when the cell excludes it."""
+        head, rest = self.todo[0], self.todo[1:]
+        return [Goal(self.world, (*new, *rest), (*self.facts, *facts)) for new, facts in self._ways(head)]
+
+    def _ways(self, head: Obligation) -> Iterator[tuple[Sequence[Obligation], Sequence[Fact]]]:
+        state, branches = self.world.state(head.path), self.world.system.branches
+        match head:
+            case Requires(path, condition):
+                yield from self._condition(path, condition)
+            case Unless(path, branch, operand):
+                guard = branches[branch].guard
+                if state.truth(guard) is not True:
+                    yield [Requires(path, ~guard)], []
+                if state.truth(guard) is not False:
+                    yield [Holds((*path, branch), operand)], []
+            case Holds(_, Top()):
+                yield [], []
+            case Holds(_, Bottom()):
+                return
+            case Holds(path, Atom(comparison)):
+                yield from self._compare(path, self.world.atom(comparison), comparison.relation)
+            case Holds(path, And(operands)):
+                yield [Holds(path, o) for o in sorted(operands, key=lambda o: o.depth)], []
+            case Holds(path, Or(operands)):
+                for o in operands:
+                    yield [Holds(path, o)], []
+            case Holds(path, EX(operand)):
+                for i, branch_ in enumerate(branches):
+                    if state.truth(branch_.guard) is not False:
+                        yield [Requires(path, branch_.guard), Holds((*path, i), operand)], []
+            case Holds(path, AX(operand)):
+                yield [Unless(path, i, operand) for i in range(len(branches))], []
+            case _:
+                raise TypeError(f"not an obligation over core formulas: {head}")
+
+    def _condition(self, path: Path, condition: Condition) -> Iterator[tuple[Sequence[Obligation], Sequence[Fact]]]:
+        truth = self.world.state(path).truth(condition)
+        match condition:
+            case _ if truth is not None:
+                if truth:
+                    yield [], []
+            case Compare(expr, relation):
+                yield from self._compare(path, expr, relation)
+            case All(operands):
+                yield [Requires(path, c) for c in operands], []
+            case Any(operands):
+                for c in operands:
+                    yield [Requires(path, c)], []
+            case Truth(value):
+                if value:
+                    yield [], []
+            case _:
+                raise TypeError(type(condition))
+
+    def _compare(
+        self, path: Path, expr: Expr, relation: Relation
+    ) -> Iterator[tuple[Sequence[Obligation], Sequence[Fact]]]:
+        state = self.world.state(path)
+        truth = state.compare(state.value(expr), relation)
+        if truth:
+            yield [], []
+        elif truth is None and relation is Relation.NE:
+            yield [], [Fact(path, expr, Relation.LT)]
+            yield [], [Fact(path, expr, Relation.GT)]
+        elif truth is None:
+            yield [], [Fact(path, expr, relation)]
+
+
+def first_goal(system: System, region: Region, target: Formula) -> Goal | None:
+    """The claim for one initial region: none of its states meets `target`. None when the declared box excludes it.
+
+    The cell starts from the declared ranges and is cut by every comparison of the region; those over several
+    variables become rows, ``!=`` becomes an obligation.
+    """
+    fixed: dict[str, Fraction] = {}
+    free = tuple(system.variables)
+    decls = system.variables.values()
+    low = tuple(rational(ceil(d.lower) if d.integral else d.lower) for d in decls)
+    high = tuple(rational(floor(d.upper) if d.integral else d.upper) for d in decls)
+    if any(a > b for a, b in zip(low, high, strict=True)):
+        return None
+    cell: Cell | None = Cell(free, low, high, tuple(d.integral for d in decls))
+    extra: list[Obligation] = []
+    for comparison in region:
+        assert cell is not None
+        form = cell.form(comparison.expr, {})
+        relation = comparison.relation
+        if relation is Relation.NE:
+            extra.append(Holds((), Atom(comparison)))
+        if relation in (Relation.GT, Relation.GE, Relation.EQ):
+            cell = cell.cut(form, relation.strict)
+        if cell is not None and relation in (Relation.LT, Relation.LE, Relation.EQ):
+            cell = cell.cut(negative(form), relation.strict)
+        if cell is None:
+            return None
+    assert cell is not None
+    fixed = {n: fraction(a) for n, a, b in zip(free, cell.low, cell.high, strict=True) if a == b}
+    keep = [i for i, n in enumerate(free) if n not in fixed]
+    rows = tuple(Row(_project(r.form, keep, cell), r.strict) for r in cell.rows)
+    if any(not any(r.form[1:]) and (r.form[0] < 0 or (r.strict and r.form[0] == 0)) for r in rows):
+        return None
+
+    def pick(values: tuple[object, ...]) -> tuple[object, ...]:
+        return tuple(values[i] for i in keep)
+
+    small = Cell(pick(free), pick(cell.low), pick(cell.high), pick(cell.integral), rows)  # type: ignore[arg-type]
+    return Goal(World(system, small, fixed), (*extra, Holds((), target)))
+
+
+def _project(form: Form, keep: Sequence[int], cell: Cell) -> Form:
+    constant = form[0] + sum((form[1 + i] * cell.low[i] for i in range(len(cell.names)) if i not in keep), rational(0))
+    return (constant, *(form[1 + i] for i in keep))

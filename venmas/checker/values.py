@@ -1,0 +1,358 @@
+"""Expressions over a cell: enclosures by affine forms, exact wherever every choice is decided.
+
+An enclosure is a pair of forms, below and above, the same object where the value is exactly affine on the cell. Each
+choice that stays open (sign of a unit, winner, condition) is noted with the exact form that decides it, if it has one:
+that is where a proof may split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import mul
+from typing import TypeAlias
+
+from venmas.checker.cell import Cell, Form, Q, fraction, negative, plus, rational
+from venmas.linear import Relation
+from venmas.model.expr import (
+    All,
+    Any,
+    Application,
+    ArgMax,
+    Compare,
+    Condition,
+    Constant,
+    Expr,
+    Maximum,
+    Output,
+    Sum,
+    Switch,
+    Truth,
+    Variable,
+    Where,
+)
+from venmas.nn import Network
+
+_SLOPE_BITS = 20
+_MAX_VALUES = 128
+Values: TypeAlias = frozenset[Fraction]
+
+
+@dataclass(frozen=True, eq=False)
+class Enclosure:
+    """``low <= value <= upp`` on the cell; `values` are the finitely many it can take, where they are tracked."""
+
+    low: Form
+    upp: Form
+    values: Values | None = None
+
+    @property
+    def exact(self) -> bool:
+        """True when the value is this affine form."""
+        return self.low is self.upp
+
+    @property
+    def fixed(self) -> Q | None:
+        """The value when it is one number."""
+        return self.low[0] if self.exact and not any(self.low[1:]) else None
+
+
+class Evaluation:
+    """Enclosures of expressions in one abstract state: `env` encloses the variables over `cell`."""
+
+    def __init__(self, cell: Cell, env: dict[str, Enclosure]) -> None:
+        self.cell, self.env = cell, env
+        self.open: list[Form] = []
+        """Exact forms whose sign on the cell would decide an open choice, in order of evaluation."""
+        self._values: dict[int, Enclosure] = {}
+        self._truths: dict[int, bool | None] = {}
+        self._networks: dict[int, _Applied] = {}
+        self._kept: list[object] = []
+
+    def value(self, expr: Expr) -> Enclosure:
+        """The enclosure of an expression."""
+        key = id(expr)
+        if key not in self._values:
+            self._kept.append(expr)
+            self._values[key] = self._compute(expr)
+        return self._values[key]
+
+    def _constant(self, value: Q) -> Enclosure:
+        form: Form = (rational(value), *(rational(0),) * len(self.cell.names))
+        return Enclosure(form, form, frozenset([fraction(value)]))
+
+    def _compute(self, expr: Expr) -> Enclosure:
+        match expr:
+            case Constant(value):
+                return self._constant(value)
+            case Variable(name, _):
+                return self.env[name]
+            case Sum(terms, constant):
+                return self._sum([(c, self.value(e)) for c, e in terms], constant)
+            case Output(application, index):
+                return self.applied(application).output(index)
+            case Maximum(operands):
+                best = self.value(operands[0])
+                for o in operands[1:]:
+                    best = self._maximum(best, self.value(o))
+                return best
+            case ArgMax(scores):
+                return self._finite(frozenset(Fraction(i) for i in self._winners(scores)))
+            case Switch(selector, cases):
+                chosen = self.value(selector).values
+                return self._join([self.value(e) for k, e in cases if chosen is None or Fraction(k) in chosen])
+            case Where(condition, then, otherwise):
+                truth = self.truth(condition)
+                able = [e for e, t in ((then, True), (otherwise, False)) if truth is None or truth is t]
+                return self._join([self.value(e) for e in able])
+        raise TypeError(type(expr))
+
+    def _finite(self, values: Values) -> Enclosure:
+        low, high = self._constant(min(values)), self._constant(max(values))
+        return low if len(values) == 1 else Enclosure(low.low, high.upp, values)
+
+    def _sum(self, terms: Sequence[tuple[Fraction, Enclosure]], constant: Fraction) -> Enclosure:
+        low = upp = self._constant(constant).low
+        for c, q in terms:
+            factor = rational(c)
+            new = plus(low, q.low if c > 0 else q.upp, factor)
+            upp = new if low is upp and q.exact else plus(upp, q.upp if c > 0 else q.low, factor)
+            low = new
+        sums: set[Fraction] | None = {constant}
+        for c, q in terms:
+            if sums is None or q.values is None or len(sums) * len(q.values) > _MAX_VALUES:
+                sums = None
+                break
+            sums = {s + c * v for s in sums for v in q.values}
+        return Enclosure(low, upp, None if sums is None else frozenset(sums))
+
+    def _maximum(self, a: Enclosure, b: Enclosure) -> Enclosure:
+        gap = self._sum([(Fraction(1), a), (Fraction(-1), b)], Fraction(0))
+        if self.cell.inf(gap.low).value >= 0:
+            return a
+        if self.cell.sup(gap.upp).value <= 0:
+            return b
+        if gap.exact:
+            self.open.append(gap.low)
+        low, upp = relaxed(self.cell, gap.low, gap.upp)
+        return Enclosure(plus(low, b.low), plus(upp, b.upp))
+
+    def _join(self, cases: Sequence[Enclosure]) -> Enclosure:
+        first = cases[0]
+        if len(cases) == 1 or all(c.exact and c.low == first.low for c in cases):
+            return first
+        values: Values | None = None
+        if all(c.values is not None for c in cases):
+            values = frozenset(v for c in cases for v in c.values or ())
+        low = _below(self.cell, [c.low for c in cases])
+        upp = negative(_below(self.cell, [negative(c.upp) for c in cases]))
+        return Enclosure(low, upp, values if values is not None and len(values) <= _MAX_VALUES else None)
+
+    def _winners(self, scores: Sequence[Expr]) -> list[int]:
+        """Indices that can be the argmax: at least every higher one, above every lower one (design S3)."""
+        able = []
+        first = scores[0]
+        shared = first.application if isinstance(first, Output) else None
+        same = shared is not None and all(isinstance(s, Output) and s.application is shared for s in scores)
+        gaps: dict[tuple[int, int], Enclosure] = {}
+        for i in range(len(scores)):
+            wins = True
+            for j in range(len(scores)):
+                if i == j or not wins:
+                    continue
+                if same and shared is not None:
+                    rows = [s.index for s in (scores[i], scores[j]) if isinstance(s, Output)]
+                    gap = self.applied(shared).difference(rows[0], rows[1])
+                else:
+                    pair = [(Fraction(1), self.value(scores[i])), (Fraction(-1), self.value(scores[j]))]
+                    gap = self._sum(pair, Fraction(0))
+                gaps[i, j] = gap
+                top = self.cell.sup(gap.upp)
+                wins = top.value > 0 or (top.value == 0 and top.attained and i < j)
+            if wins:
+                able.append(i)
+        if len(able) > 1:
+            self.open += [gaps[i, j].low for i in able for j in able if i < j and gaps[i, j].exact]
+        return able or list(range(len(scores)))
+
+    def applied(self, application: Application) -> _Applied:
+        """A network on its inputs."""
+        key = id(application)
+        if key not in self._networks:
+            self._kept.append(application)
+            inputs = [self.value(i) for i in application.inputs]
+            self._networks[key] = _Applied(self.cell, application.network, inputs, self.open)
+        return self._networks[key]
+
+    # -- conditions ----------------------------------------------------------------------------------------------------
+
+    def truth(self, condition: Condition) -> bool | None:
+        """Truth on the whole cell, None where it is open."""
+        key = id(condition)
+        if key not in self._truths:
+            self._kept.append(condition)
+            self._truths[key] = self._decide(condition)
+        return self._truths[key]
+
+    def _decide(self, condition: Condition) -> bool | None:
+        match condition:
+            case Truth(value):
+                return value
+            case Compare(expr, relation):
+                return self.compare(self.value(expr), relation)
+            case All(operands) | Any(operands):
+                truths = [self.truth(c) for c in operands]
+                settled = isinstance(condition, Any)
+                return settled if settled in truths else None if None in truths else not settled
+        raise TypeError(type(condition))
+
+    def compare(self, q: Enclosure, relation: Relation) -> bool | None:
+        """Truth of ``q relation 0`` on the whole cell."""
+        if q.values is not None:
+            truths = {relation.holds(v) for v in q.values}
+            return truths.pop() if len(truths) == 1 else None
+        below, above = self.cell.inf(q.low), self.cell.sup(q.upp)
+        positive = below.value > 0 or (below.value == 0 and not below.attained)
+        negative_ = above.value < 0 or (above.value == 0 and not above.attained)
+        known: dict[Relation, tuple[bool, bool]] = {
+            Relation.GT: (positive, above.value <= 0),
+            Relation.GE: (below.value >= 0, negative_),
+            Relation.LT: (negative_, below.value >= 0),
+            Relation.LE: (above.value <= 0, positive),
+            Relation.EQ: (below.value == above.value == 0, positive or negative_),
+            Relation.NE: (positive or negative_, below.value == above.value == 0),
+        }
+        yes, no = known[relation]
+        if yes or no:
+            return yes
+        if q.exact:
+            self.open.append(q.low)
+        return None
+
+
+class _Applied:
+    """One network on a cell: integer forms over a common denominator, layer by layer."""
+
+    def __init__(self, cell: Cell, network: Network, inputs: Sequence[Enclosure], open_forms: list[Form]) -> None:
+        self.cell = cell
+        self.width = len(cell.names) + 1
+        forms = [q.low for q in inputs] + [q.upp for q in inputs]
+        scale = 1
+        for form in forms:
+            for c in form:
+                d = int(c.denominator)
+                scale = scale * d // _gcd(scale, d)
+        whole = [[int(c.numerator) * (scale // int(c.denominator)) for c in form] for form in forms]
+        self.low, self.upp = whole[: len(inputs)], whole[len(inputs) :]
+        self.exact = all(q.exact for q in inputs)
+        self.denominator = scale
+        layers = network.integer_layers
+        hidden = layers if layers[-1].relu else layers[:-1]
+        self.last = None if layers[-1].relu else layers[-1]
+        for layer in hidden:
+            self.low, self.upp = self._affine(layer.rows, layer.bias)
+            self.denominator *= layer.scale
+            if layer.relu:
+                self._relu(open_forms)
+
+    def _affine(self, rows: Sequence[Sequence[int]], bias: Sequence[int]) -> tuple[list[list[int]], list[list[int]]]:
+        columns_low = [[form[c] for form in self.low] for c in range(self.width)]
+        if self.exact:
+            new = [[sum(map(mul, row, column)) for column in columns_low] for row in rows]
+            for form, b in zip(new, bias, strict=True):
+                form[0] += b * self.denominator
+            return new, new
+        columns_upp = [[form[c] for form in self.upp] for c in range(self.width)]
+        low, upp = [], []
+        for row, b in zip(rows, bias, strict=True):
+            plus_, minus = [max(w, 0) for w in row], [min(w, 0) for w in row]
+            pairs = list(zip(columns_low, columns_upp, strict=True))
+            low.append([sum(map(mul, plus_, lo)) + sum(map(mul, minus, up)) for lo, up in pairs])
+            upp.append([sum(map(mul, plus_, up)) + sum(map(mul, minus, lo)) for lo, up in pairs])
+            low[-1][0] += b * self.denominator
+            upp[-1][0] += b * self.denominator
+        return low, upp
+
+    def _form(self, whole: Sequence[int]) -> Form:
+        return tuple(rational(c, self.denominator) for c in whole)
+
+    def _relu(self, open_forms: list[Form]) -> None:
+        zero = [0] * self.width
+        low, upp = list(self.low), list(self.upp)
+        exact = True
+        for j in range(len(low)):
+            below, above = self._form(self.low[j]), self._form(self.upp[j])
+            if self.cell.inf(below).value >= 0:
+                exact &= self.low[j] == self.upp[j]
+            elif self.cell.sup(above).value <= 0:
+                low[j] = upp[j] = zero
+            else:
+                if self.low[j] == self.upp[j]:
+                    open_forms.append(below)
+                exact = False
+                new_low, new_upp = relaxed(self.cell, below, above)
+                low[j] = [_floor(c * self.denominator) for c in new_low]
+                upp[j] = [_floor(c * self.denominator) for c in new_upp]
+                # a coefficient loses less than 1 unit, and so at most the size of its variable
+                reach = [max(abs(a), abs(b)) for a, b in zip(self.cell.low, self.cell.high, strict=True)]
+                lost = 1 + sum(_floor(r) + 1 for r in reach)
+                low[j][0] -= lost
+                upp[j][0] += lost
+        self.low, self.upp, self.exact = low, upp, exact
+
+    def output(self, index: int) -> Enclosure:
+        """One output."""
+        if self.last is None:
+            low, upp, scale = self.low[index], self.upp[index], self.denominator
+            exact = low == upp
+        else:
+            rows, bias = [self.last.rows[index]], [self.last.bias[index]]
+            (low,), (upp,) = self._affine(rows, bias)
+            exact, scale = self.exact, self.denominator * self.last.scale
+        below: Form = tuple(rational(c, scale) for c in low)
+        return Enclosure(below, below if exact else tuple(rational(c, scale) for c in upp))
+
+    def difference(self, i: int, j: int) -> Enclosure:
+        """``output[i] - output[j]``, without the slack of each alone."""
+        if self.last is None:
+            a, b = self.output(i), self.output(j)
+            low = plus(a.low, b.upp, rational(-1))
+            return Enclosure(low, low if a.exact and b.exact else plus(a.upp, b.low, rational(-1)))
+        row = [p - q for p, q in zip(self.last.rows[i], self.last.rows[j], strict=True)]
+        (lows,), (upps,) = self._affine([row], [self.last.bias[i] - self.last.bias[j]])
+        scale = self.denominator * self.last.scale
+        below: Form = tuple(rational(c, scale) for c in lows)
+        return Enclosure(below, below if self.exact else tuple(rational(c, scale) for c in upps))
+
+
+def relaxed(cell: Cell, low: Form, upp: Form) -> tuple[Form, Form]:
+    """Forms below and above ``max(z, 0)`` for ``low <= z <= upp``: the chord above, and below `low` or 0."""
+    floor, ceiling = -cell.box_max(negative(upp)), cell.box_max(upp)
+    if floor >= 0:
+        above = upp
+    else:
+        slope = rational(_floor(ceiling / (ceiling - floor) * 2**_SLOPE_BITS), 2**_SLOPE_BITS)
+        lift = max(-slope * floor, (1 - slope) * ceiling)
+        above = tuple(slope * c for c in upp)
+        above = (above[0] + lift, *above[1:])
+    least, most = -cell.box_max(negative(low)), cell.box_max(low)
+    return (low if most > -least else (rational(0),) * len(low)), above
+
+
+def _below(cell: Cell, forms: Sequence[Form]) -> Form:
+    """One form below all: the first one's slopes where all share them, else a constant."""
+    first = forms[0]
+    if all(f[1:] == first[1:] for f in forms):
+        return (min(f[0] for f in forms), *first[1:])
+    return (min(-cell.box_max(negative(f)) for f in forms), *(rational(0),) * (len(first) - 1))
+
+
+def _floor(value: Q) -> int:
+    return int(value.numerator // value.denominator)
+
+
+def _gcd(a: int, b: int) -> int:
+    while b:
+        a, b = b, a % b
+    return a

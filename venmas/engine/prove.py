@@ -1,0 +1,206 @@
+"""Searching for a proof in exact rationals, or for a witness: where to split, and which rows exclude each other.
+
+The rules are those of `venmas.checker`; this module only chooses. A goal is expanded until its first obligation is a
+question about one state. Where the choices of a network are open (winner, sign, condition) the cell is split along the
+exact hyperplane that decides one of them, or in half while many are open. Open ends are linear programs over the
+free initial variables, whose answers are made exact before they count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import floor
+
+from venmas.checker.cell import Form, fraction, rational
+from venmas.checker.goals import Goal, Holds, World, first_goal
+from venmas.engine.exact_lp import Excluded, Point, solve_rows
+from venmas.errors import ModelError
+from venmas.logic import AX, EX, Formula
+from venmas.model.system import System
+from venmas.model.trace import Witness
+from venmas.model.witness import UndecidedError, explain
+
+Line = dict[str, object]
+
+_MANY = 6
+"""Open choices per free variable above which a cell is halved rather than cut along one of them."""
+
+
+@dataclass
+class Proof:
+    """What a search produced: the lines of a proof, or a witness, or why neither."""
+
+    lines: int = 0
+    splits: int = 0
+    leaves: int = 0
+    shared: int = 0
+    witness: Witness | None = None
+    gaps: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class _Closed:
+    """On the stack below a goal's subgoals: when it is met, the goal is refuted."""
+
+    key: object
+    number: int
+    goal: Goal
+
+
+class Prover:
+    """Proves that no initial state meets `target`, writing one line per goal in depth-first order."""
+
+    def __init__(
+        self, system: System, target: Formula, write: Callable[[Line], None], tick: Callable[[], None]
+    ) -> None:
+        self.system, self.target, self.write, self.tick = system, target, write, tick
+        self.proof = Proof()
+        self._lemmas: dict[object, list[tuple[int, Goal]]] = {}
+
+    def run(self) -> Proof:
+        """Search all regions; ends early with a witness."""
+        for index, region in enumerate(self.system.regions):
+            goal = first_goal(self.system, region, self.target)
+            self._line({"rule": "region", "index": index, "empty": goal is None})
+            if goal is not None and self._search(goal):
+                break
+        return self.proof
+
+    def _line(self, line: Line) -> int:
+        self.write(line)
+        self.proof.lines += 1
+        return self.proof.lines - 1
+
+    def _search(self, first: Goal) -> bool:
+        """True when a witness was found."""
+        stack: list[Goal | _Closed] = [first]
+        checked: set[World] = set()
+        while stack:
+            self.tick()
+            goal = stack.pop()
+            if isinstance(goal, _Closed):
+                self._lemmas.setdefault(goal.key, []).append((goal.number, goal.goal))
+                continue
+            key = lemma_key(goal)
+            known = self._known(key, goal)
+            if known is not None:
+                self._line({"rule": "same", "as": known})
+                self.proof.shared += 1
+                continue
+            if goal.world.cell.rows and goal.world not in checked:
+                checked.add(goal.world)  # a cell cut by hyperplanes may be empty, which its box does not tell
+                answer = solve_rows(goal.world.cell, goal.rows())
+                if isinstance(answer, Excluded):
+                    self._line(_refute(answer))
+                    continue
+            rule, subgoals = self._choose(goal)
+            if rule is None:
+                return True
+            number = self._line(rule)
+            if key is not None:
+                stack.append(_Closed(key, number, goal))
+            stack.extend(reversed(subgoals))
+        return False
+
+    def _known(self, key: object, goal: Goal) -> int | None:
+        for number, lemma in self._lemmas.get(key, ()) if key is not None else ():
+            if covers(lemma, goal):
+                return number
+        return None
+
+    def _choose(self, goal: Goal) -> tuple[Line | None, list[Goal]]:
+        """The rule for a goal and its subgoals; no rule when a witness was found."""
+        if not goal.todo:
+            return self._leaf(goal)
+        head = goal.todo[0]
+        if isinstance(head, Holds) and isinstance(head.formula, EX | AX):
+            form = self._ambiguous(goal, head)
+            if form is not None:
+                return self._split(goal, form)
+        return {"rule": "expand"}, goal.expand()
+
+    def _ambiguous(self, goal: Goal, head: Holds) -> Form | None:
+        """A form that decides a choice of this state's step, where one is open and its state is exact."""
+        world = goal.world
+        if world.key(head.path) is None:
+            return None
+        state = world.state(head.path)
+        for branch in self.system.branches:
+            state.truth(branch.guard)
+            for _, expr in branch.updates:
+                if not state.value(expr).exact:
+                    return self._pick(goal, state.open)
+        return None
+
+    def _pick(self, goal: Goal, forms: list[Form]) -> Form | None:
+        """Where to split: along the first open form, or in half when many are open."""
+        cell = goal.world.cell
+        crossing = [f for f in forms if cell.sup(f).value > 0 > cell.inf(f).value]
+        if not crossing:
+            return None
+        size = len(cell.names)
+        if size > 1 and len(crossing) > _MANY * size:
+            weights = [
+                (b - a) * sum(abs(f[1 + i]) for f in crossing)
+                for i, (a, b) in enumerate(zip(cell.low, cell.high, strict=True))
+            ]
+            at = max(range(size), key=lambda i: weights[i])
+            middle = (cell.low[at] + cell.high[at]) / 2
+            return (-middle, *(rational(int(i == at)) for i in range(size)))
+        return crossing[0]
+
+    def _split(self, goal: Goal, form: Form) -> tuple[Line, list[Goal]]:
+        self.proof.splits += 1
+        return {"rule": "split", "form": [str(fraction(c)) for c in form]}, goal.split(form)
+
+    def _leaf(self, goal: Goal) -> tuple[Line | None, list[Goal]]:
+        """Only facts are left: they exclude each other, or show a witness, or the cell is split further."""
+        self.proof.leaves += 1
+        rows = goal.rows()
+        answer = solve_rows(goal.world.cell, rows)
+        if isinstance(answer, Excluded):
+            return _refute(answer), []
+        for i, (x, whole) in enumerate(zip(answer.x, goal.world.cell.integral, strict=True)):
+            if whole and x != floor(x):
+                unit = (rational(int(j == i)) for j in range(len(answer.x)))
+                return self._split(goal, (rational(-floor(x) - 1), *unit))
+        if self._confirmed(goal, answer):
+            return None, []
+        paths = sorted({f.path[:n] for f in goal.facts for n in range(len(f.path) + 1)}, key=len)
+        form = self._pick(goal, [f for p in paths for f in goal.world.state(p).open])
+        if form is None:
+            self.proof.gaps.append(f"line {self.proof.lines}: neither excluded nor confirmed, and nothing to split")
+            return {"rule": "gap"}, []
+        return self._split(goal, form)
+
+    def _confirmed(self, goal: Goal, point: Point) -> bool:
+        values = {n: fraction(v) for n, v in zip(goal.world.cell.names, point.x, strict=True)}
+        longest = max((f.path for f in goal.facts), key=len, default=())
+        hints = {longest[:i]: b for i, b in enumerate(longest)}
+        try:
+            self.proof.witness = explain(self.system, self.target, {**goal.world.fixed, **values}, hints, 20_000)
+        except (ModelError, UndecidedError):
+            return False
+        return self.proof.witness is not None
+
+
+def _refute(answer: Excluded) -> Line:
+    return {"rule": "refute", "weights": [[i, str(w)] for i, w in answer.weights]}
+
+
+def lemma_key(goal: Goal) -> object | None:
+    """What a goal with a single obligation is about, when its state is exact: formula and state as forms."""
+    if len(goal.todo) != 1 or not isinstance(goal.todo[0], Holds) or not goal.todo[0].formula.depth:
+        return None
+    forms = goal.world.key(goal.todo[0].path)
+    return None if forms is None else (goal.todo[0].formula, forms)
+
+
+def covers(lemma: Goal, goal: Goal) -> bool:
+    """Does the cell of the lemma contain that of the goal?"""
+    big, small = lemma.world.cell, goal.world.cell
+    if big.names != small.names:
+        return False
+    inside = all(a <= c and d <= b for a, b, c, d in zip(big.low, big.high, small.low, small.high, strict=True))
+    return inside and all(r in small.rows for r in big.rows)
