@@ -47,7 +47,7 @@ def configurations(modes: Iterable[str] = ("mono", "comp-seq"), intervals: bool 
     """Every mode, solver and encoding; with interval bounds for one solver and encoding as well."""
     found = [Config(m, s, e) for m in modes for s in available() for e in ("big-m", "indicator")]
     if intervals:
-        found += [Config(m, available()[-1], e, "interval") for m in modes for e in ("big-m",)]
+        found += [Config(m, available()[-1], "big-m", "interval") for m in modes]
     return found
 
 
@@ -97,7 +97,9 @@ def check_entry(entry: Entry, configs: Sequence[Config]) -> Tally:
             continue
         if not (entry.edge and report.verdict is Verdict.UNKNOWN and report.reason == "tolerance"):
             got = f"{report.verdict.value} {report.message}"
-            tally.wrong.append(f"{entry.name} [{config}] {entry.formula}: {got}, but {entry.verdict.value}: {entry.why}")
+            tally.wrong.append(
+                f"{entry.name} [{config}] {entry.formula}: {got}, but {entry.verdict.value}: {entry.why}"
+            )
     return tally
 
 
@@ -183,7 +185,9 @@ def loose_bounds(case: PwlCase, system: System, method: str, steps: int = 3, run
                 branch = rng.choice(enabled)
                 moves = [s for s in state.successors() if branch in s.branches]
                 if len(moves) != 1:
-                    problems.append(f"{method}: branch {branch} is possible after {depth} steps and not among the steps")
+                    problems.append(
+                        f"{method}: branch {branch} is possible after {depth} steps and not among the steps"
+                    )
                     break
                 state, here = moves[0].state, step(case.spec, here)[branch]
     return problems

@@ -29,7 +29,9 @@ def model(spec: Spec) -> tuple[FiniteModel, list[int]]:
     states: list[State] = [dict(zip(names, map(Fraction, point), strict=True)) for point in product(*ranges)]
     number = {tuple(s.values()): i for i, s in enumerate(states)}
     successors = [tuple(number[tuple(t[n] for n in names)] for t in step(spec, s) if t is not None) for s in states]
-    return FiniteModel(len(states), tuple(successors), tuple(states)), [i for i, s in enumerate(states) if starts(spec, s)]
+    return FiniteModel(len(states), tuple(successors), tuple(states)), [
+        i for i, s in enumerate(states) if starts(spec, s)
+    ]
 
 
 def finite_spec(rng: Random) -> Spec:
@@ -54,7 +56,11 @@ def finite_spec(rng: Random) -> Spec:
             at = [rng.randint(int(low), int(high)) for _, low, high in variables.values()]
             initial.append(("and", [("cmp", p, "==", v) for p, v in zip(parts, at, strict=True)]))
         else:
-            ranges = [("cmp", ("var", n), s, b) for n, (_, *ends) in variables.items() for s, b in zip((">=", "<="), ends, strict=True)]
+            ranges = [
+                ("cmp", ("var", n), s, b)
+                for n, (_, *ends) in variables.items()
+                for s, b in zip((">=", "<="), ends, strict=True)
+            ]
             initial.append(("and", [*ranges, condition(rng, parts, integers)]))
     return Spec(variables, tuple(branches), tuple(initial))
 

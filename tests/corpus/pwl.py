@@ -83,7 +83,9 @@ def _region(rng: Random, parts: list[Node], number) -> list[Node]:
     if rng.random() < 0.5:
         row = affine(rng, parts[:2], number)
         here = value(row, at)
-        found.append(("cmp", row, *rng.choice((("<=", here), ("==", here), (">=", here), ("<", here + 1), ("<=", here + 1)))))
+        found.append(
+            ("cmp", row, *rng.choice((("<=", here), ("==", here), (">=", here), ("<", here + 1), ("<=", here + 1))))
+        )
     if len(parts) > 2 and rng.random() < 0.5:
         found.append(("cmp", ("var", "m"), "==", at["m"]))
     return found
@@ -125,7 +127,9 @@ def touching_atom(rng: Random, spec: Spec, runs: list[State]) -> Formula:
     names = list(spec.variables)
     terms = {n: Fraction(rng.choice((-2, -1, 1, 2))) for n in rng.sample(names, rng.randint(1, 2))}
     at = rng.choice(runs)
-    limit = sum(c * at[n] for n, c in terms.items()) + rng.choice((0, 0, Fraction(1, 8), Fraction(-1, 8), Fraction(1, 1000)))
+    limit = sum(c * at[n] for n, c in terms.items()) + rng.choice(
+        (0, 0, Fraction(1, 8), Fraction(-1, 8), Fraction(1, 1000))
+    )
     return Atom(Comparison(LinearExpr.of(terms, -limit), rng.choice(list(Relation))))
 
 

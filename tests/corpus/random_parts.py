@@ -1,9 +1,10 @@
-"""Random expressions, conditions and formulas; every draw comes from one `random.Random`, so that a seed repeats a case."""
+"""Random expressions, conditions and formulas; every draw comes from one `random.Random`: a seed repeats a case."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
 
 from tests.corpus.spec import Node
@@ -46,7 +47,7 @@ def network(rng: Random, sizes: Sequence[int], number: Number) -> list[tuple[lis
     """Layers of (weights, biases); the numbers must be floats exactly, since weights are stored as floats."""
     return [
         ([[number(rng) for _ in range(n)] for _ in range(m)], [number(rng) for _ in range(m)])
-        for n, m in zip(sizes, sizes[1:], strict=False)
+        for n, m in pairwise(sizes)
     ]
 
 

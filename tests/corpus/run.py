@@ -1,7 +1,8 @@
 """The long run: ``python -m tests.corpus.run --cases 2000 --seed 1``.
 
 Every hand-written entry and `--cases` random ones, half of them finite and half over reals, in every mode, solver and
-encoding. A case is repeated by its name: ``--only "finite 17"``. Exit status 1 when anything disagrees.
+encoding. Each line of what is wrong begins with the name of its case, and ``--only "finite 17"`` or
+``--only "entry tie-1"`` repeats it. Exit status 1 when anything disagrees.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import logging
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 
 from tests.corpus.check import Config, Tally, available, check_entry, check_finite, check_pwl, configurations
@@ -53,16 +56,16 @@ def main() -> int:
     every = options.parallel_every
     jobs = [(name, bool(every) and i % every == 0) for i, name in enumerate(names)]
     total, begun = Tally(), time.monotonic()
-    with get_context("spawn").Pool(options.jobs) as pool:
-        for done, (name, tally) in enumerate(map(run_case, jobs) if options.jobs < 2 else _mapped(pool, jobs), 1):
-            total.merge(tally)
-            for line in tally.wrong:
-                print(f"\nWRONG {line}\n      again: python -m tests.corpus.run --only {name!r}", flush=True)
-            if done % 20 == 0 or done == len(jobs):
-                speed = (time.monotonic() - begun) / done
-                print(f"\r{done}/{len(jobs)} cases, {speed * (len(jobs) - done):.0f} s left   ", end="", flush=True)
+    for done, (_, tally) in enumerate(_answers(jobs, options.jobs), 1):
+        total.merge(tally)
+        for line in tally.wrong:
+            print(f"\nWRONG {line}", flush=True)
+        if done % 20 == 0 or done == len(jobs):
+            left = (time.monotonic() - begun) / done * (len(jobs) - done)
+            print(f"\r{done}/{len(jobs)} cases, {left:.0f} s left   ", end="", flush=True)
     show(total)
-    print(f"{len(names)} cases, {sum(total.verdicts.values())} answers, {len(total.wrong)} disagreements, {time.monotonic() - begun:.0f} s")
+    answers, seconds = sum(total.verdicts.values()), time.monotonic() - begun
+    print(f"{len(names)} cases, {answers} answers, {len(total.wrong)} disagreements, {seconds:.0f} s")
     return 1 if total.wrong else 0
 
 
@@ -79,8 +82,13 @@ def show(total: Tally) -> None:
         print(f"WRONG {line}")
 
 
-def _mapped(pool, jobs):  # type: ignore[no-untyped-def]
-    return pool.imap_unordered(run_case, jobs, chunksize=1)
+def _answers(jobs: list[tuple[str, bool]], processes: int) -> Iterator[tuple[str, Tally]]:
+    """Answers as they come, from several processes where asked."""
+    if processes < 2:
+        yield from map(run_case, jobs)
+        return
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        yield from (done.result() for done in as_completed([pool.submit(run_case, job) for job in jobs]))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 Nothing of the interpreter below comes from venmas: it is what the tool is compared with. Expressions are tuples:
 ("const", c), ("var", name), ("lin", [(c, e)], c0), ("max", [e]), ("min", [e]), ("abs", e), ("clip", e, lo, hi),
-("argmax", [e]), ("net", layers, [e], i), ("switch", e, {k: e}), ("where", cond, e, e); conditions are ("cmp", e, relation, c),
-("and", [cond]), ("or", [cond]), ("not", cond).
+("argmax", [e]), ("net", layers, [e], i), ("switch", e, {k: e}), ("where", cond, e, e); conditions are
+("cmp", e, relation, c), ("and", [cond]), ("or", [cond]), ("not", cond).
 """
 
 from __future__ import annotations
@@ -67,7 +67,10 @@ def value(e: Node, s: Mapping[str, Fraction]) -> Fraction:
         case ("net", layers, inputs, index):
             x = [value(i, s) for i in inputs]
             for number, (weights, biases) in enumerate(layers):
-                x = [sum((Fraction(w) * v for w, v in zip(row, x, strict=True)), Fraction(b)) for row, b in zip(weights, biases, strict=True)]
+                x = [
+                    sum((Fraction(w) * v for w, v in zip(row, x, strict=True)), Fraction(b))
+                    for row, b in zip(weights, biases, strict=True)
+                ]
                 if number < len(layers) - 1:
                     x = [max(v, Fraction(0)) for v in x]
             return x[index]

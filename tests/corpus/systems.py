@@ -180,7 +180,9 @@ def hot() -> System:
     cell = system.booleans("cell", 4)
     place = argmax(list(cell))
     system.branch("one", {cell: one_hot(switch(place, {i: (i + 1) % 4 for i in range(4)}), 4)})
-    system.branch("two", {cell: one_hot(switch(place, {i: (i + 2) % 4 for i in range(4)}), 4)}, when=cell[0] + cell[2] == 1)
+    system.branch(
+        "two", {cell: one_hot(switch(place, {i: (i + 2) % 4 for i in range(4)}), 4)}, when=cell[0] + cell[2] == 1
+    )
     system.initial(cell[0] == 1, cell[1] == 0, cell[2] == 0, cell[3] == 0)
     return system
 
@@ -230,7 +232,12 @@ def weights() -> System:
 def relu_end() -> System:
     """A network whose last layer is a ReLU too, after a linear layer and a division by 3: relu(relu(x / 3) - 1 / 4)."""
     system = System("relu end")
-    layers = (Layer.dividing([3.0]), Layer([[2.0]], [0.0]), Layer([[0.5]], [0.0], "relu"), Layer([[1.0]], [-0.25], "relu"))
+    layers = (
+        Layer.dividing([3.0]),
+        Layer([[2.0]], [0.0]),
+        Layer([[0.5]], [0.0], "relu"),
+        Layer([[1.0]], [-0.25], "relu"),
+    )
     x = system.real("x", -4, 4)
     system.branch("step", x=apply_network(Network(layers), [x])[0])
     system.initial(x >= -3, x <= 3)
@@ -291,4 +298,84 @@ def chooser() -> System:
     system.branch("step", x=move[0], y=move[1])
     system.branch("gust", x=move[0] + 0.25, y=move[1], when=x <= 1)
     system.initial(x >= 0, x <= 1, y >= 0, y <= 1)
+    return system
+
+
+def unreal() -> System:
+    """Beyond a false guard an integer would leave its range, and a switch would have no case for it."""
+    system = System("unreal")
+    m, n = system.integer("m", 0, 3), system.integer("n", 0, 9)
+    system.branch("up", m=m + 1, when=m <= 2)
+    system.branch("look", n=switch(m, {0: 5, 1: 6, 2: 7, 3: 8}))
+    system.initial(n == 0)
+    return system
+
+
+def gated() -> System:
+    """N(x) = (x, 1/2 - x) by |x| and its sign; gaps between the guards, a network and a clip behind them."""
+    system = System("gated")
+    x = system.real("x", -4, 4)
+    net = relu_network([[[1.0], [-1.0]], [[1.0, -1.0], [-1.0, 1.0]]], [[0.0, 0.0], [0.0, 0.5]])
+    system.branch("a", x=switch(argmax(apply_network(net, [x])), {0: x - 1, 1: x + 1}), when=x >= 0.25)
+    system.branch("b", x=clip(2 * x, -4, 4), when=(x < 0.25) & (x > -1))
+    system.initial(x >= -3, x <= 3)
+    return system
+
+
+def sevenths() -> System:
+    """Integers that no branch changes; m / 7 + n / 11 takes steps of 1 / 77."""
+    system = System("sevenths")
+    m, n = system.integer("m", -1000, 1000), system.integer("n", -1000, 1000)
+    system.branch("wait", m=m)
+    system.initial(m >= -7, m <= 7, n >= -7, n <= 7)
+    return system
+
+
+def equal_scores() -> System:
+    """A network with two equal outputs: x + y, x + y, 2 x."""
+    system = System("equal scores")
+    net = relu_network([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0], [2.0, 0.0]]], [[0.0, 0.0], [0.0, 0.0, 0.0]])
+    x, y, k = system.real("x", 0, 1), system.real("y", 0, 1), system.integer("k", 0, 2)
+    system.branch("step", k=argmax(apply_network(net, [x, y])))
+    system.initial(k == 2)
+    return system
+
+
+def solved() -> System:
+    """Three equations leave one initial state: (4/3, 1/3, -2/3)."""
+    system = System("solved")
+    x, y, z = system.real("x", -9, 9), system.real("y", -9, 9), system.real("z", -9, 9)
+    system.branch("step", x=where(y >= z, maximum(x, y), minimum(x, z)), y=z, z=x / 3)
+    system.initial(x + y + z == 1, x - y == 1, y - z == 1)
+    return system
+
+
+def routes() -> System:
+    """A switch between vectors of scores, one network of formulas for each value of m; its argmax moves m and x."""
+    system = System("routes")
+    m, x = system.integer("m", 1, 4), system.real("x", 0, 1)
+    scores = switch(m, {i: Vector([x * i, 1 - x, 0.5]) for i in range(1, 5)})
+    act = system.agent(argmax(scores))
+    system.branch("go", m=1 + act)
+    system.branch("stay", x=switch(act, {0: x / 2, 1: x, 2: 1 - x}), when=m >= 2)
+    system.initial(x >= 0)
+    return system
+
+
+def tally() -> System:
+    """Sums of tracked integers with equal weights, one of them fixed."""
+    system = System("tally")
+    a, b, c = system.integer("a", 0, 2), system.integer("b", 0, 2), system.integer("c", 0, 6)
+    system.branch("add", c=switch(a + b, {i: i for i in range(5)}), when=a + b <= 3)
+    system.branch("one", a=minimum(a + 1, 2), b=where(a + b == 3, 0, b))
+    system.initial(b == 1, c == 0)
+    return system
+
+
+def slow() -> System:
+    """Two reals pushed towards the edge of a box, over as many steps as one likes."""
+    system = System("slow")
+    x, y = system.real("x", -1, 1), system.real("y", -1, 1)
+    system.branch("push", x=clip(x + y / 4, -1, 1), y=maximum(y, -x, -0.5))
+    system.initial(x >= 0, x <= 0.5, y >= -0.5, y <= 0.5)
     return system

@@ -1,0 +1,20 @@
+PYTHON ?= python
+CASES ?= 2000
+SEED ?= 1
+
+.PHONY: lint test test-slow corpus
+
+lint:
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m mypy
+	lint-imports
+
+test:
+	$(PYTHON) -m pytest
+
+test-slow:
+	$(PYTHON) -m pytest -m slow
+
+corpus:
+	$(PYTHON) -m tests.corpus.run --cases $(CASES) --seed $(SEED)

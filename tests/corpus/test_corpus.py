@@ -1,0 +1,131 @@
+"""The corpus in the normal suite: every entry with every solver and encoding, and some random cases."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from tests.corpus import systems
+from tests.corpus.check import Config, Tally, available, check_entry, check_finite, check_pwl, configurations
+from tests.corpus.entries import Entry
+from tests.corpus.entries_more import CORPUS
+from tests.corpus.finite import finite_case
+from tests.corpus.pwl import pwl_case
+from tests.corpus.spec import build, holds
+from venmas.engine.report import Verdict
+from venmas.logic import FiniteModel, evaluate, parse, to_core
+from venmas.model import System, satisfies
+from venmas.model.regions import sample
+from venmas.model.simulate import successors
+
+FINITE = ("kripke", "ring", "climber", "toggles", "hot", "weights", "tally")
+PARALLEL = ("kripke-14", "line-8", "shapes-2", "routes-6", "union-4", "climber-3")
+
+
+def _fine(tally: Tally) -> None:
+    assert not tally.wrong, "\n".join(tally.wrong)
+
+
+def _ids(entry: Entry) -> str:
+    return entry.name
+
+
+@pytest.mark.parametrize("entry", CORPUS, ids=_ids)
+def test_entry(entry):
+    _fine(check_entry(entry, configurations(intervals=False)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", CORPUS, ids=_ids)
+def test_entry_with_interval_bounds(entry):
+    _fine(check_entry(entry, [Config(m, available()[0], "big-m", "interval") for m in ("mono", "comp-seq")]))
+
+
+@pytest.mark.parametrize("entry", [e for e in CORPUS if e.name in PARALLEL], ids=_ids)
+def test_entry_with_a_pool(entry):
+    _fine(check_entry(entry, [Config("comp-par", solver, "big-m") for solver in available()]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", CORPUS, ids=_ids)
+def test_every_entry_with_a_pool(entry):
+    _fine(check_entry(entry, configurations(["comp-par"], intervals=False)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_finite_systems(seed):
+    _fine(check_finite(f"finite {seed}", finite_case(seed), configurations()))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_systems_over_reals(seed):
+    _fine(check_pwl(f"pwl {seed}", pwl_case(seed), configurations()))
+
+
+def test_names_are_unique_and_there_are_enough():
+    assert len({e.name for e in CORPUS}) == len(CORPUS) >= 300
+    assert {e.verdict for e in CORPUS} == {Verdict.SATISFIED, Verdict.VIOLATED}
+    assert sum(e.edge for e in CORPUS) < 25
+
+
+# The verdicts of the entries themselves, against what does not use bounds, encodings or solvers.
+
+
+def _explicit(system: System) -> tuple[FiniteModel, list[int]]:
+    """What can be reached from the integer points of the initial set."""
+    starts = [dict(p) for p in _points(system)]
+    index = {tuple(s.values()): i for i, s in enumerate(starts)}
+    states, edges, at = list(starts), [], 0
+    while at < len(states):
+        targets = []
+        for move in successors(system, states[at]):
+            key = tuple(move.state.values())
+            if key not in index:
+                index[key] = len(states)
+                states.append(move.state)
+            targets.append(index[key])
+        edges.append(tuple(targets))
+        at += 1
+    return FiniteModel(len(states), tuple(edges), tuple(states)), list(range(len(starts)))
+
+
+def _points(system: System):
+    values = [d.values for d in system.variables.values()]
+    for point in product(*values):
+        state = dict(zip(system.variables, point, strict=True))
+        if any(all(c.holds(state) for c in region) for region in system.regions):
+            yield state
+
+
+@pytest.mark.parametrize("entry", [e for e in CORPUS if e.name.rsplit("-", 1)[0] in FINITE], ids=_ids)
+def test_verdicts_of_finite_entries_by_enumeration(entry):
+    system = entry.system()
+    model, initial = _explicit(system)
+    truth = set(initial) <= evaluate(parse(entry.formula, system.vocabulary), model)
+    assert truth == (entry.verdict is Verdict.SATISFIED)
+
+
+@pytest.mark.parametrize("edges", [systems.KRIPKE, systems.RING])
+def test_graphs_have_the_edges_that_were_drawn(edges):
+    model, _ = _explicit(systems.graph(edges, edges))
+    assert [tuple(dict.fromkeys(t)) for t in model.successors] == [tuple(edges[s]) for s in edges]
+
+
+@pytest.mark.parametrize("entry", [e for e in CORPUS if e.verdict is Verdict.SATISFIED], ids=_ids)
+def test_no_sampled_state_contradicts_a_satisfied_entry(entry):
+    system = entry.system()
+    formula = to_core(parse(entry.formula, system.vocabulary))
+    for region in system.regions:
+        for state in sample(system, region, np.random.default_rng(1), 8):
+            assert satisfies(system, formula, state), state
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_two_readings_of_random_systems_agree(seed):
+    """The simulator and the plain interpreter of the specification: on whole formulas, exactly."""
+    case = pwl_case(seed, count=6)
+    system, core = build(case.spec), to_core(case.formula)
+    for state in case.points[:6]:
+        assert satisfies(system, core, state) == holds(case.spec, case.formula, state)
