@@ -66,21 +66,33 @@ class Domains:
         return found
 
 
-def is_integral(expr: Expr) -> bool:
-    """True when `expr` is an integer in every state, by its form."""
-    match expr:
-        case Constant(value):
-            return value.denominator == 1
-        case Variable(_, integral):
-            return integral
-        case ArgMax():
-            return True
-        case Sum(terms, constant):
-            return constant.denominator == 1 and all(c.denominator == 1 and is_integral(e) for c, e in terms)
-        case Maximum(operands):
-            return all(is_integral(o) for o in operands)
-        case Switch(_, cases):
-            return all(is_integral(c) for _, c in cases)
-        case Where(_, then, otherwise):
-            return is_integral(then) and is_integral(otherwise)
-    return False
+def is_integral(expr: Expr, known: set[int] | None = None) -> bool:
+    """True when `expr` is an integer in every state, by its form.
+
+    `known` collects the ids of nodes found integral, so that parts shared by several expressions are looked at once.
+    """
+    known = set() if known is None else known
+    seen: set[int] = set()
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if id(node) in known or id(node) in seen:
+            continue
+        seen.add(id(node))
+        match node:
+            case Constant(value) if value.denominator == 1:
+                pass
+            case Variable(_, True) | ArgMax():
+                pass
+            case Sum(terms, constant) if constant.denominator == 1 and all(c.denominator == 1 for c, _ in terms):
+                stack.extend(e for _, e in terms)
+            case Maximum(operands):
+                stack.extend(operands)
+            case Switch(_, cases):
+                stack.extend(e for _, e in cases)
+            case Where(_, then, otherwise):
+                stack.extend((then, otherwise))
+            case _:
+                return False
+    known |= seen
+    return True

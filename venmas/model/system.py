@@ -279,9 +279,10 @@ class System:
                 raise ModelError(f"{where} uses variable {node.name!r} of another system")
             if isinstance(node, Switch):
                 self._check_switch(where, node)
+        integral: set[int] = set()
         for b in self.branches:
             for name, expr in b.updates:
-                if self.variables[name].integral and not is_integral(expr):
+                if self.variables[name].integral and not is_integral(expr, integral):
                     raise ModelError(
                         f"branch {b.name!r}: {name} is an integer and its new value may not be one; "
                         "build it from integers, argmax, switch or where with integer cases"
@@ -291,7 +292,8 @@ class System:
         values = self.domains.values(node.selector)
         if values is None:
             raise ModelError(f"{where}: a switch needs a selector of finitely many values (an integer, an argmax)")
-        missing = [v for v in values if v.denominator != 1 or int(v) not in dict(node.cases)]
+        keys = {key for key, _ in node.cases}
+        missing = [v for v in values if v.denominator != 1 or int(v) not in keys]
         if missing:
             raise ModelError(f"{where}: the switch has no case for the selector's value {missing[0]}; add one")
 

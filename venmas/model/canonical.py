@@ -1,0 +1,257 @@
+"""The canonical JSON form of a system, for certificates: two systems that are written alike have the same form.
+
+The form is an object of exactly these fields (`docs/system.md` shows an example):
+
+    format        "venmas-system-1"
+    name, description   text
+    variables     [{"name", "kind": "real" | "integer" | "boolean", "lower", "upper", "unit", "labels"}, ..]
+    nodes         the expression graph, see below
+    agents        [{"name", "value": scalar node, "unit", "labels"}, ..]
+    branches      [{"name", "guard": condition node, "updates": [[variable name, scalar node], ..]}, ..]
+    initial       [[compare node, ..], ..]: a union of conjunctions of linear comparisons
+    propositions  [[name, condition node], ..], linear
+    properties    [[name, text of a formula], ..]
+
+Numbers are text, "p" or "p/q" in lowest terms with q > 1; `labels` is [[integer, text], ..]; a node is named by its
+index in `nodes`, 0-based, and is one array of a tag and its parts. Scalars (e is a scalar node, c a condition node):
+
+    ["constant", number]                    ["variable", index in variables]
+    ["sum", [[number, e], ..], number]      the terms, and the constant
+    ["output", network node, index]         ["network", sha256, [e, ..]] is no scalar: `Network.digest`, and its inputs
+    ["maximum", [e, ..]]                    ["argmax", [e, ..]] (lowest index on a tie, design S3)
+    ["switch", e, [[integer, e], ..]]       ["where", c, e, e]: if c then the first, else the second
+
+Conditions: ["truth", true | false], ["compare", e, "<" | "<=" | ">" | ">=" | "==" | "!="] (with 0), ["all", [c, ..]],
+["any", [c, ..]]. The order of `nodes` is that of a depth-first walk from the agents, branches (guard first), initial
+sets and propositions as they are listed, parts from left to right: a node stands after its parts, where the walk leaves
+it first, and equal rows are one node. Linear comparisons in `initial` and `propositions` are affine expressions of the
+variables, terms sorted by name (1 * x + 0 is the variable, no terms the constant). The digest is the sha256 of the
+ASCII text with sorted keys and without spaces. Weights, file names and float types of networks are not part of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any as Anything
+
+from venmas.errors import ModelError
+from venmas.model.canonical_reader import Reader, broken, read_integer, read_list, read_number, read_string
+from venmas.model.canonical_writer import Node, Row, Writer, canonical_text, write_number
+from venmas.model.domain import MAX_DOMAIN
+from venmas.model.expr import (
+    Condition,
+    Expr,
+    Maximum,
+    Output,
+    Scalar,
+    Sum,
+    Switch,
+    Truth,
+    Variable,
+    Vector,
+    Where,
+    children,
+)
+from venmas.model.system import Region, System, VariableDecl
+from venmas.nn import Network
+
+FORMAT = "venmas-system-1"
+MAX_PARTS = 4096
+"""Most variables, agents, branches, propositions, properties, and labels in all: their checks are quadratic."""
+MAX_ROWS_WORK, MAX_VALUES_WORK = 1 << 22, 1 << 20
+"""Most operations (of 0.3 and of 3 microseconds) for checking the initial sets, and the selectors of switches."""
+
+_LISTS = ("variables", "nodes", "agents", "branches", "initial", "propositions", "properties")
+_FIELDS = ("format", "name", "description", *_LISTS)
+
+
+def system_to_json(system: System) -> dict[str, Anything]:
+    """The canonical form. Raises `ModelError` for a system that is not built as `System` builds it, or too large."""
+    rows = Writer(system)
+    form: dict[str, Anything] = {"format": FORMAT, "name": system.name, "description": system.description}
+    form["variables"] = [
+        {
+            "name": d.name,
+            "kind": "boolean" if d.boolean else "integer" if d.integral else "real",
+            "lower": write_number(d.lower),
+            "upper": write_number(d.upper),
+            "unit": d.unit,
+            "labels": _write_labels(d.labels),
+        }
+        for d in system.variables.values()
+    ]
+    form["nodes"] = rows.rows
+    form["agents"] = [
+        {"name": a.name, "value": rows.graph(a.expr), "unit": a.unit, "labels": _write_labels(a.labels)}
+        for a in system.agents
+    ]
+    form["branches"] = [
+        {"name": b.name, "guard": rows.graph(b.guard), "updates": [[n, rows.graph(e)] for n, e in b.updates]}
+        for b in system.branches
+    ]
+    form["initial"] = [[rows.comparison(c) for c in region] for region in system.regions]
+    form["propositions"] = [[name, rows.formula(f, name)] for name, f in system.propositions.items()]
+    form["properties"] = [[name, text] for name, text in system.properties.items()]
+    _check_sizes(form)
+    _check_regions(system.regions, len(system.variables))
+    return form
+
+
+def system_digest(system: System) -> str:
+    """Sha256 (hex) of the canonical form."""
+    return hashlib.sha256(canonical_text(system_to_json(system)).encode("ascii")).hexdigest()
+
+
+def networks_of(system: System) -> dict[str, Network]:
+    """The networks that the system applies, by digest."""
+    found = (node.application.network for _, node in system.nodes() if isinstance(node, Output))
+    return {network.digest: network for network in found}
+
+
+def system_from_json(data: object, networks: Mapping[str, Network]) -> System:
+    """The system of a canonical form, over networks by digest; it has the same canonical form, and is valid.
+
+    Raises `ModelError` naming the place for everything that `system_to_json` does not write.
+    """
+    form = _fields(data, "the top", _FIELDS)
+    if form["format"] != FORMAT:
+        raise broken("format", f'"{FORMAT}"', form["format"])
+    for key in _LISTS:
+        read_list(form[key], key)
+    decls = [_variable(v, f"variables[{i}]") for i, v in enumerate(form["variables"])]
+    _check_sizes(form)
+    system = System(read_string(form["name"], "name"), read_string(form["description"], "description"))
+    for decl in decls:
+        system._declare(decl)
+    rows = Reader(system, networks)
+    rows.read(form["nodes"])
+    for i, value in enumerate(form["agents"]):
+        place = f"agents[{i}]"
+        agent = _fields(value, place, ("name", "value", "unit", "labels"))
+        name, unit = read_string(agent["name"], place), read_string(agent["unit"], place)
+        system.agent(rows.get(agent["value"], Expr, place), name, unit, dict(_read_labels(agent["labels"], place)))
+    for i, value in enumerate(form["branches"]):
+        place = f"branches[{i}]"
+        branch = _fields(value, place, ("name", "guard", "updates"))
+        updates = [read_list(u, place, 2) for u in read_list(branch["updates"], place)]
+        found: dict[Variable | Vector, Scalar | Vector] = {}
+        for name, e in updates:
+            found[system[read_string(name, place)]] = rows.get(e, Expr, place)
+        system.branch(read_string(branch["name"], place), found, when=rows.get(branch["guard"], Condition, place))
+    for i, value in enumerate(form["initial"]):
+        place = f"initial[{i}]"
+        system.regions.append(tuple(rows.comparison(c, place) for c in read_list(value, place)))
+    for i, value in enumerate(form["propositions"]):
+        name, index = read_list(value, f"propositions[{i}]", 2)
+        system.proposition(read_string(name, f"propositions[{i}]"), Truth(True))  # checks the name
+        system.propositions[name] = rows.formula(index, f"propositions[{i}]")
+    for i, value in enumerate(form["properties"]):
+        name, text = (read_string(part, f"properties[{i}]") for part in read_list(value, f"properties[{i}]", 2))
+        system.specify(name, text)
+    _check_regions(system.regions, len(decls))
+    _check_switches(system, rows.nodes)
+    _check_canonical(form, system_to_json(system))
+    system.validate()
+    return system
+
+
+def _fields(value: object, place: str, names: tuple[str, ...]) -> dict[str, Anything]:
+    if not isinstance(value, dict) or value.keys() != set(names):
+        raise broken(place, f"an object of the fields {', '.join(names)}", value)
+    return value
+
+
+def _variable(value: object, place: str) -> VariableDecl:
+    told = _fields(value, place, ("name", "kind", "lower", "upper", "unit", "labels"))
+    lower, upper = (read_number(told[end], f"{place}, {end}") for end in ("lower", "upper"))
+    kind = told["kind"]
+    if kind not in ("real", "integer", "boolean") or (kind == "boolean" and (lower != 0 or upper != 1)):
+        raise broken(place, "the kind real or integer, or boolean of the range 0 to 1", kind)
+    name, unit = read_string(told["name"], place), read_string(told["unit"], place)
+    labels = _read_labels(told["labels"], place)
+    return VariableDecl(name, lower, upper, kind != "real", kind == "boolean", unit, tuple(labels))
+
+
+def _read_labels(value: object, place: str) -> list[tuple[int, str]]:
+    pairs = [read_list(pair, place, 2) for pair in read_list(value, place)]
+    labels = [(read_integer(number, place), read_string(text, place)) for number, text in pairs]
+    if any(a >= b for (a, _), (b, _) in pairwise(labels)):
+        raise ModelError(
+            f"the canonical form of the system is broken at {place}: labels must be sorted by their values"
+        )
+    return labels
+
+
+def _write_labels(labels: Iterable[tuple[int, str]]) -> list[Row]:
+    return [[int(value), text] for value, text in labels]
+
+
+def _check_sizes(form: Mapping[str, Anything]) -> None:
+    counts = {key: len(form[key]) for key in _LISTS if key not in ("nodes", "initial")}
+    counts["labels of variables"] = sum(len(v["labels"]) for v in form["variables"])
+    for what, count in counts.items():
+        if count > MAX_PARTS:
+            raise ModelError(f"a canonical form holds at most {MAX_PARTS} {what}, this one has {count}: use fewer")
+
+
+def _check_regions(regions: Sequence[Region], variables: int) -> None:
+    """Refuse what `check_initial` would take too long for: it looks at every row for every variable."""
+    if sum(variables + 8 * len(row.expr.terms) ** 2 for region in regions for row in region) > MAX_ROWS_WORK:
+        raise ModelError(
+            f"the {len(regions)} initial sets are too many, or their comparisons too long, for a canonical form with "
+            f"{variables} variables: describe them by fewer or simpler comparisons"
+        )
+
+
+def _check_switches(system: System, nodes: Sequence[Node]) -> None:
+    """Find the values of selectors from below, so that nothing recurses, and refuse what would take too long."""
+    wanted: set[int] = set()
+    for node in reversed(nodes):
+        if isinstance(node, Switch):
+            wanted.add(id(node.selector))
+        if id(node) in wanted and isinstance(node, Sum | Maximum | Switch | Where):
+            wanted.update(id(part) for part in children(node) if isinstance(part, Expr))
+    work = 0
+    for i, node in enumerate(nodes):
+        if id(node) in wanted and isinstance(node, Expr):
+            work += _work(system, node)
+            if work > MAX_VALUES_WORK:
+                raise ModelError(f"nodes[{i}] decides a switch and takes too many values: use a simpler selector")
+            system.domains.values(node)
+
+
+def _work(system: System, node: Expr) -> int:
+    """About how many operations on words `Domains.values` takes, when it knows the parts of the node."""
+    if not isinstance(node, Sum | Maximum | Switch | Where):
+        return 1
+    known = [system.domains.values(part) for part in children(node) if isinstance(part, Expr)]
+    if not isinstance(node, Sum):
+        return sum(len(values or ()) for values in known)
+    work, sums, words = 1, 1, 1
+    for (coefficient, _), values in zip(node.terms, known, strict=True):
+        if values is None or sums * len(values) > MAX_DOMAIN:
+            break
+        sums *= len(values)
+        words += (_bits(coefficient) + max(map(_bits, values), default=0)) // 64
+        work += sums * words
+    return work
+
+
+def _bits(value: Fraction) -> int:
+    return value.numerator.bit_length() + value.denominator.bit_length()
+
+
+def _check_canonical(given: Mapping[str, Anything], again: Mapping[str, Anything]) -> None:
+    """Both say the same; where they differ, the given one does not say it as `system_to_json` does."""
+    for key in _FIELDS:
+        if canonical_text(given[key]) == canonical_text(again[key]):
+            continue
+        old, new = given[key], again[key]
+        at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+        raise ModelError(
+            f"the canonical form of the system is broken at {key}[{at}]: it is not what its system is written as "
+            "(an order, an unused or repeated part); write it with system_to_json"
+        )
