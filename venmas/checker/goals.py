@@ -24,6 +24,7 @@ Path: TypeAlias = tuple[int, ...]
 """Indices of the branches taken from the initial state."""
 
 _MAX_VALUES = 128
+_KEPT = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +69,22 @@ class World:
 
     def __init__(self, system: System, cell: Cell, fixed: dict[str, Fraction]) -> None:
         self.system, self.cell, self.fixed = system, cell, fixed
+        self.left_box: list[str] = []
+        """Variables that may leave their declared range in a state that was looked at."""
         self._states: dict[Path, Evaluation] = {}
         self._atoms: dict[Comparison, Expr] = {}
+
+    def within(self, cell: Cell) -> World:
+        """The same over a part of the cell."""
+        part = World(self.system, cell, self.fixed)
+        part.left_box, part._atoms = self.left_box, self._atoms
+        return part
 
     def state(self, path: Path) -> Evaluation:
         """The state after a path (whether or not its guards hold)."""
         if path not in self._states:
+            if len(self._states) > _KEPT + len(path):  # proofs go depth first: what is not on the way here is done
+                self._states = {p: s for p, s in self._states.items() if path[: len(p)] == p}
             self._states[path] = Evaluation(self.cell, self._step(path) if path else self._initial())
         return self._states[path]
 
@@ -93,7 +104,10 @@ class World:
         before, branch = self.state(path[:-1]), self.system.branches[path[-1]]
         env = dict(before.env)
         for name, expr in branch.updates:
-            env[name] = self._settled(before.value(expr), self.system.variables[name].integral)
+            decl = self.system.variables[name]
+            q = env[name] = self._settled(before.value(expr), decl.integral)
+            if self.cell.inf(q.low).value < decl.lower or self.cell.sup(q.upp).value > decl.upper:
+                self.left_box.append(name)
         return env
 
     def _settled(self, q: Enclosure, integral: bool) -> Enclosure:
@@ -151,7 +165,7 @@ class Goal:
         """The goal on the sides ``form >= 0`` and ``form < 0`` of its cell; a side outside the box is left out."""
         cell, world = self.world.cell, self.world
         sides = [cell.cut(form), cell.cut(negative(form), strict=True)]
-        return [replace(self, world=World(world.system, s, world.fixed)) for s in sides if s is not None]
+        return [replace(self, world=world.within(s)) for s in sides if s is not None]
 
     def expand(self) -> list[Goal]:
         """What remains to be refuted when the first obligation is spelled out; nothing, when the cell excludes it."""

@@ -28,6 +28,7 @@ COMMANDS = {
     "scenarios": "venmas.cli.scenarios_command",
     "simulate": "venmas.cli.simulate_command",
     "replay": "venmas.cli.replay_command",
+    "check": "venmas.cli.check_command",
     "solvers": "venmas.cli.solvers_command",
 }
 DEFAULT = "verify"

@@ -77,10 +77,15 @@ def print_replay(out: Console, replay: Replay) -> None:
 def _basis(report: Report) -> str:
     if report.basis == "bounds":
         return "Proved by rigorous bounds alone: nothing was left to a solver."
+    if report.basis == "exact":
+        stored = report.certificate
+        where = f"; certificate {stored.path}, {stored.lines} lines, {stored.size / 1000:.1f} kB" if stored else ""
+        return f"Proved in exact rational numbers{where}."
     names = " and ".join(report.solvers) or "a solver"
     return (
-        f"Rests on {names} finding {report.subproblems.solved} programs infeasible, up to numerical tolerance; "
-        f"bounds refuted {report.subproblems.discarded} subproblems beforehand."
+        f"Rests on {names} finding {report.subproblems.solved} programs infeasible, up to its tolerance of 1e-6; "
+        "it is not certified. "
+        f"Bounds refuted {report.subproblems.discarded} subproblems beforehand."
     )
 
 

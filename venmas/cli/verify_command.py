@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MODES = ("mono", "comp-seq", "comp-par")
+MODES = ("mono", "comp-seq", "comp-par", "exact")
+TRUSTS = ("auto", "exact", "solver")
 ENCODINGS = ("big-m", "indicator")
 BOUNDS = ("symbolic", "interval")
 SOLVERS = ("auto", "gurobi", "highs", "scip")
@@ -36,8 +37,18 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
     type=click.Choice(MODES),
     default="comp-par",
     show_default=True,
-    help="One program for the formula, many small ones in turn, or the same on several cores.",
+    help="One program for the formula, many small ones in turn, the same on several cores, or no solver at all: a "
+    "search in exact rationals.",
 )
+@click.option(
+    "--trust",
+    type=click.Choice(TRUSTS),
+    default="auto",
+    show_default=True,
+    help="What `satisfied` needs where a solver decided: a proof in rationals, the solver's word, or a proof if it is "
+    "found in a while.",
+)
+@click.option("--certificate", metavar="FILE", help="Write the proof there if satisfied, for `venmas check`.")
 @click.option("--encoding", type=click.Choice(ENCODINGS), default="big-m", show_default=True, help="Of ReLU nodes.")
 @click.option(
     "--bounds", type=click.Choice(BOUNDS), default="symbolic", show_default=True, help="How states are bounded."
@@ -64,6 +75,8 @@ def command(
     networks: str | None,
     formula: str | None,
     mode: str,
+    trust: str,
+    certificate: str | None,
     encoding: ReluEncoding,
     bounds: str,
     solver: str,
@@ -80,6 +93,7 @@ def command(
     """
     check_writable(json_path, "--json")
     check_writable(witness_path, "--witness")
+    check_writable(certificate, "--certificate")
     if witness_path == "-":
         raise UsageError("--witness takes a file; `--json -` writes the result, witness included, to standard output")
     if json_path is not None and json_path == witness_path:
@@ -108,6 +122,9 @@ def command(
                 bounds=bounds,
                 parameters=loaded.parameters,
                 progress=line.update,
+                trust=trust,
+                certificate=certificate,
+                about={"origin": vars(loaded.origin)},
             )
     report.scenario = loaded.scenario.name
     report.origin = loaded.origin
@@ -118,7 +135,7 @@ def command(
             print_verdict(console(), report)
         else:
             print_report(console(), report, loaded.system)
-    _store(report, json_path, witness_path)
+    _store(report, json_path, witness_path, certificate)
     return {"satisfied": SATISFIED, "violated": VIOLATED}.get(report.verdict.value, UNKNOWN)
 
 
@@ -138,10 +155,12 @@ def _log_solvers(preference: str) -> None:
                 log.info("solver %s is passed over: %s", name, problem)
 
 
-def _store(report: Report, json_path: str | None, witness_path: str | None) -> None:
+def _store(report: Report, json_path: str | None, witness_path: str | None, certificate: str | None) -> None:
     """Write the files that were asked for."""
     if json_path is not None:
         write_json(json_path, report.to_json(), "--json")
+    if report.certificate is None and certificate is not None:
+        log.warning("there is no proof to write: %s is left as it is", certificate)
     if witness_path is not None:
         if report.witness is not None:
             write_json(witness_path, report.to_json(), "--witness")

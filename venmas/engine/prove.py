@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import floor
+from weakref import WeakSet
 
-from venmas.checker.cell import Form, fraction, rational
+from venmas.checker.cell import Cell, Form, fraction, rational
+from venmas.checker.check import covers, lemma_key
 from venmas.checker.goals import Goal, Holds, World, first_goal
 from venmas.engine.exact_lp import Excluded, Point, solve_rows
-from venmas.errors import ModelError
 from venmas.logic import AX, EX, Formula
 from venmas.model.system import System
 from venmas.model.trace import Witness
@@ -37,6 +38,12 @@ class Proof:
     shared: int = 0
     witness: Witness | None = None
     gaps: list[str] = field(default_factory=list)
+    left_box: list[str] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """True when the claim is proved."""
+        return self.witness is None and not self.gaps
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +52,7 @@ class _Closed:
 
     key: object
     number: int
-    goal: Goal
+    cell: Cell
 
 
 class Prover:
@@ -56,31 +63,34 @@ class Prover:
     ) -> None:
         self.system, self.target, self.write, self.tick = system, target, write, tick
         self.proof = Proof()
-        self._lemmas: dict[object, list[tuple[int, Goal]]] = {}
+        self._lemmas: dict[object, list[tuple[int, Cell]]] = {}
 
     def run(self) -> Proof:
         """Search all regions; ends early with a witness."""
         for index, region in enumerate(self.system.regions):
             goal = first_goal(self.system, region, self.target)
-            self._line({"rule": "region", "index": index, "empty": goal is None})
-            if goal is not None and self._search(goal):
-                break
+            self._line({"rule": "region", "index": index})
+            if goal is not None:
+                found = self._search(goal)
+                self.proof.left_box += goal.world.left_box
+                if found:
+                    break
         return self.proof
 
     def _line(self, line: Line) -> int:
         self.write(line)
         self.proof.lines += 1
-        return self.proof.lines - 1
+        return self.proof.lines  # the header is line 0
 
     def _search(self, first: Goal) -> bool:
         """True when a witness was found."""
         stack: list[Goal | _Closed] = [first]
-        checked: set[World] = set()
+        checked: WeakSet[World] = WeakSet()
         while stack:
             self.tick()
             goal = stack.pop()
             if isinstance(goal, _Closed):
-                self._lemmas.setdefault(goal.key, []).append((goal.number, goal.goal))
+                self._lemmas.setdefault(goal.key, []).append((goal.number, goal.cell))
                 continue
             key = lemma_key(goal)
             known = self._known(key, goal)
@@ -99,13 +109,13 @@ class Prover:
                 return True
             number = self._line(rule)
             if key is not None:
-                stack.append(_Closed(key, number, goal))
+                stack.append(_Closed(key, number, goal.world.cell))
             stack.extend(reversed(subgoals))
         return False
 
     def _known(self, key: object, goal: Goal) -> int | None:
         for number, lemma in self._lemmas.get(key, ()) if key is not None else ():
-            if covers(lemma, goal):
+            if covers(lemma, goal.world.cell):
                 return number
         return None
 
@@ -180,27 +190,10 @@ class Prover:
         hints = {longest[:i]: b for i, b in enumerate(longest)}
         try:
             self.proof.witness = explain(self.system, self.target, {**goal.world.fixed, **values}, hints, 20_000)
-        except (ModelError, UndecidedError):
+        except UndecidedError:
             return False
         return self.proof.witness is not None
 
 
 def _refute(answer: Excluded) -> Line:
     return {"rule": "refute", "weights": [[i, str(w)] for i, w in answer.weights]}
-
-
-def lemma_key(goal: Goal) -> object | None:
-    """What a goal with a single obligation is about, when its state is exact: formula and state as forms."""
-    if len(goal.todo) != 1 or not isinstance(goal.todo[0], Holds) or not goal.todo[0].formula.depth:
-        return None
-    forms = goal.world.key(goal.todo[0].path)
-    return None if forms is None else (goal.todo[0].formula, forms)
-
-
-def covers(lemma: Goal, goal: Goal) -> bool:
-    """Does the cell of the lemma contain that of the goal?"""
-    big, small = lemma.world.cell, goal.world.cell
-    if big.names != small.names:
-        return False
-    inside = all(a <= c and d <= b for a, b, c, d in zip(big.low, big.high, small.low, small.high, strict=True))
-    return inside and all(r in small.rows for r in big.rows)

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from venmas._version import __version__
+from venmas.engine.certify import Certificate
 from venmas.model.trace import Witness
 from venmas.model.witness import Replay
 
@@ -43,12 +44,14 @@ class Largest:
 
 @dataclass
 class Seconds:
-    """Wall time: in total, making subproblems, in solvers (added up over workers), and confirming witnesses."""
+    """Wall time: in total, making subproblems, in solvers (added up over workers), confirming
+    witnesses, and proving in rationals."""
 
     total: float = 0.0
     encode: float = 0.0
     solve: float = 0.0
     replay: float = 0.0
+    prove: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,8 @@ class Report:
 
     `reason` is empty unless the verdict is unknown; then it is the category (time, memory, tolerance, licence, failure,
     interrupted, budget) and `message` says more. `basis` tells what a *satisfied* rests on: ``bounds`` (rigorous, no
-    program was left to solve) or ``solver`` (programs called infeasible by a solver, up to its tolerance). `origin`
+    program was left to solve), ``solver`` (programs called infeasible by a solver, up to its tolerance) or ``exact`` (a
+    proof in rationals, which `certificate` names where it was written). `origin`
     tells where the system came from, so that a stored result can be replayed; None for a system made in Python.
     """
 
@@ -81,6 +85,8 @@ class Report:
     reason: str = ""
     message: str = ""
     basis: str = ""
+    trust: str = "auto"
+    certificate: Certificate | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     solvers: dict[str, str] = field(default_factory=dict)
     seconds: Seconds = field(default_factory=Seconds)
@@ -114,6 +120,8 @@ class Report:
             "reason": self.reason,
             "message": self.message,
             "basis": self.basis,
+            "trust": self.trust,
+            "certificate": None if self.certificate is None else dict(vars(self.certificate)),
             "formula": self.formula,
             "scenario": self.scenario,
             "parameters": dict(self.parameters),

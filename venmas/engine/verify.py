@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from time import monotonic
 from typing import Literal
 
 from venmas.encoding import ReluEncoding, Strategy, Task
-from venmas.engine.pool import Mapper, MemoryLimitError, Pool, Serial
+from venmas.engine.establish import Clock, establish
+from venmas.engine.pool import MemoryLimitError, Pool, Serial, WorkerError
 from venmas.engine.report import Report, Verdict
 from venmas.engine.search import Progress, Search, StopSearchError
 from venmas.errors import FormulaError, ModelError, UsageError
@@ -19,8 +21,14 @@ from venmas.model.regions import bounding_box
 from venmas.model.system import System
 from venmas.solvers import get_solver, solver_order
 
-Mode = Literal["mono", "comp-seq", "comp-par"]
-MODES: dict[str, Strategy] = {"mono": "monolithic", "comp-seq": "compositional", "comp-par": "compositional"}
+Mode = Literal["mono", "comp-seq", "comp-par", "exact"]
+MODES: dict[str, Strategy | None] = {
+    "mono": "monolithic",
+    "comp-seq": "compositional",
+    "comp-par": "compositional",
+    "exact": None,
+}
+TRUSTS = ("auto", "exact", "solver")
 
 
 def verify(
@@ -37,20 +45,30 @@ def verify(
     isolated: bool = True,
     parameters: Mapping[str, str] | None = None,
     progress: Callable[[Progress], None] | None = None,
+    trust: str = "auto",
+    certificate: str | Path | None = None,
+    about: Mapping[str, object] | None = None,
 ) -> Report:
     """Decide whether every initial state of `system` satisfies `formula` (design S6).
 
     formula: text, the name of a property of the system, or a formula. mode: ``mono`` (paper, Algorithm 1), ``comp-seq``
-    or ``comp-par`` (Algorithm 2). workers: processes of ``comp-par``, all cores by default. timeout: seconds. memory:
-    MB of all processes together. isolated: solve in worker processes (with False, ``mono`` and ``comp-seq`` solve in
-    this one; a solver that hangs then hangs the caller). progress: called a few times a second.
+    or ``comp-par`` (Algorithm 2), or ``exact`` (a search in rationals, without a solver). workers: processes of
+    ``comp-par``, all cores by default. timeout: seconds. memory: MB of all processes together. isolated: solve in
+    worker processes (with False, ``mono`` and ``comp-seq`` solve in this one; a solver that hangs then hangs the
+    caller). progress: called a few times a second.
+
+    trust: what a *satisfied* that rests on a solver's "infeasible" needs. ``exact``: a proof in rationals, else the
+    verdict is unknown. ``solver``: nothing more. ``auto``: a proof is tried for a while, and the report says what the
+    verdict rests on. certificate: file to write a proof to, for `venmas check`; about: what its header says besides.
 
     Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError` and
     `SolverUnavailableError`. Limits, Ctrl-C and solver failures are verdicts, not exceptions.
     """
-    if mode not in MODES:
-        raise UsageError(f"unknown mode {mode!r}: choose one of {', '.join(MODES)}")
-    names = tuple(s.name for s in solver_order(solver))
+    if mode not in MODES or trust not in TRUSTS:
+        which, given, known = ("mode", mode, tuple(MODES)) if mode not in MODES else ("trust", trust, TRUSTS)
+        raise UsageError(f"unknown {which} {given!r}: choose one of {', '.join(known)}")
+    strategy = MODES[mode]
+    names = tuple(s.name for s in solver_order(solver)) if strategy else ()
     system.validate()
     parsed = read_formula(system, formula)
     count = (workers or os.cpu_count() or 1) if mode == "comp-par" else 1
@@ -62,31 +80,40 @@ def verify(
         mode,
         encoding,
         bounds,
+        trust=trust,
         parameters=dict(parameters or {}),
         workers=count,
     )
     begun = monotonic()
-    mapper: Mapper
-    if isolated or mode == "comp-par":
-        mapper = Pool(names, deadline, memory, workers=count, ahead=1 if mode == "comp-par" else 0)
-    else:
-        mapper = Serial(names, deadline, memory)
     try:
-        with mapper:
-            search = Search(mapper, deadline, report, progress)
-            try:
-                _decide(system, parsed, search, report, Task(system, TRUE, MODES[mode], encoding, bounds))
-            finally:
-                report.peak_rss_mb = mapper.peak_rss_mb
+        if strategy:
+            task = Task(system, TRUE, strategy, encoding, bounds)
+            with _mapper(names, deadline, memory, count, mode, isolated) as mapper:
+                try:
+                    _decide(system, parsed, Search(mapper, deadline, report, progress), report, task)
+                finally:
+                    report.peak_rss_mb = mapper.peak_rss_mb
+        clock = Clock(deadline, memory, report, progress, begun)
+        establish(system, parsed, report, clock, certificate, {"parameters": report.parameters, **(about or {})})
     except StopSearchError as stop:
         _unknown(report, stop.reason, stop.message)
     except MemoryLimitError as error:
         _unknown(report, Reason.MEMORY, str(error))
+    except WorkerError as error:
+        _unknown(report, Reason.FAILURE, str(error))
     except KeyboardInterrupt:
         _unknown(report, Reason.INTERRUPTED, "interrupted before a verdict was reached")
     report.solvers = {name: get_solver(name).version() for name in report.solvers}
     report.seconds.total = monotonic() - begun
     return report
+
+
+def _mapper(
+    names: tuple[str, ...], deadline: float | None, memory: int | None, workers: int, mode: str, isolated: bool
+) -> Pool | Serial:
+    if isolated or mode == "comp-par":
+        return Pool(names, deadline, memory, workers=workers, ahead=1 if mode == "comp-par" else 0)
+    return Serial(names, deadline, memory)
 
 
 def read_formula(system: System, formula: str | Formula) -> Formula:

@@ -1,0 +1,181 @@
+"""Checking a certificate: every line is a rule, applied to the next open goal (docs/certificates.md).
+
+The checker knows the system, the formula and the rules. It does not search, it does not round, and it believes nothing
+that the certificate says: a line that does not follow is refused with its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from venmas.checker.cell import Cell, Form, rational, refutes
+from venmas.checker.goals import Goal, Holds, first_goal
+from venmas.errors import InputError
+from venmas.linear import Comparison, LinearExpr, Relation
+from venmas.logic import AX, EX, And, Atom, Formula, Globally, Or, Quantifier, conjunction, nnf
+from venmas.model.system import System
+
+MAX_DIGITS = 100_000
+"""Longest number that is read from a certificate."""
+
+Line = Mapping[str, object]
+
+
+class CheckError(InputError):
+    """A certificate that does not prove its claim; names the line (0 is the header)."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        self.line, self.problem = line, problem
+        super().__init__(f"certificate refused at line {line}: {problem}")
+
+    def __reduce__(self) -> tuple[type, tuple[int, str]]:
+        return type(self), (self.line, self.problem)
+
+
+@dataclass
+class Checked:
+    """What was checked."""
+
+    lines: int = 0
+    refuted: int = 0
+    shared: int = 0
+
+
+def claim(system: System, formula: Formula, inside: bool) -> Formula:
+    """What no initial state may meet, in core form: the negated formula, and leaving the declared box if `inside`."""
+    if inside:
+        atoms: list[Formula] = []
+        for decl in system.variables.values():
+            value = LinearExpr.variable(decl.name)
+            atoms.append(Atom(Comparison(value - LinearExpr((), decl.lower), Relation.GE)))
+            atoms.append(Atom(Comparison(value - LinearExpr((), decl.upper), Relation.LE)))
+        formula = conjunction([formula, Globally(Quantifier.ALL, 1, max(1, formula.depth), conjunction(atoms))])
+    return nnf(formula, negate=True)
+
+
+def check(
+    system: System, formula: Formula, inside: bool, lines: Iterator[tuple[int, Line]], tick: Callable[[int], None]
+) -> Checked:
+    """Check the proof that every initial state of `system` satisfies `formula`. Raises `CheckError`.
+
+    lines: (number, line) after the header. tick: called with the number of every line.
+    """
+    checker = _Checker(lines, tick)
+    target = claim(system, formula, inside)
+    for index, region in enumerate(system.regions):
+        number, line = checker.next()
+        if line.get("rule") != "region" or line.get("index") != index:
+            raise CheckError(number, f"expected the proof of initial region {index}")
+        goal = first_goal(system, region, target)
+        if goal is not None:
+            checker.prove(goal)
+            if goal.world.left_box and not inside:
+                raise CheckError(
+                    number, f"{goal.world.left_box[0]} may leave its range, and the claim does not exclude it"
+                )
+    number, line = checker.next()
+    if line.get("rule") != "end" or line.get("lines") != number:
+        raise CheckError(number, f"expected the end of the certificate after {number - 1} lines of proof")
+    return checker.done
+
+
+class _Checker:
+    def __init__(self, lines: Iterator[tuple[int, Line]], tick: Callable[[int], None]) -> None:
+        self.lines, self.tick, self.done = lines, tick, Checked()
+        self._closed: dict[int, tuple[object, Cell]] = {}
+
+    def next(self) -> tuple[int, Line]:
+        """The next line."""
+        found = next(self.lines, None)
+        if found is None:
+            raise CheckError(self.done.lines + 1, "the certificate ends before its proof does")
+        self.done.lines = found[0]
+        self.tick(found[0])
+        return found
+
+    def prove(self, first: Goal) -> None:
+        """Consume the lines that refute a goal."""
+        stack: list[Goal | tuple[int, object, Cell]] = [first]
+        while stack:
+            goal = stack.pop()
+            if not isinstance(goal, Goal):
+                self._closed[goal[0]] = goal[1], goal[2]
+                continue
+            number, line = self.next()
+            rule = line.get("rule")
+            if rule == "same":
+                self._same(number, goal, line.get("as"))
+                continue
+            if rule == "refute":
+                if not refutes(goal.world.cell, goal.rows(), _weights(number, line.get("weights"))):
+                    raise CheckError(number, "the weighted rows do not exclude each other")
+                self.done.refuted += 1
+                continue
+            if rule == "split":
+                subgoals = goal.split(_form(number, line.get("form"), len(goal.world.cell.names)))
+            elif rule == "expand" and goal.todo:
+                subgoals = goal.expand()
+            else:
+                raise CheckError(number, f"rule {rule!r} does not apply to this goal")
+            key = lemma_key(goal)
+            if key is not None:
+                stack.append((number, key, goal.world.cell))
+            stack.extend(reversed(subgoals))
+
+    def _same(self, number: int, goal: Goal, other: object) -> None:
+        if not isinstance(other, int) or other not in self._closed:
+            raise CheckError(number, f"line {other!r} is no goal that was refuted before")
+        key, cell = self._closed[other]
+        if key != lemma_key(goal) or not covers(cell, goal.world.cell):
+            raise CheckError(number, f"the goal of line {other} is another one")
+        self.done.shared += 1
+
+
+def lemma_key(goal: Goal) -> object | None:
+    """What a goal with a single obligation is about, when its state is exact: formula, state as forms, facts."""
+    if (
+        len(goal.todo) != 1
+        or not isinstance(goal.todo[0], Holds)
+        or not isinstance(goal.todo[0].formula, AX | EX | And | Or)
+    ):
+        return None
+    forms = goal.world.key(goal.todo[0].path)
+    # what was refuted together with facts is not refuted without them
+    return None if forms is None else (goal.todo[0].formula, forms, goal.facts)
+
+
+def covers(big: Cell, small: Cell) -> bool:
+    """Does the first cell contain the second? Told by the boxes and by the rows that both have."""
+    if big.names != small.names:
+        return False
+    inside = all(a <= c and d <= b for a, b, c, d in zip(big.low, big.high, small.low, small.high, strict=True))
+    return inside and all(r in small.rows for r in big.rows)
+
+
+def _number(line: int, text: object) -> Fraction:
+    if isinstance(text, str) and len(text) <= MAX_DIGITS:
+        try:
+            return Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            pass
+    raise CheckError(line, f'expected a rational such as "-3/4", got {str(text)[:40]!r}')
+
+
+def _form(line: int, data: object, size: int) -> Form:
+    if not isinstance(data, list) or len(data) != size + 1:
+        raise CheckError(line, f"expected a form of {size + 1} numbers over the free variables")
+    return tuple(rational(_number(line, c)) for c in data)
+
+
+def _weights(line: int, data: object) -> list[tuple[int, int]]:
+    if not isinstance(data, list) or not all(isinstance(p, list) and len(p) == 2 for p in data):
+        raise CheckError(line, "expected weights as pairs [row, weight]")
+    found = []
+    for index, weight in data:
+        value = _number(line, weight)
+        if type(index) is not int or value.denominator != 1:
+            raise CheckError(line, "expected a row number and a whole weight")
+        found.append((index, value.numerator))
+    return found

@@ -1,0 +1,107 @@
+"""Proofs in exact rationals, and the files they are written to (docs/certificates.md)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from venmas._version import __version__
+from venmas.checker.check import claim
+from venmas.engine.prove import Line, Proof, Prover
+from venmas.errors import UsageError
+from venmas.logic import Formula
+from venmas.model.canonical import networks_of, system_to_json
+from venmas.model.system import System
+
+FORMAT = "venmas-certificate-1"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A certificate on disk: its name, and how large it is."""
+
+    path: str
+    lines: int
+    size: int
+
+
+class _File:
+    """One JSON object a line, compressed, streamed to a temporary file that takes its name when it is complete."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.part = path, path.with_name(path.name + ".part")
+        try:
+            self._raw: IO[bytes] = self.part.open("wb")
+        except OSError as error:
+            raise UsageError(f"cannot write the certificate {str(path)!r}: {error.strerror}") from error
+        self._packed = gzip.GzipFile(filename="", mode="wb", fileobj=self._raw, mtime=0)
+
+    def write(self, line: Line) -> None:
+        self._packed.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+
+    def __enter__(self) -> _File:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._packed.close()
+        self._raw.close()
+        if self.part.exists():
+            self.part.unlink()
+
+    def keep(self) -> int:
+        """Give the complete file its name; its size in bytes."""
+        self._packed.close()
+        self._raw.close()
+        os.replace(self.part, self.path)
+        return self.path.stat().st_size
+
+
+def prove(system: System, formula: Formula, tick: Callable[[], None] = lambda: None) -> Proof:
+    """Decide in exact rationals whether every initial state satisfies `formula`, without keeping the proof.
+
+    `Proof.complete`: satisfied. `Proof.witness`: violated. Otherwise `Proof.gaps` says what was left open. `tick` is
+    called all the time and may raise to stop. Raises `ModelError` when a run leaves the declared box (design S1).
+    """
+    proof = Prover(system, claim(system, formula, False), _nowhere, tick).run()
+    if proof.complete and proof.left_box:
+        proof = Prover(system, claim(system, formula, True), _nowhere, tick).run()
+    return proof
+
+
+def certify(
+    system: System, formula: Formula, path: str | Path, about: Line, tick: Callable[[], None] = lambda: None
+) -> tuple[Proof, Certificate | None]:
+    """The same, and write the certificate to `path` when the proof is complete. about: what the header says besides."""
+    for inside in (False, True):
+        with _File(Path(path)) as file:
+            file.write(
+                {
+                    "format": FORMAT,
+                    "venmas": __version__,
+                    "formula": str(formula),
+                    "inside": inside,
+                    "system": system_to_json(system),
+                    "networks": sorted(networks_of(system)),
+                    **about,
+                }
+            )
+            proof = Prover(system, claim(system, formula, inside), file.write, tick).run()
+            if proof.left_box and not inside and proof.complete:
+                continue  # prove with it that no state leaves the declared box
+            if not proof.complete:
+                return proof, None
+            file.write({"rule": "end", "lines": proof.lines + 1})
+            return proof, Certificate(str(path), proof.lines + 2, file.keep())
+    raise AssertionError("the second round ends")
+
+
+def _nowhere(_: Line) -> None:
+    """Keep nothing."""

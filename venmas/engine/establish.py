@@ -1,0 +1,104 @@
+"""What a verdict rests on: proofs in exact rationals for what solvers and floats left open or only believe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+from venmas.engine.certify import certify, prove
+from venmas.engine.memory import own_resident_mb
+from venmas.engine.report import Report, Verdict
+from venmas.engine.search import Progress, StopSearchError
+from venmas.logic import Formula, nnf
+from venmas.milp.program import Reason
+from venmas.model.system import System
+from venmas.model.witness import replay
+
+PATIENCE = 10.0
+"""Seconds that ``trust="auto"`` gives to a proof at least; it also gives as long again as the verdict took, thrice."""
+
+
+class Clock:
+    """Deadline, memory limit and progress of a proof search; call it between two steps."""
+
+    def __init__(
+        self,
+        deadline: float | None,
+        memory_mb: int | None,
+        report: Report,
+        progress: Callable[[Progress], None] | None,
+        started: float,
+    ) -> None:
+        self.deadline, self.memory_mb, self.report, self.progress = deadline, memory_mb, report, progress
+        self.started, self.steps, self._shown = started, 0, 0.0
+
+    def __call__(self) -> None:
+        """Raise `StopSearchError` when a limit is met."""
+        self.steps += 1
+        now = monotonic()
+        if self.deadline is not None and now > self.deadline:
+            raise StopSearchError(Reason.TIME, "the time limit was reached")
+        if now - self._shown < 0.1:
+            return
+        self._shown = now
+        used = own_resident_mb()
+        self.report.peak_rss_mb = max(self.report.peak_rss_mb, used)
+        if self.memory_mb is not None and used > self.memory_mb:
+            raise StopSearchError(Reason.MEMORY, f"the memory limit of {self.memory_mb} MB was reached")
+        if self.progress is not None:
+            counts = self.report.subproblems
+            seconds = now - self.started
+            self.progress(Progress(counts.created, counts.discarded, counts.solved, 0, self.steps, seconds))
+
+
+def establish(
+    system: System,
+    formula: Formula,
+    report: Report,
+    clock: Clock,
+    certificate: str | Path | None,
+    about: dict[str, object],
+) -> None:
+    """Prove what the report only believes, where its `trust` asks for it, and write the certificate.
+
+    Raises `StopSearchError` when a limit is met and the proof was asked for.
+    """
+    proved = report.satisfied and report.basis == "bounds"
+    doubtful = report.reason == Reason.TOLERANCE or (report.satisfied and not proved)
+    asked = report.mode == "exact" or report.trust == "exact"
+    if report.violated or not (
+        report.mode == "exact" or (doubtful and report.trust != "solver") or (report.satisfied and certificate)
+    ):
+        return
+    if not asked and certificate is None:
+        patience = monotonic() + max(PATIENCE, 3 * (monotonic() - clock.started))
+        clock.deadline = patience if clock.deadline is None else min(clock.deadline, patience)
+    begun = monotonic()
+    try:
+        if certificate is None:
+            proof, stored = prove(system, formula, clock), None
+        else:
+            proof, stored = certify(system, formula, certificate, about, clock)
+    except StopSearchError as stop:
+        if (asked and not proved) or report.reason:
+            raise
+        report.notes.append(f"not certified: {stop.message}")
+        return
+    finally:
+        report.seconds.prove += monotonic() - begun
+    if proof.witness is not None:
+        if report.satisfied:
+            names = ", ".join(report.solvers) or "the bounds"
+            report.notes.append(f"{names} called this satisfied, wrongly: please report it with the whole command")
+        report.verdict, report.reason, report.message, report.basis = Verdict.VIOLATED, "", "", ""
+        report.witness = proof.witness
+        report.replay = replay(system, nnf(formula, negate=True), proof.witness)
+    elif proof.complete:
+        report.verdict, report.reason, report.message = Verdict.SATISFIED, "", ""
+        report.basis, report.certificate = "exact", stored
+    elif proved or not asked:
+        report.notes.append(f"not certified: {proof.gaps[0]}")
+    else:
+        report.verdict, report.basis = Verdict.UNKNOWN, ""
+        report.reason, report.message = Reason.TOLERANCE.value, proof.gaps[0]
