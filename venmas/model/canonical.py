@@ -33,27 +33,28 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any as Anything
 
 from venmas.errors import ModelError
-from venmas.model.canonical_reader import Reader, broken, read_integer, read_list, read_number, read_string
-from venmas.model.canonical_writer import Node, Row, Writer, canonical_text, write_number
-from venmas.model.domain import MAX_DOMAIN
+from venmas.model.canonical_reader import (
+    Reader,
+    broken,
+    check_switches,
+    read_integer,
+    read_list,
+    read_number,
+    read_string,
+)
+from venmas.model.canonical_writer import Row, Writer, canonical_text, write_number
 from venmas.model.expr import (
     Condition,
     Expr,
-    Maximum,
     Output,
     Scalar,
-    Sum,
-    Switch,
     Truth,
     Variable,
     Vector,
-    Where,
-    children,
 )
 from venmas.model.system import Region, System, VariableDecl
 from venmas.nn import Network
@@ -61,8 +62,8 @@ from venmas.nn import Network
 FORMAT = "venmas-system-1"
 MAX_PARTS = 4096
 """Most variables, agents, branches, propositions, properties, and labels in all: their checks are quadratic."""
-MAX_ROWS_WORK, MAX_VALUES_WORK = 1 << 22, 1 << 20
-"""Most operations (of 0.3 and of 3 microseconds) for checking the initial sets, and the selectors of switches."""
+MAX_WORK = 1 << 22
+"""Most steps, of about 0.3 microseconds, that checking the initial sets may take."""
 
 _LISTS = ("variables", "nodes", "agents", "branches", "initial", "propositions", "properties")
 _FIELDS = ("format", "name", "description", *_LISTS)
@@ -152,7 +153,7 @@ def system_from_json(data: object, networks: Mapping[str, Network]) -> System:
         name, text = (read_string(part, f"properties[{i}]") for part in read_list(value, f"properties[{i}]", 2))
         system.specify(name, text)
     _check_regions(system.regions, len(decls))
-    _check_switches(system, rows.nodes)
+    check_switches(system, rows.nodes)
     _check_canonical(form, system_to_json(system))
     system.validate()
     return system
@@ -199,49 +200,11 @@ def _check_sizes(form: Mapping[str, Anything]) -> None:
 
 def _check_regions(regions: Sequence[Region], variables: int) -> None:
     """Refuse what `check_initial` would take too long for: it looks at every row for every variable."""
-    if sum(variables + 8 * len(row.expr.terms) ** 2 for region in regions for row in region) > MAX_ROWS_WORK:
+    if sum(variables + 8 * len(row.expr.terms) ** 2 for region in regions for row in region) > MAX_WORK:
         raise ModelError(
             f"the {len(regions)} initial sets are too many, or their comparisons too long, for a canonical form with "
             f"{variables} variables: describe them by fewer or simpler comparisons"
         )
-
-
-def _check_switches(system: System, nodes: Sequence[Node]) -> None:
-    """Find the values of selectors from below, so that nothing recurses, and refuse what would take too long."""
-    wanted: set[int] = set()
-    for node in reversed(nodes):
-        if isinstance(node, Switch):
-            wanted.add(id(node.selector))
-        if id(node) in wanted and isinstance(node, Sum | Maximum | Switch | Where):
-            wanted.update(id(part) for part in children(node) if isinstance(part, Expr))
-    work = 0
-    for i, node in enumerate(nodes):
-        if id(node) in wanted and isinstance(node, Expr):
-            work += _work(system, node)
-            if work > MAX_VALUES_WORK:
-                raise ModelError(f"nodes[{i}] decides a switch and takes too many values: use a simpler selector")
-            system.domains.values(node)
-
-
-def _work(system: System, node: Expr) -> int:
-    """About how many operations on words `Domains.values` takes, when it knows the parts of the node."""
-    if not isinstance(node, Sum | Maximum | Switch | Where):
-        return 1
-    known = [system.domains.values(part) for part in children(node) if isinstance(part, Expr)]
-    if not isinstance(node, Sum):
-        return sum(len(values or ()) for values in known)
-    work, sums, words = 1, 1, 1
-    for (coefficient, _), values in zip(node.terms, known, strict=True):
-        if values is None or sums * len(values) > MAX_DOMAIN:
-            break
-        sums *= len(values)
-        words += (_bits(coefficient) + max(map(_bits, values), default=0)) // 64
-        work += sums * words
-    return work
-
-
-def _bits(value: Fraction) -> int:
-    return value.numerator.bit_length() + value.denominator.bit_length()
 
 
 def _check_canonical(given: Mapping[str, Anything], again: Mapping[str, Anything]) -> None:

@@ -14,6 +14,7 @@ from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import FALSE, TRUE, And, Atom, Formula, Or
 from venmas.model.canonical_writer import MAX_DIGITS, Node, Row, write_number
+from venmas.model.domain import MAX_DOMAIN
 from venmas.model.expr import (
     All,
     Any,
@@ -30,11 +31,15 @@ from venmas.model.expr import (
     Truth,
     Variable,
     Where,
+    children,
 )
 from venmas.model.system import System
 from venmas.nn import Network
 
 _N = TypeVar("_N", Expr, Condition, Application)
+MAX_WORK = 1 << 20
+"""Most steps, of about 3 microseconds, that finding the values of the selectors of switches may take."""
+
 _NUMBER = re.compile(r"(-?[0-9]+)(?:/([0-9]+))?")
 
 
@@ -63,9 +68,10 @@ def read_string(value: object, place: str) -> str:
 
 
 def read_integer(value: object, place: str, end: int | None = None) -> int:
-    """An integer, in 0 .. end - 1 where `end` is given."""
-    if type(value) is not int or (end is not None and not 0 <= value < end):
-        raise broken(place, "an integer" if end is None else f"an integer from 0 to {end - 1}", value)
+    """An integer in 0 .. end - 1, without `end` one of 64 bits."""
+    low, high = (-(2**63), 2**63) if end is None else (0, end)
+    if type(value) is not int or not low <= value < high:
+        raise broken(place, f"an integer from {low} to {high - 1}", value)
     return value
 
 
@@ -99,10 +105,10 @@ class Reader:
             node = self._node(parts, place)
             if node is None:
                 raise broken(place, "a known tag with its parts", parts[0] if parts else row)
-            if (text := repr(parts)) in seen:
-                raise broken(place, "a row that no other row repeats", parts)
-            seen.add(text)
             self.nodes.append(node)
+            seen.add(repr(parts))
+            if len(seen) < len(self.nodes):
+                raise broken(place, "a row that no other row repeats", parts)
             if isinstance(node, Condition):
                 self._read_formula(number, node, parts)
             elif isinstance(node, Expr) and (affine := _affine(node)) is not None:
@@ -202,3 +208,41 @@ def _affine(expr: Expr) -> LinearExpr | None:
             pairs = [(e.name, c) for c, e in terms if isinstance(e, Variable)]
             return LinearExpr.of(pairs, constant) if len(pairs) == len(terms) else None
     return None
+
+
+def check_switches(system: System, nodes: Sequence[Node]) -> None:
+    """Find the values of selectors from below: nothing recurses later. `ModelError` above `MAX_WORK`."""
+    wanted: set[int] = set()
+    for node in reversed(nodes):
+        if isinstance(node, Switch):
+            wanted.add(id(node.selector))
+        if id(node) in wanted and isinstance(node, Sum | Maximum | Switch | Where):
+            wanted.update(id(part) for part in children(node) if isinstance(part, Expr))
+    work = 0
+    for i, node in enumerate(nodes):
+        if id(node) in wanted and isinstance(node, Expr):
+            work += _work(system, node)
+            if work > MAX_WORK:
+                raise ModelError(f"nodes[{i}] decides a switch and takes too many values: use a simpler selector")
+            system.domains.values(node)
+
+
+def _work(system: System, node: Expr) -> int:
+    """About how many operations on words `Domains.values` takes, when it knows the parts of the node."""
+    if not isinstance(node, Sum | Maximum | Switch | Where):
+        return 1
+    known = [system.domains.values(part) for part in children(node) if isinstance(part, Expr)]
+    if not isinstance(node, Sum):
+        return sum(len(values or ()) for values in known)
+    work, sums, words = 1, 1, 1
+    for (coefficient, _), values in zip(node.terms, known, strict=True):
+        if values is None or sums * len(values) > MAX_DOMAIN:
+            break
+        sums *= len(values)
+        words += (_bits(coefficient) + max(map(_bits, values), default=0)) // 64
+        work += sums * words
+    return work
+
+
+def _bits(value: Fraction) -> int:
+    return value.numerator.bit_length() + value.denominator.bit_length()
