@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from venmas.checker.cell import Cell, Form, rational, refutes
 from venmas.checker.goals import Goal, Holds, first_goal
+from venmas.checker.values import Semantics
 from venmas.errors import InputError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import AX, EX, And, Atom, Formula, Globally, Or, Quantifier, conjunction, nnf
@@ -56,11 +57,16 @@ def claim(system: System, formula: Formula, inside: bool) -> Formula:
 
 
 def check(
-    system: System, formula: Formula, inside: bool, lines: Iterator[tuple[int, Line]], tick: Callable[[int], None]
+    system: System,
+    formula: Formula,
+    inside: bool,
+    lines: Iterator[tuple[int, Line]],
+    tick: Callable[[int], None],
+    semantics: Semantics = "real",
 ) -> Checked:
     """Check the proof that every initial state of `system` satisfies `formula`. Raises `CheckError`.
 
-    lines: (number, line) after the header. tick: called with the number of every line.
+    lines: (number, line) after the header. tick: called with the number of every line. semantics: of networks.
     """
     checker = _Checker(lines, tick)
     target = claim(system, formula, inside)
@@ -68,7 +74,7 @@ def check(
         number, line = checker.next()
         if line.get("rule") != "region" or line.get("index") != index:
             raise CheckError(number, f"expected the proof of initial region {index}")
-        goal = first_goal(system, region, target)
+        goal = first_goal(system, region, target, semantics)
         if goal is not None:
             checker.prove(goal)
             if goal.world.left_box and not inside:

@@ -14,7 +14,7 @@ from math import ceil, floor
 from typing import TypeAlias
 
 from venmas.checker.cell import Cell, Form, Row, fraction, negative, rational
-from venmas.checker.values import Enclosure, Evaluation
+from venmas.checker.values import Enclosure, Evaluation, Semantics
 from venmas.linear import Comparison, Relation
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.model.expr import All, Any, Compare, Condition, Constant, Expr, Sum, Truth
@@ -67,8 +67,8 @@ Obligation: TypeAlias = Holds | Unless | Requires
 class World:
     """The states that paths lead to, enclosed over one cell."""
 
-    def __init__(self, system: System, cell: Cell, fixed: dict[str, Fraction]) -> None:
-        self.system, self.cell, self.fixed = system, cell, fixed
+    def __init__(self, system: System, cell: Cell, fixed: dict[str, Fraction], semantics: Semantics = "real") -> None:
+        self.system, self.cell, self.fixed, self.semantics = system, cell, fixed, semantics
         self.left_box: list[str] = []
         """Variables that may leave their declared range in a state that was looked at."""
         self._states: dict[Path, Evaluation] = {}
@@ -76,7 +76,7 @@ class World:
 
     def within(self, cell: Cell) -> World:
         """The same over a part of the cell."""
-        part = World(self.system, cell, self.fixed)
+        part = World(self.system, cell, self.fixed, self.semantics)
         part.left_box, part._atoms = self.left_box, self._atoms
         return part
 
@@ -85,7 +85,7 @@ class World:
         if path not in self._states:
             if len(self._states) > _KEPT + len(path):  # proofs go depth first: what is not on the way here is done
                 self._states = {p: s for p, s in self._states.items() if path[: len(p)] == p}
-            self._states[path] = Evaluation(self.cell, self._step(path) if path else self._initial())
+            self._states[path] = Evaluation(self.cell, self._step(path) if path else self._initial(), self.semantics)
         return self._states[path]
 
     def _initial(self) -> dict[str, Enclosure]:
@@ -236,7 +236,7 @@ class Goal:
             yield [], [Fact(path, expr, relation)]
 
 
-def first_goal(system: System, region: Region, target: Formula) -> Goal | None:
+def first_goal(system: System, region: Region, target: Formula, semantics: Semantics = "real") -> Goal | None:
     """The claim for one initial region: none of its states meets `target`. None when the declared box excludes it.
 
     The cell starts from the declared ranges and is cut by every comparison of the region; those over several
@@ -274,7 +274,7 @@ def first_goal(system: System, region: Region, target: Formula) -> Goal | None:
         return tuple(values[i] for i in keep)
 
     small = Cell(pick(free), pick(cell.low), pick(cell.high), pick(cell.integral), rows)  # type: ignore[arg-type]
-    return Goal(World(system, small, fixed), (*extra, Holds((), target)))
+    return Goal(World(system, small, fixed, semantics), (*extra, Holds((), target)))
 
 
 def _project(form: Form, keep: Sequence[int], cell: Cell) -> Form:

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import mul
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from venmas.checker.cell import Cell, Form, Q, fraction, negative, plus, rational
+from venmas.errors import ModelError
 from venmas.linear import Relation
 from venmas.model.expr import (
     All,
@@ -33,7 +34,15 @@ from venmas.model.expr import (
     Where,
 )
 from venmas.nn import Network
+from venmas.nn.network import IntegerLayer
 
+Semantics: TypeAlias = Literal["real", "float32"]
+"""What a network computes: the real function of its weights, or any float32 evaluation of it."""
+
+UNIT = rational(1, 2**24)
+"""Unit roundoff of float32."""
+TINY = rational(1, 2**149)
+"""Bound on what underflow does to one float32 operation."""
 _SLOPE_BITS = 20
 _MAX_VALUES = 128
 Values: TypeAlias = frozenset[Fraction]
@@ -53,6 +62,11 @@ class Enclosure:
         return self.low is self.upp
 
     @property
+    def parallel(self) -> bool:
+        """True when the forms differ by a constant only."""
+        return self.exact or self.low[1:] == self.upp[1:]
+
+    @property
     def fixed(self) -> Q | None:
         """The value when it is one number."""
         return self.low[0] if self.exact and not any(self.low[1:]) else None
@@ -61,8 +75,8 @@ class Enclosure:
 class Evaluation:
     """Enclosures of expressions in one abstract state: `env` encloses the variables over `cell`."""
 
-    def __init__(self, cell: Cell, env: dict[str, Enclosure]) -> None:
-        self.cell, self.env = cell, env
+    def __init__(self, cell: Cell, env: dict[str, Enclosure], semantics: Semantics = "real") -> None:
+        self.cell, self.env, self.semantics = cell, env, semantics
         self.open: list[Form] = []
         """Exact forms whose sign on the cell would decide an open choice, in order of evaluation."""
         self._values: dict[int, Enclosure] = {}
@@ -173,7 +187,8 @@ class Evaluation:
             if wins:
                 able.append(i)
         if len(able) > 1:
-            self.open += [gaps[i, j].low for i in able for j in able if i < j and gaps[i, j].exact]
+            close = [gaps[i, j] for i in able for j in able if i < j and gaps[i, j].parallel]
+            self.open += [form for gap in close for form in dict.fromkeys((gap.low, gap.upp))]
         return able or list(range(len(scores)))
 
     def applied(self, application: Application) -> _Applied:
@@ -182,7 +197,7 @@ class Evaluation:
         if key not in self._networks:
             self._kept.append(application)
             inputs = [self.value(i) for i in application.inputs]
-            self._networks[key] = _Applied(self.cell, application.network, inputs, self.open)
+            self._networks[key] = _Applied(self.cell, application.network, inputs, self.open, self.semantics)
         return self._networks[key]
 
     # -- conditions ----------------------------------------------------------------------------------------------------
@@ -234,8 +249,15 @@ class Evaluation:
 class _Applied:
     """One network on a cell: integer forms over a common denominator, layer by layer."""
 
-    def __init__(self, cell: Cell, network: Network, inputs: Sequence[Enclosure], open_forms: list[Form]) -> None:
-        self.cell = cell
+    def __init__(
+        self,
+        cell: Cell,
+        network: Network,
+        inputs: Sequence[Enclosure],
+        open_forms: list[Form],
+        semantics: Semantics,
+    ) -> None:
+        self.cell, self.single = cell, semantics == "float32"
         self.width = len(cell.names) + 1
         forms = [q.low for q in inputs] + [q.upp for q in inputs]
         scale = 1
@@ -247,12 +269,17 @@ class _Applied:
         self.low, self.upp = whole[: len(inputs)], whole[len(inputs) :]
         self.exact = all(q.exact for q in inputs)
         self.denominator = scale
+        if self.single:
+            self._spread([UNIT * size + TINY for size in self._sizes()])  # inputs are rounded, too
         layers = network.integer_layers
         hidden = layers if layers[-1].relu else layers[:-1]
         self.last = None if layers[-1].relu else layers[-1]
         for layer in hidden:
+            errors = self._errors(layer, layer.rows, layer.bias)
             self.low, self.upp = self._affine(layer.rows, layer.bias)
             self.denominator *= layer.scale
+            if self.single:
+                self._spread(errors)
             if layer.relu:
                 self._relu(open_forms)
 
@@ -274,6 +301,38 @@ class _Applied:
             upp[-1][0] += b * self.denominator
         return low, upp
 
+    def _sizes(self) -> list[Q]:
+        """Greatest absolute value of each entry over the box."""
+        forms = [(self._form(lo), self._form(up)) for lo, up in zip(self.low, self.upp, strict=True)]
+        return [max(self.cell.box_max(negative(lo)), self.cell.box_max(up), rational(0)) for lo, up in forms]
+
+    def _errors(self, layer: IntegerLayer, rows: Sequence[Sequence[int]], bias: Sequence[int]) -> list[Q]:
+        """What float32 arithmetic may do to each row, in any order and fused or not (Higham, section 3.1).
+
+        Weights that are no float32 numbers are rounded first, which the two further terms cover.
+        """
+        if not self.single:
+            return []
+        sizes = self._sizes()
+        n = len(rows[0]) + 4
+        gamma = n * UNIT / (1 - n * UNIT)
+        totals = [
+            (sum((abs(w) * s for w, s in zip(row, sizes, strict=True)), rational(abs(b)))) / layer.scale
+            for row, b in zip(rows, bias, strict=True)
+        ]
+        if any(t >= 2**126 for t in totals):
+            raise ModelError("float32 arithmetic may overflow in a network: the property can not be shown for it")
+        return [gamma * t + n * TINY for t in totals]
+
+    def _spread(self, errors: Sequence[Q]) -> None:
+        """Move every pair of forms apart by its error."""
+        low, upp = [list(f) for f in self.low], [list(f) for f in self.upp]
+        for lo, up, error in zip(low, upp, errors, strict=True):
+            units = _floor(error * self.denominator) + 1
+            lo[0] -= units
+            up[0] += units
+        self.low, self.upp, self.exact = low, upp, False
+
     def _form(self, whole: Sequence[int]) -> Form:
         return tuple(rational(c, self.denominator) for c in whole)
 
@@ -288,8 +347,8 @@ class _Applied:
             elif self.cell.sup(above).value <= 0:
                 low[j] = upp[j] = zero
             else:
-                if self.low[j] == self.upp[j]:
-                    open_forms.append(below)
+                if self.low[j][1:] == self.upp[j][1:]:
+                    open_forms += dict.fromkeys((below, above))
                 exact = False
                 new_low, new_upp = relaxed(self.cell, below, above)
                 low[j] = [_floor(c * self.denominator) for c in new_low]
@@ -310,8 +369,16 @@ class _Applied:
             rows, bias = [self.last.rows[index]], [self.last.bias[index]]
             (low,), (upp,) = self._affine(rows, bias)
             exact, scale = self.exact, self.denominator * self.last.scale
+        errors = self._errors(self.last, [self.last.rows[index]], [self.last.bias[index]]) if self.last else []
+        return self._enclosed(low, upp, scale, exact, sum(errors, rational(0)))
+
+    @staticmethod
+    def _enclosed(low: Sequence[int], upp: Sequence[int], scale: int, exact: bool, error: Q) -> Enclosure:
         below: Form = tuple(rational(c, scale) for c in low)
-        return Enclosure(below, below if exact else tuple(rational(c, scale) for c in upp))
+        if exact:
+            return Enclosure(below, below)
+        above = tuple(rational(c, scale) for c in upp)
+        return Enclosure((below[0] - error, *below[1:]), (above[0] + error, *above[1:]))
 
     def difference(self, i: int, j: int) -> Enclosure:
         """``output[i] - output[j]``, without the slack of each alone."""
@@ -322,8 +389,8 @@ class _Applied:
         row = [p - q for p, q in zip(self.last.rows[i], self.last.rows[j], strict=True)]
         (lows,), (upps,) = self._affine([row], [self.last.bias[i] - self.last.bias[j]])
         scale = self.denominator * self.last.scale
-        below: Form = tuple(rational(c, scale) for c in lows)
-        return Enclosure(below, below if self.exact else tuple(rational(c, scale) for c in upps))
+        both = [self.last.rows[i], self.last.rows[j]], [self.last.bias[i], self.last.bias[j]]
+        return self._enclosed(lows, upps, scale, self.exact, sum(self._errors(self.last, *both), rational(0)))
 
 
 def relaxed(cell: Cell, low: Form, upp: Form) -> tuple[Form, Form]:
