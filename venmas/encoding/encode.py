@@ -14,7 +14,7 @@ from venmas.encoding.formulas import FormulaEncoder
 from venmas.encoding.points import Oracle
 from venmas.encoding.subproblem import Subproblem
 from venmas.encoding.terms import Contradiction, ReluEncoding
-from venmas.logic import Atom, Formula, conjunction, disjunction
+from venmas.logic import And, Atom, Formula, conjunction, disjunction
 from venmas.model.regions import bounding_box
 from venmas.model.system import Region, System
 
@@ -51,7 +51,9 @@ class Stream:
 
     def __iter__(self) -> Iterator[Subproblem | None]:
         system = self.task.system
-        boxes = [(i, r, bounding_box(system, r)) for i, r in enumerate(system.regions)]
+        # what the target says of the initial state by itself narrows the box, down to a point where it can
+        present = _comparisons(self.task.target)
+        boxes = [(i, r, bounding_box(system, r + present)) for i, r in enumerate(system.regions)]
         able = [(i, r, b) for i, r, b in boxes if b is not None]
         self.discarded += len(boxes) - len(able)
         if self.task.strategy == "monolithic" and len(able) > 1:
@@ -112,6 +114,11 @@ class Stream:
 def encode(task: Task, tick: Callable[[], None] = lambda: None) -> Stream:
     """The subproblems of a task, made as they are asked for."""
     return Stream(task, tick)
+
+
+def _comparisons(target: Formula) -> Region:
+    operands = target.operands if isinstance(target, And) else (target,)
+    return tuple(o.comparison for o in operands if isinstance(o, Atom))
 
 
 def _region_formula(region: Region) -> Formula:
