@@ -7,7 +7,6 @@ from itertools import product
 
 import pytest
 from hypothesis import given, settings
-from strategies_logic import finite_atoms, finite_models, formulas
 
 from venmas.errors import FormulaError, ModelError
 from venmas.logic import (
@@ -38,6 +37,7 @@ from venmas.logic import (
     temporal_depth,
     to_core,
 )
+from venmas.testing.formulas import finite_atoms, finite_models, formulas
 
 XY = Vocabulary(("x", "y"))
 CORE = Top | Bottom | Atom | And | Or | EX | AX

@@ -12,7 +12,6 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
-from strategies_logic import VOCABULARY, formulas
 
 from venmas.errors import FormulaError, InputError, ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
@@ -43,6 +42,7 @@ from venmas.logic import (
     subformulas,
     to_core,
 )
+from venmas.testing.formulas import VOCABULARY, formulas
 
 ALL, EXISTS = Quantifier.ALL, Quantifier.EXISTS
 

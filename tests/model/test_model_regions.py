@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies_model import systems
 
 from venmas.errors import ModelError
 from venmas.model import System
 from venmas.model.regions import bounding_box, check_initial, contains, sample, snap, snaps
 from venmas.model.simulate import misfit
+from venmas.testing import systems
 
 
 def space(*conditions):

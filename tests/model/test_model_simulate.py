@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies_model import conditions, expressions, networks, states, systems
 
 from venmas.errors import ModelError
 from venmas.model import System, absolute, apply_network, argmax, clip, minimum, relu, switch, where
 from venmas.model.simulate import actions, evaluate_batch, evaluate_exact, step_batch, successors
 from venmas.nn import relu_network
+from venmas.testing import conditions, expressions, networks, states, systems
 
 
 def as_batch(points):

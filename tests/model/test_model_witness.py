@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from strategies_logic import atoms, formulas
-from strategies_model import systems
 
 from venmas.errors import ModelError, UsageError
 from venmas.logic import FiniteModel, evaluate, nnf, parse
@@ -20,6 +18,7 @@ from venmas.model.regions import sample
 from venmas.model.simulate import successors
 from venmas.model.trace import Value, number_json, read_number
 from venmas.model.witness import UndecidedError
+from venmas.testing import atoms, formulas, systems
 
 small_formulas = formulas(atoms(("x", "y", "m"), st.integers(-2, 2).map(Fraction)), longest=2, size=4)
 
