@@ -1,4 +1,4 @@
-"""The second half of the hand-written corpus: networks, integers, initial sets of all kinds, numbers at their limits."""
+"""The second half of the hand-written corpus: networks, integers, initial sets, numbers at their limits."""
 
 from functools import partial
 
