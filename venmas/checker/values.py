@@ -115,7 +115,9 @@ class Evaluation:
                 return self._finite(frozenset(Fraction(i) for i in self._winners(scores)))
             case Switch(selector, cases):
                 chosen = self.value(selector).values
-                return self._join([self.value(e) for k, e in cases if chosen is None or Fraction(k) in chosen])
+                able = [e for k, e in cases if chosen is None or Fraction(k) in chosen]
+                # no case fits beyond the declared range, where a guard keeps runs from going: any case will do there
+                return self._join([self.value(e) for e in able or [e for _, e in cases]])
             case Where(condition, then, otherwise):
                 truth = self.truth(condition)
                 able = [e for e, t in ((then, True), (otherwise, False)) if truth is None or truth is t]
