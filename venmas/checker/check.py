@@ -163,6 +163,9 @@ def covers(big: Cell, small: Cell) -> bool:
 def _number(line: int, text: object) -> Fraction:
     if isinstance(text, str) and len(text) <= MAX_DIGITS:
         try:
+            if text.startswith("#"):
+                top, _, bottom = text[1:].partition("/")
+                return Fraction(int(top, 16), int(bottom or "1", 16))
             return Fraction(text)
         except (ValueError, ZeroDivisionError):
             pass

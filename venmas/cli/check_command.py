@@ -51,7 +51,7 @@ def command(path: str, scenario: str | None, settings: tuple[str, ...], networks
     formula = parse(header["formula"], system.vocabulary)
     with console(stderr=True).status("checking") as status:
         tick = None if quiet else lambda n: status.update(f"checking line {n}") if n % 200 == 0 else None
-        done = check(system, formula, header["inside"], lines, tick or (lambda _: None))
+        done = check(system, formula, header["inside"], lines, tick or (lambda _: None), header["semantics"])
     if next(lines, None) is not None:
         raise UsageError(f"{path}: there is more after the end of the proof")
     if not same:
@@ -63,7 +63,8 @@ def command(path: str, scenario: str | None, settings: tuple[str, ...], networks
     out.print("proved", style="bold green")
     if not quiet:
         out.print(header["formula"], soft_wrap=True)
-        out.print(f"in every initial state of {name}, system {system_digest(system)[:16]}", soft_wrap=True)
+        single = ", networks in float32" if header["semantics"] == "float32" else ""
+        out.print(f"in every initial state of {name}{single}, system {system_digest(system)[:16]}", soft_wrap=True)
         seconds = perf_counter() - begun
         out.print(f"{done.lines} lines, {done.refuted} refuted by weights, {done.shared} shared; {seconds:.2f} s")
     return SATISFIED
@@ -96,6 +97,8 @@ def _header(path: str, header: Mapping[str, Any]) -> Mapping[str, Any]:
         raise UsageError(f"{path} is no certificate of the form {FORMAT}; {_HOW}")
     if not isinstance(header.get("formula"), str) or not isinstance(header.get("inside"), bool):
         raise UsageError(f"{path}: the header gives no formula, or does not say what it claims of the box; {_HOW}")
+    if header.get("semantics") not in ("real", "float32"):
+        raise UsageError(f"{path}: the header does not say what networks compute (real or float32); {_HOW}")
     return header
 
 

@@ -80,7 +80,8 @@ def _basis(report: Report) -> str:
     if report.basis == "exact":
         stored = report.certificate
         where = f"; certificate {stored.path}, {stored.lines} lines, {stored.size / 1000:.1f} kB" if stored else ""
-        return f"Proved in exact rational numbers{where}."
+        single = ", for every float32 evaluation of the networks" if report.semantics == "float32" else ""
+        return f"Proved in exact rational numbers{single}{where}."
     names = " and ".join(report.solvers) or "a solver"
     return (
         f"Rests on {names} finding {report.subproblems.solved} programs infeasible, up to its tolerance of 1e-6; "

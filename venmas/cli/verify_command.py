@@ -13,6 +13,7 @@ from venmas.cli.output import check_writable, console, write_json
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
+    from venmas.checker.values import Semantics
     from venmas.encoding import ReluEncoding
     from venmas.engine.report import Report
 
@@ -48,6 +49,13 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
     help="What `satisfied` needs where a solver decided: a proof in rationals, the solver's word, or a proof if it is "
     "found in a while.",
 )
+@click.option(
+    "--semantics",
+    type=click.Choice(("real", "float32")),
+    default="real",
+    show_default=True,
+    help="Networks as real functions, or in single precision, whatever the order of operations.",
+)
 @click.option("--certificate", metavar="FILE", help="Write the proof there if satisfied, for `venmas check`.")
 @click.option("--encoding", type=click.Choice(ENCODINGS), default="big-m", show_default=True, help="Of ReLU nodes.")
 @click.option(
@@ -76,6 +84,7 @@ def command(
     formula: str | None,
     mode: str,
     trust: str,
+    semantics: Semantics,
     certificate: str | None,
     encoding: ReluEncoding,
     bounds: str,
@@ -123,6 +132,7 @@ def command(
                 parameters=loaded.parameters,
                 progress=line.update,
                 trust=trust,
+                semantics=semantics,
                 certificate=certificate,
                 about={"origin": vars(loaded.origin)},
             )

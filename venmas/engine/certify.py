@@ -13,6 +13,7 @@ from typing import IO
 
 from venmas._version import __version__
 from venmas.checker.check import claim
+from venmas.checker.values import Semantics
 from venmas.engine.prove import Line, Proof, Prover
 from venmas.errors import UsageError
 from venmas.logic import Formula
@@ -64,20 +65,27 @@ class _File:
         return self.path.stat().st_size
 
 
-def prove(system: System, formula: Formula, tick: Callable[[], None] = lambda: None) -> Proof:
+def prove(
+    system: System, formula: Formula, tick: Callable[[], None] = lambda: None, semantics: Semantics = "real"
+) -> Proof:
     """Decide in exact rationals whether every initial state satisfies `formula`, without keeping the proof.
 
     `Proof.complete`: satisfied. `Proof.witness`: violated. Otherwise `Proof.gaps` says what was left open. `tick` is
     called all the time and may raise to stop. Raises `ModelError` when a run leaves the declared box (design S1).
     """
-    proof = Prover(system, claim(system, formula, False), _nowhere, tick).run()
+    proof = Prover(system, claim(system, formula, False), _nowhere, tick, semantics).run()
     if proof.complete and proof.left_box:
-        proof = Prover(system, claim(system, formula, True), _nowhere, tick).run()
+        proof = Prover(system, claim(system, formula, True), _nowhere, tick, semantics).run()
     return proof
 
 
 def certify(
-    system: System, formula: Formula, path: str | Path, about: Line, tick: Callable[[], None] = lambda: None
+    system: System,
+    formula: Formula,
+    path: str | Path,
+    about: Line,
+    tick: Callable[[], None] = lambda: None,
+    semantics: Semantics = "real",
 ) -> tuple[Proof, Certificate | None]:
     """The same, and write the certificate to `path` when the proof is complete. about: what the header says besides."""
     for inside in (False, True):
@@ -88,12 +96,13 @@ def certify(
                     "venmas": __version__,
                     "formula": str(formula),
                     "inside": inside,
+                    "semantics": semantics,
                     "system": system_to_json(system),
                     "networks": sorted(networks_of(system)),
                     **about,
                 }
             )
-            proof = Prover(system, claim(system, formula, inside), file.write, tick).run()
+            proof = Prover(system, claim(system, formula, inside), file.write, tick, semantics).run()
             if proof.left_box and not inside and proof.complete:
                 continue  # prove with it that no state leaves the declared box
             if not proof.complete:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import floor
+from math import floor, gcd, lcm
 from weakref import WeakSet
 
-from venmas.checker.cell import Cell, Form, fraction, rational
+from venmas.checker.cell import Cell, Form, Q, fraction, rational
 from venmas.checker.check import covers, lemma_key
 from venmas.checker.goals import Goal, Holds, World, first_goal
+from venmas.checker.values import Semantics
 from venmas.engine.exact_lp import Excluded, Point, solve_rows
 from venmas.logic import AX, EX, Formula
 from venmas.model.system import System
@@ -59,16 +60,21 @@ class Prover:
     """Proves that no initial state meets `target`, writing one line per goal in depth-first order."""
 
     def __init__(
-        self, system: System, target: Formula, write: Callable[[Line], None], tick: Callable[[], None]
+        self,
+        system: System,
+        target: Formula,
+        write: Callable[[Line], None],
+        tick: Callable[[], None],
+        semantics: Semantics = "real",
     ) -> None:
-        self.system, self.target, self.write, self.tick = system, target, write, tick
+        self.system, self.target, self.write, self.tick, self.semantics = system, target, write, tick, semantics
         self.proof = Proof()
         self._lemmas: dict[object, list[tuple[int, Cell]]] = {}
 
     def run(self) -> Proof:
         """Search all regions; ends early with a witness."""
         for index, region in enumerate(self.system.regions):
-            goal = first_goal(self.system, region, self.target)
+            goal = first_goal(self.system, region, self.target, self.semantics)
             self._line({"rule": "region", "index": index})
             if goal is not None:
                 found = self._search(goal)
@@ -162,7 +168,9 @@ class Prover:
 
     def _split(self, goal: Goal, form: Form) -> tuple[Line, list[Goal]]:
         self.proof.splits += 1
-        return {"rule": "split", "form": [str(fraction(c)) for c in form]}, goal.split(form)
+        scale = rational(lcm(*(int(c.denominator) for c in form)), gcd(*(int(c.numerator) for c in form)) or 1)
+        form = tuple(c * scale for c in form)  # whole and short: a positive factor changes neither side
+        return {"rule": "split", "form": [write_number(c) for c in form]}, goal.split(form)
 
     def _leaf(self, goal: Goal) -> tuple[Line | None, list[Goal]]:
         """Only facts are left: they exclude each other, or show a witness, or the cell is split further."""
@@ -195,5 +203,13 @@ class Prover:
         return self.proof.witness is not None
 
 
+def write_number(value: Q) -> str:
+    """A rational as text: decimal digits, or, as long ones are slow to convert, ``#`` and hexadecimal ones."""
+    top, bottom = int(value.numerator), int(value.denominator)
+    if max(top.bit_length(), bottom.bit_length()) < 256:
+        return str(top) if bottom == 1 else f"{top}/{bottom}"
+    return f"#{top:x}" if bottom == 1 else f"#{top:x}/{bottom:x}"
+
+
 def _refute(answer: Excluded) -> Line:
-    return {"rule": "refute", "weights": [[i, str(w)] for i, w in answer.weights]}
+    return {"rule": "refute", "weights": [[i, write_number(rational(w))] for i, w in answer.weights]}

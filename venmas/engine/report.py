@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from venmas._version import __version__
+from venmas.checker.values import Semantics
 from venmas.engine.certify import Certificate
 from venmas.model.trace import Witness
 from venmas.model.witness import Replay
@@ -86,6 +87,7 @@ class Report:
     message: str = ""
     basis: str = ""
     trust: str = "auto"
+    semantics: Semantics = "real"
     certificate: Certificate | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     solvers: dict[str, str] = field(default_factory=dict)
@@ -121,6 +123,7 @@ class Report:
             "message": self.message,
             "basis": self.basis,
             "trust": self.trust,
+            "semantics": self.semantics,
             "certificate": None if self.certificate is None else dict(vars(self.certificate)),
             "formula": self.formula,
             "scenario": self.scenario,

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Literal
 
+from venmas.checker.values import Semantics
 from venmas.encoding import ReluEncoding, Strategy, Task
 from venmas.engine.establish import Clock, establish
 from venmas.engine.pool import MemoryLimitError, Pool, Serial, WorkerError
@@ -46,6 +47,7 @@ def verify(
     parameters: Mapping[str, str] | None = None,
     progress: Callable[[Progress], None] | None = None,
     trust: str = "auto",
+    semantics: Semantics = "real",
     certificate: str | Path | None = None,
     about: Mapping[str, object] | None = None,
 ) -> Report:
@@ -59,14 +61,17 @@ def verify(
 
     trust: what a *satisfied* that rests on a solver's "infeasible" needs. ``exact``: a proof in rationals, else the
     verdict is unknown. ``solver``: nothing more. ``auto``: a proof is tried for a while, and the report says what the
-    verdict rests on. certificate: file to write a proof to, for `venmas check`; about: what its header says besides.
+    verdict rests on. semantics: what networks compute, the ``real`` function of their weights, or ``float32``: any
+    evaluation in single precision, in any order of summation, fused or not. certificate: file to write a proof to, for
+    `venmas check`; about: what its header says besides.
 
     Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError` and
     `SolverUnavailableError`. Limits, Ctrl-C and solver failures are verdicts, not exceptions.
     """
-    if mode not in MODES or trust not in TRUSTS:
-        which, given, known = ("mode", mode, tuple(MODES)) if mode not in MODES else ("trust", trust, TRUSTS)
-        raise UsageError(f"unknown {which} {given!r}: choose one of {', '.join(known)}")
+    options = (("mode", mode, tuple(MODES)), ("trust", trust, TRUSTS), ("semantics", semantics, ("real", "float32")))
+    for which, given, known in options:
+        if given not in known:
+            raise UsageError(f"unknown {which} {given!r}: choose one of {', '.join(known)}")
     strategy = MODES[mode]
     names = tuple(s.name for s in solver_order(solver)) if strategy else ()
     system.validate()
@@ -81,6 +86,7 @@ def verify(
         encoding,
         bounds,
         trust=trust,
+        semantics=semantics,
         parameters=dict(parameters or {}),
         workers=count,
     )
