@@ -18,6 +18,9 @@ from venmas.model.witness import replay
 PATIENCE = 10.0
 """Seconds that ``trust="auto"`` gives to a proof at least; it also gives as long again as the verdict took, thrice."""
 
+_NO_ANSWER = (Reason.TOLERANCE, Reason.FAILURE, Reason.UNBOUNDED, Reason.LICENCE)
+"""Why a solver leaves a question open that a proof, which needs no solver, may still answer."""
+
 
 class Clock:
     """Deadline, memory limit and progress of a proof search; call it between two steps."""
@@ -66,7 +69,7 @@ def establish(
     """
     single = report.semantics == "float32"
     proved = report.satisfied and report.basis == "bounds" and not single
-    doubtful = report.reason == Reason.TOLERANCE or (report.satisfied and not proved)
+    doubtful = report.reason in _NO_ANSWER or (report.satisfied and not proved)
     asked = report.mode == "exact" or report.trust == "exact" or single
     if report.violated or not (
         report.mode == "exact"
@@ -84,7 +87,7 @@ def establish(
         else:
             proof, stored = certify(system, formula, certificate, about, clock, report.semantics)
     except StopSearchError as stop:
-        if (asked and not proved) or report.reason:
+        if asked and not proved:
             raise
         report.notes.append(f"not certified: {stop.message}")
         return
