@@ -55,7 +55,6 @@ def configurations(modes: Iterable[str] = ("mono", "comp-seq"), intervals: bool 
     """Every mode, solver and encoding; with interval bounds for one solver and encoding as well."""
     found = [Config(m, s, e) for m in modes for s in available() for e in ("big-m", "indicator")]
     if intervals:
-        found.append(EXACT)
         found += [Config(m, available()[-1], "big-m", "interval") for m in modes]
     return found
 

@@ -16,19 +16,19 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 
-from tests.corpus.check import Config, Tally, available, check_entry, check_finite, check_pwl, configurations
+from tests.corpus.check import EXACT, Config, Tally, available, check_entry, check_finite, check_pwl, configurations
 from tests.corpus.entries_more import CORPUS
 from tests.corpus.finite import finite_case
 from tests.corpus.pwl import pwl_case
 
 
 def run_case(job: tuple[str, bool]) -> tuple[str, Tally]:
-    """One case by name (``entry NAME``, ``finite SEED``, ``pwl SEED``), with the pool of workers too where asked."""
+    """One case by name (``entry NAME``, ``finite SEED``, ``pwl SEED``), where asked by comp-par and exactly too."""
     name, parallel = job
     logging.disable(logging.WARNING)
     configs = configurations()
     if parallel:
-        configs += [Config("comp-par", s, e) for s in available() for e in ("big-m", "indicator")]
+        configs += [EXACT] + [Config("comp-par", s, e) for s in available() for e in ("big-m", "indicator")]
     kind, _, which = name.partition(" ")
     match kind:
         case "entry":
@@ -45,7 +45,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=2000, help="random cases, half of them finite")
     parser.add_argument("--seed", type=int, default=1, help="the cases are numbered from SEED * 1000000")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--parallel-every", type=int, default=50, help="ask comp-par too on every n-th case; 0: never")
+    parser.add_argument("--parallel-every", type=int, default=25, help="comp-par and exact too; 0: never")
     parser.add_argument("--only", help='one case by name, such as "finite 17"')
     options = parser.parse_args()
     names = [f"entry {e.name}" for e in CORPUS]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.corpus import systems
-from tests.corpus.check import Config, Tally, available, check_entry, check_finite, check_pwl, configurations
+from tests.corpus.check import EXACT, Config, Tally, available, check_entry, check_finite, check_pwl, configurations
 from tests.corpus.entries import Entry
 from tests.corpus.entries_more import CORPUS
 from tests.corpus.finite import finite_case
@@ -39,8 +39,9 @@ def test_entry(entry):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", CORPUS, ids=_ids)
-def test_entry_with_interval_bounds(entry):
-    _fine(check_entry(entry, [Config(m, available()[0], "big-m", "interval") for m in ("mono", "comp-seq")]))
+def test_entry_with_interval_bounds_and_exactly(entry):
+    modes = [Config(m, available()[0], "big-m", "interval") for m in ("mono", "comp-seq")]
+    _fine(check_entry(entry, [EXACT, *modes]))
 
 
 @pytest.mark.parametrize("entry", [e for e in CORPUS if e.name in PARALLEL], ids=_ids)
