@@ -43,6 +43,14 @@ def test_lowered_indicators_have_the_same_answer(solver, problem):
     problem.check(program, outcome)
 
 
+def test_coefficients_that_solvers_take_for_infinite(solver):
+    """Gurobi called such programs infeasible; the other two refuse them."""
+    program = small([(0, 1), (0, 1)], [([0, 1], [1e30, -1e30], 0, 0)])
+    outcome = solver.solve(program)
+    assert isinstance(outcome, Unknown) and outcome.reason is Reason.FAILURE
+    assert "1e+30" in outcome.message
+
+
 @pytest.mark.parametrize("limit", [0.0, 1.0])
 def test_time_limit(solver, limit):
     begin = time.monotonic()

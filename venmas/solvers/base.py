@@ -24,6 +24,9 @@ TOLERANCE = 1e-5
 SLACK = 2e-6
 """Widening of inequalities before a program reaches a solver: twice the usual feasibility tolerance of solvers."""
 
+INFINITE = 1e20
+"""Numbers that solvers take for infinite. A coefficient of that size changes the program, or is refused."""
+
 PRECISE = 1e-9
 """Violation up to which a point is not worth another run."""
 
@@ -155,6 +158,10 @@ class BaseSolver(ABC):
             reduced = relaxed
         scaled, restore = scale_columns(reduced)
         assert scaled is not None
+        largest = max((float(np.max(np.abs(c), initial=0.0)) for c in _coefficients(scaled)), default=0.0)
+        if largest >= INFINITE:
+            problem = f"a coefficient of {largest:.3g}, and solvers take numbers from {INFINITE:g} on for infinite"
+            return Unknown(Reason.FAILURE, f"{self.name} was not asked: the program has {problem}")
         left = None if deadline is None else deadline - time.monotonic()
         if left is not None and left <= 0:
             return self._unknown(Reason.TIME, "time limit")
@@ -187,6 +194,10 @@ def row_terms(program: Program, row: int) -> tuple[list[int], Floats]:
 def _rounded(program: Program, point: Floats) -> Floats:
     """The point with the integer variables rounded."""
     return np.where(program.kinds != Kind.CONTINUOUS, np.rint(point), point)
+
+
+def _coefficients(program: Program) -> list[Floats]:
+    return [program.data, *(i.coefficients for i in program.implications)]
 
 
 def _sides_of(lower: Floats, upper: Floats) -> int:
