@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import ceil, floor, ulp
 
 import numpy as np
 from hypothesis import assume
@@ -155,25 +156,26 @@ def regions(draw: st.DrawFn, x: Expr, y: Expr, m: Expr | None = None, scale: int
 
 
 @st.composite
-def boxes(draw: st.DrawFn, box: Box) -> Box:
-    """A box inside `box` (name -> range): each side whole, a point, a few units in the last place, tiny, or a part."""
+def boxes(draw: st.DrawFn, system: System) -> Box:
+    """A box inside the declared one: each side whole, a point, a few units in the last place, tiny, or a part.
+
+    Sides of integers end at integers.
+    """
     found: Box = {}
-    for name, (low, high) in box.items():
+    for name, (low, high) in system.box.items():
+        integral = system.variables[name].integral
         at = low + (high - low) * Fraction(draw(st.integers(0, 16)), 16)
-        match draw(st.sampled_from(("whole", "point", "last place", "tiny", "part"))):
-            case "whole":
-                found[name] = low, high
-            case "point":
-                found[name] = at, at
-            case "last place":
-                size = Fraction(float(np.spacing(float(at)))) * draw(st.integers(1, 3))
-                found[name] = max(low, at - size), min(high, at + size)
-            case "tiny":
-                size = (high - low) * Fraction(1, 10**9)
-                found[name] = max(low, at - size), min(high, at + size)
-            case _:
-                size = (high - low) * Fraction(draw(st.integers(1, 8)), 16)
-                found[name] = max(low, at - size), min(high, at + size)
+        at = Fraction(floor(at)) if integral else at
+        kind = draw(st.sampled_from(("whole", "point", "last place", "tiny", "part")))
+        reach = {
+            "whole": high - low,
+            "point": Fraction(0),
+            "last place": Fraction(ulp(float(at))),
+            "tiny": (high - low) / 10**9,
+            "part": (high - low) * Fraction(draw(st.integers(1, 8)), 16),
+        }[kind]
+        reach = Fraction(floor(reach)) if integral else reach
+        found[name] = max(low, at - reach), min(high, at + reach)
     return found
 
 
@@ -185,15 +187,15 @@ def states(draw: st.DrawFn) -> dict[str, Fraction]:
 
 
 @st.composite
-def states_of(draw: st.DrawFn, system: System) -> dict[str, Fraction]:
-    """Any state of a system: exact, within the declared ranges, often at an end of one."""
+def states_of(draw: st.DrawFn, system: System, box: Box | None = None) -> dict[str, Fraction]:
+    """Any state of a system: exact, within `box` (the declared ranges by default), often at an end of a side."""
     found: dict[str, Fraction] = {}
-    for name, decl in system.variables.items():
-        if decl.integral:
-            found[name] = Fraction(draw(st.integers(int(decl.lower), int(decl.upper))))
+    for name, (low, high) in (system.box if box is None else box).items():
+        if system.variables[name].integral:
+            found[name] = Fraction(draw(st.integers(ceil(low), floor(high))))
         else:
             part = draw(st.sampled_from((Fraction(0), Fraction(1), Fraction(1, 2))) | st.fractions(0, 1))
-            found[name] = decl.lower + (decl.upper - decl.lower) * part
+            found[name] = low + (high - low) * part
     return found
 
 
