@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import floor, gcd, lcm
 from weakref import WeakSet
 
-from venmas.checker.cell import Cell, Form, Q, fraction, rational
+from venmas.checker.cell import Cell, Form, Q, fraction, negative, rational
 from venmas.checker.check import covers, lemma_key
 from venmas.checker.goals import Goal, Holds, World, first_goal
 from venmas.checker.values import Semantics
@@ -24,6 +24,9 @@ from venmas.model.trace import Witness
 from venmas.model.witness import UndecidedError, explain
 
 Line = dict[str, object]
+
+_TRIES = 50
+"""Steps of expansion after which an attempt to refute a goal by enclosures is given up."""
 
 _MANY = 6
 """Open choices per free variable above which a cell is halved rather than cut along one of them."""
@@ -91,6 +94,8 @@ class Prover:
     def _search(self, first: Goal) -> bool:
         """True when a witness was found."""
         stack: list[Goal | _Closed] = [first]
+        parts: WeakSet[Goal] = WeakSet()
+        """Goals made by a split: the whole goal becomes a lemma as soon as they are refuted, and they need not."""
         checked: WeakSet[World] = WeakSet()
         while stack:
             self.tick()
@@ -114,8 +119,10 @@ class Prover:
             if rule is None:
                 return True
             number = self._line(rule)
-            if key is not None:
+            if key is not None and goal not in parts:
                 stack.append(_Closed(key, number, goal.world.cell))
+            if rule["rule"] == "split":
+                parts.update(subgoals)
             stack.extend(reversed(subgoals))
         return False
 
@@ -132,9 +139,24 @@ class Prover:
         head = goal.todo[0]
         if isinstance(head, Holds) and isinstance(head.formula, EX | AX):
             form = self._ambiguous(goal, head)
-            if form is not None:
+            if form is not None and not self._closes(goal, head):
                 return self._split(goal, form)
         return {"rule": "expand"}, goal.expand()
+
+    def _closes(self, goal: Goal, head: Holds) -> bool:
+        """Do enclosures refute the goal as it is, although choices are open? Tried one step before the end only."""
+        if head.formula.depth > 1 or len(goal.todo) > 1:
+            return False
+        stack = [goal]
+        for _ in range(_TRIES):
+            if not stack:
+                return True
+            goal = stack.pop()
+            if goal.todo:
+                stack += goal.expand()
+            elif isinstance(solve_rows(goal.world.cell, goal.rows()), Point):
+                return False
+        return not stack
 
     def _ambiguous(self, goal: Goal, head: Holds) -> Form | None:
         """A form that decides a choice of this state's step, where one is open and its state is exact."""
@@ -154,7 +176,7 @@ class Prover:
         cell = goal.world.cell
         crossing = [f for f in forms if cell.sup(f).value > 0 > cell.inf(f).value]
         if not crossing:
-            return None
+            return self._touching(cell, forms)
         size = len(cell.names)
         if size > 1 and len(crossing) > _MANY * size:
             weights = [
@@ -165,6 +187,15 @@ class Prover:
             middle = (cell.low[at] + cell.high[at]) / 2
             return (-middle, *(rational(int(i == at)) for i in range(size)))
         return crossing[0]
+
+    @staticmethod
+    def _touching(cell: Cell, forms: list[Form]) -> Form | None:
+        """A form that is 0 on a face of the cell, and negative elsewhere: a choice may be another one there (a tie)."""
+        for form in (side for f in forms for side in (f, negative(f))):
+            top = cell.sup(form)
+            if top.value == 0 and top.attained and cell.inf(form).value < 0:
+                return form
+        return None
 
     def _split(self, goal: Goal, form: Form) -> tuple[Line, list[Goal]]:
         self.proof.splits += 1

@@ -1,0 +1,43 @@
+"""Where the search for a proof splits: at ties that only a face of the cell has, and no more than it needs to."""
+
+from venmas import System
+from venmas.engine.certify import prove
+from venmas.engine.verify import read_formula
+from venmas.model import argmax, clip, maximum
+
+
+def corner(first_wins: bool) -> System:
+    """Two scores that tie in one corner of a square; elsewhere the constant one wins."""
+    system = System("corner")
+    x, y = system.real("x", 0, 1), system.real("y", 0, 1)
+    best = system.integer("best", 0, 1)
+    rising = x + y - 2
+    system.branch("step", best=argmax((rising, 0) if first_wins else (0, rising)))
+    system.initial(best == 0)
+    return system
+
+
+def test_a_tie_in_one_corner_is_found() -> None:
+    system = corner(first_wins=True)
+    proof = prove(system, read_formula(system, "AX best = 1"))
+    assert proof.witness is not None
+    initial = dict(proof.witness.initial)
+    assert (initial["x"], initial["y"]) == (1, 1)
+
+
+def test_a_tie_in_one_corner_that_the_other_wins() -> None:
+    system = corner(first_wins=False)
+    assert prove(system, read_formula(system, "AX best = 0")).complete
+
+
+def test_what_enclosures_refute_is_not_split() -> None:
+    """Twelve open choices, none of which matters for a bound that holds by far."""
+    system = System("open")
+    x, y = system.real("x", -1, 1), system.real("y", -1, 1)
+    level = system.real("level", -100, 100)
+    parts = [clip(x * (i + 1) - y * (i - 2), -1, 1) for i in range(6)]
+    system.branch("step", level=sum(parts, maximum(x, y)))
+    system.initial(level == 0)
+    proof = prove(system, read_formula(system, "AX level < 50"))
+    assert proof.complete
+    assert proof.splits == 0
