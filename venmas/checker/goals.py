@@ -85,7 +85,10 @@ class World:
         if path not in self._states:
             if len(self._states) > _KEPT + len(path):  # proofs go depth first: what is not on the way here is done
                 self._states = {p: s for p, s in self._states.items() if path[: len(p)] == p}
-            self._states[path] = Evaluation(self.cell, self._step(path) if path else self._initial(), self.semantics)
+            known = next((n for n in range(len(path), -1, -1) if path[:n] in self._states), -1)
+            for part in (path[:n] for n in range(known + 1, len(path) + 1)):
+                env = self._step(part) if part else self._initial()
+                self._states[part] = Evaluation(self.cell, env, self.semantics)
         return self._states[path]
 
     def _initial(self) -> dict[str, Enclosure]:
@@ -119,9 +122,9 @@ class World:
         if not integral:
             return Enclosure(q.low, q.upp)
         first, last = ceil(low), floor(high)
-        values = (
-            q.values if q.values is not None else frozenset(map(Fraction, range(first, min(last, first + 999) + 1)))
-        )
+        values = q.values
+        if values is None:
+            values = frozenset(map(Fraction, range(first, last + 1) if last - first < _MAX_VALUES else ()))
         inside = frozenset(v for v in values if first <= v <= last)
         if len(inside) == 1:
             form = (rational(next(iter(inside))), *(rational(0),) * len(self.cell.names))

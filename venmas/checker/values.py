@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil, floor, lcm
 from operator import mul
 from typing import Literal, TypeAlias
 
@@ -44,6 +45,7 @@ UNIT = rational(1, 2**24)
 TINY = rational(1, 2**149)
 """Bound on what underflow does to one float32 operation."""
 _SLOPE_BITS = 20
+_ERROR_BITS = 40
 _MAX_VALUES = 128
 Values: TypeAlias = frozenset[Fraction]
 
@@ -65,11 +67,6 @@ class Enclosure:
     def parallel(self) -> bool:
         """True when the forms differ by a constant only."""
         return self.exact or self.low[1:] == self.upp[1:]
-
-    @property
-    def fixed(self) -> Q | None:
-        """The value when it is one number."""
-        return self.low[0] if self.exact and not any(self.low[1:]) else None
 
 
 class Evaluation:
@@ -120,8 +117,7 @@ class Evaluation:
                 return self._join([self.value(e) for e in able or [e for _, e in cases]])
             case Where(condition, then, otherwise):
                 truth = self.truth(condition)
-                able = [e for e, t in ((then, True), (otherwise, False)) if truth is None or truth is t]
-                return self._join([self.value(e) for e in able])
+                return self._join([self.value(e) for e, t in ((then, True), (otherwise, False)) if truth in (None, t)])
         raise TypeError(type(expr))
 
     def _finite(self, values: Values) -> Enclosure:
@@ -151,8 +147,9 @@ class Evaluation:
             return b
         if gap.exact:
             self.open.append(gap.low)
-        low, upp = relaxed(self.cell, gap.low, gap.upp)
-        return Enclosure(plus(low, b.low), plus(upp, b.upp))
+        keep, slope, lift = relaxation(self.cell, gap.low, gap.upp)
+        upp = plus(b.upp, gap.upp, rational(slope, 2**_SLOPE_BITS))
+        return Enclosure(plus(b.low, gap.low) if keep else b.low, (upp[0] + lift, *upp[1:]))
 
     def _join(self, cases: Sequence[Enclosure]) -> Enclosure:
         first = cases[0]
@@ -262,11 +259,7 @@ class _Applied:
         self.cell, self.single = cell, semantics == "float32"
         self.width = len(cell.names) + 1
         forms = [q.low for q in inputs] + [q.upp for q in inputs]
-        scale = 1
-        for form in forms:
-            for c in form:
-                d = int(c.denominator)
-                scale = scale * d // _gcd(scale, d)
+        scale = lcm(*(int(c.denominator) for form in forms for c in form))
         whole = [[int(c.numerator) * (scale // int(c.denominator)) for c in form] for form in forms]
         self.low, self.upp = whole[: len(inputs)], whole[len(inputs) :]
         self.exact = all(q.exact for q in inputs)
@@ -311,26 +304,29 @@ class _Applied:
     def _errors(self, layer: IntegerLayer, rows: Sequence[Sequence[int]], bias: Sequence[int]) -> list[Q]:
         """What float32 arithmetic may do to each row, in any order and fused or not (Higham, section 3.1).
 
-        Weights that are no float32 numbers are rounded first, which the two further terms cover.
+        Weights that are no float32 numbers are rounded first: relatively, which two more terms of gamma cover, or,
+        where they underflow, by TINY, which counts as often as the input is large.
         """
         if not self.single:
             return []
         sizes = self._sizes()
-        n = len(rows[0]) + 4
+        n = len(sizes) + 4
         gamma = n * UNIT / (1 - n * UNIT)
         totals = [
             (sum((abs(w) * s for w, s in zip(row, sizes, strict=True)), rational(abs(b)))) / layer.scale
             for row, b in zip(rows, bias, strict=True)
         ]
-        if any(t >= 2**126 for t in totals):
+        weights = [rational(max(map(abs, row)), layer.scale) for row in rows]
+        if any(v >= 2**126 for v in (*totals, *weights, *sizes)):
             raise ModelError("float32 arithmetic may overflow in a network: the property can not be shown for it")
-        return [gamma * t + n * TINY for t in totals]
+        return [gamma * t + (n + sum(sizes)) * TINY for t in totals]
 
     def _spread(self, errors: Sequence[Q]) -> None:
-        """Move every pair of forms apart by its error."""
-        low, upp = [list(f) for f in self.low], [list(f) for f in self.upp]
+        """Move every pair of forms apart by its error, rounded up to a unit that is made small enough for it."""
+        self.denominator <<= _ERROR_BITS
+        low, upp = ([[c << _ERROR_BITS for c in form] for form in forms] for forms in (self.low, self.upp))
         for lo, up, error in zip(low, upp, errors, strict=True):
-            units = _floor(error * self.denominator) + 1
+            units = ceil(error * self.denominator)
             lo[0] -= units
             up[0] += units
         self.low, self.upp, self.exact = low, upp, False
@@ -339,28 +335,27 @@ class _Applied:
         return tuple(rational(c, self.denominator) for c in whole)
 
     def _relu(self, open_forms: list[Form]) -> None:
-        zero = [0] * self.width
-        low, upp = list(self.low), list(self.upp)
-        exact = True
+        low, upp, exact = list(self.low), list(self.upp), True
+        undecided: dict[int, tuple[bool, int, Q]] = {}
         for j in range(len(low)):
             below, above = self._form(self.low[j]), self._form(self.upp[j])
             if self.cell.inf(below).value >= 0:
                 exact &= self.low[j] == self.upp[j]
             elif self.cell.sup(above).value <= 0:
-                low[j] = upp[j] = zero
+                low[j] = upp[j] = [0] * self.width
             else:
                 if self.low[j][1:] == self.upp[j][1:]:
                     open_forms += dict.fromkeys((below, above))
-                exact = False
-                new_low, new_upp = relaxed(self.cell, below, above)
-                low[j] = [_floor(c * self.denominator) for c in new_low]
-                upp[j] = [_floor(c * self.denominator) for c in new_upp]
-                # a coefficient loses less than 1 unit, and so at most the size of its variable
-                reach = [max(abs(a), abs(b)) for a, b in zip(self.cell.low, self.cell.high, strict=True)]
-                lost = 1 + sum(_floor(r) + 1 for r in reach)
-                low[j][0] -= lost
-                upp[j][0] += lost
-        self.low, self.upp, self.exact = low, upp, exact
+                undecided[j] = relaxation(self.cell, below, above)
+        if undecided:
+            self.denominator <<= _SLOPE_BITS  # slopes are multiples of the new unit: only the constant is rounded
+            low, upp = ([[c << _SLOPE_BITS for c in form] for form in forms] for forms in (low, upp))
+        for j, (keep, slope, lift) in undecided.items():
+            if not keep:
+                low[j] = [0] * self.width
+            upp[j] = [slope * c for c in self.upp[j]]
+            upp[j][0] += ceil(lift * self.denominator)
+        self.low, self.upp, self.exact = low, upp, exact and not undecided
 
     def output(self, index: int) -> Enclosure:
         """One output."""
@@ -377,7 +372,7 @@ class _Applied:
     @staticmethod
     def _enclosed(low: Sequence[int], upp: Sequence[int], scale: int, exact: bool, error: Q) -> Enclosure:
         below: Form = tuple(rational(c, scale) for c in low)
-        if exact:
+        if exact and not error:
             return Enclosure(below, below)
         above = tuple(rational(c, scale) for c in upp)
         return Enclosure((below[0] - error, *below[1:]), (above[0] + error, *above[1:]))
@@ -395,18 +390,18 @@ class _Applied:
         return self._enclosed(lows, upps, scale, self.exact, sum(self._errors(self.last, *both), rational(0)))
 
 
-def relaxed(cell: Cell, low: Form, upp: Form) -> tuple[Form, Form]:
-    """Forms below and above ``max(z, 0)`` for ``low <= z <= upp``: the chord above, and below `low` or 0."""
-    floor, ceiling = -cell.box_max(negative(upp)), cell.box_max(upp)
-    if floor >= 0:
-        above = upp
-    else:
-        slope = rational(_floor(ceiling / (ceiling - floor) * 2**_SLOPE_BITS), 2**_SLOPE_BITS)
-        lift = max(-slope * floor, (1 - slope) * ceiling)
-        above = tuple(slope * c for c in upp)
-        above = (above[0] + lift, *above[1:])
-    least, most = -cell.box_max(negative(low)), cell.box_max(low)
-    return (low if most > -least else (rational(0),) * len(low)), above
+def relaxation(cell: Cell, low: Form, upp: Form) -> tuple[bool, int, Q]:
+    """How to enclose ``max(z, 0)`` for ``low <= z <= upp``, where z may have both signs: (keep, slope, lift).
+
+    It is at least `low` if `keep`, else at least 0; and at most ``slope / 2**20 * upp + lift``, about the chord.
+    """
+    least, most = -cell.box_max(negative(upp)), cell.box_max(upp)
+    slope, lift = 2**_SLOPE_BITS, rational(0)
+    if least < 0:
+        slope = floor(most / (most - least) * 2**_SLOPE_BITS)
+        part = rational(slope, 2**_SLOPE_BITS)
+        lift = max(-part * least, (1 - part) * most)
+    return cell.box_max(low) > cell.box_max(negative(low)), slope, lift
 
 
 def _below(cell: Cell, forms: Sequence[Form]) -> Form:
@@ -415,13 +410,3 @@ def _below(cell: Cell, forms: Sequence[Form]) -> Form:
     if all(f[1:] == first[1:] for f in forms):
         return (min(f[0] for f in forms), *first[1:])
     return (min(-cell.box_max(negative(f)) for f in forms), *(rational(0),) * (len(first) - 1))
-
-
-def _floor(value: Q) -> int:
-    return int(value.numerator // value.denominator)
-
-
-def _gcd(a: int, b: int) -> int:
-    while b:
-        a, b = b, a % b
-    return a

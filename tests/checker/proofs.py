@@ -1,0 +1,135 @@
+"""Certificates in memory, made by the prover and given to the checker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from venmas.checker.cell import rational
+from venmas.checker.check import Checked, CheckError, check, claim
+from venmas.checker.goals import Fact, Goal, Holds, Requires, Unless
+from venmas.engine.prove import Proof, Prover
+from venmas.errors import ModelError
+from venmas.logic import Formula, nnf, parse
+from venmas.model import System, satisfies
+from venmas.model.simulate import Exact
+
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A claim with the lines that are to prove it; line 0, the header, is left out."""
+
+    system: System
+    formula: Formula
+    inside: bool
+    lines: tuple[Line, ...]
+    semantics: Any = "real"
+
+    def but(self, **changes: Any) -> Certified:
+        """The same with something changed."""
+        return replace(self, **changes)
+
+
+class SearchTooLongError(Exception):
+    """The prover took more steps than a test has time for."""
+
+
+def prover(system: System, formula: Formula, inside: bool, semantics: Any = "real", steps: int = 3000):
+    """The prover's answer and its lines."""
+    lines: list[Line] = []
+    left = [steps]
+
+    def tick() -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise SearchTooLongError
+
+    proof = Prover(system, claim(system, formula, inside), lines.append, tick, semantics).run()
+    return proof, lines
+
+
+def proof_of(system: System, text: str | Formula, semantics: Any = "real", steps: int = 3000) -> Certified | None:
+    """The certificate, or None where the prover has none (violated, or left open)."""
+    formula = text if isinstance(text, Formula) else parse(text, system.vocabulary)
+    proof, lines = Proof(), []
+    for inside in (False, True):
+        proof, lines = prover(system, formula, inside, semantics, steps)
+        if not proof.left_box or inside or not proof.complete:
+            break
+    if not proof.complete:
+        return None
+    return Certified(system, formula, inside, (*lines, {"rule": "end", "lines": len(lines) + 1}), semantics)
+
+
+def refusal(certified: Certified) -> str | None:
+    """Why the checker refuses it; None when it is accepted."""
+    try:
+        checked(certified)
+    except CheckError as error:
+        return str(error)
+    return None
+
+
+def checked(certified: Certified) -> Checked:
+    """What the checker says. Raises `CheckError`."""
+    lines = numbered(certified.lines)
+    return check(certified.system, certified.formula, certified.inside, lines, lambda _: None, certified.semantics)
+
+
+def numbered(lines: Iterable[Line]):
+    """Lines with their numbers; the header is line 0."""
+    return enumerate(lines, 1)
+
+
+def is_violated(system: System, formula: Formula, state: dict[str, Fraction]) -> bool:
+    """Exactly, by running the system."""
+    return not satisfies(system, nnf(formula), state)
+
+
+def meets(goal: Goal, x: dict[str, Fraction]) -> bool:
+    """Does the initial state meet every obligation and fact of a goal, in its cell? By the exact simulator."""
+    system, cell = goal.world.system, goal.world.cell
+    if any(x[n] != v for n, v in goal.world.fixed.items()):
+        return False
+    point = [rational(x[n]) for n in cell.names]
+    if any(not a <= v <= b for a, v, b in zip(cell.low, point, cell.high, strict=True)):
+        return False
+    for row in cell.rows:
+        value = row.form[0] + sum((c * v for c, v in zip(row.form[1:], point, strict=True)), rational(0))
+        if value < 0 or (row.strict and value == 0):
+            return False
+
+    def after(path: tuple[int, ...]) -> Exact:
+        state = dict(x)
+        for i in path:
+            here = Exact(state)
+            state = state | {n: here.value(e) for n, e in system.branches[i].updates}
+        return Exact(state)
+
+    def holds(part: Any) -> bool:
+        here = after(part.path)
+        match part:
+            case Holds(_, formula):
+                try:
+                    return satisfies(system, formula, dict(here.state))
+                except ModelError:  # beyond the declared box, behind a guard that does not hold
+                    return False
+            case Unless(path, branch, formula):
+                return not here.holds(system.branches[branch].guard) or holds(Holds((*path, branch), formula))
+            case Requires(_, condition):
+                return here.holds(condition)
+            case Fact(_, expr, relation):
+                return relation.holds(here.value(expr))
+        raise TypeError(part)
+
+    return all(holds(part) for part in (*goal.facts, *goal.todo))
+
+
+def random_form(rng: Random, size: int) -> list[str]:
+    """Small rationals, some of them zero."""
+    return [str(Fraction(rng.randint(-8, 8), rng.randint(1, 4)) * rng.choice((0, 1, 1))) for _ in range(size + 1)]
