@@ -16,12 +16,14 @@ from fractions import Fraction
 from pathlib import Path
 
 from experiments.published.checks import frozen_lake, least_separation
+from tests.data_readers import read_reachsdp_mat
 from venmas import Report, load_network, load_scenario, verify
 from venmas.logic import evaluate, parse
-from venmas.model import System
+from venmas.model import NetworkFolder, System
+from venmas.nn import Network, Normalization
 
 DATA = Path(os.environ.get("VENMAS_DATA", Path(__file__).resolve().parents[2].parent / "shared" / "data"))
-MODES = ("mono", "comp-seq", "comp-par")
+MODES = ("mono", "comp-seq", "comp-par", "exact")
 CLIMBS = [*(str(Fraction("-19.5") - 3 * k) for k in range(9)), "-39", "-39.5", "-40", "-40.5"]
 NFL = "double_integrator/nfl"
 
@@ -48,7 +50,8 @@ class Row:
 
 def decide(system: System, formula: str, what: str, expected: str, args: argparse.Namespace) -> Iterator[Row]:
     for mode in args.modes:
-        yield Row(what, mode, expected, verify(system, formula, mode=mode, solver=args.solver, timeout=args.timeout))
+        report = verify(system, formula, mode=mode, solver=args.solver, timeout=args.timeout, trust=args.trust)
+        yield Row(what, mode, expected, report)
 
 
 def vcas(args: argparse.Namespace) -> Iterator[Row]:
@@ -74,11 +77,24 @@ def frozenlake(args: argparse.Namespace) -> Iterator[Row]:
         yield from decide(system, formula, what, "satisfied" if holds else "violated", args)
 
 
+class _Single(NetworkFolder):
+    """A folder of one network, which no reader of the product reads (a MATLAB file)."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__(".")
+        self.network = network
+
+    def load(self, *patterns: str, normalization: Normalization = "apply") -> Network:
+        return self.network
+
+
 def double_integrator(args: argparse.Namespace) -> Iterator[Row]:
     boxes = json.loads((DATA / "double_integrator" / "exact_reach_boxes.json").read_text())
-    names = [n for n in boxes if n.startswith("nfl_")]
-    for name in names[: 1 if args.quick else args.controllers]:
-        folder = DATA / NFL / name.removeprefix("nfl_")
+    names = ["ReachSDP_nnmpc_di_1", *(n for n in boxes if n.startswith("nfl_"))]
+    for name in names[: 2 if args.quick else args.controllers]:
+        folder = NetworkFolder(DATA / NFL / name.removeprefix("nfl_"))
+        if name.startswith("ReachSDP"):
+            folder = _Single(read_reachsdp_mat(DATA / "double_integrator" / "nnmpc_nets_di_1.mat"))
         (a, b), (c, d) = boxes[name]["init"]
         system = load_scenario("double_integrator").system(folder, x1=f"{a}..{b}", x2=f"{c}..{d}")
         for step in boxes[name]["steps"]:
@@ -96,13 +112,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.published", description=__doc__)
     parser.add_argument("system", choices=systems)
     parser.add_argument("--quick", action="store_true", help="a few cells, in a minute")
-    parser.add_argument("--modes", nargs="+", default=MODES, choices=MODES)
+    parser.add_argument("--modes", nargs="+", default=MODES[:3], choices=MODES)
     parser.add_argument("--solver", default="highs")
+    parser.add_argument("--trust", default="solver", choices=("auto", "exact", "solver"))
     parser.add_argument("--timeout", type=float, default=600, help="seconds per cell")
     parser.add_argument("--climb", nargs="+", help="vcas: climb rates (ft/s), default all")
     parser.add_argument("--steps", type=int, default=10, help="vcas: largest k")
     parser.add_argument("--weights", default="onnx", choices=("onnx", "h5", "nnet"), help="vcas: network files to read")
-    parser.add_argument("--controllers", type=int, default=11, help="double integrator: how many controllers")
+    parser.add_argument("--controllers", type=int, default=12, help="double integrator: how many controllers")
     args = parser.parse_args()
     if not DATA.is_dir():
         print(f"the published data is not at {DATA}: set VENMAS_DATA", file=sys.stderr)
