@@ -338,12 +338,12 @@ class _Applied:
         low, upp, exact = list(self.low), list(self.upp), True
         undecided: dict[int, tuple[bool, int, Q]] = {}
         for j in range(len(low)):
-            below, above = self._form(self.low[j]), self._form(self.upp[j])
-            if self.cell.inf(below).value >= 0:
+            if self.cell.inf(tuple(self.low[j])).value >= 0:  # the common denominator does not change a sign
                 exact &= self.low[j] == self.upp[j]
-            elif self.cell.sup(above).value <= 0:
+            elif self.cell.sup(tuple(self.upp[j])).value <= 0:
                 low[j] = upp[j] = [0] * self.width
             else:
+                below, above = self._form(self.low[j]), self._form(self.upp[j])
                 if self.low[j][1:] == self.upp[j][1:]:
                     open_forms += dict.fromkeys((below, above))
                 undecided[j] = relaxation(self.cell, below, above)
