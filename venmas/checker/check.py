@@ -6,6 +6,7 @@ that the certificate says: a line that does not follow is refused with its numbe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,7 +20,10 @@ from venmas.logic import AX, EX, And, Atom, Formula, Globally, Or, Quantifier, c
 from venmas.model.system import System
 
 MAX_DIGITS = 100_000
-"""Longest number that is read from a certificate."""
+"""Longest number that is read from a certificate, in characters."""
+MAX_OPEN = 100_000
+"""Most goals that may be open at once, so that a hostile certificate cannot fill the memory."""
+_NUMBER = re.compile(r"(#?)(-?[0-9a-f]+)(?:/([0-9a-f]+))?", re.ASCII)
 
 Line = Mapping[str, object]
 
@@ -69,11 +73,17 @@ def check(
     lines: (number, line) after the header. tick: called with the number of every line. semantics: of networks.
     """
     checker = _Checker(lines, tick)
+    try:
+        _check(checker, system, formula, inside, semantics)
+    except RecursionError as error:
+        raise CheckError(checker.done.lines, "expressions are nested too deeply to be checked") from error
+    return checker.done
+
+
+def _check(checker: _Checker, system: System, formula: Formula, inside: bool, semantics: Semantics) -> None:
     target = claim(system, formula, inside)
     for index, region in enumerate(system.regions):
-        number, line = checker.next()
-        if line.get("rule") != "region" or line.get("index") != index:
-            raise CheckError(number, f"expected the proof of initial region {index}")
+        number = checker.expect("region", "index", index)
         goal = first_goal(system, region, target, semantics)
         if goal is not None:
             checker.prove(goal)
@@ -81,10 +91,9 @@ def check(
                 raise CheckError(
                     number, f"{goal.world.left_box[0]} may leave its range, and the claim does not exclude it"
                 )
-    number, line = checker.next()
-    if line.get("rule") != "end" or line.get("lines") != number:
-        raise CheckError(number, f"expected the end of the certificate after {number - 1} lines of proof")
-    return checker.done
+    checker.expect("end", "lines", checker.done.lines + 1)
+    if next(checker.lines, None) is not None:
+        raise CheckError(checker.done.lines + 1, "there is more after the end of the proof")
 
 
 class _Checker:
@@ -101,6 +110,13 @@ class _Checker:
         self.tick(found[0])
         return found
 
+    def expect(self, rule: str, field: str, value: int) -> int:
+        """Take a line that must be this one; its number."""
+        number, line = self.next()
+        if line != {"rule": rule, field: value} or type(line[field]) is not int:
+            raise CheckError(number, f'expected the line {{"rule": "{rule}", "{field}": {value}}}')
+        return number
+
     def prove(self, first: Goal) -> None:
         """Consume the lines that refute a goal."""
         stack: list[Goal | tuple[int, object, Cell]] = [first]
@@ -109,34 +125,37 @@ class _Checker:
             if not isinstance(goal, Goal):
                 self._closed[goal[0]] = goal[1], goal[2]
                 continue
+            if len(stack) > MAX_OPEN:
+                raise CheckError(self.done.lines, f"more than {MAX_OPEN} goals are open at once")
             number, line = self.next()
-            rule = line.get("rule")
-            if rule == "same":
-                self._same(number, goal, line.get("as"))
-                continue
-            if rule == "refute":
-                if not refutes(goal.world.cell, goal.rows(), _weights(number, line.get("weights"))):
-                    raise CheckError(number, "the weighted rows do not exclude each other")
-                self.done.refuted += 1
-                continue
-            if rule == "split":
-                subgoals = goal.split(_form(number, line.get("form"), len(goal.world.cell.names)))
-            elif rule == "expand" and goal.todo:
-                subgoals = goal.expand()
-            else:
-                raise CheckError(number, f"rule {rule!r} does not apply to this goal")
-            key = lemma_key(goal)
-            if key is not None:
-                stack.append((number, key, goal.world.cell))
-            stack.extend(reversed(subgoals))
+            match dict(line):
+                case {"rule": "same", "as": other, **rest} if not rest:
+                    self._same(number, goal, other)
+                case {"rule": "refute", "weights": weights, **rest} if not rest:
+                    if not refutes(goal.world.cell, goal.rows(), _weights(number, weights)):
+                        raise CheckError(number, "the weighted rows do not exclude each other")
+                    self.done.refuted += 1
+                case {"rule": "split", "form": form, **rest} if not rest:
+                    subgoals = goal.split(_form(number, form, len(goal.world.cell.names)))
+                    stack += [*_lemma(number, goal), *reversed(subgoals)]
+                case {"rule": "expand", **rest} if goal.todo and not rest:
+                    stack += [*_lemma(number, goal), *reversed(goal.expand())]
+                case other:
+                    raise CheckError(number, f"no rule for this goal: {str(other)[:60]}")
 
     def _same(self, number: int, goal: Goal, other: object) -> None:
-        if not isinstance(other, int) or other not in self._closed:
-            raise CheckError(number, f"line {other!r} is no goal that was refuted before")
+        if type(other) is not int or other not in self._closed:
+            raise CheckError(number, f"line {str(other)[:40]} is no goal that was refuted before")
         key, cell = self._closed[other]
         if key != lemma_key(goal) or not covers(cell, goal.world.cell):
             raise CheckError(number, f"the goal of line {other} is another one")
         self.done.shared += 1
+
+
+def _lemma(number: int, goal: Goal) -> list[tuple[int, object, Cell]]:
+    """What goes below the subgoals of a goal on the stack: once they are refuted, so is the goal."""
+    key = lemma_key(goal)
+    return [] if key is None else [(number, key, goal.world.cell)]
 
 
 def lemma_key(goal: Goal) -> object | None:
@@ -161,15 +180,14 @@ def covers(big: Cell, small: Cell) -> bool:
 
 
 def _number(line: int, text: object) -> Fraction:
-    if isinstance(text, str) and len(text) <= MAX_DIGITS:
+    match = _NUMBER.fullmatch(text) if isinstance(text, str) and len(text) <= MAX_DIGITS else None
+    if match is not None:
+        base = 16 if match[1] else 10
         try:
-            if text.startswith("#"):
-                top, _, bottom = text[1:].partition("/")
-                return Fraction(int(top, 16), int(bottom or "1", 16))
-            return Fraction(text)
-        except (ValueError, ZeroDivisionError):
+            return Fraction(int(match[2], base), int(match[3] or "1", base))
+        except (ValueError, ZeroDivisionError):  # Python refuses decimal numbers of thousands of digits
             pass
-    raise CheckError(line, f'expected a rational such as "-3/4", got {str(text)[:40]!r}')
+    raise CheckError(line, f'expected a rational such as "-3/4" or "#-3/f", got {str(text)[:40]!r}')
 
 
 def _form(line: int, data: object, size: int) -> Form:

@@ -13,14 +13,13 @@ from typing import IO
 
 from venmas._version import __version__
 from venmas.checker.check import claim
+from venmas.checker.file import FORMAT
 from venmas.checker.values import Semantics
 from venmas.engine.prove import Line, Proof, Prover
 from venmas.errors import UsageError
 from venmas.logic import Formula
 from venmas.model.canonical import networks_of, system_to_json
 from venmas.model.system import System
-
-FORMAT = "venmas-certificate-1"
 
 
 @dataclass(frozen=True)
