@@ -20,6 +20,9 @@ from venmas.nn.network import Array, FloatType, Layer, Network
 MAX_ENTRIES = 1 << 23
 """Most entries of a tensor or of a layer's weight matrix (64 MB): what claims more is refused before it is built."""
 
+MAX_LAYERS = 1000
+"""Most layers of a network: exact numbers grow by the length of a weight in every one of them."""
+
 
 class Budget:
     """Entries that reading one file may create in all, so that small files cannot claim much memory or time."""
@@ -182,6 +185,8 @@ class Chain:
     def _append(self, layer: Layer, replace: bool = False) -> None:
         self.budget.spend(layer.weight.size, "a weight matrix")
         self.layers[max(0, len(self.layers) - replace) :] = [layer]
+        if len(self.layers) > MAX_LAYERS:
+            raise NetworkError(f"the network has more than {MAX_LAYERS} layers, which are not supported")
         self._size = layer.out_size
 
 

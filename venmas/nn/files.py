@@ -11,6 +11,9 @@ from venmas.errors import NetworkError
 MAX_BYTES = 64 << 20
 """Largest network file that is read."""
 
+MAX_JSON_PARTS = 300_000
+"""Most values in a JSON configuration: two or three bytes of text become an object of about 64."""
+
 
 def read_bytes(path: Path, *, offset: int = 0, length: int | None = None) -> bytes:
     """Return the whole content (at most `MAX_BYTES`), or up to `length` bytes from `offset`. Raises `NetworkError`."""
@@ -29,8 +32,16 @@ def read_bytes(path: Path, *, offset: int = 0, length: int | None = None) -> byt
     return data
 
 
+def json_parts(text: str | bytes) -> int:
+    """An upper bound on the number of values in a JSON text."""
+    data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+    return 1 + data.count(b"[") + data.count(b"{") + data.count(b",")
+
+
 def parse_json(text: str | bytes, what: str) -> dict[str, Any]:
-    """Parse a JSON object from a file of strangers. Raises `NetworkError`, also for nesting bombs."""
+    """Parse a JSON object from a file of strangers. Raises `NetworkError`, also for bombs of nesting or of size."""
+    if json_parts(text) > MAX_JSON_PARTS:
+        raise NetworkError(f"{what} has more than {MAX_JSON_PARTS} values: too large for the networks VenMAS verifies")
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -80,7 +80,8 @@ def _beside(path: Path) -> Path:
 
 
 def _stored_config(file: Any) -> dict[str, Any]:
-    text = file.attrs.get("model_config")
+    stored = "model_config" in file.attrs and file.attrs.get_id("model_config").shape == ()
+    text = file.attrs["model_config"] if stored else None  # arrays of texts may name one text many times
     if not isinstance(text, str | bytes):
         raise NetworkError(
             "holds weights without a model: save the whole model, or read the .json of its configuration"

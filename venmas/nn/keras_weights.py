@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from venmas.nn.chain import Budget
 from venmas.nn.network import Array
 
 _MOST = 10_000
+_MOST_OBJECTS = 50_000
+_LONGEST_PATH = 2000
+_MAX_CHUNK = 64 << 20  # bytes: a chunk is decompressed as a whole, however little of it is the data set
 _CONTAINERS = ("layers", "_layer_checkpoint_dependencies")
 
 
@@ -25,7 +29,13 @@ class KerasWeights:
         self.float_types: set[str] = set()
         self.data: dict[str, Any] = {}
 
+        visited = 0
+
         def keep(path: str, item: Any) -> None:
+            nonlocal visited
+            visited += 1
+            if visited > _MOST_OBJECTS or len(path) > _LONGEST_PATH:
+                raise NetworkError("the file holds too many groups, or groups nested too deeply, for a network")
             if isinstance(item, h5py.Dataset):
                 self.data[path.replace("\\", "/")] = item
                 if len(self.data) > _MOST:
@@ -70,6 +80,8 @@ class KerasWeights:
         if item.dtype not in (np.float32, np.float64):
             raise NetworkError(f"its {field} has the type {item.dtype}: expected float32 or float64 weights")
         self.budget.spend(item.size, f"its {field}")
+        if item.chunks is not None and prod(item.chunks) * item.dtype.itemsize > _MAX_CHUNK:
+            raise NetworkError(f"its {field} is stored in chunks of {list(item.chunks)}: larger than its data")
         value: NDArray[Any] = item[()]
         if not np.all(np.isfinite(value)):
             raise NetworkError(f"its {field} holds NaN or infinite values: every weight must be a finite number")

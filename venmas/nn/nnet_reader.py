@@ -9,6 +9,7 @@ then for each layer the rows of its weights and its biases.
 
 from __future__ import annotations
 
+from array import array
 from io import BytesIO, TextIOWrapper
 from itertools import pairwise
 from math import isfinite
@@ -18,9 +19,12 @@ from typing import Literal
 import numpy as np
 
 from venmas.errors import NetworkError
-from venmas.nn.chain import Chain, check_size
+from venmas.nn.chain import MAX_LAYERS, Chain, check_size
 from venmas.nn.files import read_bytes
 from venmas.nn.network import Array, Network
+
+_HEADER = 7
+_MOST = 1 << 21  # decimals are read one by one
 
 
 def read_nnet(path: Path, normalization: Literal["apply", "ignore"] = "apply") -> Network:
@@ -30,10 +34,12 @@ def read_nnet(path: Path, normalization: Literal["apply", "ignore"] = "apply") -
     smallest and largest inputs of the header are not used: programs that clip the input to them compute another
     function outside that box, and a scenario states its own box. Raises `NetworkError` with the line.
     """
-    lines = _numbers(read_bytes(path), path)
-    if len(lines) < 7:
+    lines, values = _numbers(read_bytes(path), path)
+    if len(lines) < _HEADER:
         raise NetworkError(f"{path} ends inside the header: expected seven lines of numbers before the weights")
     (_, header), (sizes_at, sizes_read) = lines[0], lines[1]
+    if len(sizes_read) > MAX_LAYERS + 1 or len(header) > MAX_LAYERS:
+        raise NetworkError(f"{path}, line {sizes_at}: more than {MAX_LAYERS} layers, which are not supported")
     sizes = [int(v) for v in sizes_read]
     claims = [int(v) for v in header]
     if len(claims) < 3 or any(s < 1 for s in sizes) or sizes != sizes_read or claims != header:
@@ -46,7 +52,6 @@ def read_nnet(path: Path, normalization: Literal["apply", "ignore"] = "apply") -
     pairs = list(pairwise(sizes))
     needed = sum(m * n + n for m, n in pairs)
     check_size(needed, f"{path}: the network")
-    values = np.array([v for _, row in lines[7:] for v in row])
     if len(values) != needed:
         raise NetworkError(
             f"{path} holds {len(values)} weights and biases, layers {sizes} need {needed}: truncated or wrong sizes"
@@ -83,10 +88,16 @@ def _add_layers(chain: Chain, values: Array, pairs: list[tuple[int, int]]) -> No
             chain.relu()
 
 
-def _numbers(data: bytes, path: Path) -> list[tuple[int, list[float]]]:
-    """The numbers of each line with its 1-based number, without comments and empty lines."""
+def _numbers(data: bytes, path: Path) -> tuple[list[tuple[int, list[float]]], Array]:
+    """The numbers of each line of the header with its 1-based number, and all numbers after it.
+
+    Comments and empty lines are left out.
+    """
     lines: list[tuple[int, list[float]]] = []
-    check_size(data.count(b",") + data.count(b"\n"), f"{path}: the network")
+    rest = array("d")
+    numbers = data.count(b",") + data.count(b"\n")
+    if numbers > _MOST:
+        raise NetworkError(f"{path} holds about {numbers} numbers: at most {_MOST} are read; save it as ONNX")
     for at, line in enumerate(TextIOWrapper(BytesIO(data), "latin-1"), 1):
         text = line.split("//", 1)[0].strip().rstrip(",")
         if not text:
@@ -100,5 +111,8 @@ def _numbers(data: bytes, path: Path) -> list[tuple[int, list[float]]]:
             if not isfinite(value):
                 raise NetworkError(f"{path}, line {at}: {token.strip()[:40]!r} is not a finite number")
             row.append(value)
-        lines.append((at, row))
-    return lines
+        if len(lines) < _HEADER:
+            lines.append((at, row))
+        else:
+            rest.extend(row)
+    return lines, np.array(rest)

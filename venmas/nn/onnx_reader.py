@@ -21,6 +21,7 @@ from venmas.nn.chain import Budget, Chain, check_size
 from venmas.nn.files import read_bytes
 from venmas.nn.network import Array, Network
 from venmas.nn.onnx_tensors import DOUBLE, DTYPES, FLOAT, read_tensor
+from venmas.nn.onnx_wire import check_fields
 
 _MOST = 10_000
 _OLDEST_OPSET = 7  # before it, broadcasting was spelled out in attributes and meant something else
@@ -40,10 +41,13 @@ def read_onnx(path: Path) -> Network:
     import onnx
 
     model = onnx.ModelProto()
+    data = read_bytes(path)
     try:
-        model.ParseFromString(read_bytes(path))
-    except NetworkError:
-        raise
+        check_fields(data, model.DESCRIPTOR)
+    except NetworkError as error:
+        raise NetworkError(f"{path}: {error}") from error
+    try:
+        model.ParseFromString(data)
     except Exception as error:  # protobuf has one error type for its Python and another for its C implementation
         raise NetworkError(f"{path} is not an ONNX model, or is truncated: {error}") from error
     try:

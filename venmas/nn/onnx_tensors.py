@@ -19,6 +19,7 @@ FLOAT, INT32, INT64, BOOL, DOUBLE = 1, 6, 7, 9, 11
 DTYPES = {FLOAT: "<f4", DOUBLE: "<f8", INT32: "<i4", INT64: "<i8", BOOL: "|b1"}
 _FIELDS = {FLOAT: "float_data", DOUBLE: "double_data", INT32: "int32_data", INT64: "int64_data", BOOL: "int32_data"}
 _EXTERNAL = 1
+_MOST_DIMENSIONS = 32
 
 
 def read_tensor(tensor: Any, folder: Path, budget: Budget) -> NDArray[Any]:
@@ -29,6 +30,8 @@ def read_tensor(tensor: Any, folder: Path, budget: Budget) -> NDArray[Any]:
             f"{what} has the ONNX element type {tensor.data_type}: expected FLOAT (1) or DOUBLE (11) weights; "
             "export the model in float32"
         )
+    if len(tensor.dims) > _MOST_DIMENSIONS:
+        raise NetworkError(f"{what} has {len(tensor.dims)} dimensions: at most {_MOST_DIMENSIONS} are supported")
     shape = tuple(tensor.dims)
     if any(d < 0 for d in shape):
         raise NetworkError(f"{what} claims the shape {list(shape)}")
@@ -39,7 +42,10 @@ def read_tensor(tensor: Any, folder: Path, budget: Budget) -> NDArray[Any]:
     elif tensor.HasField("raw_data"):
         data = tensor.raw_data
     else:
-        data = np.array(getattr(tensor, _FIELDS[tensor.data_type])).astype(dtype).tobytes()
+        values = getattr(tensor, _FIELDS[tensor.data_type])
+        if len(values) > prod(shape):  # said before they are copied
+            raise NetworkError(f"{what} claims the shape {list(shape)}, but holds {len(values)} numbers")
+        data = np.array(values).astype(dtype).tobytes()
     if len(data) != prod(shape) * dtype.itemsize:
         raise NetworkError(
             f"{what} claims the shape {list(shape)}, {prod(shape) * dtype.itemsize} bytes, but holds {len(data)} bytes"
