@@ -7,6 +7,7 @@ are imported when they are asked for, and import the verifier only when they run
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import traceback
@@ -69,13 +70,14 @@ class Face(click.Group):
     ) -> NoReturn:
         """Run and exit with the status of the result."""
         status = FAULT
+        if sys.stdout is None:  # closed by the caller: whoever wants only the exit status gets it
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         try:
             extra["standalone_mode"] = False
             status = super().main(args, prog_name or "venmas", *rest, **extra) or SATISFIED
             sys.stdout.flush()
         except BrokenPipeError:  # the reader, such as `head`, has seen enough
-            with contextlib.suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _abandon_stdout()
         except (KeyboardInterrupt, click.Abort):
             status = UNKNOWN
             _say("interrupted")
@@ -87,16 +89,42 @@ class Face(click.Group):
             _say(f"error: {error.format_message() if isinstance(error, click.ClickException) else error}")
         except VenmasError as error:  # such as workers that can not be started here
             _say(f"error: {error}")
+        except MemoryError:
+            status = UNKNOWN
+            _say("unknown (memory): there is not enough memory for this input; make it smaller, or free some")
         except Exception as error:
-            if is_verbose():
-                traceback.print_exc()
-            _say(_fault(error))
+            if isinstance(error, OSError) and error.filename is None and error.errno in _NOT_WRITTEN:
+                status = BAD_INPUT
+                _abandon_stdout()
+                _say(f"error: cannot write to standard output: {error.strerror}; send it elsewhere")
+            else:
+                if is_verbose():
+                    traceback.print_exc()
+                _say(_fault(error))
         sys.exit(status)
+
+
+_NOT_WRITTEN = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG, errno.EBADF)
+_HEAD, _TAIL = 1500, 400
+"""Characters of a long message that are shown: the remedy is often at its end."""
 
 
 def _say(message: str) -> None:
     with contextlib.suppress(OSError, ValueError):
-        click.echo(message, err=True)
+        click.echo(readable(message), err=True)
+
+
+def readable(message: str) -> str:
+    """A message that may quote files of strangers: not longer than a page, and nothing in it steers a terminal."""
+    if len(message) > _HEAD + _TAIL:
+        message = f"{message[:_HEAD]} ... ({len(message) - _HEAD - _TAIL} characters) ... {message[-_TAIL:]}"
+    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in message)
+
+
+def _abandon_stdout() -> None:
+    """Drop what could not be written, so that the interpreter does not try again at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fault(error: Exception) -> str:

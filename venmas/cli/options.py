@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venmas.cli.output import set_up_logging
+from venmas.cli.output import read_input, set_up_logging
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def load(scenario: str | None, settings: Mapping[str, str], networks: str | None
         )
     loaded = load_scenario(_printable(scenario, "--scenario"))
     values = loaded.values(settings)
-    if networks is not None and not Path(_printable(networks, "--networks")).exists():
+    if networks is not None and not _exists(Path(_printable(networks, "--networks"))):
         raise UsageError(f"--networks: there is no folder {networks!r}; give the folder that holds the network files")
     folder = NetworkFolder(networks if networks is not None else loaded.networks)
     system = loaded.system(folder, **values)
@@ -137,8 +137,7 @@ def read_formula_text(given: str | None, system: System) -> str:
         return given
     path = Path(_printable(given[1:], "--formula"))
     try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_TEXT + 1)
+        data = read_input(path, _MAX_TEXT)
         if len(data) > _MAX_TEXT:
             raise UsageError(f"--formula: {path} is larger than 1 MB: that is no formula")
         text = data.decode("utf-8-sig")
@@ -149,6 +148,13 @@ def read_formula_text(given: str | None, system: System) -> str:
     if not text.strip():
         raise UsageError(f"--formula: {path} is empty; it should hold one formula")
     return text
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # such as a name that is too long
+        return False
 
 
 def _printable(path: str, option: str) -> str:

@@ -57,9 +57,10 @@ def check_writable(path: str | None, option: str) -> None:
     """Find out before the long work whether a file can be written. Raises `UsageError`."""
     if path is None or path == STDOUT:
         return
-    target = Path(path)
     problem = ""
     try:
+        target = Path(path)
+        target = target if target.exists() else target.resolve()  # what a link leads to is written
         if not path or target.is_dir():
             problem = "it is a folder; name a file in it" if path else "the name is empty; name a file"
         elif not target.parent.is_dir():
@@ -68,7 +69,7 @@ def check_writable(path: str | None, option: str) -> None:
             problem = "writing it is not permitted; name a file elsewhere"
         elif _replaceable(target):
             os.unlink(_temporary(target))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links that lead to each other
         problem = f"{getattr(error, 'strerror', None) or error}; name a file elsewhere"
     if problem:
         raise UsageError(f"{option}: cannot write {path[:200]!r}: {problem}")
@@ -84,7 +85,8 @@ def write_json(path: str, data: dict[str, Any], option: str) -> None:
     try:
         if not _replaceable(target):
             sys.stdout.flush()  # it may be the same device
-            target.write_text(text, encoding="utf-8")
+            with open(target, "w", encoding="utf-8", opener=_unblocked) as file:
+                file.write(text)
             return
         target = target.resolve()  # a link stays, what it leads to is replaced
         name = _temporary(target)
@@ -95,8 +97,25 @@ def write_json(path: str, data: dict[str, Any], option: str) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(name)
             raise
-    except OSError as error:
-        raise UsageError(f"{option}: cannot write {path!r}: {error.strerror}; the result is not stored") from error
+    except (OSError, RuntimeError) as error:
+        problem = getattr(error, "strerror", None) or error
+        raise UsageError(f"{option}: cannot write {path!r}: {problem}; the result is not stored") from error
+
+
+def read_input(path: str | Path, most: int) -> bytes:
+    """Up to ``most + 1`` bytes of a file; a pipe that nobody writes to is empty rather than waited for.
+
+    Raises `OSError`, and `ValueError` for what cannot be a path.
+    """
+    with open(path, "rb", opener=_unblocked) as file:
+        return file.read(most + 1)
+
+
+def _unblocked(path: str, flags: int) -> int:
+    """Open without waiting for the other end of a pipe, then read and write as usual."""
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+    os.set_blocking(handle, True)
+    return handle
 
 
 def _replaceable(target: Path) -> bool:
