@@ -189,7 +189,11 @@ CASES = {
     "replay no steps": (["replay", "{tmp}/halves.json"], ["no states"]),
     "replay scenario gone": (["replay", "{tmp}/origin.json"], ["gone.py", "--scenario"]),
     "replay made in Python": (["replay", "{tmp}/python.json"], ["give --scenario"]),
-    "replay unknown name": (["replay", "{tmp}/formula.json"], ["unknown name 'y'"]),
+    "replay unknown name": (
+        ["replay", "{tmp}/formula.json", "--scenario", "{tmp}/counter.py"],
+        ["unknown name 'y'"],
+    ),
+    "replay would run a file": (["replay", "{tmp}/formula.json"], ["counter.py", "which is code", "--scenario"]),
     "replay bad parameters": (["replay", "{tmp}/settings.json"], ["'parameters'", "texts"]),
     "replay other parameter": (
         ["replay", "{tmp}/ok.json", "--scenario", "{tmp}/counter.py", "--set", "z=1"],

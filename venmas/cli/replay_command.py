@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from venmas.cli.main import UNKNOWN, VIOLATED
 from venmas.cli.options import Loaded, load, read_settings, scenario_options, verbose_option
-from venmas.errors import InputError, UsageError
+from venmas.cli.output import read_input
+from venmas.errors import FormulaError, InputError, UsageError
 
 if TYPE_CHECKING:
-    from venmas.model import Replay, Witness
+    from venmas.model import Replay, System, Witness
+    from venmas.model.trace import Node
 
 log = logging.getLogger(__name__)
 
-_MAX_BYTES = 256 << 20
+_MAX_BYTES = 64 << 20
+_MAX_PARTS = 2_000_000
 _HOW = "write it with `venmas verify ... --witness FILE` (or --json FILE)"
 
 
@@ -53,7 +57,7 @@ def command(path: str, scenario: str | None, settings: tuple[str, ...], networks
         out.print(formula, soft_wrap=True)
         if checked.confirmed:
             out.print()
-            print_witness(out, loaded.system, witness, checked)
+            print_witness(out, loaded.system, _checked(loaded.system, witness), checked)
     return VIOLATED if checked.confirmed else UNKNOWN
 
 
@@ -70,13 +74,45 @@ def _replay(loaded: Loaded, formula: str, witness: Witness) -> Replay:
         return Replay(False, str(error))
 
 
+def _checked(system: System, witness: Witness) -> Witness:
+    """The witness with the labels of the system, and with those of its comparisons that hold where they stand.
+
+    States, actions and branches are known to be those of the system; the texts beside them are not.
+    """
+    from venmas.logic import Atom, parse
+    from venmas.model.trace import Measure, Value
+
+    variables = {d.name: dict(d.labels) for d in system.variables.values()}
+    agents = {a.name: dict(a.labels) for a in system.agents}
+
+    def named(values: tuple[Value, ...], labels: Mapping[str, Mapping[int, str]]) -> tuple[Value, ...]:
+        return tuple(replace(v, label=labels[v.name].get(v.exact, "")) for v in values)  # type: ignore[call-overload]
+
+    def measured(node: Node) -> Iterator[Measure]:
+        for measure in node.atoms:
+            with suppress(FormulaError):
+                atom = parse(measure.atom, system.vocabulary)
+                if isinstance(atom, Atom) and atom.comparison.holds(node.point):
+                    yield Measure(str(atom.comparison), abs(atom.comparison.expr.evaluate(node.point)))
+
+    return type(witness)(
+        tuple(
+            replace(n, state=named(n.state, variables), actions=named(n.actions, agents), atoms=tuple(measured(n)))
+            for n in witness.nodes
+        )
+    )
+
+
 def _read(path: str) -> Mapping[str, Any]:
     """The object in the file. Raises `UsageError`."""
+    from venmas.nn.files import json_parts
+
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES:
-            raise UsageError(f"{path} is larger than {_MAX_BYTES >> 20} MB: that is no witness")
+        data = read_input(path, _MAX_BYTES)
+        if len(data) > _MAX_BYTES or json_parts(data) > _MAX_PARTS:
+            raise UsageError(
+                f"{path} is larger than {_MAX_BYTES >> 20} MB or has more than {_MAX_PARTS} values: that is no witness"
+            )
         stored = json.loads(data)
     except OSError as error:
         raise UsageError(f"cannot read {path!r}: {error.strerror}; {_HOW}") from error
@@ -108,6 +144,17 @@ def _text(path: str, stored: Mapping[str, Any], key: str) -> str:
     return str(stored[key])
 
 
+def _bundled(path: str, scenario: str) -> str:
+    """The name of a bundled scenario. A scenario file is code, which a stored result must not start by itself."""
+    from venmas.model import scenario_names
+
+    if scenario not in scenario_names():
+        raise UsageError(
+            f"{path} is of the scenario file {scenario!r}, which is code: if you trust it, give it with --scenario"
+        )
+    return scenario
+
+
 def _load(
     path: str, stored: Mapping[str, Any], scenario: str | None, settings: tuple[str, ...], networks: str | None
 ) -> tuple[Loaded, list[str]]:
@@ -122,10 +169,10 @@ def _load(
     if origin is not None:
         if not isinstance(origin, dict) or not isinstance(origin.get("digests"), dict):
             raise UsageError(f"{path}: 'origin' should tell scenario, networks and digests; {_HOW}")
-        scenario = scenario or _text(path, origin, "scenario")
+        scenario = scenario or _bundled(path, _text(path, origin, "scenario"))
         if networks is None and origin.get("networks") is not None:
             networks = _text(path, origin, "networks")
-        digests = origin["digests"]
+        digests = {str(name): str(digest) for name, digest in origin["digests"].items()}
     try:
         loaded = load(scenario, {**parameters, **given}, networks)
     except InputError as error:

@@ -14,7 +14,8 @@ from typing import Any
 
 from venmas.errors import UsageError
 
-_RATIONAL = re.compile(r"-?(0x[0-9a-f]+|[0-9]{1,4000})(/(0x[0-9a-f]+|[0-9]{1,4000}))?")
+_WHOLE = r"(0x[0-9a-f]{1,40000}|[0-9]{1,4000})"  # reducing a quotient takes time that is quadratic in its length
+_RATIONAL = re.compile(rf"-?{_WHOLE}(/{_WHOLE})?")
 _MAX_DECIMAL_BITS = 10_000  # Python refuses to write longer integers as decimals
 
 
