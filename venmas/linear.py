@@ -7,6 +7,7 @@ the binary numbers that are stored (design S2).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -22,6 +23,9 @@ from venmas.errors import InputError
 
 Number: TypeAlias = int | float | Fraction
 
+_MAX_DECIMAL_BITS = 14_000  # Python refuses to write integers of more than 4300 digits as decimals
+_HUGE_EXPONENT = re.compile(r"[eE][+-]?0*[1-9][0-9]{4}")
+
 
 def as_fraction(value: object) -> Fraction:
     """Return `value` as a rational: ints and Fractions as they are, floats as their shortest decimal, text read.
@@ -30,13 +34,13 @@ def as_fraction(value: object) -> Fraction:
     """
     if type(value) is Fraction:
         return value
-    if isinstance(value, Rational | int):
+    if type(value) is int or isinstance(value, Rational | int):
         return Fraction(value)
     if isinstance(value, np.floating) and not isinstance(value, float):
         value = float(value)
-    if isinstance(value, SupportsFloat | str):
+    if isinstance(value, float | str) or isinstance(value, SupportsFloat):  # noqa: SIM101 - a protocol is slow to ask
         try:
-            if isinstance(value, str) or isfinite(value := float(value)):
+            if not _HUGE_EXPONENT.search(value) if isinstance(value, str) else isfinite(value := float(value)):
                 return Fraction(value.strip() if isinstance(value, str) else repr(value))
         except (ValueError, OverflowError, ZeroDivisionError):
             pass
@@ -219,7 +223,9 @@ class Comparison:
 
 
 def format_number(value: Fraction) -> str:
-    """Shortest exact text: an integer, a finite decimal where there is one, else a quotient."""
+    """Shortest exact text: an integer, a finite decimal where there is one, else a quotient; very long ones in hex."""
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MAX_DECIMAL_BITS:
+        return f"{value.numerator:#x}/{value.denominator:#x}"
     if value.denominator == 1:
         return str(value.numerator)
     rest = value.denominator

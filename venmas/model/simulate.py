@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from venmas.errors import ModelError
-from venmas.linear import Relation
+from venmas.linear import Relation, format_number
 from venmas.model.expr import (
     All,
     Any,
@@ -227,12 +227,15 @@ def misfit(system: System, state: State) -> str | None:
         if not decl.lower <= value <= decl.upper:
             return f"{decl.name} = {_number(value)} is outside its range [{_number(decl.lower)}, {_number(decl.upper)}]"
         if decl.integral and value.denominator != 1:
-            return f"{decl.name} = {value} is no integer"
+            return f"{decl.name} = {format_number(value)[:40]} is no integer"
     return None
 
 
 def _number(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 else f"{float(value):.12g}"
+    try:
+        return str(value) if value.denominator == 1 else f"{float(value):.12g}"
+    except (ValueError, OverflowError):  # more digits than Python writes, or no float
+        return f"a number of {value.numerator.bit_length()} bits"
 
 
 @dataclass(frozen=True)
