@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 UNIT_ROUNDOFF = 2.0**-53
+_NORMAL = 2.0**-1022  # a coefficient below it may have lost all its digits
 _TINY = 5e-324 * 2**10  # absorbs underflow, which relative error bounds do not cover
 
 
@@ -56,12 +57,12 @@ def magnitude(low: Floats, upp: Floats) -> Floats:
 
 
 def concretize(low: Floats, upp: Floats) -> tuple[Floats, Floats]:
-    """Interval of two forms over all roots in [-1, 1], rounded outward."""
+    """Interval of two forms over all roots in [-1, 1], rounded outward; infinite where floats overflow."""
     below, above = np.abs(low), np.abs(upp)
     error = gamma(low.shape[-1])
     lo = low[..., 0] - below[..., 1:].sum(-1) - error * below.sum(-1) - _TINY
     hi = upp[..., 0] + above[..., 1:].sum(-1) + error * above.sum(-1) + _TINY
-    return lo, hi
+    return np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi)
 
 
 def widen(low: Floats, upp: Floats, error: Floats) -> None:
@@ -74,7 +75,7 @@ def settle(low: Floats, upp: Floats, lo: Floats | None = None, hi: Floats | None
     """A quantity from forms and, where known, an interval; the tighter of the two is kept."""
     form_lo, form_hi = concretize(low, upp)
     return Quantity(
-        low, upp, form_lo if lo is None else np.maximum(form_lo, lo), form_hi if hi is None else np.minimum(form_hi, hi)
+        low, upp, form_lo if lo is None else np.fmax(form_lo, lo), form_hi if hi is None else np.fmin(form_hi, hi)
     )
 
 
@@ -103,7 +104,7 @@ def affine(terms: Sequence[tuple[Fraction, Quantity]], offset: Fraction) -> Quan
         upp += c * (q.upp if c >= 0 else q.low)
         lo += c * (q.lo if c >= 0 else q.hi)
         hi += c * (q.hi if c >= 0 else q.lo)
-        size += abs(c) * np.maximum(magnitude(q.low, q.upp), np.maximum(np.abs(q.lo), np.abs(q.hi)))
+        size += max(abs(c), _NORMAL) * np.maximum(magnitude(q.low, q.upp), np.maximum(np.abs(q.lo), np.abs(q.hi)))
     if len(terms) == 1 and not offset and abs(terms[0][0]) == 1:
         return Quantity(low, upp, lo, hi)  # a sign rounds nothing
     # gamma covers the products, the sums and the rounding of the rational coefficients to floats

@@ -185,4 +185,4 @@ def _affine(
     error += gamma(1) * np.abs(bias) + bias_error + _TINY
     widen(new_low, new_upp, error)
     form_lo, form_hi = concretize(new_low, new_upp)
-    return new_low, new_upp, np.maximum(form_lo, new_lo - error), np.minimum(form_hi, new_hi + error)
+    return new_low, new_upp, np.fmax(form_lo, new_lo - error), np.fmin(form_hi, new_hi + error)

@@ -23,6 +23,7 @@ __all__ = [
     "Indicator",
     "Infeasible",
     "Kind",
+    "NotFiniteError",
     "Outcome",
     "Program",
     "ProgramBuilder",
@@ -33,6 +34,10 @@ __all__ = [
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int32]
+
+
+class NotFiniteError(ValueError):
+    """A number of a program is infinite or no number: what it should say is beyond what floats hold."""
 
 
 class Kind(IntEnum):
@@ -145,8 +150,9 @@ class Program:
 class ProgramBuilder:
     """Collects variables and constraints; `build` freezes them.
 
-    Wrong columns, bounds that are not numbers or coefficients that are not finite raise `ValueError`: they are faults
-    of the caller, not of a user. Bounds that exclude each other are allowed: such a program is infeasible.
+    Wrong columns, bounds that are not numbers or coefficients that are not finite raise `ValueError` (the last two
+    `NotFiniteError`): they are faults of the caller, not of a user. Bounds that exclude each other are allowed: such a
+    program is infeasible.
     """
 
     def __init__(self) -> None:
@@ -243,7 +249,7 @@ class ProgramBuilder:
         if where.size and not (where.min() >= 0 and where.max() < self.variables):
             raise ValueError(f"{what}: columns must lie in 0..{self.variables - 1}, got {where.min()}..{where.max()}")
         if not np.isfinite(values).all():
-            raise ValueError(f"{what}: a coefficient is not finite")
+            raise NotFiniteError(f"{what}: a coefficient is not finite")
         return sum_terms(where, values)
 
 
@@ -258,5 +264,5 @@ def _bounds(lower: float, upper: float, what: str) -> tuple[float, float]:
     """Return bounds as floats; -inf and inf are allowed on their own side only."""
     lower, upper = float(lower), float(upper)
     if not (lower < float("inf") and upper > float("-inf")):
-        raise ValueError(f"{what}: [{lower}, {upper}] are not bounds")
+        raise NotFiniteError(f"{what}: [{lower}, {upper}] are not bounds")
     return lower, upper
