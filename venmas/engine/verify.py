@@ -8,6 +8,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Literal
 
+import numpy as np
+
 from venmas.checker.values import Semantics
 from venmas.encoding import ReluEncoding, Strategy, Task
 from venmas.engine.establish import Clock, establish
@@ -16,8 +18,9 @@ from venmas.engine.report import Report, Verdict
 from venmas.engine.search import Progress, Search, StopSearchError
 from venmas.errors import FormulaError, ModelError, UsageError
 from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.logic import EX, TRUE, Atom, Formula, Globally, Quantifier, conjunction, nnf, parse
-from venmas.milp.program import Reason
+from venmas.logic import EX, TRUE, Atom, Formula, Globally, Quantifier, conjunction, nnf, parse, subformulas
+from venmas.milp.program import NotFiniteError, Reason
+from venmas.model.limits import MAX_NUMBER
 from venmas.model.regions import bounding_box
 from venmas.model.system import System
 from venmas.solvers import get_solver, solver_order
@@ -75,6 +78,7 @@ def verify(
     strategy = MODES[mode]
     names = tuple(s.name for s in solver_order(solver)) if strategy else ()
     system.validate()
+    system.check_nesting()
     parsed = read_formula(system, formula)
     count = (workers or os.cpu_count() or 1) if mode == "comp-par" else 1
     deadline = None if timeout is None else monotonic() + timeout
@@ -96,7 +100,11 @@ def verify(
             task = Task(system, TRUE, strategy, encoding, bounds)
             with _mapper(names, deadline, memory, count, mode, isolated) as mapper:
                 try:
-                    _decide(system, parsed, Search(mapper, deadline, report, progress), report, task)
+                    # bounds beyond the largest float are infinite, which says nothing and is no error
+                    with np.errstate(over="ignore", invalid="ignore"):
+                        _decide(system, parsed, Search(mapper, deadline, report, progress), report, task)
+                except (OverflowError, NotFiniteError) as error:
+                    _unknown(report, Reason.TOLERANCE, f"numbers arise that are too large for floats: {error}")
                 finally:
                     report.peak_rss_mb = mapper.peak_rss_mb
         clock = Clock(deadline, memory, report, progress, begun)
@@ -123,9 +131,17 @@ def _mapper(
 
 
 def read_formula(system: System, formula: str | Formula) -> Formula:
-    """A formula from its text or from the name of a property of the system."""
-    if isinstance(formula, Formula):
-        return formula
+    """A formula from its text or from the name of a property of the system. Raises `FormulaError`."""
+    parsed = formula if isinstance(formula, Formula) else _parsed(system, formula)
+    for node in subformulas(parsed):
+        if isinstance(node, Atom):
+            for number in (node.comparison.expr.constant, *node.comparison.expr.coefficients.values()):
+                if abs(number) > MAX_NUMBER:
+                    raise FormulaError(f"a number beyond 1e100 is compared: no variable is so large: {node!r}")
+    return parsed
+
+
+def _parsed(system: System, formula: str) -> Formula:
     name = formula.strip()
     if name in system.properties:
         try:

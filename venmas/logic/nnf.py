@@ -6,6 +6,8 @@ Only constants are simplified, so that the meaning is the same in every system, 
 
 from __future__ import annotations
 
+from types import UnionType
+
 from venmas.errors import FormulaError
 from venmas.logic import sugar
 from venmas.logic.formula import (
@@ -29,6 +31,7 @@ from venmas.logic.formula import (
     Until,
     conjunction,
     disjunction,
+    subformulas,
 )
 
 MAX_DEPTH = 100_000
@@ -36,6 +39,9 @@ MAX_DEPTH = 100_000
 
 MAX_CORE_SIZE = 1_000_000
 """Largest number of nodes and operands of a formula in core form."""
+
+MAX_NESTING = 200
+"""Most alternations of & and | inside each other that speak of one state."""
 
 _Key = tuple[Formula, bool]  # a formula, and whether its negation is meant
 
@@ -66,7 +72,23 @@ def nnf(formula: Formula, negate: bool = False) -> Formula:
             stack.pop()
             if key not in work.done:
                 work.done[key] = work.build(*key)
+    # an operator becomes two alternations at most: few formulas are so deep that their long core needs a look
+    if 2 * _nesting(formula, Formula) > MAX_NESTING and _nesting(work.done[root], And | Or) > MAX_NESTING:
+        # what reads core formulas recurses within a state, while it works step by step along a run
+        raise FormulaError(
+            f"the formula nests more than {MAX_NESTING} alternations of & and | when its operators are rewritten: "
+            "split it into several formulas"
+        )
     return work.done[root]
+
+
+def _nesting(formula: Formula, kinds: type | UnionType) -> int:
+    """How deeply nodes of some kinds are nested directly inside each other."""
+    levels: dict[Formula, int] = {}
+    for node in subformulas(formula):
+        if isinstance(node, kinds):
+            levels[node] = 1 + max((levels.get(child, 0) for child in node.children), default=0)
+    return max(levels.values(), default=0)
 
 
 def _stripped(node: Formula, negate: bool) -> _Key:

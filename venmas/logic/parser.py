@@ -42,7 +42,7 @@ from venmas.logic.nnf import MAX_DEPTH
 from venmas.logic.printing import to_short_text
 from venmas.logic.vocabulary import Vocabulary
 
-MAX_TEXT = 200_000
+MAX_TEXT = 150_000
 """Longest formula text, in characters."""
 
 MAX_BITS = 4096

@@ -16,6 +16,8 @@ from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation, as_fraction
 from venmas.nn import Network
 
+_MAX_TERMS = 1000
+
 Scalar: TypeAlias = "Expr | int | float | Fraction"
 
 
@@ -301,6 +303,10 @@ def _affine_parts(expr: Expr) -> tuple[tuple[tuple[Fraction, Expr], ...], Fracti
 def _sum(terms: tuple[tuple[Fraction, Expr], ...], constant: Fraction) -> Expr:
     if not terms:
         return Constant(constant)
+    if len(terms) > _MAX_TERMS:
+        raise ModelError(
+            f"a sum of more than {_MAX_TERMS} different expressions is not supported; describe it in steps"
+        )
     if len(terms) == 1 and terms[0][0] == 1 and constant == 0:
         return terms[0][1]
     return Sum(terms, constant)

@@ -33,6 +33,7 @@ class Range:
 ParameterValue: TypeAlias = bool | int | Fraction | str | Range | tuple[int, ...]
 
 _NUMBER = re.compile(r"[+-]?([0-9]{1,300}(\.[0-9]{0,300})?|\.[0-9]{1,300})([eE][+-]?[0-9]{1,2})?(/[0-9]{1,300})?")
+_MOST_NUMBERS = 10_000
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -64,7 +65,7 @@ class Parameter:
             case Range():
                 return "a number, or two as low..high"
             case tuple():
-                return "whole numbers separated by commas, such as 3,7"
+                return f"whole numbers separated by commas, such as 3,7 (fewer than {_MOST_NUMBERS})"
         return "a number"
 
     @property
@@ -95,10 +96,12 @@ class Parameter:
             case Range():
                 return _range(given)
             case tuple():
-                parts = given.split(",") if isinstance(given, str) else given
+                parts = given.split(",", _MOST_NUMBERS) if isinstance(given, str) else given
                 if isinstance(parts, int):
                     parts = (parts,)
-                return tuple(_whole(p) for p in parts if p != "") if isinstance(parts, Sequence) else None
+                if not isinstance(parts, Sequence) or len(parts) > _MOST_NUMBERS:
+                    return None
+                return tuple(_whole(p) for p in parts if p != "")
         return _number(given)
 
 

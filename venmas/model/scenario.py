@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 import venmas
 from venmas.errors import InputError, NetworkError, ScenarioError
@@ -25,6 +25,8 @@ from venmas.model.parameters import NetworkFolder, Parameter, ParameterValue, Ra
 from venmas.model.system import System
 
 __all__ = ["NetworkFolder", "Parameter", "Range", "Scenario", "load_scenario", "scenario_names"]
+
+_MAX_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -58,14 +60,15 @@ class Scenario:
         values = self.values(settings)
         try:
             system = self.build(folder, **values)
-        except (NetworkError, ScenarioError):
+        except (NetworkError, ScenarioError, MemoryError, KeyboardInterrupt):
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             raise ScenarioError(_explained(self.path, error)) from error
         if not isinstance(system, System):
             raise ScenarioError(f"{self.path}: build() must return a System, it returned {type(system).__name__}")
         try:
             system.validate()
+            system.check_nesting()
         except InputError as error:
             raise ScenarioError(f"{self.path}: {error}") from error
         return system
@@ -112,8 +115,10 @@ def _load(path: Path) -> Scenario:
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses and pickle look a class up by its module
     try:
-        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:
+        exec(_compiled(path), module.__dict__)
+    except (ScenarioError, MemoryError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # SystemExit, and whatever a file of strangers may raise
         raise ScenarioError(_explained(path, error)) from error
     build = getattr(module, "build", None)
     if not callable(build):
@@ -134,6 +139,17 @@ def _load(path: Path) -> Scenario:
         networks=next(place for place in places if place.is_dir()),
         build=build,
     )
+
+
+def _compiled(path: Path) -> CodeType:
+    with path.open("rb") as file:
+        source = file.read(_MAX_BYTES + 1)
+    if len(source) > _MAX_BYTES:
+        raise ScenarioError(f"{path} is larger than {_MAX_BYTES >> 20} MB: that is no scenario file")
+    try:
+        return compile(source, str(path), "exec")
+    except (MemoryError, RecursionError) as error:  # so the compiler refuses what is nested too deeply
+        raise ScenarioError(f"{path} is nested too deeply for Python: {error or 'too complex'}") from error
 
 
 def _check_signature(path: Path, build: Callable[..., object], names: list[str]) -> None:

@@ -28,6 +28,15 @@ from venmas.model.expr import (
     children,
     to_comparison,
 )
+from venmas.model.limits import (
+    MAX_BRANCHES,
+    MAX_REGIONS,
+    MAX_VARIABLES,
+    check_count,
+    check_nesting,
+    check_node,
+    check_number,
+)
 
 Region = tuple[Comparison, ...]
 """A conjunction of linear comparisons: a polytope, where strict ones leave out faces."""
@@ -129,6 +138,9 @@ class System:
             raise ModelError(
                 f"{decl.name!r} can not name a variable: use letters, digits and _, and no keyword of formulas"
             )
+        check_count(len(self.variables) + 1, MAX_VARIABLES, f"variables of system {self.name!r}")
+        for end in (decl.lower, decl.upper):
+            check_number(end, f"the range of variable {decl.name!r}")
         if decl.name in self.variables:
             raise ModelError(f"variable {decl.name!r} is declared twice")
         if decl.lower > decl.upper:
@@ -181,12 +193,14 @@ class System:
                 found[variable.name] = as_expr(new)
         if any(b.name == name for b in self.branches):
             raise ModelError(f"branch {name!r} is declared twice")
+        check_count(len(self.branches) + 1, MAX_BRANCHES, f"branches of system {self.name!r}")
         self.branches.append(Branch(name, tuple(found.items()), as_condition(when)))
 
     def initial(self, *conditions: Condition | bool) -> None:
         """Add the set of states where all `conditions` hold; calling it again adds another set (a union)."""
         formula = self.formula(All(tuple(as_condition(c) for c in conditions)), "the initial set")
         self.regions.extend(_regions(nnf(formula)))
+        check_count(len(self.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
 
     def proposition(self, name: str, condition: Condition) -> None:
         """Name a condition (linear over the variables), for use in formulas."""
@@ -232,6 +246,10 @@ class System:
 
     def formula(self, condition: Condition, where: str) -> Formula:
         """A condition over variables as a formula. Raises `ModelError` where it is not linear in the variables."""
+        check_nesting(where, [condition])
+        return self._formula(condition, where)
+
+    def _formula(self, condition: Condition, where: str) -> Formula:
         match condition:
             case Truth(value):
                 return Top() if value else Bottom()
@@ -241,21 +259,30 @@ class System:
                     raise ModelError(f"{where} must compare affine expressions of the state variables")
                 return Atom(comparison)
             case All(operands):
-                return conjunction(self.formula(c, where) for c in operands)
+                return conjunction(self._formula(c, where) for c in operands)
             case Any(operands):
-                return disjunction(self.formula(c, where) for c in operands)
+                return disjunction(self._formula(c, where) for c in operands)
         raise TypeError(type(condition))
 
-    def nodes(self) -> Iterator[tuple[str, Expr | Condition]]:
-        """Every node once, with the place (agent or branch) that reaches it first."""
-        seen: set[int] = set()
+    def check_nesting(self) -> None:
+        """Raise `ModelError` where expressions are nested too deeply for what reads them by recursion."""
+        levels: dict[int, int] = {}
+        for where, root in self._roots():
+            check_nesting(where, [root], levels)
+
+    def _roots(self) -> list[tuple[str, Expr | Condition]]:
         roots: list[tuple[str, Expr | Condition]] = [(f"agent {a.name!r}", a.expr) for a in self.agents]
         for b in self.branches:
             roots += [
                 (f"branch {b.name!r}", b.guard),
                 *((f"branch {b.name!r}, update of {n}", e) for n, e in b.updates),
             ]
-        stack = list(reversed(roots))
+        return roots
+
+    def nodes(self) -> Iterator[tuple[str, Expr | Condition]]:
+        """Every node once, with the place (agent or branch) that reaches it first."""
+        seen: set[int] = set()
+        stack = list(reversed(self._roots()))
         while stack:
             where, node = stack.pop()
             if id(node) not in seen:
@@ -275,6 +302,7 @@ class System:
 
         check_initial(self)
         for where, node in self.nodes():
+            check_node(where, node)
             if isinstance(node, Variable) and self.nodes_by_name.get(node.name) is not node:
                 raise ModelError(f"{where} uses variable {node.name!r} of another system")
             if isinstance(node, Switch):
@@ -317,6 +345,8 @@ def _regions(formula: Formula) -> list[Region]:
         case And(operands):
             product: list[Region] = [()]
             for o in operands:
-                product = [left + right for left in product for right in _regions(o)]
+                factors = _regions(o)
+                check_count(len(product) * len(factors), MAX_REGIONS, "parts of an initial set, whose cases multiply")
+                product = [left + right for left in product for right in factors]
             return product
     raise ModelError(f"an initial set can not contain {formula}")
