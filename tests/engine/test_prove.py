@@ -1,9 +1,12 @@
 """Where the search for a proof splits: at ties that only a face of the cell has, and no more than it needs to."""
 
+from fractions import Fraction
+
 from venmas import System
 from venmas.engine.certify import prove
 from venmas.engine.verify import read_formula
-from venmas.model import argmax, clip, maximum
+from venmas.model import absolute, argmax, clip, maximum
+from venmas.model.expr import as_expr
 
 
 def corner(first_wins: bool) -> System:
@@ -41,3 +44,17 @@ def test_what_enclosures_refute_is_not_split() -> None:
     proof = prove(system, read_formula(system, "AX level < 50"))
     assert proof.complete
     assert proof.splits == 0
+
+
+def test_many_hyperplanes_through_one_point() -> None:
+    """The greatest value is where six kinks meet, at no dyadic point: halving alone would never end."""
+    system = System("star")
+    x, y = system.real("x", 0, 1), system.real("y", 0, 1)
+    level = system.real("level", -100, 100)
+    kinks = [absolute((x - "1/3") * a + (y - "1/7") * b) for a, b in ((1, 0), (0, 1), (1, 1), (1, -2), (3, 1), (1, 4))]
+    system.branch("step", level=-sum(kinks, as_expr(0)))
+    system.initial(level == 0)
+    assert prove(system, read_formula(system, "AX level <= 0")).complete
+    proof = prove(system, read_formula(system, "AX level < 0"))
+    assert proof.witness is not None
+    assert dict(proof.witness.initial)["x"] == Fraction(1, 3)

@@ -28,8 +28,11 @@ Line = dict[str, object]
 _TRIES = 50
 """Steps of expansion after which an attempt to refute a goal by enclosures is given up."""
 
-_MANY = 6
-"""Open choices per free variable above which a cell is halved rather than cut along one of them."""
+_HALVINGS = 12
+"""How often a side of a cell is halved while more choices are open than there are free variables.
+
+Smaller cells close by enclosures, most of them; around a point where many hyperplanes meet, halving would never end.
+"""
 
 
 @dataclass
@@ -73,6 +76,7 @@ class Prover:
         self.system, self.target, self.write, self.tick, self.semantics = system, target, write, tick, semantics
         self.proof = Proof()
         self._lemmas: dict[object, list[tuple[int, Cell]]] = {}
+        self._widths: list[Q] = []
 
     def run(self) -> Proof:
         """Search all regions; ends early with a witness."""
@@ -94,6 +98,8 @@ class Prover:
     def _search(self, first: Goal) -> bool:
         """True when a witness was found."""
         stack: list[Goal | _Closed] = [first]
+        cell = first.world.cell
+        self._widths = [b - a for a, b in zip(cell.low, cell.high, strict=True)]
         parts: WeakSet[Goal] = WeakSet()
         """Goals made by a split: the whole goal becomes a lemma as soon as they are refuted, and they need not."""
         checked: WeakSet[World] = WeakSet()
@@ -178,14 +184,15 @@ class Prover:
         if not crossing:
             return self._touching(cell, forms)
         size = len(cell.names)
-        if size > 1 and len(crossing) > _MANY * size:
+        if size > 1 and len(set(crossing)) > size:
             weights = [
                 (b - a) * sum(abs(f[1 + i]) for f in crossing)
                 for i, (a, b) in enumerate(zip(cell.low, cell.high, strict=True))
             ]
             at = max(range(size), key=lambda i: weights[i])
-            middle = (cell.low[at] + cell.high[at]) / 2
-            return (-middle, *(rational(int(i == at)) for i in range(size)))
+            middle, width = (cell.low[at] + cell.high[at]) / 2, cell.high[at] - cell.low[at]
+            if width * 2**_HALVINGS > self._widths[at]:
+                return (-middle, *(rational(int(i == at)) for i in range(size)))
         return crossing[0]
 
     @staticmethod
