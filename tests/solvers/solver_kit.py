@@ -70,7 +70,10 @@ def small(variables, rows, indicators=(), objective=None) -> Program:
 def trap(name: str) -> tuple[Program, np.ndarray]:
     """A program that HiGHS 1.15 calls infeasible with some settings, and a point of it."""
     case = TRAPS[name]
-    kinds = [Kind.BINARY if i in case["binaries"] else Kind.CONTINUOUS for i in range(len(case["lower"]))]
+    kinds = [Kind.CONTINUOUS] * len(case["lower"])
+    for kind, columns in ((Kind.BINARY, case["binaries"]), (Kind.INTEGER, case.get("integers", ()))):
+        for column in columns:
+            kinds[column] = kind
     rows = [
         (
             row["columns"],

@@ -11,6 +11,10 @@ units stable up to 1e-8..1e-5, fixed variables substituted (`tests/solvers/highs
   off). That takes up to twice the time on programs of a few milliseconds, and shows no difference on networks
   3-20x5-3 with 27 binaries.
 
+Presolve has a fault of its own, which shows at no small number: a program of 72 variables with coefficients from 0.03
+to 9 that has points is called infeasible with presolve on, whatever the tolerance (the fifth of the cases). An
+"infeasible" is therefore asked for again with presolve off, and counts when both runs say so.
+
 Hence: relaxed, presolve on, 1e-7. The final interface was wrong on none of 10000 further programs, half of them
 infeasible by 0.01. The second run that confirms a point is not relaxed; its "infeasible" is never taken for an answer.
 """
@@ -19,6 +23,7 @@ from __future__ import annotations
 
 import importlib.util
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -51,11 +56,20 @@ class Highs(BaseSolver):
         return None
 
     def _run(self, program: Program, time_limit: float | None, threads: int) -> Outcome:
+        begun = time.monotonic()
+        outcome = self._once(program, time_limit, threads, "on")
+        if not isinstance(outcome, Infeasible):
+            return outcome
+        left = None if time_limit is None else max(0.01, time_limit - (time.monotonic() - begun))
+        return self._once(program, left, threads, "off")
+
+    def _once(self, program: Program, time_limit: float | None, threads: int, presolve: str) -> Outcome:
         import highspy
 
         highs = highspy.Highs()
         highs.setOptionValue("output_flag", False)
         settings: dict[str, Any] = {"threads": threads, "random_seed": 0, "mip_rel_gap": 1e-9, "mip_abs_gap": 1e-9}
+        settings["presolve"] = presolve
         settings["small_matrix_value"] = _SMALLEST
         settings["mip_feasibility_tolerance"] = _FEASIBILITY
         settings["primal_feasibility_tolerance"] = _FEASIBILITY
