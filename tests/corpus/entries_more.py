@@ -297,6 +297,15 @@ MORE: list[Entry] = [
         ("AX^70 x <= 0.9", V, "y > 0 pushes to 1"),
     ),
     *_about(
+        "presolved",
+        systems.presolved,
+        (
+            "EX !EG[0,1] (0.75 * m + 0.75 * x < 1.25)",
+            V,
+            "(-2, -1/2, 1): b0 gives x = -3/8, m = 1 and then x = 9/16, m = 1; b1 gives x = -2, m = 2 and that again",
+        ),
+    ),
+    *_about(
         "faint10",
         partial(systems.faint, 10**10),
         ("AX y <= 0.5", V, "x = 10^10: coefficients of 1e-10 are no zeros"),

@@ -1,4 +1,4 @@
-"""The systems of the hand-written corpus, small enough to be understood by looking at them."""
+"""The systems of the hand-written corpus."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
@@ -136,8 +136,7 @@ def tie(first: int = 0) -> System:
     x, y = system.real("x", 0, 1), system.real("y", 0, 1)
     scores = [x, y] if first == 0 else [x, y, x]
     n = system.integer("n", 0, 2)
-    choice = system.agent(argmax(scores), name="choice")
-    system.branch("step", n=choice)
+    system.branch("step", n=system.agent(argmax(scores), name="choice"))
     system.initial(x == y, n == 0)
     return system
 
@@ -178,7 +177,7 @@ def hot() -> System:
     """A one-hot position on a ring of four: forward, or forward by two from an even place."""
     system = System("hot")
     cell = system.booleans("cell", 4)
-    place = argmax(list(cell))
+    place = argmax(cell)
     system.branch("one", {cell: one_hot(switch(place, {i: (i + 1) % 4 for i in range(4)}), 4)})
     system.branch(
         "two", {cell: one_hot(switch(place, {i: (i + 2) % 4 for i in range(4)}), 4)}, when=cell[0] + cell[2] == 1
@@ -378,4 +377,24 @@ def slow() -> System:
     x, y = system.real("x", -1, 1), system.real("y", -1, 1)
     system.branch("push", x=clip(x + y / 4, -1, 1), y=maximum(y, -x, -0.5))
     system.initial(x >= 0, x <= 0.5, y >= -0.5, y <= 0.5)
+    return system
+
+
+def presolved() -> System:
+    """What a random case left of HiGHS 1.15: with presolve it called the monolithic program infeasible."""
+    system = System("presolved")
+    x, y, m = system.real("x", -4, 4), system.real("y", -4, 4), system.integer("m", 0, 2)
+    net = relu_network(
+        [
+            [[-1.0, -1.0], [0.0, 0.0], [-0.25, -0.25], [-0.75, -0.5]],
+            [[-1.0, -0.25, 1.0, -0.5], [0.75, -0.5, 0.0, -0.75], [-0.75, 0.75, 1.0, -0.25]],
+        ],
+        [[-0.5, 0.5, 1.0, 0.5], [0.5, 0.5, -0.5]],
+    )
+    score = apply_network(net, [x, y])[0]
+    jump = 1.5 * argmax([y, -1.5, x]) + absolute(0.75 * m + 0.75 * y + 0.25) - 1
+    system.branch("b0", x=clip(jump, -4, 4), y=clip(0.75 * m + x + 2, -4, 4), m=argmax([x, y, -1]))
+    system.branch("b1", y=clip(-0.75 * score, -4, 4), m=clip(m + 1, 0, 2), when=-1.5 * y + 1.25 != -0.5)
+    system.initial(x >= -4, x <= 0, y >= -1.75, y <= 2.25, m == 1)
+    system.initial(x >= -3, x <= -1, y == 0.25, -1.25 * y - 1.5 * x <= 43 / 16)
     return system
