@@ -61,7 +61,7 @@ def check_writable(path: str | None, option: str) -> None:
     try:
         target = Path(path)
         target = target if target.exists() else target.resolve()  # what a link leads to is written
-        if not path or target.is_dir():
+        if not path or target.is_dir() or path.endswith(os.sep):
             problem = "it is a folder; name a file in it" if path else "the name is empty; name a file"
         elif not target.parent.is_dir():
             problem = f"there is no folder {target.parent}; create it first, or name a file elsewhere"

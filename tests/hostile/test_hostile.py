@@ -1,0 +1,100 @@
+"""Hostile and broken input on the command line: bounded time and memory, one clear message, and nothing executed.
+
+Each case runs in a process of its own that is killed after 10 s and may take 1 GB (`hostile_zygote`).
+"""
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import hostile_networks
+import hostile_results
+import hostile_texts
+import pytest
+from hostile_case import CANARY, LOOP, QUICK
+from hostile_runner import MEGABYTES, SECONDS, Runner
+
+CASES = {**hostile_networks.CASES, **hostile_texts.CASES, **hostile_results.CASES}
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    made = Runner()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_hostile_input_ends_in_one_message(name: str, runner: Runner, tmp_path: Path) -> None:
+    case = CASES[name]
+    folder = tmp_path / "case"
+    folder.mkdir()
+    if case.make is not None:
+        case.make(folder)
+    done = runner.run([arg.replace("{d}", str(folder)) for arg in case.args], folder)
+    for large in (p for p in folder.rglob("*") if p.is_file() and not p.is_symlink() and p.stat().st_size > 1 << 20):
+        large.unlink()
+    print(
+        f"{done.seconds:.2f} s, {done.cpu:.2f} s on a processor, {done.megabytes:.0f} MB: {done.stderr or done.stdout}"
+    )  # shown with -rP
+    assert not done.late, f"still running after {SECONDS} s"
+    assert done.cpu < SECONDS
+    assert done.megabytes < MEGABYTES
+    assert done.status in case.status, done.stderr
+    assert not (folder / CANARY).exists(), "code of the input was run"
+    assert not done.left, "processes were left behind"
+    told = done.stdout + done.stderr
+    assert "Traceback" not in told and "internal error" not in told
+    assert all(c == "\n" or c.isprintable() for c in told), "control characters reach the terminal"
+    errors = "".join(line for line in done.stderr.splitlines(True) if not line.startswith("warning: "))
+    if done.status == 2:
+        assert errors.startswith("error: ") and errors.count("error: ") == 1
+        assert len(done.stderr) < 2500
+        assert case.prints or done.stdout == ""
+    else:
+        assert done.stdout.startswith({0: "satisfied", 10: "violated", 20: "unknown"}[done.status])
+        assert errors == ""
+    for part in case.told:
+        assert part in told
+
+
+def test_there_are_enough_cases() -> None:
+    assert len(CASES) >= 70, len(CASES)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_standard_output_that_takes_nothing(closed: bool, tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(LOOP)
+    command = [sys.executable, "-m", "venmas", "--scenario", "loop.py", "--formula", "AX^1 x > 0", *QUICK]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            timeout=60,
+            preexec_fn=(lambda: os.close(1)) if closed else None,
+        )
+    if closed:
+        assert (done.returncode, done.stderr) == (10, "")
+    else:
+        assert done.returncode == 2
+        assert done.stderr == "error: cannot write to standard output: No space left on device; send it elsewhere\n"
+
+
+def test_too_little_memory_is_unknown(tmp_path: Path) -> None:
+    """What the limits let through and the machine does not hold ends as unknown, not as a fault."""
+    (tmp_path / "big.py").write_text("def build(networks):\n    return bytes(8 << 30)\n")
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))
+
+    command = [sys.executable, "-m", "venmas", "--scenario", "big.py", "--formula", "x > 0", *QUICK]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, preexec_fn=limited)
+    assert done.returncode == 20
+    assert done.stderr.startswith("unknown (memory): ")
+    assert done.stdout == ""
