@@ -8,15 +8,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from tests.checker.proofs import is_violated, meets, proof_of, random_form, refusal
+from tests.checker.proofs import Certified, is_violated, meets, proof_of, random_form, refusal
 from tests.corpus.entries_more import CORPUS
 from tests.corpus.finite import finite_case
 from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build
 from venmas.checker.cell import Cell, rational, refutes
-from venmas.checker.check import claim
+from venmas.checker.check import claim, covers
 from venmas.checker.goals import World, first_goal
-from venmas.checker.values import Enclosure, Evaluation
+from venmas.checker.values import Enclosure, Evaluation, relaxation
 from venmas.engine.report import Verdict
 from venmas.errors import ModelError
 from venmas.logic import TRUE, Formula, parse
@@ -113,6 +113,55 @@ def test_long_paths_do_not_recurse():
     assert goal.world.state(path).value(system["x"]).low is not None
     (left, _) = goal.split(tuple(rational(Fraction(c)) for c in ("-1/3", "1")))
     assert left.world.state(path).value(system["x"]).exact is False
+
+
+# -- parts of rules, where a little too much would hardly show ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_relaxations_hold_at_the_ends_exactly(seed):
+    rng = Random(seed)
+    low, high = (-rational(rng.randint(1, 10**6), rng.randint(1, 99)), rational(rng.randint(1, 10**6), 7))
+    cell = Cell(("x",), (low,), (high,), (False,))
+    shift = rational(rng.randint(0, 10**6), 13)
+    keep, slope, lift = relaxation(cell, (-shift, rational(1)), (rational(0), rational(1)))
+    for z in (low, high, rational(0)):
+        assert (z - shift if keep else 0) <= max(z - shift, 0)
+        assert rational(slope, 2**20) * z + lift >= max(z, 0)
+    assert lift <= high  # no more than the trivial bound
+
+
+def test_a_cell_covers_another_only_with_all_its_rows():
+    box = Cell(("x", "y"), (rational(0),) * 2, (rational(1),) * 2, (False, False))
+    one, two = (box.cut(tuple(rational(c) for c in form)) for form in ((-1, 1, 1), (1, -1, -1)))
+    assert one is not None and two is not None
+    assert covers(box, one) and covers(one, one) and covers(box, box)
+    assert not covers(one, box) and not covers(one, two)
+    narrow = one.cut((rational(-1, 2), rational(1), rational(0)))
+    assert narrow is not None
+    assert covers(one, narrow) and not covers(narrow, one) and not covers(Cell(("x", "z"), *_rest(box)), box)
+
+
+def _rest(cell: Cell):
+    return cell.low, cell.high, cell.integral
+
+
+def test_a_lemma_of_one_side_does_not_prove_the_other():
+    """Both sides of a diagonal have the same box; what holds below it does not hold above."""
+    system = System("diagonal")
+    x = system.real("x", 0, 1)
+    system.real("y", 0, 1)
+    system.branch("stay", x=x)
+    system.initial(x >= 0)
+    formula = parse("AX x + y <= 1", system.vocabulary)
+    split = {"rule": "split", "form": ["1", "-1", "-1"]}
+    for count in range(1, 12):  # somewhere in between the goals of both sides are the same but for the cell
+        for rows in ([[0, "1"], [1, "1"]], [[1, "1"], [0, "1"]]):
+            side = [{"rule": "expand"}] * count + [{"rule": "refute", "weights": rows}]
+            for name in range(1, count + 4):
+                lines = [{"rule": "region", "index": 0}, split, *side, {"rule": "same", "as": name}]
+                lines.append({"rule": "end", "lines": len(lines) + 1})
+                assert refusal(Certified(system, formula, False, tuple(lines))) is not None
 
 
 # -- every rule keeps every state that meets its goal ------------------------------------------------------------------
