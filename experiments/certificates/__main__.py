@@ -1,0 +1,158 @@
+# ruff: noqa: E402
+"""What certificates cost, as a Markdown table: ``python -m experiments.certificates [--data DIR] [--limit SECONDS]``.
+
+The satisfied entries of the hand-written corpus, the VerticalCAS cells (published networks, climb rates -19.5 and
+-22.5, AX^k safe for k = 1..10), FrozenLake (published agent, AX^k safe for k = 1..10), and a wide initial set of the
+double integrator, where cells have to be split. Each proof is written to disk, and checked twice: with gmpy2, and in a second process with Python's fractions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+FRACTIONS = "--with-fractions"
+if FRACTIONS in sys.argv:
+    sys.modules["gmpy2"] = None  # type: ignore[assignment]
+
+from tests.corpus.entries_more import CORPUS
+from venmas.checker.cell import rational
+from venmas.checker.file import check_certificate
+from venmas.engine.certify import certify
+from venmas.engine.report import Verdict
+from venmas.logic import Formula, parse
+from venmas.model import System, load_scenario
+
+
+@dataclass(frozen=True)
+class Job:
+    """A question, and the row that it counts in."""
+
+    name: str
+    row: str
+    system: Callable[[], System]
+    text: str
+
+    def formula(self, system: System) -> Formula:
+        return parse(self.text, system.vocabulary)
+
+
+class TooLong(Exception):  # noqa: N818
+    """The limit was met."""
+
+
+def jobs(data: Path) -> Iterator[Job]:
+    for entry in CORPUS:
+        if entry.verdict is Verdict.SATISFIED:
+            row = "corpus: slow" if entry.name.startswith("slow") else "corpus"
+            yield Job(entry.name, row, entry.system, entry.formula)
+    for climb in ("-19.5", "-22.5"):
+        for k in range(1, 11):
+
+            def vcas(climb: str = climb) -> System:
+                return load_scenario("vcas").system(data / "vcas", climb0=climb)
+
+            yield Job(f"vcas {climb} {k}", f"vcas {climb}, AX^{k} safe", vcas, f"AX^{k} safe")
+    for k in range(1, 11):
+        yield Job(
+            f"frozenlake {k}",
+            f"frozenlake, AX^{k} safe",
+            lambda: load_scenario("frozenlake").system(data / "frozenlake"),
+            f"AX^{k} safe",
+        )
+
+    def wide() -> System:
+        return load_scenario("double_integrator").system(x1="1..3", x2="-0.5..1")
+
+    yield Job("wide", "double integrator, wide, AG^3 within", wide, "AG^3 within")
+
+
+def written(job: Job, path: Path, limit: float) -> dict[str, object]:
+    """Prove and write; what came of it."""
+    system, begun = job.system(), perf_counter()
+
+    def tick() -> None:
+        if perf_counter() - begun > limit:
+            raise TooLong
+
+    try:
+        proof, stored = certify(system, job.formula(system), path, {}, tick)
+    except TooLong:
+        return {"verdict": f"no proof in {limit:.0f} s"}
+    seconds = perf_counter() - begun
+    if stored is None:
+        return {"verdict": "violated" if proof.witness else "left open"}
+    return {"verdict": "satisfied", "lines": stored.lines, "size": stored.size, "prove": seconds}
+
+
+def checked(all_jobs: list[Job], folder: Path) -> dict[str, float]:
+    """Seconds of checking, by job; every certificate must be accepted."""
+    found = {}
+    for number, job in enumerate(all_jobs):
+        path = folder / f"{number}.gz"
+        if path.exists():
+            system, begun = job.system(), perf_counter()
+            check_certificate(path, system)
+            found[job.name] = perf_counter() - begun
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m experiments.certificates", description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("VENMAS_DATA", "../shared/data")))
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds for one proof")
+    parser.add_argument(FRACTIONS, dest="folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    todo = list(jobs(options.data))
+    if options.folder:
+        assert rational.__name__ == "Fraction"
+        print(json.dumps(checked(todo, options.folder)))
+        return 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        results = {job.name: written(job, folder / f"{i}.gz", options.limit) for i, job in enumerate(todo)}
+        fast = checked(todo, folder)
+        again = [sys.executable, "-m", "experiments.certificates", "--data", str(options.data), FRACTIONS, name]
+        slow = json.loads(subprocess.run(again, check=True, capture_output=True, text=True).stdout)
+    print(table(todo, results, fast, slow))
+    return 0
+
+
+def table(
+    todo: list[Job], results: dict[str, dict[str, object]], fast: dict[str, float], slow: dict[str, float]
+) -> str:
+    lines = [
+        f"Rationals: {rational.__module__}.{rational.__name__}; every certificate was accepted by both.",
+        "",
+        "| | certificates | lines | kB | prove s | check s | of proving | check s (fractions) |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in dict.fromkeys(job.row for job in todo):
+        names = [job.name for job in todo if job.row == row]
+        told = [results[n] for n in names]
+        done = [(n, r) for n, r in zip(names, told, strict=True) if r["verdict"] == "satisfied"]
+        others = sorted({str(r["verdict"]) for r in told if r["verdict"] != "satisfied"})
+        note = "".join(f"; {sum(r['verdict'] == o for r in told)} {o}" for o in others)
+        if not done:
+            lines.append(f"| {row} | {note.removeprefix('; ')} | | | | | | |")
+            continue
+        prove = sum(float(str(r["prove"])) for _, r in done)
+        check, exact = sum(fast[n] for n, _ in done), sum(slow[n] for n, _ in done)
+        count, size = (sum(int(str(r[key])) for _, r in done) for key in ("lines", "size"))
+        lines.append(
+            f"| {row} | {len(done)}{note} | {count} | {size / 1000:.1f} | {prove:.2f} | {check:.2f} "
+            f"| {check / prove:.0%} | {exact:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
