@@ -3,7 +3,8 @@
 
 The satisfied entries of the hand-written corpus, the VerticalCAS cells (published networks, climb rates -19.5 and
 -22.5, AX^k safe for k = 1..10), FrozenLake (published agent, AX^k safe for k = 1..10), and a wide initial set of the
-double integrator, where cells have to be split. Each proof is written to disk, and checked twice: with gmpy2, and in a second process with Python's fractions.
+double integrator, where cells have to be split. Each proof is written to disk, and checked twice: with gmpy2, and in a
+second process with Python's fractions.
 """
 
 from __future__ import annotations

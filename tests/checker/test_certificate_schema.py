@@ -1,0 +1,66 @@
+"""docs/certificate.schema.json: every line that is written fits, and what the checker refuses by its shape does not."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.checker.corpus import BUNDLED, certificates, question
+from venmas.engine.certify import certify
+from venmas.model import load_scenario
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/certificate.schema.json").read_text())
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("name", ["vcas", "frozenlake", "double_integrator"])
+def test_stored_certificates_fit(name, tmp_path):
+    _, settings, text = next(b for b in BUNDLED if b[0] == name)
+    system = load_scenario(name).system(**settings)
+    about = {"origin": {"scenario": name, "networks": None, "digests": {}}, "parameters": settings}
+    _, stored = certify(system, question(system, text), tmp_path / "c.gz", about)
+    assert stored is not None
+    lines = [json.loads(line) for line in gzip.decompress((tmp_path / "c.gz").read_bytes()).splitlines()]
+    assert len(lines) == stored.lines and len(set(map(str, lines))) > 3
+    for line in lines:
+        VALIDATOR.validate(line)
+
+
+def test_lines_of_every_proof_fit():
+    seen = set()
+    for certified in certificates().values():
+        for line in certified.lines:
+            VALIDATOR.validate(line)
+            seen.add(line["rule"])
+    assert seen == {"region", "expand", "split", "refute", "same", "end"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {},
+        {"rule": "gap"},
+        {"rule": "expand", "more": 1},
+        {"rule": "split", "form": []},
+        {"rule": "split", "form": ["1e9"]},
+        {"rule": "split", "form": [1]},
+        {"rule": "split", "form": ["f"]},
+        {"rule": "refute", "weights": [[0]]},
+        {"rule": "refute", "weights": [[0, "-1"]]},
+        {"rule": "refute", "weights": [[0, "1", "1"]]},
+        {"rule": "refute", "weights": [[0, "1/2"]]},
+        {"rule": "same", "as": True},
+        {"rule": "region", "index": "0"},
+        {"rule": "end"},
+    ],
+)
+def test_what_is_no_line_does_not_fit(line):
+    assert not VALIDATOR.is_valid(line)
