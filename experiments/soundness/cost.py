@@ -10,7 +10,7 @@ from statistics import median
 from venmas import Report, System, load_scenario, verify
 
 MODES = ("mono", "comp-seq", "comp-par")
-TIMEOUT = 300
+TIMEOUT = 120
 
 
 def cells(data: Path, quick: bool) -> Iterator[tuple[str, System, str]]:
@@ -31,9 +31,8 @@ def cells(data: Path, quick: bool) -> Iterator[tuple[str, System, str]]:
             inside = " & ".join(f"x[{i}] >= {lo - 1e-4:.12f} & x[{i}] <= {hi + 1e-4:.12f}" for i, (lo, hi) in ends)
             yield f"{name}, k = {step['k']}", system, "AX " * step["k"] + f"({inside})"
     lake = load_scenario("frozenlake").system(data / "frozenlake", start="1,2,4,5")
-    for k in (2,) if quick else (2, 4, 6):
-        yield f"frozenlake from 1, 2, 4, 5, AG^{k}", lake, f"AG^{k} (cell[1] < 1 | cell[9] < 1)"
-        yield f"frozenlake from 1, 2, 4, 5, EF^{k}", lake, f"EF^{k} (cell[6] > 0.9 | cell[8] > 0.9)"
+    for formula in ("AG^2 (cell[1] < 1 | cell[9] < 1)", "EF^2 (cell[6] > 0.9 | cell[8] > 0.9)", "EF^4 (cell[9] > 0.9)"):
+        yield f"frozenlake from 1, 2, 4, 5, {formula[:4]}", lake, formula
 
 
 def cost(data: Path, quick: bool) -> int:
