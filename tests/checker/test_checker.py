@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from random import Random
 
 import pytest
@@ -302,3 +304,17 @@ def test_the_checker_counts(square):
     done = checked(square)
     assert done.lines == len(square.lines)
     assert done.refuted == sum(line["rule"] == "refute" for line in square.lines)
+
+
+def test_the_checker_does_the_same_without_gmpy2(stored):
+    _, path, lines = stored
+    code = (
+        "import sys; sys.modules['gmpy2'] = None\n"
+        "from venmas.checker.cell import rational\n"
+        "from venmas.checker.file import check_certificate\n"
+        "from venmas.model import load_scenario\n"
+        "assert rational.__name__ == 'Fraction'\n"
+        "print(check_certificate(sys.argv[1], load_scenario('vcas').system(climb0='-19.5')).lines)\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
+    assert answer.stdout.strip() == str(len(lines) - 1), answer.stderr
