@@ -44,7 +44,7 @@ def chain(op: str, length: int, **more: Any) -> bytes:
     """x -> 0 -> 1 ... -> y"""
     names = ["x", *map(str, range(length - 1)), "y"]
     made = [node(op, f"{names[i]} w" if op != "Relu" else names[i], names[i + 1], **more) for i in range(length)]
-    return onnx_model(*made).SerializeToString()
+    return bytes(onnx_model(*made).SerializeToString())
 
 
 def external(location: str, **more: object) -> bytes:
@@ -54,13 +54,13 @@ def external(location: str, **more: object) -> bytes:
     tensor.data_location = TensorProto.EXTERNAL
     for key, value in {"location": location, **more}.items():
         tensor.external_data.add(key=key, value=str(value))
-    return model.SerializeToString()
+    return bytes(model.SerializeToString())
 
 
 def claiming(*dims: int) -> bytes:
     model = onnx_model()
     model.graph.initializer[0].dims[:] = dims
-    return model.SerializeToString()
+    return bytes(model.SerializeToString())
 
 
 def field(number: int, data: bytes) -> bytes:
@@ -388,6 +388,6 @@ CASES: dict[str, Case] = {
     "network is a fifo": network("agent.onnx", os.mkfifo, "holds none of the files"),
     "network is a device": network("agent.onnx", lambda p: p.symlink_to("/dev/zero"), "holds none of the files"),
     "network links to itself": network("agent.onnx", lambda p: p.symlink_to(p), "holds none of the files"),
-    "network not readable": network("agent.onnx", lambda p: (p.touch(), p.chmod(0)), "agent.onnx"),
+    "network not readable": network("agent.onnx", lambda p: p.touch(0), "agent.onnx"),
     "two networks": network("agent.onnx", beside("agent.nnet", Path.touch, ONNX), "several files"),
 }

@@ -26,7 +26,7 @@ def result(steps: object = None, tree: object = None, initial: object = None, **
     witness = {"initial": initial or {"x": number(-1)}, "steps": steps, "tree": tree}
     if steps is None and tree is None:
         witness["steps"] = [step(-1, "half"), step("-1/2")]
-    origin = {"scenario": "loop.py", "networks": None, "digests": {}}
+    origin: dict[str, object] = {"scenario": "loop.py", "networks": None, "digests": {}}
     return {"formula": "AX^1 x > 0", "parameters": {}, "origin": origin, "witness": witness, **more}
 
 
@@ -55,7 +55,7 @@ def store(*args: str, told: tuple[str, ...], make: Any = None, status: int = 2, 
 def starts_code(folder: Path) -> None:
     """A result whose scenario file would create the canary."""
     (folder / "evil.py").write_text(f"open({str(folder / CANARY)!r}, 'w')\n")
-    origin = {"scenario": str(folder / "evil.py"), "networks": None, "digests": {}}
+    origin: dict[str, object] = {"scenario": str(folder / "evil.py"), "networks": None, "digests": {}}
     put(folder / "w.json", json.dumps(result(origin=origin)))
 
 
