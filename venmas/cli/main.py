@@ -79,8 +79,9 @@ class Face(click.Group):
         except BrokenPipeError:  # the reader, such as `head`, has seen enough
             _abandon_stdout()
         except (KeyboardInterrupt, click.Abort):
-            status = UNKNOWN
             _say("interrupted")
+            # not sys.exit: an interrupt during an import leaves a mark, and Python would end with the status of the signal
+            os._exit(UNKNOWN)
         except click.UsageError as error:
             status = BAD_INPUT
             _say(f"error: {error.format_message()}\nTry `{error.ctx.command_path if error.ctx else 'venmas'} --help`.")
