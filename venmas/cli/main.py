@@ -80,7 +80,7 @@ class Face(click.Group):
             _abandon_stdout()
         except (KeyboardInterrupt, click.Abort):
             _say("interrupted")
-            # not sys.exit: an interrupt during an import leaves a mark, and Python would end with the status of the signal
+            # not sys.exit: an interrupt during an import leaves a mark by which Python ends as if killed by it
             os._exit(UNKNOWN)
         except click.UsageError as error:
             status = BAD_INPUT
