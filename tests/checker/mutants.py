@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tests.checker.proofs import Certified, Line
+from venmas.errors import InputError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, Formula, subformulas
 from venmas.model import System
@@ -113,9 +114,17 @@ def another_line(rng: Random, certified: Certified) -> tuple[str, Certified]:
 
 
 def another_claim(rng: Random, certified: Certified) -> tuple[str, Certified] | None:
-    """One change to the system, the formula or what is said of them; None where it does not apply."""
+    """One change to the system, the formula or what is said of them; None where it does not apply.
+
+    Systems that are none (an integer that would not stay one) are left out: `check_claim` does not build them.
+    """
     name, change = rng.choice(_CLAIMS)
     changed = change(rng, certified)
+    try:
+        if changed is not None:
+            changed.system.validate()
+    except InputError:
+        return None
     return None if changed is None else (name, changed)
 
 

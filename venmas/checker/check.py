@@ -68,7 +68,7 @@ def check(
     tick: Callable[[int], None],
     semantics: Semantics = "real",
 ) -> Checked:
-    """Check the proof that every initial state of `system` satisfies `formula`. Raises `CheckError`.
+    """Check the proof that every initial state of the valid `system` satisfies `formula`. Raises `CheckError`.
 
     lines: (number, line) after the header. tick: called with the number of every line. semantics: of networks.
     """

@@ -19,6 +19,7 @@ from venmas.checker.goals import Goal, Holds, World, first_goal
 from venmas.checker.values import Semantics
 from venmas.engine.exact_lp import Excluded, Point, solve_rows
 from venmas.logic import AX, EX, Formula
+from venmas.model.domain import MAX_DOMAIN
 from venmas.model.system import System
 from venmas.model.trace import Witness
 from venmas.model.witness import UndecidedError, explain
@@ -224,7 +225,7 @@ class Prover:
         if self._confirmed(goal, answer):
             return None, []
         paths = sorted({f.path[:n] for f in goal.facts for n in range(len(f.path) + 1)}, key=len)
-        form = self._pick(goal, [f for p in paths for f in goal.world.state(p).open])
+        form = self._pick(goal, [f for p in paths for f in goal.world.state(p).open]) or _between(goal.world.cell)
         if form is None:
             self.proof.gaps.append(f"line {self.proof.lines}: neither excluded nor confirmed, and nothing to split")
             return {"rule": "gap"}, []
@@ -239,6 +240,16 @@ class Prover:
         except UndecidedError:
             return False
         return self.proof.witness is not None
+
+
+def _between(cell: Cell) -> Form | None:
+    """A form that halves the widest range of an integer; None when there is none, or too many values to look at."""
+    widths = [b - a if whole else 0 for a, b, whole in zip(cell.low, cell.high, cell.integral, strict=True)]
+    at = max(range(len(widths)), key=lambda i: widths[i], default=None)
+    if at is None or not 0 < widths[at] < MAX_DOMAIN:
+        return None
+    middle = floor((cell.low[at] + cell.high[at]) / 2) + 1
+    return (rational(-middle), *(rational(int(i == at)) for i in range(len(widths))))
 
 
 def write_number(value: Q) -> str:
