@@ -2,7 +2,7 @@ PYTHON ?= python
 CASES ?= 2000
 SEED ?= 1
 
-.PHONY: lint test test-slow corpus
+.PHONY: lint test test-slow corpus corpus-long
 
 lint:
 	$(PYTHON) -m ruff check .
@@ -18,3 +18,7 @@ test-slow:
 
 corpus:
 	$(PYTHON) -m tests.corpus.run --cases $(CASES) --seed $(SEED)
+
+corpus-long: CASES = 10000
+corpus-long:
+	$(PYTHON) -m tests.corpus.run --rotate --cases $(CASES) --seed $(SEED)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
+from time import monotonic
 
 from tests.corpus.entries import Entry
 from tests.corpus.finite import FiniteCase
 from tests.corpus.pwl import PwlCase
 from tests.corpus.spec import Spec, State, build, holds, starts, step
 from venmas.bounds import States
+from venmas.checker.file import check_certificate
 from venmas.engine.report import Report, Verdict
-from venmas.engine.verify import verify
+from venmas.engine.verify import MODES, verify
 from venmas.logic import Formula, Not
 from venmas.model import System, Witness
 from venmas.model.regions import bounding_box, contains
@@ -22,21 +26,30 @@ from venmas.solvers.registry import SOLVERS
 
 TIMEOUT = 30.0  # s
 ISSUE = 100
+PATIENCE = 4
+"""How many times as long as a question may take the check of its certificate may take."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """One way to ask. Programs are trusted here, so that no exact proof makes up for a solver's wrong answer."""
+    """One way to ask. Programs are trusted here, so that no exact proof makes up for a solver's wrong answer.
+
+    timeout: seconds for one question. What mode exact calls satisfied has to come with a certificate that is accepted.
+    """
 
     mode: str
     solver: str
     encoding: str
     bounds: str = "symbolic"
+    timeout: float = TIMEOUT
 
     def may_pass(self, report: Report) -> bool:
-        """Left open without being wrong: an exact proof may not be found, many small programs take their time, and the
-        licence of the pip package of Gurobi ends at 2000 rows."""
+        """Left open without being wrong: an exact proof may not be found, many small programs take their time (any
+        mode does where less than the usual timeout is given), and the licence of the pip package of Gurobi ends at
+        2000 rows."""
         excused = {"mono": ("licence",), "exact": (report.reason,)}.get(self.mode, ("licence", "time"))
+        if self.timeout < TIMEOUT:
+            excused = (*excused, "time")
         return report.verdict is Verdict.UNKNOWN and report.reason in excused
 
     def __str__(self) -> str:
@@ -60,42 +73,83 @@ def configurations(modes: Iterable[str] = ("mono", "comp-seq"), intervals: bool 
     return found
 
 
+def rotated(number: int, timeout: float) -> list[Config]:
+    """The configuration that is the turn of case `number`, the mode changing fastest, and an exact proof to check."""
+    turns = [Config(m, s, e) for e in ("big-m", "indicator") for s in available() for m in MODES if m != EXACT.mode]
+    turn = turns[number % len(turns)]
+    return [replace(turn, timeout=timeout), replace(EXACT, timeout=timeout)]
+
+
 @dataclass
 class Tally:
-    """Verdicts by configuration, unknowns with their reasons, and what is wrong."""
+    """Verdicts by configuration, what became of certificates, unknowns with their reasons, and what is wrong."""
 
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    certificates: Counter[str] = field(default_factory=Counter)
     unknowns: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
     def merge(self, other: Tally) -> None:
         self.verdicts.update(other.verdicts)
+        self.certificates.update(other.certificates)
         self.unknowns += other.unknowns
         self.wrong += other.wrong
 
 
 def ask(system: System, formula: str | Formula, config: Config, name: str, tally: Tally) -> Report | None:
-    """One answer, counted; an exception is wrong whatever it says."""
-    try:
-        report = verify(
-            system,
-            formula,
-            mode=config.mode,
-            solver=config.solver or "auto",
-            encoding=config.encoding or "big-m",
-            bounds=config.bounds,
-            isolated=False,
-            timeout=TIMEOUT,
-            trust="auto" if config.mode == "exact" else "solver",
-        )
-    except Exception as error:
-        tally.wrong.append(f"{name} [{config}] {formula}: {type(error).__name__}: {str(error)[:300]}")
-        return None
+    """One answer, counted, with its certificate where there should be one; an exception is wrong whatever it says."""
+    with TemporaryDirectory() as folder:
+        certificate = Path(folder) / "proof.gz" if config.mode == EXACT.mode else None
+        try:
+            report = verify(
+                system,
+                formula,
+                mode=config.mode,
+                solver=config.solver or "auto",
+                encoding=config.encoding or "big-m",
+                bounds=config.bounds,
+                isolated=False,
+                timeout=config.timeout,
+                trust="auto" if config.mode == EXACT.mode else "solver",
+                certificate=certificate,
+            )
+        except Exception as error:
+            tally.wrong.append(f"{name} [{config}] {formula}: {type(error).__name__}: {str(error)[:300]}")
+            return None
+        if certificate is not None:
+            _check_certificate(system, formula, config, name, tally, report, certificate)
     label = report.verdict.value + (f" ({report.reason})" if report.reason else "")
     tally.verdicts[str(config), label] += 1
     if report.verdict is Verdict.UNKNOWN:
         tally.unknowns.append(f"{name} [{config}] {str(formula)[:ISSUE]}: {report.reason}: {report.message[:ISSUE]}")
     return report
+
+
+def _check_certificate(
+    system: System, formula: str | Formula, config: Config, name: str, tally: Tally, report: Report, path: Path
+) -> None:
+    """Count an accepted certificate; one that is refused, missing or there without need is wrong."""
+    case = f"{name} [{config}] {formula}"
+    if path.exists() != report.satisfied:
+        tally.wrong.append(f"{case}: {report.verdict.value}, {'with a' if path.exists() else 'without'} certificate")
+    if not path.exists():
+        return
+    deadline = monotonic() + PATIENCE * config.timeout
+
+    def tick(_: int) -> None:
+        if monotonic() > deadline:
+            raise TimeoutError
+
+    try:
+        check_certificate(path, system, tick)
+    except TimeoutError:
+        tally.unknowns.append(f"{name} [certificate] {str(formula)[:ISSUE]}: time: checking took too long")
+        tally.certificates["unknown (time)"] += 1
+    except Exception as error:
+        tally.wrong.append(f"{case}: its certificate: {type(error).__name__}: {str(error)[:300]}")
+        tally.certificates["refused"] += 1
+    else:
+        tally.certificates["accepted"] += 1
 
 
 def check_entry(entry: Entry, configs: Sequence[Config]) -> Tally:

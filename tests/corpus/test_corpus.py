@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
 from tests.corpus import systems
-from tests.corpus.check import EXACT, Config, Tally, available, check_entry, check_finite, check_pwl, configurations
+from tests.corpus.check import (
+    EXACT,
+    Config,
+    Tally,
+    available,
+    check_entry,
+    check_finite,
+    check_pwl,
+    configurations,
+    rotated,
+)
 from tests.corpus.entries import Entry
 from tests.corpus.entries_more import CORPUS
 from tests.corpus.finite import finite_case
@@ -63,6 +74,21 @@ def test_random_finite_systems(seed):
 @pytest.mark.parametrize("seed", range(40))
 def test_random_systems_over_reals(seed):
     _fine(check_pwl(f"pwl {seed}", pwl_case(seed), configurations()))
+
+
+def test_a_rotation_asks_in_every_way_and_always_exactly():
+    turns = [rotated(i, 5.0) for i in range(6 * len(available()))]
+    assert {str(c) for c, _ in turns} == {str(c) for c in configurations(["mono", "comp-seq", "comp-par"], False)}
+    assert {str(c) for _, c in turns} == {str(EXACT)}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_rotation_keeps_certificates_and_tells_wrong_verdicts(seed):
+    case = finite_case(seed)
+    tally = check_finite("right", case, rotated(seed, 5.0))
+    _fine(tally)
+    assert tally.certificates["accepted"] == case.truth
+    assert len(check_finite("wrong", replace(case, truth=not case.truth), rotated(seed, 5.0)).wrong) == 2
 
 
 def test_names_are_unique_and_there_are_enough():
