@@ -61,6 +61,10 @@ def test_violated_is_shown_stored_and_replayed(mode: str, tmp_path: Path) -> Non
     assert again.returncode == 10, again.stdout + again.stderr
     assert again.stdout.startswith("violated\n")
     assert "margin" in again.stdout
+    assert {run["runtime"] for run in (result["witness"]["replay"][p] for p in ("float64", "float32"))} == {"numpy"}
+    for precision in ("float64", "float32"):
+        assert f"Replayed in {precision} (numpy): violated" in done.stdout
+        assert f"Replayed in {precision} (onnxruntime): violated" in again.stdout
 
 
 def test_json_on_stdout_is_alone_there() -> None:

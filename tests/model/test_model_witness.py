@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from venmas.errors import ModelError, UsageError
 from venmas.logic import FiniteModel, evaluate, nnf, parse
-from venmas.model import System, Witness, argmax, explain, replay, satisfies, where
+from venmas.model import System, Witness, argmax, explain, replay, satisfies, switch, where
 from venmas.model.regions import sample
 from venmas.model.simulate import successors
 from venmas.model.trace import Value, number_json, read_number
@@ -216,7 +216,20 @@ def test_a_violation_that_floats_do_not_show():
     assert result.confirmed
     assert (result.margin, result.floats["float64"].violated) == (1, False)
     assert result.floats["float64"].difference == 0  # the float of the exact state is the same
-    assert result.to_json()["float64"] == {"difference": 0.0, "violated": False}
+    assert result.to_json()["float64"] == {"difference": 0.0, "violated": False, "runtime": "numpy"}
+
+
+def test_a_float_run_that_breaks_off():
+    """y - 2**60 is 1; in floats it is 0, and the switch has no such case."""
+    system = System("cases")
+    y = system.integer("y", 2**60 + 1, 2**60 + 2)
+    z = system.integer("z", 0, 5)
+    system.branch("step", {z: switch(y - 2**60, {1: 4, 2: 5})})
+    system.initial(y == 2**60 + 1, z == 0)
+    core = nnf(parse("EX z == 4", system.vocabulary))
+    result = replay(system, core, explain(system, core, {"y": Fraction(2**60 + 1), "z": Fraction(0)}))
+    assert result.confirmed
+    assert result.to_json()["float32"] == {"difference": None, "violated": False, "runtime": "numpy"}
 
 
 BAD_JSON = [

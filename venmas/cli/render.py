@@ -71,7 +71,8 @@ def print_replay(out: Console, replay: Replay) -> None:
         out.print("Replayed in exact numbers: violated; no comparison is involved")
     for precision, run in (replay.floats or {}).items():
         said = "violated" if run.violated else "not violated"
-        out.print(f"Replayed in {precision}: {said}, states differ by at most {run.difference:.2g}", soft_wrap=True)
+        differ = f"states differ by at most {run.difference:.2g}"
+        out.print(f"Replayed in {precision} ({run.runtime}): {said}, {differ}", soft_wrap=True)
 
 
 def _basis(report: Report) -> str:

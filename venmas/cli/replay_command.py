@@ -36,7 +36,8 @@ def command(path: str, scenario: str | None, settings: tuple[str, ...], networks
     """Replay a violation that verify has stored.
 
     The scenario, parameters and networks are those of the file unless options say otherwise. Exit status: 10 when the
-    violation is confirmed, 20 when it does not replay, 2 for a file that is no witness.
+    violation is confirmed, 20 when it does not replay, 2 for a file that is no witness. The float runs are those of
+    onnxruntime where it is installed, else those of numpy.
     """
     from venmas.cli.output import console
     from venmas.cli.render import print_witness
@@ -66,10 +67,16 @@ def _replay(loaded: Loaded, formula: str, witness: Witness) -> Replay:
     from venmas.errors import ModelError
     from venmas.logic import nnf
     from venmas.model import Replay, replay
+    from venmas.nn.runtime import OnnxRuntime
 
     parsed = read_formula(loaded.system, formula)
     try:
-        return replay(loaded.system, nnf(parsed, negate=True), witness)
+        runtime = OnnxRuntime()
+    except Exception as error:  # not installed, or built for another numpy, which may raise anything
+        log.debug("no onnxruntime (%s): numpy runs the networks", error)
+        runtime = None
+    try:
+        return replay(loaded.system, nnf(parsed, negate=True), witness, runtime)
     except ModelError as error:  # the run leaves the box: the stored one can not have been a run of this system
         return Replay(False, str(error))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from venmas.errors import ModelError, NetworkError
 from venmas.linear import format_number
 from venmas.logic import Atom, Formula
 from venmas.model.decide import Search
@@ -17,22 +19,27 @@ from venmas.model.regions import contains
 from venmas.model.simulate import Batch, Precision, Step, misfit
 from venmas.model.system import System
 from venmas.model.trace import Value, Witness, number_json
+from venmas.nn.runtime import Numpy, Runtime
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class FloatRun:
-    """The same branches taken in float arithmetic.
+    """The same branches taken in float arithmetic, from the rounded initial state.
 
-    `difference` is the largest absolute distance of any variable from the exact run, `violated` whether the formula
-    is shown there too.
+    `difference` is the largest absolute distance of any variable from the exact run (infinite where a run breaks off),
+    `violated` whether the formula is shown there too, `runtime` what ran the networks.
     """
 
     difference: float
     violated: bool
+    runtime: str
 
     def to_json(self) -> dict[str, Any]:
         """An object; a difference that is not finite is None, which JSON can say."""
-        return {"difference": self.difference if self.difference < inf else None, "violated": self.violated}
+        difference = self.difference if self.difference < inf else None
+        return {"difference": difference, "violated": self.violated, "runtime": self.runtime}
 
 
 @dataclass(frozen=True)
@@ -58,17 +65,18 @@ class Replay:
         }
 
 
-def replay(system: System, formula: Formula, witness: Witness) -> Replay:
+def replay(system: System, formula: Formula, witness: Witness, runtime: Runtime | None = None) -> Replay:
     """Re-run a witness of the core `formula` (for a violation: the negated one) from its initial state.
 
     Every state and action is computed anew and compared with the stored one; the initial state must be one of the
     system; the formula must be shown by the branches that the witness follows, under AX by all that are enabled.
+    runtime: what runs the networks in floats; numpy by default, and also where it refuses one of them.
     """
     steps: dict[int, Step] = {}
     if problem := _initial_problem(system, witness) or _run_problem(system, witness, steps):
         return Replay(False, problem)
     margin = Search(_Tree(system, witness, steps)).decide(formula, 0)
-    floats: dict[Precision, FloatRun] = {p: _float_run(system, formula, witness, p) for p in ("float64", "float32")}
+    floats = _float_runs(system, formula, witness, runtime or Numpy())
     if margin is None:
         return Replay(False, "the runs of the witness do not show that the formula is violated", None, floats)
     return Replay(True, "", margin if isinstance(margin, Fraction) else None, floats)
@@ -147,8 +155,8 @@ _FloatKey: TypeAlias = tuple[int, tuple[float, ...]]  # a node, and the float st
 class _FloatTree:
     """The same branches in floats."""
 
-    def __init__(self, system: System, witness: Witness, precision: Precision) -> None:
-        self._system, self._witness, self._precision = system, witness, precision
+    def __init__(self, system: System, witness: Witness, precision: Precision, runtime: Runtime) -> None:
+        self._system, self._witness, self._precision, self._runtime = system, witness, precision, runtime
         self._index = {branch.name: i for i, branch in enumerate(system.branches)}
         self._batches: dict[tuple[float, ...], Batch] = {}
 
@@ -169,7 +177,7 @@ class _FloatTree:
     def _batch(self, state: tuple[float, ...]) -> Batch:
         if state not in self._batches:
             arrays = {n: np.array([x]) for n, x in zip(self._system.variables, state, strict=True)}
-            self._batches[state] = Batch(arrays, self._precision)
+            self._batches[state] = Batch(arrays, self._precision, self._runtime)
         return self._batches[state]
 
     def value(self, atom: Atom, key: _FloatKey) -> float:
@@ -187,8 +195,29 @@ class _FloatTree:
         return [(i, known[i]) for i in enabled] if set(enabled) <= set(known) else None
 
 
-def _float_run(system: System, formula: Formula, witness: Witness, precision: Precision) -> FloatRun:
-    tree = _FloatTree(system, witness, precision)
+def _float_runs(system: System, formula: Formula, witness: Witness, runtime: Runtime) -> dict[Precision, FloatRun]:
+    precisions: tuple[Precision, ...] = ("float64", "float32")
+    try:
+        return {p: _float_run(system, formula, witness, p, runtime) for p in precisions}
+    except NetworkError as error:
+        if isinstance(runtime, Numpy):
+            raise
+        log.warning("%s; the floats of this replay are those of numpy", error)
+        return _float_runs(system, formula, witness, Numpy())
+
+
+def _float_run(system: System, formula: Formula, witness: Witness, precision: Precision, runtime: Runtime) -> FloatRun:
+    tree = _FloatTree(system, witness, precision, runtime)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows as a difference that is not finite
+            difference = _float_difference(tree, system, witness)
+            margin = Search(tree).decide(formula, tree.root)
+    except (ModelError, OverflowError):  # a selector outside its cases, or a number that no float holds
+        return FloatRun(inf, False, runtime.name)
+    return FloatRun(difference, margin is not None, runtime.name)
+
+
+def _float_difference(tree: _FloatTree, system: System, witness: Witness) -> float:
     seen, stack, difference = {tree.root}, [tree.root], 0.0
     while stack:
         node, state = key = stack.pop()
@@ -199,5 +228,4 @@ def _float_run(system: System, formula: Formula, witness: Witness, precision: Pr
         new = [child for _, _, child in tree.children(key) if child not in seen]
         seen.update(new)
         stack.extend(new)
-    margin = Search(tree).decide(formula, tree.root)
-    return FloatRun(difference, margin is not None)
+    return difference

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any as Anything
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -35,11 +35,15 @@ from venmas.model.expr import (
     Where,
 )
 from venmas.model.system import System
+from venmas.nn.network import FloatType
+from venmas.nn.runtime import Numpy, Runtime
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
-Precision: TypeAlias = Literal["float64", "float32"]
+Precision: TypeAlias = FloatType
 State: TypeAlias = Mapping[str, Fraction]
+
+_NUMPY = Numpy()
 
 
 class Exact:
@@ -107,14 +111,14 @@ class Exact:
 class Batch:
     """Values of expressions at a batch of states in floats; `state` maps each name to an array of shape (B,).
 
-    Networks run in `precision`, everything else in float64. A network runs once for the whole batch, and not at all
-    when no row needs it.
+    Networks run in `precision` on `runtime`, everything else in float64. A network runs once for the whole batch, and
+    not at all when no row needs it.
     """
 
-    def __init__(self, state: Mapping[str, Array], precision: Precision = "float64") -> None:
+    def __init__(self, state: Mapping[str, Array], precision: Precision = "float64", runtime: Runtime = _NUMPY) -> None:
         self.state = state
         self.size = len(next(iter(state.values())))
-        self._float32 = precision == "float32"
+        self._precision, self._runtime = precision, runtime
         self._values: dict[int, tuple[Expr, Array]] = {}
         self._outputs: dict[int, tuple[Application, Array]] = {}
 
@@ -186,9 +190,8 @@ class Batch:
         known = self._outputs.get(id(application))
         if known is None:
             inputs = np.stack([self.value(i) for i in application.inputs], axis=1)
-            network = application.network
-            outputs = network.evaluate_float32(inputs) if self._float32 else network.evaluate(inputs)
-            known = self._outputs[id(application)] = (application, np.asarray(outputs, dtype=np.float64))
+            outputs = self._runtime.evaluate(application.network, inputs, self._precision)
+            known = self._outputs[id(application)] = (application, outputs)
         return known[1]
 
 
