@@ -6,13 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
+from venmas.encoding import Task
 from venmas.engine.certify import certify, prove
+from venmas.engine.contradiction import save_contradicted
 from venmas.engine.memory import own_resident_mb
 from venmas.engine.report import Report, Verdict
 from venmas.engine.search import Progress, StopSearchError
 from venmas.logic import Formula, nnf
 from venmas.milp.program import Reason
-from venmas.model.system import System
+from venmas.model.trace import Witness
 from venmas.model.witness import replay
 
 PATIENCE = 10.0
@@ -56,7 +58,7 @@ class Clock:
 
 
 def establish(
-    system: System,
+    task: Task,
     formula: Formula,
     report: Report,
     clock: Clock,
@@ -65,9 +67,10 @@ def establish(
 ) -> None:
     """Prove what the report only believes, where its `trust` asks for it, and write the certificate.
 
+    task: how the programs of the report were made; its system is the one that `formula` is about.
     Raises `StopSearchError` when a limit is met and the proof was asked for.
     """
-    single = report.semantics == "float32"
+    system, single = task.system, report.semantics == "float32"
     proved = report.satisfied and report.basis == "bounds" and not single
     doubtful = report.reason in _NO_ANSWER or (report.satisfied and not proved)
     asked = report.mode == "exact" or report.trust == "exact" or single
@@ -95,8 +98,7 @@ def establish(
         report.seconds.prove += monotonic() - begun
     if proof.witness is not None:
         if report.satisfied:
-            names = ", ".join(report.solvers) or "the bounds"
-            report.notes.append(f"{names} called this satisfied, wrongly: please report it with the whole command")
+            report.notes += _contradiction(task, report, proof.witness, clock)
         report.verdict, report.reason, report.message, report.basis = Verdict.VIOLATED, "", "", ""
         report.witness = proof.witness
         report.replay = replay(system, nnf(formula, negate=True), proof.witness)
@@ -109,3 +111,13 @@ def establish(
         report.verdict, report.basis = Verdict.UNKNOWN, ""
         where = "it holds for the real function of the weights, but is not shown for float32: " if single else ""
         report.reason, report.message = Reason.TOLERANCE.value, where + proof.gaps[0]
+
+
+def _contradiction(task: Task, report: Report, witness: Witness, clock: Clock) -> list[str]:
+    """What to tell of a *satisfied* that a witness refutes, the program saved where a solver was wrong."""
+    names = ", ".join(report.solvers) or "the bounds"
+    notes = [f"{names} called this satisfied, wrongly: please report it with the whole command"]
+    if report.basis == "solver":
+        patience = max(PATIENCE, 3 * (report.seconds.encode + report.seconds.solve))
+        notes.append(save_contradicted(task, witness.initial, tuple(report.solvers), patience, clock))
+    return notes

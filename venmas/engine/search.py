@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -73,20 +74,17 @@ class Search:
         stream = encode(task, self.tick)
         self._stream, self._pending = stream, {}
         result = Result()
-        usual = sys.getrecursionlimit()
-        # bounds, forms and terms of a state are made from those of the state before it
-        sys.setrecursionlimit(max(usual, 2000 + _FRAMES * task.target.depth))
         try:
-            for done in self.mapper.map(self._jobs(iter(stream))):
-                self.tick()
-                if done is None:
-                    continue
-                self._book(done)
-                self._judge(task, done, result)
-                if result.found is not None or (left_box_ends and result.left_box):
-                    break
+            with deep_runs(task):
+                for done in self.mapper.map(self._jobs(iter(stream))):
+                    self.tick()
+                    if done is None:
+                        continue
+                    self._book(done)
+                    self._judge(task, done, result)
+                    if result.found is not None or (left_box_ends and result.left_box):
+                        break
         finally:
-            sys.setrecursionlimit(usual)
             self._close(stream)
         for found in stream.findings:
             result.may_leave_box |= found.may_leave_box
@@ -170,6 +168,17 @@ class Search:
         counts.cancelled += len(self._pending)
         self.report.depth = max(self.report.depth, stream.depth)
         self._stream = None
+
+
+@contextmanager
+def deep_runs(task: Task) -> Iterator[None]:
+    """Room on the stack: bounds, forms and terms of a state are made from those of the state before it."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(usual, 2000 + _FRAMES * task.target.depth))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(usual)
 
 
 _END = object()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import Literal
@@ -96,19 +97,19 @@ def verify(
     )
     begun = monotonic()
     try:
+        task = Task(system, nnf(parsed, negate=True), strategy or "compositional", encoding, bounds)
         if strategy:
-            task = Task(system, TRUE, strategy, encoding, bounds)
             with _mapper(names, deadline, memory, count, mode, isolated) as mapper:
                 try:
                     # bounds beyond the largest float are infinite, which says nothing and is no error
                     with np.errstate(over="ignore", invalid="ignore"):
-                        _decide(system, parsed, Search(mapper, deadline, report, progress), report, task)
+                        _decide(parsed, Search(mapper, deadline, report, progress), report, task)
                 except (OverflowError, NotFiniteError) as error:
                     _unknown(report, Reason.TOLERANCE, f"numbers arise that are too large for floats: {error}")
                 finally:
                     report.peak_rss_mb = mapper.peak_rss_mb
         clock = Clock(deadline, memory, report, progress, begun)
-        establish(system, parsed, report, clock, certificate, {"parameters": report.parameters, **(about or {})})
+        establish(task, parsed, report, clock, certificate, {"parameters": report.parameters, **(about or {})})
     except StopSearchError as stop:
         _unknown(report, stop.reason, stop.message)
     except MemoryLimitError as error:
@@ -151,15 +152,15 @@ def _parsed(system: System, formula: str) -> Formula:
     return parse(formula, system.vocabulary)
 
 
-def _decide(system: System, formula: Formula, search: Search, report: Report, base: Task) -> None:
+def _decide(formula: Formula, search: Search, report: Report, base: Task) -> None:
+    system = base.system
     if all(bounding_box(system, region) is None for region in system.regions):
         raise ModelError(f"the initial set of system {system.name!r} is empty: check the initial conditions")
-    target = nnf(formula, negate=True)
-    result = search.run(Task(system, target, base.strategy, base.encoding, base.bounds))
+    result = search.run(base)
     if result.found is None and result.inconclusive and base.strategy == "monolithic":
         # a point that does not replay says nothing: ask again path by path, where exact bounds decide more
         report.notes.append("the monolithic program was inconclusive; decided compositionally")
-        result = search.run(Task(system, target, "compositional", base.encoding, base.bounds))
+        result = search.run(replace(base, strategy="compositional"))
     if result.found is not None:
         report.verdict, report.witness, report.replay = Verdict.VIOLATED, result.found.witness, result.found.replay
         return
@@ -167,7 +168,7 @@ def _decide(system: System, formula: Formula, search: Search, report: Report, ba
         # the bounds could not exclude that a state leaves its box: decide it before anything is called satisfied
         names = sorted(result.may_leave_box) or list(system.variables)
         inside = nnf(_inside(system, names, formula.depth), negate=True)
-        check = search.run(Task(system, inside, base.strategy, base.encoding, base.bounds), left_box_ends=True)
+        check = search.run(replace(base, target=inside), left_box_ends=True)
         if check.left_box:
             raise ModelError(f"{check.left_box}; widen the range of the variable, or look fewer steps ahead")
         result.undecided += check.undecided
@@ -179,7 +180,7 @@ def _decide(system: System, formula: Formula, search: Search, report: Report, ba
     report.verdict = Verdict.SATISFIED
     report.basis = "solver" if result.solved else "bounds"
     if result.may_deadlock:
-        report.notes += _deadlocks(system, search, base, formula.depth)
+        report.notes += _deadlocks(search, base, formula.depth)
 
 
 _SEVERITY = (
@@ -204,11 +205,11 @@ def _inside(system: System, names: list[str], depth: int) -> Formula:
     return Globally(Quantifier.ALL, 1, max(1, depth), conjunction(atoms))
 
 
-def _deadlocks(system: System, search: Search, base: Task, depth: int) -> list[str]:
+def _deadlocks(search: Search, base: Task, depth: int) -> list[str]:
     """Is a state without successor reachable before the last step that the formula looks at? (design S4)"""
     never = nnf(Globally(Quantifier.ALL, 0, max(0, depth - 1), EX(TRUE)), negate=True)
     try:
-        result = search.run(Task(system, never, base.strategy, base.encoding, base.bounds))
+        result = search.run(replace(base, target=never))
     except StopSearchError as stop:
         return [f"a deadlock may be reachable: {stop.message} before it was decided"]
     if result.found is not None:

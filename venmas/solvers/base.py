@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from venmas.milp.program import Feasible, Floats, Infeasible, Kind, Outcome, Program, Reason, Unknown
-from venmas.milp.reduce import lower_indicators, relax, scale_columns, substitute_fixed
+from venmas.milp.reduce import Reduced, lower_indicators, relax, scale_columns, substitute_fixed
 
 TOLERANCE = 1e-5
 """Largest `Program.violation` of a point that may be called feasible."""
@@ -78,6 +78,10 @@ class Solver(Protocol):
 
     def solve(self, program: Program, *, time_limit: float | None = None, threads: int = 1) -> Outcome:
         """Find a point: any where there is no objective, else the best one, or the best one found in `time_limit` s."""
+        ...
+
+    def prepared(self, program: Program) -> Reduced:
+        """The program as the vendor gets it, for bug reports; None where it is found infeasible before that."""
         ...
 
 
@@ -143,21 +147,30 @@ class BaseSolver(ABC):
             return Feasible(best)
         return Unknown(Reason.TOLERANCE, f"{self.name} returned a point that violates the program by {violation:.3g}")
 
-    def _reduce_and_run(self, program: Program, slack: float, deadline: float | None, threads: int) -> Outcome:
-        """Reduce, run the vendor within the deadline (seconds of the monotonic clock), and bring its point back."""
+    def prepared(self, program: Program) -> Reduced:
+        """What the vendor is first asked, relaxed by `slack`; None where reductions find the program infeasible."""
+        return self._prepared(program, self.slack)
+
+    def _prepared(self, program: Program, slack: float) -> Reduced:
         lowered = program if self.features.indicators else lower_indicators(program).program
         assert lowered is not None  # lowering never decides a program
         reduced, invert = substitute_fixed(lowered)
-        if reduced is None:
-            return Infeasible()
-        if not reduced.variables:
-            return Feasible(invert(np.empty(0)))
+        if reduced is None or not reduced.variables:
+            return Reduced(reduced, invert)
         if slack:
             relaxed = relax(reduced, slack).program
             assert relaxed is not None
             reduced = relaxed
         scaled, restore = scale_columns(reduced)
-        assert scaled is not None
+        return Reduced(scaled, lambda point: invert(restore(point)))
+
+    def _reduce_and_run(self, program: Program, slack: float, deadline: float | None, threads: int) -> Outcome:
+        """Reduce, run the vendor within the deadline (seconds of the monotonic clock), and bring its point back."""
+        scaled, back = self._prepared(program, slack)
+        if scaled is None:
+            return Infeasible()
+        if not scaled.variables:
+            return Feasible(back(np.empty(0)))
         largest = max((float(np.max(np.abs(c), initial=0.0)) for c in _coefficients(scaled)), default=0.0)
         if largest >= INFINITE:
             problem = f"a coefficient of {largest:.3g}, and solvers take numbers from {INFINITE:g} on for infinite"
@@ -173,7 +186,7 @@ class BaseSolver(ABC):
             return Unknown(Reason.FAILURE, f"{self.name} failed: {type(error).__name__}: {error}")
         if isinstance(outcome, Unknown) and outcome.reason is Reason.INTERRUPTED and takes_interrupts():
             raise KeyboardInterrupt
-        return Feasible(invert(restore(outcome.point))) if isinstance(outcome, Feasible) else outcome
+        return Feasible(back(outcome.point)) if isinstance(outcome, Feasible) else outcome
 
     def _unknown(self, reason: Reason, status: object) -> Unknown:
         return Unknown(reason, f"{self.name} stopped with status {status}")
