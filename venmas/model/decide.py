@@ -22,6 +22,16 @@ Margin: TypeAlias = Fraction | float
 Key = TypeVar("Key")
 
 
+class Trail:
+    """The branches taken so far, last one first; the world may leave a `mark` there. Trails share their beginnings."""
+
+    __slots__ = ("before", "branch", "mark")
+
+    def __init__(self, before: Trail | None, branch: int) -> None:
+        self.before, self.branch = before, branch
+        self.mark: object = None
+
+
 class World(Protocol[Key]):
     """What a formula is decided in; a key names a state (and possibly a place in a tree)."""
 
@@ -29,16 +39,16 @@ class World(Protocol[Key]):
         """The left side of the atom's comparison with 0."""
         ...
 
-    def some(self, key: Key, path: tuple[int, ...]) -> Iterable[tuple[int, Key]]:
+    def some(self, key: Key, trail: Trail) -> Iterable[tuple[int, Key]]:
         """Successors (branch index, key) for EX, the most promising first."""
         ...
 
-    def every(self, key: Key, path: tuple[int, ...]) -> Iterable[tuple[int, Key]] | None:
+    def every(self, key: Key, trail: Trail) -> Iterable[tuple[int, Key]] | None:
         """All successors for AX, or None when not all of them are known."""
         ...
 
 
-_Question: TypeAlias = tuple[Formula, Key, tuple[int, ...]]
+_Question: TypeAlias = tuple[Formula, Key, Trail]
 _Work: TypeAlias = Generator[_Question[Key], Margin | None, Margin | None]
 
 
@@ -55,7 +65,7 @@ class Search(Generic[Key]):
 
     def decide(self, formula: Formula, key: Key) -> Margin | None:
         """Decide the formula at a state; the reasons are left in `chosen` and `followed`."""
-        first: _Question[Key] = (formula, key, ())
+        first: _Question[Key] = (formula, key, Trail(None, -1))
         stack = [(first, self._work(*first))]
         answer: Margin | None = None
         while stack:
@@ -73,7 +83,7 @@ class Search(Generic[Key]):
                 answer = None
         return answer
 
-    def _work(self, formula: Formula, key: Key, path: tuple[int, ...]) -> _Work[Key]:
+    def _work(self, formula: Formula, key: Key, trail: Trail) -> _Work[Key]:
         """Yields the questions it needs answered, and returns the margin."""
         match formula:
             case Top():
@@ -85,7 +95,7 @@ class Search(Generic[Key]):
             case And(operands):
                 least: Margin = inf
                 for operand in sorted(operands, key=_depth):  # what speaks of the present is refuted fastest
-                    margin = yield operand, key, path
+                    margin = yield operand, key, trail
                     if margin is None:
                         return None
                     least = min(least, margin)
@@ -96,24 +106,24 @@ class Search(Generic[Key]):
                 for operand in sorted(operands, key=_depth):
                     if best is not None and operand.depth > 0:
                         break
-                    margin = yield operand, key, path
+                    margin = yield operand, key, trail
                     if margin is not None and (best is None or margin > best):
                         best, self.chosen[formula, key] = margin, (operand,)
                 return best
             case EX(operand):
-                for index, successor in self.world.some(key, path):
-                    margin = yield operand, successor, (*path, index)
+                for index, successor in self.world.some(key, trail):
+                    margin = yield operand, successor, Trail(trail, index)
                     if margin is not None:
                         self.followed[formula, key] = ((index, successor),)
                         return margin
                 return None
             case AX(operand):
-                steps = self.world.every(key, path)
+                steps = self.world.every(key, trail)
                 if steps is None:
                     return None
                 least, taken = inf, []
                 for index, successor in steps:
-                    margin = yield operand, successor, (*path, index)
+                    margin = yield operand, successor, Trail(trail, index)
                     if margin is None:
                         return None
                     least = min(least, margin)

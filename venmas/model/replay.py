@@ -14,7 +14,7 @@ import numpy as np
 from venmas.errors import ModelError, NetworkError
 from venmas.linear import format_number
 from venmas.logic import Atom, Formula
-from venmas.model.decide import Search
+from venmas.model.decide import Search, Trail
 from venmas.model.regions import contains
 from venmas.model.simulate import Batch, Precision, Step, misfit
 from venmas.model.system import System
@@ -138,12 +138,12 @@ class _Tree:
     def value(self, atom: Atom, key: int) -> Fraction:
         return atom.comparison.expr.evaluate(self._witness.nodes[key].point)
 
-    def some(self, key: int, path: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    def some(self, key: int, trail: Trail) -> Iterator[tuple[int, int]]:
         for branch, child in self._witness.nodes[key].children:
             yield self._branch[branch], child
 
-    def every(self, key: int, path: tuple[int, ...]) -> Iterable[tuple[int, int]] | None:
-        known = dict(self.some(key, path))
+    def every(self, key: int, trail: Trail) -> Iterable[tuple[int, int]] | None:
+        known = dict(self.some(key, trail))
         step = self._steps.get(key) or Step(self._system, self._witness.nodes[key].point)
         enabled = [t.index for t in step.successors()]
         return [(i, known[i]) for i in enabled] if set(enabled) <= set(known) else None
@@ -185,11 +185,11 @@ class _FloatTree:
         expr = atom.comparison.expr
         return sum((float(c) * state[n] for n, c in expr.terms), float(expr.constant))
 
-    def some(self, key: _FloatKey, path: tuple[int, ...]) -> Iterator[tuple[int, _FloatKey]]:
+    def some(self, key: _FloatKey, trail: Trail) -> Iterator[tuple[int, _FloatKey]]:
         return ((index, child) for index, enabled, child in self.children(key) if enabled)
 
-    def every(self, key: _FloatKey, path: tuple[int, ...]) -> Iterable[tuple[int, _FloatKey]] | None:
-        known = dict(self.some(key, path))
+    def every(self, key: _FloatKey, trail: Trail) -> Iterable[tuple[int, _FloatKey]] | None:
+        known = dict(self.some(key, trail))
         at = self._batch(key[1])
         enabled = [i for i, b in enumerate(self._system.branches) if at.holds(b.guard)[0]]
         return [(i, known[i]) for i in enabled] if set(enabled) <= set(known) else None

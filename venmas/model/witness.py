@@ -7,18 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from venmas.errors import ModelError, VenmasError
 from venmas.linear import as_fraction
 from venmas.logic import And, Atom, Formula, Or
-from venmas.model.decide import Search
+from venmas.model.decide import Search, Trail
 from venmas.model.replay import Replay, replay
 from venmas.model.simulate import Step, misfit
 from venmas.model.system import System
 from venmas.model.trace import Measure, Node, Value, Witness
 
-__all__ = ["Hints", "Node", "Replay", "UndecidedError", "Value", "Witness", "explain", "replay", "satisfies"]
+__all__ = [
+    "Hints",
+    "Node",
+    "Reasons",
+    "Replay",
+    "UndecidedError",
+    "Value",
+    "Witness",
+    "collect",
+    "explain",
+    "replay",
+    "satisfies",
+]
 
 Point: TypeAlias = tuple[Fraction, ...]
 Hints: TypeAlias = Mapping[tuple[int, ...], int] | Sequence[str]
@@ -52,7 +64,7 @@ def explain(
     world = _Exact(system, hints, budget)
     root = _point(system, initial)
     search = Search(world)
-    return None if search.decide(formula, root) is None else _collect(world, search, formula, root)
+    return None if search.decide(formula, root) is None else collect(system, _Found(world, search), formula, root)
 
 
 def _point(system: System, state: Mapping[str, Fraction]) -> Point:
@@ -64,6 +76,23 @@ def _point(system: System, state: Mapping[str, Fraction]) -> Point:
     return tuple(point.values())
 
 
+class _Hint:
+    """Hints for the runs with one beginning: the branch to try first, and those for what comes after a branch."""
+
+    __slots__ = ("first", "next")
+
+    def __init__(self) -> None:
+        self.first = 0
+        self.next: dict[int, _Hint] = {}
+
+    def at(self, path: Iterable[int]) -> _Hint:
+        """The hints after a path, made where there are none."""
+        here = self
+        for branch in path:
+            here = here.next.setdefault(branch, _Hint())
+        return here
+
+
 class _Exact:
     """The system itself, in exact numbers; a key is the state."""
 
@@ -72,13 +101,15 @@ class _Exact:
         self._names = tuple(system.variables)
         self._steps: dict[Point, Step] = {}
         self._budget = budget
-        self._hints: dict[tuple[int, ...], int] = {}
+        self._hints = _Hint()
         if isinstance(hints, Mapping):
-            self._hints = dict(hints)
+            for path, branch in hints.items():
+                self._hints.at(path).first = branch
         elif hints:
             index = {branch.name: i for i, branch in enumerate(system.branches)}
-            followed = [index[name] for name in hints if name in index]
-            self._hints = {tuple(followed[:i]): branch for i, branch in enumerate(followed)}
+            at = self._hints
+            for branch in (index[name] for name in hints if name in index):
+                at.first, at = branch, at.at((branch,))
 
     def state(self, key: Point) -> dict[str, Fraction]:
         return dict(zip(self._names, key, strict=True))
@@ -93,82 +124,141 @@ class _Exact:
     def value(self, atom: Atom, key: Point) -> Fraction:
         return atom.comparison.expr.evaluate(self.state(key))
 
-    def some(self, key: Point, path: tuple[int, ...]) -> Iterator[tuple[int, Point]]:
-        first = self._hints.get(path, 0)
+    def _hint(self, trail: Trail) -> _Hint | None:
+        """The hint for a trail, whose beginning has been here before."""
+        if trail.before is None:
+            trail.mark = self._hints
+        elif isinstance(trail.before.mark, _Hint):
+            trail.mark = trail.before.mark.next.get(trail.branch)
+        return trail.mark if isinstance(trail.mark, _Hint) else None
+
+    def some(self, key: Point, trail: Trail) -> Iterator[tuple[int, Point]]:
+        hint = self._hint(trail)
+        first = 0 if hint is None else hint.first
         step = self.step(key)
         for index in sorted(range(len(self.system.branches)), key=lambda i: i != first):
             if (found := step.successor(index)) is not None:
                 yield index, tuple(found.state[name] for name in self._names)
 
-    def every(self, key: Point, path: tuple[int, ...]) -> Iterable[tuple[int, Point]]:
+    def every(self, key: Point, trail: Trail) -> Iterable[tuple[int, Point]]:
+        self._hint(trail)
         for found in self.step(key).successors():
             yield found.index, tuple(found.state[name] for name in self._names)
 
 
-_Place: TypeAlias = tuple[Point, frozenset[Formula]]  # a state, and what is to be shown there
+Key = TypeVar("Key")
 
 
-def _collect(world: _Exact, search: Search[Point], formula: Formula, root: Point) -> Witness:
-    """The tree of what was chosen and followed, without duplicates, parents before children."""
-    first: _Place = (root, frozenset([formula]))
-    ready: dict[_Place, tuple[tuple[Atom, ...], dict[int, _Place], bool]] = {first: _needs(search, first)}
-    stack, order = [(first, iter(ready[first][1].values()))], []
-    while stack:
-        place, rest = stack[-1]
-        child = next((c for c in rest if c not in ready), None)
-        if child is None:
-            stack.pop()
-            order.append(place)
-        else:
-            ready[child] = _needs(search, child)
-            stack.append((child, iter(ready[child][1].values())))
-    index = {place: len(order) - 1 - i for i, place in enumerate(order)}
-    return Witness(tuple(_node(world, place[0], *ready[place], index) for place in reversed(order)))
+class Reasons(Protocol[Key]):
+    """Why a formula holds at states that keys name."""
+
+    def state(self, key: Key) -> Mapping[str, Fraction]:
+        """The state."""
+        ...
+
+    def step(self, key: Key) -> Step:
+        """The exact step from the state."""
+        ...
+
+    def chosen(self, formula: Formula, key: Key) -> tuple[Formula, ...]:
+        """The operands of And or Or that show it."""
+        ...
+
+    def followed(self, formula: Formula, key: Key) -> tuple[tuple[int, Key], ...]:
+        """The steps (branch, successor) of EX or AX that show it."""
+        ...
 
 
-def _needs(search: Search[Point], place: _Place) -> tuple[tuple[Atom, ...], dict[int, _Place], bool]:
-    """The atoms shown at a place, the places that its steps lead to, and whether steps were looked at."""
-    key, formulas = place
-    atoms: dict[Atom, None] = {}
-    targets: dict[int, tuple[Point, set[Formula]]] = {}
-    stepped = False
-    stack, seen = list(formulas), set(formulas)
-    while stack:
-        formula = stack.pop()
-        if isinstance(formula, Atom):
-            atoms[formula] = None
-        elif isinstance(formula, And | Or):
-            new = [c for c in reversed(search.chosen[formula, key]) if c not in seen]
-            seen.update(new)
-            stack.extend(new)
-        elif formula.depth:
-            stepped = True
-            for branch, successor in search.followed[formula, key]:
-                targets.setdefault(branch, (successor, set()))[1].add(formula.children[0])
-    places = {branch: (successor, frozenset(goals)) for branch, (successor, goals) in sorted(targets.items())}
-    return tuple(atoms), places, stepped
+class _Found:
+    """Reasons that a search has left."""
+
+    def __init__(self, world: _Exact, search: Search[Point]) -> None:
+        self.state, self.step, self._search = world.state, world.step, search
+
+    def chosen(self, formula: Formula, key: Point) -> tuple[Formula, ...]:
+        return self._search.chosen[formula, key]
+
+    def followed(self, formula: Formula, key: Point) -> tuple[tuple[int, Point], ...]:
+        return self._search.followed[formula, key]
 
 
-def _node(
-    world: _Exact,
-    key: Point,
-    atoms: tuple[Atom, ...],
-    places: Mapping[int, _Place],
-    stepped: bool,
-    index: Mapping[_Place, int],
-) -> Node:
-    system, state = world.system, world.state(key)
-    actions: tuple[Value, ...] = ()
-    if stepped:
-        values = world.step(key).actions()
-        actions = tuple(Value(a.name, values[a.name], _label(a.labels, values[a.name])) for a in system.agents)
-    return Node(
-        state=tuple(Value(d.name, state[d.name], _label(d.labels, state[d.name])) for d in system.variables.values()),
-        actions=actions,
-        atoms=tuple(Measure(str(a.comparison), abs(a.comparison.expr.evaluate(state))) for a in sorted(atoms, key=str)),
-        children=tuple((system.branches[b].name, index[place]) for b, place in places.items()),
-        deadlock=stepped and not places,  # only AX is shown without a successor
-    )
+def collect(system: System, reasons: Reasons[Key], formula: Formula, root: Key) -> Witness:
+    """The tree of what was chosen and followed to show a core formula, without duplicates, parents before children."""
+    return _Collector(system, reasons).collect(formula, root)
+
+
+class _Collector(Generic[Key]):
+    def __init__(self, system: System, reasons: Reasons[Key]) -> None:
+        self.system, self.reasons = system, reasons
+        self._states: dict[Key, tuple[Value, ...]] = {}
+        self._actions: dict[Key, tuple[Value, ...]] = {}
+
+    def collect(self, formula: Formula, root: Key) -> Witness:
+        """Places (a state, and what is to be shown there) become nodes."""
+        first = (root, frozenset([formula]))
+        ready = {first: self._needs(*first)}
+        stack, order = [(first, iter(ready[first][1].values()))], []
+        while stack:
+            place, rest = stack[-1]
+            child = next((c for c in rest if c not in ready), None)
+            if child is None:
+                stack.pop()
+                order.append(place)
+            else:
+                ready[child] = self._needs(*child)
+                stack.append((child, iter(ready[child][1].values())))
+        index = {place: len(order) - 1 - i for i, place in enumerate(order)}
+        nodes = []
+        for place in reversed(order):
+            atoms, places, stepped = ready[place]
+            children = tuple((self.system.branches[b].name, index[p]) for b, p in places.items())
+            nodes.append(self._node(place[0], atoms, children, stepped))
+        return Witness(tuple(nodes))
+
+    def _needs(
+        self, key: Key, formulas: frozenset[Formula]
+    ) -> tuple[tuple[Atom, ...], dict[int, tuple[Key, frozenset[Formula]]], bool]:
+        """The atoms shown at a place, the places that its steps lead to, and whether steps were looked at."""
+        atoms: dict[Atom, None] = {}
+        targets: dict[int, tuple[Key, set[Formula]]] = {}
+        stepped = False
+        stack, seen = list(formulas), set(formulas)
+        while stack:
+            formula = stack.pop()
+            if isinstance(formula, Atom):
+                atoms[formula] = None
+            elif isinstance(formula, And | Or):
+                new = [c for c in reversed(self.reasons.chosen(formula, key)) if c not in seen]
+                seen.update(new)
+                stack.extend(new)
+            elif formula.depth:
+                stepped = True
+                for branch, successor in self.reasons.followed(formula, key):
+                    targets.setdefault(branch, (successor, set()))[1].add(formula.children[0])
+        places = {branch: (successor, frozenset(goals)) for branch, (successor, goals) in sorted(targets.items())}
+        return tuple(atoms), places, stepped
+
+    def _node(self, key: Key, atoms: tuple[Atom, ...], children: tuple[tuple[str, int], ...], stepped: bool) -> Node:
+        """What the nodes of one state have in common is stored once."""
+        state = self.reasons.state(key) if atoms or key not in self._states else {}
+        if key not in self._states:
+            self._states[key] = tuple(
+                Value(d.name, state[d.name], _label(d.labels, state[d.name])) for d in self.system.variables.values()
+            )
+        if stepped and key not in self._actions:
+            values = self.reasons.step(key).actions()
+            self._actions[key] = tuple(
+                Value(a.name, values[a.name], _label(a.labels, values[a.name])) for a in self.system.agents
+            )
+        return Node(
+            state=self._states[key],
+            actions=self._actions[key] if stepped else (),
+            atoms=tuple(
+                Measure(str(a.comparison), abs(a.comparison.expr.evaluate(state))) for a in sorted(atoms, key=str)
+            ),
+            children=children,
+            deadlock=stepped and not children,  # only AX is shown without a successor
+        )
 
 
 def _label(labels: tuple[tuple[int, str], ...], value: Fraction) -> str:
