@@ -68,7 +68,10 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
     "--workers", type=click.IntRange(1, 4096), metavar="N", help="Processes of comp-par [default: all cores]."
 )
 @click.option(
-    "--timeout", type=Positive(), metavar="S", help="Stop after so many seconds; the verdict is then unknown."
+    "--timeout",
+    type=Positive(),
+    metavar="S",
+    help="Stop after so many seconds; the verdict is then unknown. Where a proof is asked for, a third is kept for it.",
 )
 @click.option("--memory", type=click.IntRange(1), metavar="MB", help="Stop beyond so much memory of all processes.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the result as JSON; - is standard output.")

@@ -72,8 +72,9 @@ def establish(
     """
     system, single = task.system, report.semantics == "float32"
     proved = report.satisfied and report.basis == "bounds" and not single
-    doubtful = report.reason in _NO_ANSWER or (report.satisfied and not proved)
     asked = report.mode == "exact" or report.trust == "exact" or single
+    late = report.reason == Reason.TIME and (asked or certificate is not None)  # a share of the time was kept for this
+    doubtful = report.reason in _NO_ANSWER or late or (report.satisfied and not proved)
     if report.violated or not (
         report.mode == "exact"
         or (doubtful and (report.trust != "solver" or single))

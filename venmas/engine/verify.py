@@ -34,6 +34,8 @@ MODES: dict[str, Strategy | None] = {
     "exact": None,
 }
 TRUSTS = ("auto", "exact", "solver")
+SHARE = 2 / 3
+"""Part of the timeout that solvers may use where a proof is owed as well; then it is sought without them."""
 
 
 def verify(
@@ -67,7 +69,8 @@ def verify(
     verdict is unknown. ``solver``: nothing more. ``auto``: a proof is tried for a while, and the report says what the
     verdict rests on. semantics: what networks compute, the ``real`` function of their weights, or ``float32``: any
     evaluation in single precision, in any order of summation, fused or not. certificate: file to write a proof to, for
-    `venmas check`; about: what its header says besides.
+    `venmas check`; about: what its header says besides. Where a proof is asked for, by any of the three, solvers may
+    use `SHARE` of the timeout, and the rest is for a proof, which may also decide what they left open.
 
     Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError` and
     `SolverUnavailableError`. Limits, Ctrl-C and solver failures are verdicts, not exceptions.
@@ -82,7 +85,10 @@ def verify(
     system.check_nesting()
     parsed = read_formula(system, formula)
     count = (workers or os.cpu_count() or 1) if mode == "comp-par" else 1
-    deadline = None if timeout is None else monotonic() + timeout
+    begun = monotonic()
+    owed = trust == "exact" or semantics == "float32" or (certificate is not None and trust == "auto")
+    deadline = None if timeout is None else begun + timeout
+    first_deadline = begun + SHARE * timeout if timeout is not None and owed else deadline
     report = Report(
         Verdict.UNKNOWN,
         str(parsed),
@@ -95,15 +101,18 @@ def verify(
         parameters=dict(parameters or {}),
         workers=count,
     )
-    begun = monotonic()
     try:
         task = Task(system, nnf(parsed, negate=True), strategy or "compositional", encoding, bounds)
         if strategy:
-            with _mapper(names, deadline, memory, count, mode, isolated) as mapper:
+            with _mapper(names, first_deadline, memory, count, mode, isolated) as mapper:
                 try:
                     # bounds beyond the largest float are infinite, which says nothing and is no error
                     with np.errstate(over="ignore", invalid="ignore"):
-                        _decide(parsed, Search(mapper, deadline, report, progress), report, task)
+                        _decide(parsed, Search(mapper, first_deadline, report, progress), report, task)
+                except StopSearchError as stop:
+                    if not owed or stop.reason is not Reason.TIME:
+                        raise
+                    _unknown(report, stop.reason, stop.message)
                 except (OverflowError, NotFiniteError) as error:
                     _unknown(report, Reason.TOLERANCE, f"numbers arise that are too large for floats: {error}")
                 finally:

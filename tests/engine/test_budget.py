@@ -1,0 +1,100 @@
+"""The timeout is shared between solvers and the proof that is owed after them."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from venmas import System, verify
+from venmas.checker.file import check_certificate
+from venmas.engine.report import Verdict
+from venmas.milp.program import Reason, Unknown
+from venmas.model import maximum, minimum
+from venmas.solvers import registry
+from venmas.solvers.highs import Highs
+
+TIMEOUT = 2.0
+
+
+class Slow(Highs):
+    """Uses up its time and answers nothing, or answers in the last moment."""
+
+    def __init__(self, last: float | None = None) -> None:
+        self.last = last
+        self.given: list[float] = []
+
+    def _run(self, program, time_limit, threads):
+        self.given.append(time_limit)
+        if self.last is None:
+            time.sleep(time_limit)
+            return Unknown(Reason.TIME, "slow")
+        time.sleep(max(0.0, time_limit - self.last))
+        return super()._run(program, None, threads)
+
+
+def pair() -> System:
+    """The level after a step is x + y, which bounds of the two parts do not see."""
+    system = System("pair")
+    x, y = system.real("x", -1, 1), system.real("y", -1, 1)
+    level = system.real("level", -9, 9)
+    system.branch("add", level=maximum(x, y) + minimum(x, y))
+    system.initial(level == 0, x + y <= 1)
+    return system
+
+
+@pytest.fixture
+def slow(monkeypatch) -> Slow:
+    solver = Slow()
+    monkeypatch.setitem(registry._REGISTRY, "highs", solver)
+    return solver
+
+
+def asked(formula: str, **options):
+    begun = time.monotonic()
+    report = verify(pair(), formula, solver="highs", isolated=False, timeout=TIMEOUT, **options)
+    return report, time.monotonic() - begun
+
+
+@pytest.mark.parametrize("mode", ["mono", "comp-seq"])
+def test_what_a_slow_solver_leaves_open_is_proved(mode, slow) -> None:
+    report, seconds = asked("AX level < 1.25", mode=mode, trust="exact")
+    assert (report.verdict, report.basis, report.reason) == (Verdict.SATISFIED, "exact", "")
+    assert slow.given and max(slow.given) <= TIMEOUT * 2 / 3 <= seconds < TIMEOUT
+
+
+def test_what_a_slow_solver_leaves_open_is_refuted(slow) -> None:
+    report, _ = asked("AX level < 1", mode="mono", trust="exact")
+    assert report.violated and report.replay.confirmed and not report.notes
+
+
+@pytest.mark.parametrize("trust", ["solver", "auto"])
+def test_where_no_proof_is_owed_the_solver_has_all_the_time(trust, slow) -> None:
+    report, seconds = asked("AX level < 1.25", mode="mono", trust=trust)
+    assert (report.verdict, report.reason) == (Verdict.UNKNOWN, "time")
+    assert seconds >= TIMEOUT - 0.1 and max(slow.given) > TIMEOUT * 2 / 3
+
+
+def test_a_certificate_is_owed_too(slow, tmp_path: Path) -> None:
+    report, _ = asked("AX level < 1.25", mode="mono", certificate=tmp_path / "proof.gz")
+    assert report.satisfied and report.basis == "exact"
+    check_certificate(tmp_path / "proof.gz", pair())
+
+
+def test_the_whole_timeout_is_kept(slow, monkeypatch) -> None:
+    """The proof ends with it as well."""
+
+    def endless(system, formula, tick, semantics):
+        while True:
+            time.sleep(0.01)
+            tick()
+
+    monkeypatch.setattr("venmas.engine.establish.prove", endless)
+    report, seconds = asked("AX level < 1.25", mode="mono", trust="exact")
+    assert (report.verdict, report.reason) == (Verdict.UNKNOWN, "time")
+    assert TIMEOUT <= seconds < TIMEOUT + 0.5
+
+
+def test_an_answer_in_the_last_moment_leaves_time_for_its_proof(monkeypatch) -> None:
+    monkeypatch.setitem(registry._REGISTRY, "highs", Slow(last=0.2))
+    report, _ = asked("AX level < 1.25", mode="mono", trust="exact")
+    assert report.satisfied and report.basis == "exact" and report.subproblems.solved
