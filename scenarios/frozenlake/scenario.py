@@ -9,8 +9,8 @@ Source: Akintunde et al., JAAMAS 2022, Examples 1 to 3 and section 7.1 (3x3, hol
 """
 
 from venmas.errors import ScenarioError
-from venmas.model import NetworkFolder, Parameter, System, Vector, apply_network, argmax, switch
-from venmas.model.expr import conjunction
+from venmas.model import Expr, NetworkFolder, Parameter, System, Vector, apply_network, argmax, switch
+from venmas.model.expr import add, conjunction
 
 DIRECTIONS = {0: "left", 1: "down", 2: "right", 3: "up"}
 MOVES = {0: (0, -1), 1: (1, 0), 2: (0, 1), 3: (-1, 0)}  # (row, column)
@@ -20,20 +20,20 @@ PARAMETERS = (
     Parameter("size", 3, "cells per side of the square grid"),
     Parameter("holes", (3, 7), "cells with a hole in the ice"),
     Parameter("goal", 9, "the cell to reach"),
-    Parameter("start", (1,), "cells in which the agent may start"),
+    Parameter("start", (1,), "cells in which the agent may start; none: in every one without a hole"),
 )
 
 
 def build(networks: NetworkFolder, size: int, holes: tuple[int, ...], goal: int, start: tuple[int, ...]) -> System:
     """The grid world with its agent."""
     count = size * size
-    if not 2 <= size <= 16:
-        raise ScenarioError(f"parameter 'size' of scenario 'frozenlake': expected 2 to 16, got {size}")
+    if not 2 <= size <= 128:
+        raise ScenarioError(f"parameter 'size' of scenario 'frozenlake': expected 2 to 128, got {size}")
     for name, cells in (("holes", holes), ("goal", (goal,)), ("start", start)):
         if wrong := [c for c in cells if not 1 <= c <= count]:
             raise ScenarioError(f"parameter {name!r}: cell {wrong[0]} is not on a grid of {count} cells (size={size})")
-    if goal in holes or not start:
-        raise ScenarioError("the goal must not be a hole, and there must be a start cell: set goal, holes and start")
+    if goal in holes:
+        raise ScenarioError(f"cell {goal} is the goal and must not be a hole: set goal and holes")
 
     network = networks.load(*(f"{name}.{kind}" for name in ("agent", "*") for kind in ("onnx", "h5", "keras", "nnet")))
     if (network.input_size, network.output_size) != (count, 4):
@@ -48,7 +48,10 @@ def build(networks: NetworkFolder, size: int, holes: tuple[int, ...], goal: int,
 
     def moved(direction: int) -> Vector:
         """One-hot next state after a move: each cell collects those from which the move leads to it."""
-        return Vector(sum(cell[i] for i in range(count) if _target(i, direction, size) == j) + 0 for j in range(count))
+        sources: list[list[Expr]] = [[] for _ in range(count)]
+        for i in range(count):
+            sources[_target(i, direction, size)].append(cell[i])
+        return Vector(add(*parts) for parts in sources)
 
     after = {direction: moved(direction) for direction in DIRECTIONS}
     for name, turn in TURNS.items():
@@ -56,6 +59,8 @@ def build(networks: NetworkFolder, size: int, holes: tuple[int, ...], goal: int,
 
     for s in dict.fromkeys(start):
         system.initial(*(cell[j] == (1 if j == s - 1 else 0) for j in range(count)))
+    if not start:  # one set, not one for each cell
+        system.initial(add(*cell) == 1, *(cell[hole - 1] == 0 for hole in dict.fromkeys(holes)))
 
     avoided = conjunction(cell[hole - 1] < 0.1 for hole in holes)
     system.proposition("ha", avoided)  # "holes avoided", as the paper has it

@@ -90,7 +90,7 @@ CASES: dict[str, Case] = {
     ),
     "parameter text of 10 MB": arguments(*VCAS, "--set", "pilot=" + "x" * 10 * MB, told=("characters",)),
     "parameter list of 1,000,000": arguments(*ICE, "--set", "holes=" + "1," * MB, told=("fewer than 10000",)),
-    "parameter size": arguments(*ICE, "--set", "size=" + "9" * 300, told=("expected 2 to 16",)),
+    "parameter size": arguments(*ICE, "--set", "size=" + "9" * 300, told=("expected 2 to 128",)),
     "parameters, 20,000 of them": arguments(
         *VCAS, *[part for i in range(20_000) for part in ("--set", f"p{i}=1")], told=("no parameter 'p0'",)
     ),

@@ -17,7 +17,7 @@ from venmas.errors import ModelError
 from venmas.logic import TRUE, Not, parse
 from venmas.model import System, absolute, apply_network, argmax, load_scenario, relu, switch, where
 from venmas.model.canonical import canonical_text, networks_of, system_digest, system_from_json, system_to_json
-from venmas.model.expr import Sum, Variable
+from venmas.model.expr import Sum, Variable, add
 from venmas.model.regions import sample
 from venmas.model.simulate import actions, successors
 from venmas.nn import relu_network
@@ -303,3 +303,28 @@ def test_what_has_no_form_is_refused():
     for system, match in ((long, "bits"), (foreign, "another system"), (other, "Not")):
         with pytest.raises(ModelError, match=match):
             system_to_json(system)
+
+
+def test_a_large_grid_is_written_and_read_again(tmp_path):
+    """One Boolean for each cell, and one sum over all of them."""
+    system = System("cells")
+    cells = system.booleans("cell", 5000)
+    system.branch("turn", {cells[i]: cells[i - 1] for i in range(5000)})
+    system.initial(add(*cells) == 1)
+    form = system_to_json(system)
+    assert system_to_json(system_from_json(json.loads(json.dumps(form)), {})) == form
+
+
+def test_too_many_variables():
+    system = System("many")
+    system.booleans("cell", 16384)
+    with pytest.raises(ModelError, match="more than 16384 are not supported"):
+        system.boolean("one_more")
+
+
+def test_labels_that_contradict_each_other_far_apart():
+    system = System("labels")
+    system.integer("a", 0, 3, labels={1: "GO", 2: "STOP"})
+    system.integer("b", 0, 3, labels={1: "GO", 3: "WAIT"})
+    with pytest.raises(ModelError, match="label 'WAIT' of 'c' names another value of 'b'"):
+        system.integer("c", 0, 3, labels={1: "WAIT"})

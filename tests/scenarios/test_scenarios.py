@@ -221,3 +221,11 @@ def test_double_integrator_stays_in_the_published_boxes(data_dir):
     for name, (low, high) in {"x[1]": (0.011153, 0.080753), "x[2]": (-0.135892, -0.048725)}.items():
         assert low - 1e-5 <= state[name].min() <= low + 0.02
         assert high - 0.02 <= state[name].max() <= high + 1e-5
+
+
+def test_frozenlake_starts_in_every_cell_without_a_hole(data_dir):
+    system = load_scenario("frozenlake").system(data_dir / "frozenlake", start="", holes="3,7")
+    (region,) = system.regions
+    for cell in range(1, 10):
+        assert contains(region, one_hot(cell, 3)) is (cell not in (3, 7))
+    assert not contains(region, {f"cell[{i}]": Fraction(i < 3) for i in range(1, 10)})

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from experiments.benchmarks import frozenlake_nets
 from tests.corpus.entries_more import CORPUS
 from tests.corpus.finite import finite_case
 from tests.corpus.spec import build
@@ -241,3 +242,32 @@ def test_frozenlake(formula, holds):
     found = decide(system, text)
     assert (found.violating is None) is holds and found.states <= 9
     assert pickle.loads(pickle.dumps(found.witness())) == found.witness()
+
+
+@pytest.mark.parametrize("careless", [0.0, 0.03, 0.1])
+def test_grids_from_every_safe_cell(tmp_path, careless):
+    """Against a walk over the grid itself."""
+    grid = frozenlake_nets.write(tmp_path, 12, careless=careless, seed=4)
+    system = load_scenario("frozenlake").system(tmp_path, **grid)
+    network = system.agents[0].expr.scores[0].application.network
+    actions = network.evaluate(np.eye(144)).argmax(1)
+    holes = {h - 1 for h in grid["holes"]}
+    safe = set(range(144)) - holes
+
+    def moved(cell, direction):
+        row, column = (x + d for x, d in zip(divmod(cell, 12), frozenlake_nets.MOVES[direction % 4], strict=True))
+        return row * 12 + column if 0 <= row < 12 and 0 <= column < 12 else cell
+
+    good = all(moved(cell, actions[cell] + turn) in safe for cell in safe for turn in (-1, 0, 1))
+    assert good is (careless == 0)
+    found = decide(system, "AG^1000 safe")
+    assert (found.violating is None) is good and found.states >= len(safe)
+    assert decide(system, "EF^40 goal").violating is None
+
+
+def test_a_hundred_steps_across_a_grid_replay(tmp_path):
+    grid = frozenlake_nets.write(tmp_path, 12) | {"start": (1,)}
+    system = load_scenario("frozenlake").system(tmp_path, **grid)
+    found = decide(system, "EX^200 goal")
+    assert found.violating is None
+    assert len(decide(system, "AX^300 (!goal & safe)").witness().nodes) == 301

@@ -56,12 +56,13 @@ from venmas.model.expr import (
     Variable,
     Vector,
 )
+from venmas.model.limits import MAX_VARIABLES
 from venmas.model.system import Region, System, VariableDecl
 from venmas.nn import Network
 
 FORMAT = "venmas-system-1"
 MAX_PARTS = 4096
-"""Most variables, agents, branches, propositions, properties, and labels in all: their checks are quadratic."""
+"""Most agents, branches, propositions, properties, and labels in all."""
 MAX_WORK = 1 << 22
 """Most steps, of about 0.3 microseconds, that checking the initial sets may take."""
 
@@ -194,13 +195,14 @@ def _check_sizes(form: Mapping[str, Anything]) -> None:
     counts = {key: len(form[key]) for key in _LISTS if key not in ("nodes", "initial")}
     counts["labels of variables"] = sum(len(v["labels"]) for v in form["variables"])
     for what, count in counts.items():
-        if count > MAX_PARTS:
-            raise ModelError(f"a canonical form holds at most {MAX_PARTS} {what}, this one has {count}: use fewer")
+        most = MAX_VARIABLES if what == "variables" else MAX_PARTS
+        if count > most:
+            raise ModelError(f"a canonical form holds at most {most} {what}, this one has {count}: use fewer")
 
 
 def _check_regions(regions: Sequence[Region], variables: int) -> None:
-    """Refuse what `check_initial` would take too long for: it looks at every row for every variable."""
-    if sum(variables + 8 * len(row.expr.terms) ** 2 for region in regions for row in region) > MAX_WORK:
+    """Refuse what `check_initial` would take too long for: eight rounds of bound propagation, where one is empty."""
+    if sum(variables + 8 * sum(len(row.expr.terms) for row in region) for region in regions) > MAX_WORK:
         raise ModelError(
             f"the {len(regions)} initial sets are too many, or their comparisons too long, for a canonical form with "
             f"{variables} variables: describe them by fewer or simpler comparisons"

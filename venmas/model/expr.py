@@ -16,7 +16,7 @@ from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation, as_fraction
 from venmas.nn import Network
 
-_MAX_TERMS = 1000
+_MAX_TERMS = 16_384  # as many as variables
 
 Scalar: TypeAlias = "Expr | int | float | Fraction"
 
@@ -271,13 +271,13 @@ def as_condition(value: object) -> Condition:
     raise ModelError(f"expected a condition such as (h > 100), got {value!r}")
 
 
-def add(left: Scalar, right: Scalar) -> Expr:
-    """Sum of two expressions, flattened and collected."""
+def add(*parts: Scalar) -> Expr:
+    """Sum of expressions, flattened and collected; in one go, where Python's ``sum`` would build every partial sum."""
     order: dict[int, Expr] = {}
     constant = Fraction(0)
     totals: dict[int, Fraction] = {}
-    for part in (as_expr(left), as_expr(right)):
-        terms, offset = _affine_parts(part)
+    for part in parts:
+        terms, offset = _affine_parts(as_expr(part))
         constant += offset
         for coefficient, expr in terms:
             order[id(expr)] = expr
@@ -352,13 +352,14 @@ def to_linear(expr: Expr) -> LinearExpr | None:
         case Variable(name, _):
             return LinearExpr.variable(name)
         case Sum(terms, constant):
-            total = LinearExpr((), constant)
+            found: list[tuple[str, Fraction]] = []
             for coefficient, part in terms:
                 linear = to_linear(part)
                 if linear is None:
                     return None
-                total += linear.scaled(coefficient)
-            return total
+                found += ((name, coefficient * c) for name, c in linear.terms)
+                constant += coefficient * linear.constant
+            return LinearExpr.of(found, constant)
     return None
 
 

@@ -12,7 +12,9 @@ from fractions import Fraction
 from venmas.errors import ModelError
 from venmas.model.expr import ArgMax, Condition, Constant, Expr, Maximum, Sum, Switch, children
 
-MAX_VARIABLES = 1000
+MAX_VARIABLES = 16_384
+"""Most variables, and most terms of a sum: grids of 100x100 cells, one Boolean each, with room to spare."""
+
 MAX_BRANCHES = 1000
 MAX_REGIONS = 1000
 """Most polytopes of an initial set, in disjunctive normal form."""

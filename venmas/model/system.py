@@ -106,6 +106,7 @@ class System:
         self.propositions: dict[str, Formula] = {}
         self.properties: dict[str, str] = {}
         self.nodes_by_name: dict[str, Variable] = {}
+        self._labelled: dict[str, dict[int, str]] = {}
 
     # -- variables -----------------------------------------------------------------------------------------------------
 
@@ -146,11 +147,11 @@ class System:
         if decl.lower > decl.upper:
             raise ModelError(f"variable {decl.name!r} has an empty range [{decl.lower}, {decl.upper}]")
         for value, text in decl.labels:
-            for other in self.variables.values():
-                if any(text == label and value != number for number, label in other.labels):
-                    raise ModelError(
-                        f"label {text!r} of {decl.name!r} names another value of {other.name!r}; rename one"
-                    )
+            for number, other in self._labelled.get(text, {}).items():
+                if number != value:
+                    raise ModelError(f"label {text!r} of {decl.name!r} names another value of {other!r}; rename one")
+        for value, text in decl.labels:
+            self._labelled.setdefault(text, {}).setdefault(value, decl.name)
         self.variables[decl.name] = decl
         self.nodes_by_name[decl.name] = Variable(decl.name, decl.integral)
         self.__dict__.pop("domains", None)

@@ -329,7 +329,7 @@ def _switches(out: slice, selector: int, table: dict[int, Index]) -> _Operation:
         for key in np.unique(chosen):
             if int(key) in table:  # others are values of cases that no row takes
                 here = np.flatnonzero(chosen == key)
-                rows.matrix[here, out] = rows.matrix[here[:, None], table[int(key)]]
+                rows.matrix[here, out] = rows.matrix[here].take(table[int(key)], axis=1)
 
     return operate
 

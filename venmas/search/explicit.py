@@ -33,6 +33,8 @@ MAX_BYTES = 1 << 28
 MAX_KEPT = 1 << 28
 """Most memory for the costs that lead a witness; beyond it, the witness is searched for."""
 
+_MOST_JOINS = 64
+
 _ABSENT, _OUTSIDE = -2, -1
 """Successors that are no state: the guard does not hold; the box is left, or the state was not expanded."""
 
@@ -102,7 +104,7 @@ class _Packing:
 
     def keys(self, states: Integers) -> list[bytes]:
         """(B, variables) -> B texts."""
-        bits = np.packbits(states[:, self.bits].astype(bool), axis=1)
+        bits = np.packbits((states if len(self.bits) == self.width else states[:, self.bits]).astype(bool), axis=1)
         rest = np.frombuffer(states[:, self.rest].astype(self.kind).tobytes(), np.uint8)
         whole = np.concatenate([bits, rest.reshape(len(states), self.size - self.bit_bytes)], axis=1).tobytes()
         return [whole[i : i + self.size] for i in range(0, len(whole), self.size)]
@@ -180,7 +182,7 @@ class _Graph:
         found = np.full((len(columns.guards), len(states)), _ABSENT, np.int32)
         for b, guard in enumerate(columns.guards):
             rows = np.flatnonzero(matrix[:, guard])
-            new = matrix[rows[:, None], columns.updates[b]]
+            new = (matrix if len(rows) == len(matrix) else matrix[rows]).take(columns.updates[b], axis=1)
             unsafe = np.flatnonzero(~columns.safe[b])
             outside = ((new[:, unsafe] < columns.ranges[0, unsafe]) | (new[:, unsafe] > columns.ranges[1, unsafe])).any(
                 1
@@ -210,6 +212,7 @@ class _Evaluation:
         self.next = graph.successors()
         self._atoms = self._truth([f for f in subformulas(target) if isinstance(f, Atom)])
         self._costs: dict[Formula, Costs] = {}
+        self._joins: dict[tuple[bool, tuple[Atom, ...]], Costs] = {}
         self._steps: dict[int, Step] = {}
         self._whole = True
         self._decide()
@@ -279,10 +282,10 @@ class _Evaluation:
             case Top() | Bottom():
                 return np.full(len(self.graph.keys) + 2, 0 if isinstance(formula, Top) else self.never, self.kind)
             case And(operands) | Or(operands):
-                worse = np.maximum if isinstance(formula, And) else np.minimum
-                total = self.costs(operands[0]).copy()
-                for operand in operands[1:]:
-                    worse(total, self.costs(operand), out=total)
+                total = self._joined(isinstance(formula, And), tuple(o for o in operands if isinstance(o, Atom)))
+                for operand in operands:
+                    if not isinstance(operand, Atom):
+                        (np.maximum if isinstance(formula, And) else np.minimum)(total, self.costs(operand), out=total)
                 return total
             case EX(operand) | AX(operand):
                 below, every = self.costs(operand), isinstance(formula, AX)
@@ -293,6 +296,17 @@ class _Evaluation:
                 total[:-2] += total[:-2] < self.never
                 return total
         raise TypeError(f"{type(formula).__name__} is no core formula: pass it through nnf() first")
+
+    def _joined(self, every: bool, atoms: tuple[Atom, ...]) -> Costs:
+        """The costs of a conjunction or disjunction of atoms; the steps of a long formula share it."""
+        if (every, atoms) not in self._joins:
+            if len(self._joins) > _MOST_JOINS:
+                self._joins.clear()
+            truth = np.full(len(self.graph.keys) + 2, every)
+            for atom in atoms:
+                (np.logical_and if every else np.logical_or)(truth[:-2], self._atoms[atom], out=truth[:-2])
+            self._joins[every, atoms] = np.where(truth, 0, self.never).astype(self.kind)
+        return self._joins[every, atoms].copy()
 
     def shortest(self) -> int | None:
         """The initial state with the least cost, if one meets the target."""

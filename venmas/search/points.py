@@ -17,46 +17,153 @@ from venmas.model.system import Region, System
 from venmas.search.columns import LARGEST, NotExplicitError
 
 _Longs = NDArray[np.int64]
+_Index = NDArray[np.intp]
 _BLOCK = 1 << 20
+_FEW = 64
 
 
 class _Row:
-    """``factors . x[index] + constant  relation  0`` over integers, kept up by the search: least and greatest value."""
+    """``factors . x[index] + constant  relation  0`` over integers."""
 
     def __init__(self, comparison: Comparison, number: dict[str, int], low: _Longs, high: _Longs) -> None:
         terms, constant = comparison.expr.terms, comparison.expr.constant
         by = lcm(constant.denominator, *(c.denominator for _, c in terms))
         whole = [int(c * by) for _, c in terms]
         self.index = np.array([number[n] for n, _ in terms], dtype=np.intp)
-        ends = np.maximum(np.abs(low[self.index]), np.abs(high[self.index])).tolist()
+        low, high = low[self.index], high[self.index]
+        ends = np.maximum(np.abs(low), np.abs(high)).tolist()
         self.constant, self.relation = int(constant * by), comparison.relation
         if sum((abs(f) * e for f, e in zip(whole, ends, strict=True)), abs(self.constant)) > LARGEST:
             raise NotExplicitError
         self.factors = np.array(whole, dtype=np.int64)
+        self.unit = bool(np.all(np.abs(self.factors) == 1))
+        self.widest = int((np.abs(self.factors) * (high - low)).max())
         self.above = self.relation in (Relation.GT, Relation.GE, Relation.EQ)
         self.below = self.relation in (Relation.LT, Relation.LE, Relation.EQ)
         if self.relation.strict:  # of integers
             self.constant += 1 if self.below else -1
+        self.least = self.most = 0
 
-    def tighten(self, low: _Longs, high: _Longs) -> tuple[_Longs, _Longs] | None:
-        """New bounds of its variables, or None when no point in the box satisfies it."""
-        lo, hi, f = low[self.index], high[self.index], self.factors
-        small, large = np.minimum(f * lo, f * hi), np.maximum(f * lo, f * hi)
-        least, most = int(small.sum()) + self.constant, int(large.sum()) + self.constant
-        if (self.below and least > 0) or (self.above and most < 0):
-            return None
+    def measure(self, low: _Longs, high: _Longs) -> tuple[_Longs, _Longs]:
+        """Least and greatest value of each term, and of the whole (`least`, `most`)."""
+        one, other = self.factors * low[self.index], self.factors * high[self.index]
+        small, large = np.minimum(one, other), np.maximum(one, other)
+        self.least, self.most = int(small.sum()) + self.constant, int(large.sum()) + self.constant
+        return small, large
+
+    def fails(self) -> bool:
+        """True when no point in the box satisfies it."""
         if self.relation is Relation.NE:
-            return None if least == most == 0 else (lo, hi)
-        widest = int((large - small).max(initial=0))
-        if self.below and least + widest > 0:  # f x <= f x_small - least
-            room = small - least
-            hi = np.where(f > 0, np.minimum(hi, room // f), hi)
-            lo = np.where(f < 0, np.maximum(lo, -(room // -f)), lo)
-        if self.above and most - widest < 0:  # f x >= f x_large - most
-            room = large - most
-            lo = np.where(f > 0, np.maximum(lo, -(-room // f)), lo)
-            hi = np.where(f < 0, np.minimum(hi, -room // -f), hi)
-        return (lo, hi) if bool(np.all(lo <= hi)) else None
+            return self.least == self.most == 0
+        return (self.below and self.least > 0) or (self.above and self.most < 0)
+
+    def may_tighten(self) -> bool:
+        """False when every value of any one variable goes with some values of the others."""
+        low, high = self.below and self.least + self.widest > 0, self.above and self.most - self.widest < 0
+        return (low or high) and self.least < self.most
+
+    def tighten(self, low: _Longs, high: _Longs) -> tuple[_Longs, _Longs]:
+        """New bounds of its variables."""
+        small, large = self.measure(low, high)
+        lo, hi, f = low[self.index], high[self.index], self.factors
+        if self.below:  # f x <= small - least
+            room = small - self.least
+            most = room * f if self.unit else room // f
+            hi = np.where(f > 0, np.minimum(hi, most), hi)
+            lo = np.where(f < 0, np.maximum(lo, most if self.unit else -(room // -f)), lo)
+        if self.above:  # f x >= large - most
+            room = large - self.most
+            least = room * f if self.unit else -(-room // f)
+            lo = np.where(f > 0, np.maximum(lo, least), lo)
+            hi = np.where(f < 0, np.minimum(hi, least if self.unit else -room // -f), hi)
+        return lo, hi
+
+
+class _Search:
+    """A box that shrinks by propagation and choices, and grows again when a choice is taken back."""
+
+    def __init__(self, system: System, region: Region, ranges: _Longs) -> None:
+        number = {name: i for i, name in enumerate(system.variables)}
+        self.low, self.high = ranges[0].copy(), ranges[1].copy()
+        rows = [_Row(c, number, self.low, self.high) for c in region if c.expr.terms]
+        self.trail: list[tuple[_Index, _Longs, _Longs]] = []
+        self.frames: list[tuple[int, int]] = []
+        """For each choice: the variable, and the length of the trail before."""
+        self.rows = [r for r in rows if len(r.index) > 1 or r.relation is Relation.NE]
+        self.uses: dict[int, list[tuple[_Row, int]]] = {}
+        self.fine = bool(np.all(self.low <= self.high)) and all(c.holds({}) for c in region if not c.expr.terms)
+        for row in rows:  # those of one variable are settled once
+            if self.fine and len(row.index) == 1 and row.relation is not Relation.NE:
+                row.measure(self.low, self.high)
+                self.fine = not row.fails() and self._set(row.index, *row.tighten(self.low, self.high))
+        for row in self.rows:
+            row.measure(self.low, self.high)
+            for i, f in zip(row.index.tolist(), row.factors.tolist(), strict=True):
+                self.uses.setdefault(i, []).append((row, f))
+        self.fine = self.fine and self._settle({id(r): r for r in self.rows})
+
+    def _set(self, where: _Index, low: _Longs, high: _Longs) -> bool:
+        """Give new bounds to some variables; False when they are none."""
+        if len(where) <= _FEW:
+            for i, lo, hi in zip(where.tolist(), low.tolist(), high.tolist(), strict=True):
+                old_lo, old_hi = int(self.low[i]), int(self.high[i])
+                for row, f in self.uses.get(i, ()):
+                    row.least += f * (lo - old_lo) if f > 0 else f * (hi - old_hi)
+                    row.most += f * (hi - old_hi) if f > 0 else f * (lo - old_lo)
+                self.low[i], self.high[i] = lo, hi
+        else:
+            self.low[where], self.high[where] = low, high
+            for row in self.rows:
+                row.measure(self.low, self.high)
+        return bool(np.all(low <= high))
+
+    def _settle(self, waiting: dict[int, _Row]) -> bool:
+        """Propagate; False when the box is seen to be empty."""
+        while waiting:
+            row = waiting.pop(next(iter(waiting)))
+            if row.fails():
+                return False
+            if not row.may_tighten():
+                continue
+            low, high = row.tighten(self.low, self.high)
+            changed = np.flatnonzero((low != self.low[row.index]) | (high != self.high[row.index]))
+            if changed.size:
+                where = row.index[changed]
+                self._record(where)
+                if not self._set(where, low[changed], high[changed]):
+                    return False
+                several = ((id(r), r) for i in where.tolist() for r, _ in self.uses.get(i, ()))
+                waiting.update(several if changed.size <= len(self.rows) else ((id(r), r) for r in self.rows))
+        return True
+
+    def _record(self, where: _Index) -> None:
+        if self.frames:
+            self.trail.append((where, self.low[where], self.high[where]))
+
+    def _fix(self, i: int, low: int, high: int) -> None:
+        where = np.array([i])
+        self._record(where)
+        self._set(where, np.array([low]), np.array([high]))
+        self.fine = self._settle({id(r): r for r, _ in self.uses.get(i, ())})
+
+    def choose(self) -> bool:
+        """Fix the first variable that is not fixed at its greatest value; False when all are fixed."""
+        free = _first(self.low, self.high, self.frames[-1][0] if self.frames else 0)
+        if free is None:
+            return False
+        self.frames.append((free, len(self.trail)))
+        self._fix(free, int(self.high[free]), int(self.high[free]))
+        return True
+
+    def refute(self) -> bool:
+        """Take the last choice back and exclude it; False when there is none."""
+        if not self.frames:
+            return False
+        variable, mark = self.frames.pop()
+        while len(self.trail) > mark:
+            self._set(*self.trail.pop())
+        self._fix(variable, int(self.low[variable]), int(self.high[variable]) - 1)
+        return True
 
 
 def integer_points(
@@ -67,50 +174,9 @@ def integer_points(
     Raises `NotExplicitError` when there are more than `limit` of them by the ranges alone, when more than `limit`
     choices lead to none, and for numbers too large for the search.
     """
-    number = {name: i for i, name in enumerate(system.variables)}
-    low, high = ranges[0].copy(), ranges[1].copy()
-    if bool(np.any(low > high)):
-        return
-    rows = [_Row(c, number, low, high) for c in region if c.expr.terms]
-    if any(not c.holds({}) for c in region if not c.expr.terms):
-        return
-    uses: dict[int, list[_Row]] = {}
-    shared = [r for r in rows if len(r.index) > 1 or r.relation is Relation.NE]  # the others are settled once
-    for row in shared:
-        for i in row.index.tolist():
-            uses.setdefault(i, []).append(row)
-    trail: list[tuple[_Longs, _Longs, _Longs]] = []
-    frames: list[tuple[int, int]] = []  # variable, length of the trail before its choice
-
-    def settle(waiting: dict[int, _Row]) -> bool:
-        while waiting:
-            row = waiting.pop(next(iter(waiting)))
-            new = row.tighten(low, high)
-            if new is None:
-                return False
-            old = low[row.index], high[row.index]
-            changed = np.flatnonzero((new[0] != old[0]) | (new[1] != old[1]))
-            if changed.size:
-                where = row.index[changed]
-                record(where)
-                low[where], high[where] = new[0][changed], new[1][changed]
-                if changed.size > len(shared):
-                    waiting.update((id(r), r) for r in shared)
-                else:
-                    waiting.update((id(r), r) for i in where.tolist() for r in uses.get(i, ()))
-        return True
-
-    def record(where: NDArray[np.intp]) -> None:
-        if frames:
-            trail.append((where, low[where], high[where]))
-
-    def fix(i: int, least: int, most: int) -> bool:
-        record(np.array([i]))
-        low[i], high[i] = least, most
-        return settle({id(r): r for r in uses.get(i, ())})
-
-    fine, failures, combinations = settle({id(r): r for r in rows}), 0, np.zeros((1, 0), np.int64)
-    single = [i for i in np.flatnonzero(low < high).tolist() if i not in uses] if fine else []
+    search, failures = _Search(system, region, ranges), 0
+    low, high, combinations = search.low, search.high, np.zeros((1, 0), np.int64)
+    single = [i for i in np.flatnonzero(low < high).tolist() if i not in search.uses] if search.fine else []
     if single:  # no row relates them to others: every combination will do
         sizes = [int(high[i] - low[i]) + 1 for i in single]
         if prod(sizes) > limit:
@@ -118,14 +184,12 @@ def integer_points(
         combinations = np.indices(sizes).reshape(len(single), -1).T + low[single]
         high[single] = low[single]
     step = max(1, _BLOCK // len(low))
-    while True:
+    going = True
+    while going:
         tick()
-        if fine:
-            free = _first(low, high, frames[-1][0] if frames else 0)
-            if free is not None:
-                frames.append((free, len(trail)))
-                fine = fix(free, int(high[free]), int(high[free]))
-                continue
+        if search.fine and search.choose():
+            continue
+        if search.fine:
             for start in range(0, len(combinations), step):
                 block = np.tile(low, (len(combinations[start : start + step]), 1))
                 block[:, single] = combinations[start : start + step]
@@ -134,13 +198,7 @@ def integer_points(
             failures += 1
             if failures > limit:
                 raise NotExplicitError
-        if not frames:
-            return
-        variable, mark = frames.pop()
-        while len(trail) > mark:
-            where, lo, hi = trail.pop()
-            low[where], high[where] = lo, hi
-        fine = fix(variable, int(low[variable]), int(high[variable]) - 1)
+        going = search.refute()
 
 
 def _first(low: _Longs, high: _Longs, start: int) -> int | None:
