@@ -158,6 +158,8 @@ def _log_solvers(preference: str) -> None:
     from venmas.solvers import get_solver, solver_order
 
     chosen = solver_order(preference)
+    if not log.isEnabledFor(logging.INFO):
+        return  # a version is known when its solver is imported, which takes longer than many a verdict
     for solver in chosen:
         limit = solver.features.size_limit
         size = f" (programs of at most {limit.variables} variables: its licence)" if limit else ""

@@ -1,0 +1,40 @@
+"""What is imported when: help comes at once, and a verdict pays for what it uses only."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"numpy", "lark", "onnx", "h5py", "scipy", "rich", "highspy", "gurobipy", "pyscipopt", "hypothesis"}
+
+
+def imported(*arguments):
+    """The heavy modules that a command imports, and its exit status."""
+    code = (
+        "import json, sys\n"
+        f"sys.argv = {['venmas', *arguments]!r}\n"
+        "from venmas.cli.main import main\n"
+        "try:\n    main()\n"
+        "except SystemExit as done:\n    status = done.code\n"
+        f"print(json.dumps([status, sorted({HEAVY!r} & set(sys.modules))]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    status, modules = json.loads(done.stdout.splitlines()[-1])
+    return status, set(modules)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["verify", "--help"], ["check", "--help"]])
+def test_help_imports_nothing_heavy(arguments):
+    assert imported(*arguments) == (0, set())
+
+
+def test_a_list_of_scenarios_reads_no_network():
+    assert imported("scenarios")[1] <= {"numpy", "lark", "rich"}
+
+
+def test_a_verdict_without_a_solver_imports_none():
+    question = ["--scenario", "vcas", "--formula", "AX^3 safe", "--mode", "comp-seq", "--solver", "highs"]
+    status, modules = imported(*question)
+    assert status == 0
+    assert modules <= {"numpy", "lark", "onnx", "rich"}
