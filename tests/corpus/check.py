@@ -47,7 +47,9 @@ class Config:
         """Left open without being wrong: an exact proof may not be found, many small programs take their time (any
         mode does where less than the usual timeout is given), and the licence of the pip package of Gurobi ends at
         2000 rows."""
-        excused = {"mono": ("licence",), "exact": (report.reason,)}.get(self.mode, ("licence", "time"))
+        excused = {"mono": ("licence",), "exact": (report.reason,), "adaptive": (report.reason,)}.get(
+            self.mode, ("licence", "time")
+        )
         if self.timeout < TIMEOUT:
             excused = (*excused, "time")
         return report.verdict is Verdict.UNKNOWN and report.reason in excused
@@ -57,6 +59,7 @@ class Config:
 
 
 EXACT = Config("exact", "", "")
+ADAPTIVE = Config("adaptive", "", "")
 
 
 def available() -> tuple[str, ...]:
@@ -66,18 +69,19 @@ def available() -> tuple[str, ...]:
 
 
 def configurations(modes: Iterable[str] = ("mono", "comp-seq"), intervals: bool = True) -> list[Config]:
-    """Every mode, solver and encoding; with interval bounds for one solver and encoding as well."""
-    found = [Config(m, s, e) for m in modes for s in available() for e in ("big-m", "indicator")]
+    """Mode adaptive; every mode, solver and encoding; with interval bounds for one solver and encoding as well."""
+    found = [ADAPTIVE]
+    found += [Config(m, s, e) for m in modes for s in available() for e in ("big-m", "indicator")]
     if intervals:
         found += [Config(m, available()[-1], "big-m", "interval") for m in modes]
     return found
 
 
 def rotated(number: int, timeout: float) -> list[Config]:
-    """The configuration that is the turn of case `number`, the mode changing fastest, and an exact proof to check."""
-    turns = [Config(m, s, e) for e in ("big-m", "indicator") for s in available() for m in MODES if m != EXACT.mode]
+    """The configuration whose turn it is at case `number` (the mode changes fastest), adaptive, and a proof."""
+    turns = [Config(m, s, e) for e in ("big-m", "indicator") for s in available() for m in MODES if MODES[m]]
     turn = turns[number % len(turns)]
-    return [replace(turn, timeout=timeout), replace(EXACT, timeout=timeout)]
+    return [replace(c, timeout=timeout) for c in (turn, ADAPTIVE, EXACT)]
 
 
 @dataclass

@@ -250,7 +250,7 @@ class Interpreter:
             holds = np.array([relation.holds(v) for v in q.values])
             some, every = (q.possible & holds).any(1), (~q.possible | holds).all(1)
             return np.where(every, 1, np.where(some, -1, 0)).astype(np.int8)
-        yes, no = _certain(relation, q.lo, q.hi), _certain(relation.negated, q.lo, q.hi)
+        yes, no = certain(relation, q.lo, q.hi), certain(relation.negated, q.lo, q.hi)
         truth = np.where(yes, 1, np.where(no, 0, -1)).astype(np.int8)
         border = _BORDER * (1 + np.maximum(np.abs(q.lo), np.abs(q.hi)))
         close = (truth == -1) & ((np.abs(q.lo) <= border) | (np.abs(q.hi) <= border))
@@ -289,7 +289,7 @@ def _combined(total: Quantity, terms: list[tuple[Fraction, Quantity]], offset: F
     return finite(total, values, np.stack([sums[v] for v in values], 1))
 
 
-def _certain(relation: Relation, lo: Floats, hi: Floats) -> Bools:
+def certain(relation: Relation, lo: Floats, hi: Floats) -> Bools:
     """Where ``x relation 0`` holds for every x in [lo, hi]."""
     match relation:
         case Relation.LT:

@@ -98,14 +98,21 @@ def _count(number: int, what: str) -> str:
 def _figures(report: Report) -> list[tuple[str, str]]:
     counts, largest, seconds = report.subproblems, report.largest_program, report.seconds
     workers = f" by {report.workers} workers" if report.workers > 1 else ""
-    found = [
-        ("mode", f"{report.mode}, {report.encoding} encoding, {report.bounds} bounds"),
-        (
-            "subproblems",
-            f"{counts.created} created, {counts.discarded} discarded by bounds, {counts.solved} solved{workers}, "
-            f"{counts.cancelled} cancelled; depth {report.depth}",
-        ),
-    ]
+    if report.mode == "adaptive":
+        graph = report.graph
+        found = [("mode", report.mode)]
+        found.append(
+            ("reach graph", f"{_count(graph.nodes, 'node')}, {_count(graph.pieces, 'piece')}, passes: {graph.passes}")
+        )
+    else:
+        found = [("mode", f"{report.mode}, {report.encoding} encoding, {report.bounds} bounds")]
+        found.append(
+            (
+                "subproblems",
+                f"{counts.created} created, {counts.discarded} discarded by bounds, {counts.solved} solved{workers}, "
+                f"{counts.cancelled} cancelled; depth {report.depth}",
+            )
+        )
     if counts.created:
         rows = _count(largest.constraints, "constraint")
         sizes = f"{_count(largest.variables, 'variable')} ({largest.binaries} binary), {rows}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MODES = ("mono", "comp-seq", "comp-par", "exact")
+MODES = ("adaptive", "mono", "comp-seq", "comp-par", "exact")
 TRUSTS = ("auto", "exact", "solver")
 ENCODINGS = ("big-m", "indicator")
 BOUNDS = ("symbolic", "interval")
@@ -36,10 +36,10 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
 @click.option(
     "--mode",
     type=click.Choice(MODES),
-    default="comp-par",
+    default="adaptive",
     show_default=True,
-    help="One program for the formula, many small ones in turn, the same on several cores, or no solver at all: a "
-    "search in exact rationals.",
+    help="A reach graph, refined where something is open; one program for the formula; many small ones in turn; the "
+    "same on several cores; a search in exact rationals. The first and the last need no solver.",
 )
 @click.option(
     "--trust",

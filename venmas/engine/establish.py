@@ -71,12 +71,13 @@ def establish(
     Raises `StopSearchError` when a limit is met and the proof was asked for.
     """
     system, single = task.system, report.semantics == "float32"
-    proved = report.satisfied and report.basis == "bounds" and not single
-    asked = report.mode == "exact" or report.trust == "exact" or single
+    alone = report.mode in ("adaptive", "exact")  # without a solver
+    proved = report.satisfied and report.basis == "bounds" and (alone or not single)
+    asked = alone or report.trust == "exact" or single
     late = report.reason == Reason.TIME and (asked or certificate is not None)  # a share of the time was kept for this
     doubtful = report.reason in _NO_ANSWER or late or (report.satisfied and not proved)
     if report.violated or not (
-        report.mode == "exact"
+        (alone and not proved)
         or (doubtful and (report.trust != "solver" or single))
         or (report.satisfied and certificate)
     ):

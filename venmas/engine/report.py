@@ -44,6 +44,15 @@ class Largest:
 
 
 @dataclass
+class Graph:
+    """The reach graph of mode adaptive: passes, nodes (regions or states), and pieces that nodes were cut into."""
+
+    passes: int = 0
+    nodes: int = 0
+    pieces: int = 0
+
+
+@dataclass
 class Seconds:
     """Wall time: in total, making subproblems, in solvers (added up over workers), confirming
     witnesses, and proving in rationals."""
@@ -94,6 +103,7 @@ class Report:
     seconds: Seconds = field(default_factory=Seconds)
     subproblems: Counts = field(default_factory=Counts)
     largest_program: Largest = field(default_factory=Largest)
+    graph: Graph = field(default_factory=Graph)
     depth: int = 0
     peak_rss_mb: float = 0.0
     workers: int = 1
@@ -136,6 +146,7 @@ class Report:
             "seconds": {k: round(v, 6) for k, v in vars(self.seconds).items()},
             "subproblems": dict(vars(self.subproblems)),
             "largest_program": dict(vars(self.largest_program)),
+            "graph": dict(vars(self.graph)),
             "depth": self.depth,
             "peak_rss_mb": round(self.peak_rss_mb, 1),
             "notes": list(self.notes),

@@ -13,6 +13,7 @@ import numpy as np
 
 from venmas.checker.values import Semantics
 from venmas.encoding import ReluEncoding, Strategy, Task
+from venmas.engine.adaptive import decide
 from venmas.engine.establish import Clock, establish
 from venmas.engine.pool import MemoryLimitError, Pool, Serial, WorkerError
 from venmas.engine.report import Report, Verdict
@@ -26,8 +27,9 @@ from venmas.model.regions import bounding_box
 from venmas.model.system import System
 from venmas.solvers import get_solver, solver_order
 
-Mode = Literal["mono", "comp-seq", "comp-par", "exact"]
+Mode = Literal["adaptive", "mono", "comp-seq", "comp-par", "exact"]
 MODES: dict[str, Strategy | None] = {
+    "adaptive": None,
     "mono": "monolithic",
     "comp-seq": "compositional",
     "comp-par": "compositional",
@@ -59,8 +61,9 @@ def verify(
 ) -> Report:
     """Decide whether every initial state of `system` satisfies `formula` (design S6).
 
-    formula: text, the name of a property of the system, or a formula. mode: ``mono`` (paper, Algorithm 1), ``comp-seq``
-    or ``comp-par`` (Algorithm 2), or ``exact`` (a search in rationals, without a solver). workers: processes of
+    formula: text, the name of a property of the system, or a formula. mode: ``adaptive`` (a reach graph, refined where
+    something is open; then as ``exact``), ``mono`` (paper, Algorithm 1), ``comp-seq`` or ``comp-par`` (Algorithm 2), or
+    ``exact`` (a search in rationals); the first and the last use no solver. workers: processes of
     ``comp-par``, all cores by default. timeout: seconds. memory: MB of all processes together. isolated: solve in
     worker processes (with False, ``mono`` and ``comp-seq`` solve in this one; a solver that hangs then hangs the
     caller). progress: called a few times a second.
@@ -86,7 +89,12 @@ def verify(
     parsed = read_formula(system, formula)
     count = (workers or os.cpu_count() or 1) if mode == "comp-par" else 1
     begun = monotonic()
-    owed = trust == "exact" or semantics == "float32" or (certificate is not None and trust == "auto")
+    owed = (
+        mode == "adaptive"
+        or trust == "exact"
+        or semantics == "float32"
+        or (certificate is not None and trust == "auto")
+    )
     deadline = None if timeout is None else begun + timeout
     first_deadline = begun + SHARE * timeout if timeout is not None and owed else deadline
     report = Report(
@@ -117,6 +125,12 @@ def verify(
                     _unknown(report, Reason.TOLERANCE, f"numbers arise that are too large for floats: {error}")
                 finally:
                     report.peak_rss_mb = mapper.peak_rss_mb
+        if mode == "adaptive":
+            try:
+                decide(system, parsed, report, Clock(first_deadline, memory, report, progress, begun))
+            except StopSearchError as stop:
+                if not owed or stop.reason is not Reason.TIME:
+                    raise
         clock = Clock(deadline, memory, report, progress, begun)
         establish(task, parsed, report, clock, certificate, {"parameters": report.parameters, **(about or {})})
     except StopSearchError as stop:

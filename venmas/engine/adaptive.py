@@ -1,0 +1,124 @@
+"""The mode `adaptive`: states one by one where they are finitely many, else a reach graph of regions that is refined
+where something is open, with candidates tried on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from time import monotonic
+
+import numpy as np
+
+from venmas.checker.check import claim
+from venmas.engine.report import Graph as Figures
+from venmas.engine.report import Report, Verdict
+from venmas.errors import ModelError
+from venmas.logic import EX, TRUE, Formula, Globally, Quantifier, nnf
+from venmas.model.regions import bounding_box, contains
+from venmas.model.system import System
+from venmas.model.trace import Witness
+from venmas.model.witness import UndecidedError, explain, replay
+from venmas.search.explicit import explore
+from venmas.search.graph import Graph
+from venmas.search.residual import UnsuitableError
+from venmas.search.space import Space
+from venmas.search.trace import candidates
+
+MAX_PASSES = 16
+MAX_PIECES = 4_000_000
+"""Pieces of all passes together after which another procedure is tried."""
+_MAX_TRIES = 12
+
+
+def decide(system: System, formula: Formula, report: Report, tick: Callable[[], None]) -> None:
+    """Decide `formula` into `report`; the verdict stays unknown where neither a proof nor a witness is found.
+
+    Raises `ModelError` when a run leaves the declared box or the initial set is empty, and what `tick` raises.
+    """
+    if all(bounding_box(system, region) is None for region in system.regions):
+        raise ModelError(f"the initial set of system {system.name!r} is empty: check the initial conditions")
+    target = nnf(formula, negate=True)
+    explored = None if any(not d.integral for d in system.variables.values()) else explore(system, target, tick)
+    if explored is not None:
+        report.graph = Figures(1, explored.states, explored.expanded)
+        _settle(report, target, system, explored.witness())
+        if report.satisfied and explored.may_deadlock is not None:
+            report.notes.append(_deadlock(system, explored.may_deadlock))
+        return
+    try:
+        single = report.semantics == "float32"
+        space = Space(system, single)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            witness, graph = _refine(space, target, report, tick)
+            if witness is None and graph.may_leave_box:
+                # what is refuted holds as long as no state leaves its box: show both together
+                witness, graph = _refine(space, claim(system, formula, True), report, tick)
+            _settle(report, target, system, witness)
+            if report.satisfied and graph.may_deadlock:
+                report.notes += _deadlocks(space, formula, report, tick)
+    except (UnsuitableError, OverflowError, RecursionError) as error:
+        report.notes.append(f"no reach graph: {str(error) or 'the system is nested too deeply'}")
+
+
+def _settle(report: Report, target: Formula, system: System, witness: Witness | None) -> None:
+    if witness is None:
+        report.verdict, report.basis = Verdict.SATISFIED, "bounds"
+        return
+    begun = monotonic()
+    checked = replay(system, target, witness)
+    report.seconds.replay += monotonic() - begun
+    if not checked.confirmed:
+        raise AssertionError(f"a witness did not replay: {checked.reason}")
+    report.verdict, report.witness, report.replay = Verdict.VIOLATED, witness, checked
+
+
+def _refine(space: Space, target: Formula, report: Report, tick: Callable[[], None]) -> tuple[Witness | None, Graph]:
+    """Passes until no initial state can meet the target, or one does. Raises `UnsuitableError` when it is given up."""
+    graph = Graph(space, target, tick)
+    tried: set[tuple[object, ...]] = set()
+    budget = 100 * (target.depth + 2)
+    while graph.counts.passes < MAX_PASSES and graph.counts.pieces < MAX_PIECES:
+        done = graph.refine()
+        report.graph = Figures(graph.counts.passes, graph.counts.nodes, graph.counts.pieces)
+        if done:
+            return None, graph
+        for number, candidate in enumerate(candidates(graph)):
+            key = (*candidate.state.values(), candidate.branches)
+            if number >= _MAX_TRIES or key in tried:
+                continue
+            tried.add(key)
+            tick()
+            if not any(contains(region, candidate.state) for region in space.system.regions):
+                continue
+            try:
+                witness = explain(space.system, target, candidate.state, candidate.hints, budget)
+            except UndecidedError:
+                continue
+            if witness is not None:
+                return witness, graph
+    raise UnsuitableError(f"{graph.counts.passes} passes over {graph.counts.pieces} regions left something open")
+
+
+def _deadlocks(space: Space, formula: Formula, report: Report, tick: Callable[[], None]) -> list[str]:
+    """Is a state without successor reachable before the last step that the formula looks at? (design S4)"""
+    never = nnf(Globally(Quantifier.ALL, 0, max(0, formula.depth - 1), EX(TRUE)), negate=True)
+    figures = report.graph
+    try:
+        witness, _ = _refine(space, never, report, tick)
+    except UnsuitableError:
+        return ["a deadlock may be reachable: there AX would hold and EX would not"]
+    finally:
+        report.graph = figures
+    if witness is None:
+        return []
+    node = witness.nodes[witness.deadlocks[0]] if witness.deadlocks else witness.nodes[-1]
+    return [_deadlock(space.system, {v.name: v.exact for v in node.state})]
+
+
+def _deadlock(system: System, state: Mapping[str, Fraction]) -> str:
+    shown = []
+    for name, decl in system.variables.items():
+        value = state[name]
+        label = dict(decl.labels).get(int(value), "") if decl.integral else ""
+        shown.append(f"{name} = {label or float(value)}")
+    return f"a deadlock is reachable ({', '.join(shown)}): there AX holds and EX does not"

@@ -1,0 +1,176 @@
+"""Sets of boxes of one layer of the region graph: cutting along a grid, merging, and meeting an earlier set.
+
+Boxes are closed and hold integer vectors. One coordinate, the *sweep*, is not cut: boxes of the same grid cell are
+merged into unions of intervals there, and into their hull in the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from venmas.bounds.forms import Bools
+from venmas.search.lattice import Ints
+
+Index = NDArray[np.intp]
+
+MAX_BOXES = 4_000_000
+"""Boxes of one layer, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """B boxes: location (B,), low, high (B, n), and which formulas are asked there, wanted (B, F)."""
+
+    location: Index
+    low: Ints
+    high: Ints
+    wanted: Bools
+
+    def __len__(self) -> int:
+        return len(self.location)
+
+    def take(self, index: Index | Bools) -> Boxes:
+        """Some of the boxes."""
+        return Boxes(self.location[index], self.low[index], self.high[index], self.wanted[index])
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Cell sizes (n,); the sweep coordinate has none (0)."""
+
+    cell: Ints
+    sweep: int
+
+    @property
+    def cut(self) -> list[int]:
+        """Coordinates that are cut."""
+        return [i for i in range(len(self.cell)) if i != self.sweep]
+
+
+def cut(boxes: Boxes, grid: Grid) -> tuple[Boxes, Index]:
+    """Cut boxes along the grid; for every part, which box it is from."""
+    origin = np.arange(len(boxes))
+    for at in grid.cut:
+        size = grid.cell[at]
+        first = boxes.low[:, at] // size
+        last = np.maximum(first, (boxes.high[:, at] - 1) // size)
+        count = (last - first + 1).astype(np.intp)
+        if (count == 1).all():
+            continue
+        if count.sum() > MAX_BOXES:
+            raise OverflowError("too many regions")
+        index = np.repeat(np.arange(len(boxes)), count)
+        cell = first[index] + ranks(count)
+        boxes, origin = boxes.take(index), origin[index]
+        low, high = boxes.low.copy(), boxes.high.copy()
+        low[:, at] = np.maximum(low[:, at], cell * size)
+        high[:, at] = np.minimum(high[:, at], (cell + 1) * size)
+        boxes = Boxes(boxes.location, low, high, boxes.wanted)
+    return boxes, origin
+
+
+def ranks(count: Index) -> Index:
+    """0, 1, .., count[0]-1, 0, 1, .., count[1]-1, .."""
+    total = np.arange(int(count.sum()))
+    return total - np.repeat(np.cumsum(count) - count, count)
+
+
+def cells(boxes: Boxes, grid: Grid) -> Ints:
+    """(B, n): location and grid cell of boxes that were cut."""
+    parts = [boxes.location.astype(np.int64)]
+    parts += [boxes.low[:, at] // grid.cell[at] for at in grid.cut]
+    # a part may begin where its cell ends only if it is a point there: then it counts for the cell it begins
+    return np.stack(parts, 1)
+
+
+def merge(boxes: Boxes, grid: Grid) -> tuple[Boxes, Index]:
+    """Union of boxes that were cut; for every box, which one of the union holds it."""
+    if not len(boxes):
+        return boxes, np.zeros(0, dtype=np.intp)
+    keys = cells(boxes, grid)
+    start, end = boxes.low[:, grid.sweep], boxes.high[:, grid.sweep]
+    order = np.lexsort((start, *keys.T[::-1]))
+    keys, start, end = keys[order], start[order], end[order]
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = (keys[1:] != keys[:-1]).any(1)
+    base = int(start.min())
+    width = int(end.max()) - base + 2
+    group = np.cumsum(fresh) - 1
+    if width * (int(group[-1]) + 1) >= 2**62:
+        raise OverflowError("coordinates of regions are too large")
+    reach = np.maximum.accumulate(group * width + (end - base)) - group * width + base
+    fresh[1:] |= start[1:] > reach[:-1]
+    first = np.flatnonzero(fresh)
+    union = Boxes(
+        boxes.location[order][first],
+        np.minimum.reduceat(boxes.low[order], first, axis=0),
+        np.maximum.reduceat(boxes.high[order], first, axis=0),
+        np.logical_or.reduceat(boxes.wanted[order], first, axis=0),
+    )
+    holder = np.empty(len(order), dtype=np.intp)
+    holder[order] = np.cumsum(fresh) - 1
+    return union, holder
+
+
+class Known:
+    """Boxes of a layer in which something is still open, for looking up what of new boxes lies in them.
+
+    They are the result of `merge` on `grid`, so that boxes of one cell do not overlap along the sweep.
+    """
+
+    def __init__(self, boxes: Boxes, grid: Grid) -> None:
+        self.grid = grid
+        keys = cells(boxes, grid) if len(boxes) else np.zeros((0, len(grid.cell)), dtype=np.int64)
+        self._floor = keys.min(0) if len(boxes) else np.zeros(keys.shape[1], dtype=np.int64)
+        self._span = keys.max(0) - self._floor + 1 if len(boxes) else np.ones(keys.shape[1], dtype=np.int64)
+        code = self._code(keys)
+        order = np.lexsort((boxes.low[:, grid.sweep], code))
+        self.boxes, self._codes = boxes.take(order), code[order]
+        unique, first = np.unique(self._codes, return_index=True)
+        self._unique, self._first = unique, np.append(first, len(order))
+
+    def _code(self, keys: Ints) -> Ints:
+        if float(np.prod(self._span.astype(float))) >= 2.0**62:
+            raise OverflowError("coordinates of regions are too large")
+        code = np.zeros(len(keys), dtype=np.int64)
+        for column in range(keys.shape[1]):
+            code = code * self._span[column] + (keys[:, column] - self._floor[column])
+        return code
+
+    def meet(self, boxes: Boxes) -> tuple[Boxes, Index]:
+        """The parts of boxes that lie in known ones, asked for no more than those; of every part, which box it is from.
+
+        A part without width where its box has some is left out: it is in a neighbour, too, or nothing is open there
+        (what led here before was a closed box around this one, which was covered on both sides).
+        """
+        origin = np.arange(len(boxes))
+        candidates: list[Ints] = [boxes.location.astype(np.int64)]
+        for at in self.grid.cut:
+            size = self.grid.cell[at]
+            low, high = boxes.low[origin, at], boxes.high[origin, at]
+            first = np.where(high > low, low, low - 1) // size
+            last = np.where(high > low, high - 1, high) // size
+            count = (last - first + 1).astype(np.intp)
+            index = np.repeat(np.arange(len(origin)), count)
+            candidates = [c[index] for c in candidates] + [first[index] + ranks(count)]
+            origin = origin[index]
+        keys = np.stack(candidates, 1)
+        inside = ((keys >= self._floor) & (keys < self._floor + self._span)).all(1)
+        keys, origin = keys[inside], origin[inside]
+        code = self._code(keys)
+        group = np.minimum(np.searchsorted(self._unique, code), max(0, len(self._unique) - 1))
+        found = self._unique[group] == code if len(self._unique) else np.zeros(len(code), dtype=bool)
+        group, origin = group[found], origin[found]
+        count = np.diff(self._first)[group]
+        index = np.repeat(np.arange(len(group)), count)
+        other = self._first[group][index] + ranks(count)
+        origin = origin[index]
+        low = np.maximum(boxes.low[origin], self.boxes.low[other])
+        high = np.minimum(boxes.high[origin], self.boxes.high[other])
+        wanted = boxes.wanted[origin] & self.boxes.wanted[other]
+        wide = boxes.high[origin] > boxes.low[origin]
+        keep = np.where(wide, high > low, high >= low).all(1) & wanted.any(1)
+        return Boxes(boxes.location[origin[keep]], low[keep], high[keep], wanted[keep]), origin[keep]

@@ -1,0 +1,284 @@
+"""Batched affine forms with a radius: the bounds of the region graph.
+
+A quantity in B boxes is ``z . (1, s) + r`` for roots s in [-1, 1]^m and some |r| <= e: one linear part and an interval,
+not one form below and one above as in `venmas.bounds.forms`, which costs a third. Rounding errors are bounded a priori
+(Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., Lemma 3.1) and go into e.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from venmas.bounds.forms import _TINY, Bools, Floats, gamma
+from venmas.bounds.interpret import certain
+from venmas.bounds.network import beaten
+from venmas.model.expr import (
+    All,
+    Any,
+    Application,
+    ArgMax,
+    Compare,
+    Condition,
+    Constant,
+    Expr,
+    Maximum,
+    Output,
+    Sum,
+    Switch,
+    Truth,
+    Variable,
+    Where,
+)
+from venmas.nn import Layer, Network
+
+_UNIT32 = 2.0**-24
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """z: (B, 1+m), the constant first; e: (B,), not negative."""
+
+    z: Floats
+    e: Floats
+
+    def range(self) -> tuple[Floats, Floats]:
+        """The interval over all roots, rounded outward."""
+        return span(self.z[:, None, :].swapaxes(1, 2), self.e[:, None], 0)
+
+
+def span(z: Floats, e: Floats, column: int | None = None) -> tuple[Floats, Floats]:
+    """Interval of forms stacked as z (B, 1+m, n), e (B, n): (B, n) twice, or (B,) of one column."""
+    radius = np.abs(z[:, 1:]).sum(1) + e
+    error = gamma(z.shape[1] + 1) * (radius + np.abs(z[:, 0])) + _TINY
+    lo, hi = z[:, 0] - radius - error, z[:, 0] + radius + error
+    # what overflowed says nothing
+    lo, hi = np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi)
+    return (lo, hi) if column is None else (lo[:, column], hi[:, column])
+
+
+@dataclass(frozen=True, eq=False)
+class Inside:
+    """Bounds of the inputs of a network's last affine layer: z (B, 1+m, n), e (B, n)."""
+
+    last: Layer
+    z: Floats
+    e: Floats
+
+
+def affine(
+    weight: Floats, bias: Floats, weight_error: Floats | float, z: Floats, e: Floats, single: bool
+) -> tuple[Floats, Floats]:
+    """``weight @ x + bias``, weights off by `weight_error` relative to their size; single: in float32, in any order."""
+    n = weight.shape[1]
+    size = np.abs(weight)
+    new = z @ weight.T
+    new[:, 0] += bias
+    mass = np.abs(z).sum(1) + e
+    slack = gamma(n + z.shape[1]) + weight_error
+    if single:
+        slack = slack + (n + 4) * _UNIT32 / (1 - (n + 4) * _UNIT32)
+    error = (e + slack * mass) @ size.T + (gamma(2) if not single else 2 * _UNIT32) * np.abs(bias) + _TINY
+    if single:
+        error += (n + 4 + mass.sum(1, keepdims=True)) * 2.0**-149
+        error[mass @ size.T + np.abs(bias) >= 2.0**126] = np.inf  # float32 may overflow
+    return new, error * (1 + gamma(n + 2))
+
+
+def relax(z: Floats, e: Floats) -> tuple[Floats, Floats]:
+    """``max(x, 0)`` unit by unit: x or 0 where its sign is known, else the parallelogram of least area
+    (Singh et al., *Fast and effective robustness certification*, NeurIPS 2018, Theorem 3.1)."""
+    lo, hi = span(z, e)
+    slope = np.where(lo >= 0, 1.0, 0.0)
+    crossing = (lo < 0) & (hi > 0)
+    if crossing.any():
+        with np.errstate(invalid="ignore", divide="ignore"):
+            part = np.nan_to_num(hi / (hi - lo), nan=1.0)
+        slope = np.where(crossing, np.clip(part, 0.0, 1.0), slope)
+    new = z * slope[:, None, :]
+    error = e * slope
+    if crossing.any():
+        # between slope x and slope x + the greater of -slope lo (met at lo) and (1 - slope) hi (met at hi)
+        lift = np.where(crossing, np.maximum(-slope * lo, (1 - slope) * hi), 0.0) / 2
+        rounding = gamma(6) * np.where(crossing, lift + np.abs(z).sum(1) + e, 0.0)
+        new[:, 0] += lift
+        error += lift + rounding
+    return new, error
+
+
+def propagate(network: Network, z: Floats, e: Floats, single: bool = False) -> Inside:
+    """Bounds through all layers but the last affine one; inputs as z (B, 1+m, n), e (B, n)."""
+    layers = list(network.layers)
+    if layers[-1].activation == "linear":
+        last = layers.pop()
+    else:
+        last = Layer(np.eye(network.output_size), np.zeros(network.output_size))
+    if single:
+        e = e * (1 + _UNIT32) + np.abs(z).sum(1) * _UNIT32 * (1 + 2**-20) + 2.0**-149
+    for layer in layers:
+        z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, single)
+        if layer.activation == "relu":
+            z, e = relax(z, e)
+    return Inside(last, z, e)
+
+
+class Evaluator:
+    """Forms of expressions over a batch of boxes; `env` gives those of the real variables."""
+
+    def __init__(self, env: Mapping[str, Form], size: int, roots: int, single: bool = False) -> None:
+        self.env, self.size, self.roots, self.single = env, size, roots, single
+        self._forms: dict[int, Form] = {}
+        self._inside: dict[int, Inside] = {}
+
+    def form(self, expr: Expr) -> Form:
+        """The form of an expression whose node outlives this evaluator."""
+        key = id(expr)
+        if key not in self._forms:
+            self._forms[key] = self._compute(expr)
+        return self._forms[key]
+
+    def _flat(self, lo: Floats, hi: Floats) -> Form:
+        z = np.zeros((self.size, 1 + self.roots))
+        z[:, 0] = lo + (hi - lo) / 2
+        return Form(z, np.nextafter(np.maximum(hi - z[:, 0], z[:, 0] - lo), np.inf))
+
+    def _compute(self, expr: Expr) -> Form:
+        match expr:
+            case Constant(value):
+                z = np.zeros((self.size, 1 + self.roots))
+                z[:, 0] = float(value)
+                exact = Fraction(float(value)) == value
+                return Form(z, np.full(self.size, 0.0 if exact else abs(float(value)) * 2.0**-52 + _TINY))
+            case Variable(name, _):
+                return self.env[name]
+            case Sum(terms, constant):
+                return self._sum([(c, self.form(part)) for c, part in terms], constant)
+            case Output(application, index):
+                inside = self.inside(application)
+                row = np.zeros((1, inside.last.out_size))
+                row[0, index] = 1.0
+                z, e = self._combine(inside, row)
+                return Form(z[:, :, 0], e[:, 0])
+            case Maximum(operands):
+                best = self.form(operands[0])
+                for operand in operands[1:]:
+                    other = self.form(operand)
+                    gap = self._sum([(Fraction(1), best), (Fraction(-1), other)], Fraction(0))
+                    z, e = relax(gap.z[:, :, None], gap.e[:, None])
+                    best = self._sum([(Fraction(1), Form(z[:, :, 0], e[:, 0])), (Fraction(1), other)], Fraction(0))
+                return best
+            case ArgMax(scores):
+                able = self.winners(expr)
+                places = np.arange(len(scores), dtype=float)
+                return self._flat(np.where(able, places, np.inf).min(1), np.where(able, places, -np.inf).max(1))
+            case Switch(_, cases):
+                return self._hull([self.form(e) for _, e in cases])
+            case Where(condition, then, otherwise):
+                yes, no = self.truth(condition)
+                hull = self._hull([self.form(then), self.form(otherwise)])
+                first, second = self.form(then), self.form(otherwise)
+                z = np.where(no[:, None], second.z, np.where(yes[:, None], first.z, hull.z))
+                return Form(z, np.where(no, second.e, np.where(yes, first.e, hull.e)))
+        raise TypeError(type(expr))
+
+    def total(self, terms: list[tuple[Fraction, Form]]) -> Form:
+        """A linear combination of forms."""
+        return self._sum(terms, Fraction(0))
+
+    def _sum(self, terms: list[tuple[Fraction, Form]], constant: Fraction) -> Form:
+        z, e = np.zeros((self.size, 1 + self.roots)), np.zeros(self.size)
+        z[:, 0] = float(constant)
+        mass = np.full(self.size, abs(float(constant)))
+        for factor, form in terms:
+            c = float(factor)
+            z += c * form.z
+            e += abs(c) * form.e
+            mass += max(abs(c), 2.0**-1022) * (np.abs(form.z).sum(1) + form.e)
+        return Form(z, e + gamma(2 * len(terms) + 3) * mass + _TINY)
+
+    def _hull(self, forms: list[Form]) -> Form:
+        ranges = [f.range() for f in forms]
+        return self._flat(np.min([lo for lo, _ in ranges], axis=0), np.max([hi for _, hi in ranges], axis=0))
+
+    def inside(self, application: Application) -> Inside:
+        """Bounds within a network application."""
+        key = id(application)
+        if key not in self._inside:
+            inputs = [self.form(i) for i in application.inputs]
+            z = np.stack([f.z for f in inputs], 2)
+            e = np.stack([f.e for f in inputs], 1)
+            self._inside[key] = propagate(application.network, z, e, self.single)
+        return self._inside[key]
+
+    def _combine(self, inside: Inside, rows: Floats) -> tuple[Floats, Floats]:
+        """Forms of ``rows @ outputs``."""
+        last = inside.last
+        if not self.single:
+            slack = gamma(rows.shape[1]) + 2 * last.weight_error
+            weight, bias = rows @ last.weight, rows @ last.bias
+            z, e = affine(weight, bias, 0.0, inside.z, inside.e, False)
+            mass = np.abs(inside.z).sum(1) + inside.e
+            size = np.abs(rows) @ np.abs(last.weight), np.abs(rows) @ np.abs(last.bias)
+            return z, e + slack * (mass @ size[0].T + size[1]) * (1 + gamma(rows.shape[1] + 4))
+        # every output is rounded on its own before two of them are compared
+        z, e = affine(last.weight, last.bias, last.weight_error, inside.z, inside.e, True)
+        return affine(rows, np.zeros(len(rows)), 0.0, z, e, False)
+
+    # -- choices -------------------------------------------------------------------------------------------------------
+
+    def winners(self, node: ArgMax, influence: Floats | None = None) -> Bools:
+        """(B, n): which indices can win (lowest on a tie, design S3); adds to `influence` (B, m) how much each root
+        moves the differences whose sign is open."""
+        n = len(node.scores)
+        first, second = np.triu_indices(n, 1)
+        outputs = [s for s in node.scores if isinstance(s, Output)]
+        if len(outputs) == n and all(s.application is outputs[0].application for s in outputs):
+            rows = np.zeros((len(first), outputs[0].application.network.output_size))
+            places = np.array([s.index for s in outputs])
+            np.add.at(rows, (np.arange(len(first)), places[first]), 1.0)
+            np.add.at(rows, (np.arange(len(first)), places[second]), -1.0)
+            z, e = self._combine(self.inside(outputs[0].application), rows)
+        else:
+            pairs = [((Fraction(1), i), (Fraction(-1), j)) for i, j in zip(first, second, strict=True)]
+            gaps = [
+                self._sum([(c, self.form(node.scores[i])), (d, self.form(node.scores[j]))], Fraction(0))
+                for (c, i), (d, j) in pairs
+            ]
+            z, e = np.stack([g.z for g in gaps], 2), np.stack([g.e for g in gaps], 1)
+        lo, hi = span(z, e)
+        top = np.zeros((self.size, n, n))
+        top[:, first, second], top[:, second, first] = hi, -lo
+        able = beaten(top)
+        if influence is not None and z.shape[1] > 1:
+            open_ = (lo < 0) & (hi >= 0) & able[:, first] & able[:, second]
+            influence += np.where(open_[:, None, :], np.abs(z[:, 1:]), 0.0).sum(2)
+        return able
+
+    def largest(self, node: Maximum) -> Bools:
+        """(B, n): which operands can be the maximum; ties count for all."""
+        ranges = [self.form(o).range() for o in node.operands]
+        floor = np.max([lo for lo, _ in ranges], axis=0)
+        return np.stack([hi >= floor for _, hi in ranges], 1)
+
+    def truth(self, condition: Condition, influence: Floats | None = None) -> tuple[Bools, Bools]:
+        """Where a condition certainly holds, and where it certainly does not."""
+        match condition:
+            case Truth(value):
+                return np.full(self.size, value), np.full(self.size, not value)
+            case Compare(expr, relation):
+                form = self.form(expr)
+                lo, hi = form.range()
+                yes, no = certain(relation, lo, hi), certain(relation.negated, lo, hi)
+                if influence is not None:
+                    influence += np.where((~yes & ~no)[:, None], np.abs(form.z[:, 1:]), 0.0)
+                return yes, no
+            case All(operands) | Any(operands):
+                parts = [self.truth(c, influence) for c in operands]
+                join, meet = np.logical_or.reduce, np.logical_and.reduce
+                if isinstance(condition, Any):
+                    join, meet = meet, join
+                return np.asarray(meet([y for y, _ in parts])), np.asarray(join([n for _, n in parts]))
+        raise TypeError(type(condition))

@@ -1,0 +1,207 @@
+"""The reach graph of regions, and what a formula may be on it.
+
+Layer t covers every state that is reachable in t steps and matters there by boxes, its nodes. A *pass* builds the
+layers forward and then evaluates, backward, which formulas may hold in some state of a node: EX by any move, AX by all.
+What no root may meet is refuted: bounds are rigorous, so that this is a proof. Otherwise the next pass looks, with
+finer cells, only at regions in which something was still open (counterexample-guided refinement, layer by layer).
+
+Paths that meet in the same integers, and whose reals overlap, are one node: the number of nodes grows with the size of
+the reachable set, not with the number of paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from venmas.bounds.forms import Bools
+from venmas.logic import EX, Formula
+from venmas.search.agenda import Stage, agenda
+from venmas.search.boxes import Boxes, Grid, Index, Known, cut, merge
+from venmas.search.lattice import Ints
+from venmas.search.layer import Moves, Pieces, advance, classify
+from venmas.search.space import Space
+
+DISTINCT = 256
+"""Values of a coordinate that the first pass keeps apart in one layer."""
+_FIRST_CELLS = 8
+_FIRST_PIECES = 16
+
+
+@dataclass(eq=False)
+class Layer:
+    """The nodes of one step; after a pass `may` (N, F) tells which formulas may hold in some state of a node."""
+
+    nodes: Boxes
+    grid: Grid
+    may: Bools
+    pieces: Pieces | None = None
+    piece_may: Bools | None = None
+    moves: Moves | None = None
+    part_move: Index = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    """Moves lead to parts, which lie in nodes of the next layer: the move, the box and the node of every part."""
+    part: Boxes | None = None
+    part_node: Index = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+
+
+@dataclass
+class Counts:
+    """Nodes, pieces and passes so far."""
+
+    nodes: int = 0
+    pieces: int = 0
+    passes: int = 0
+
+
+class Graph:
+    """The reach graph of a system for the core formula `target`."""
+
+    def __init__(self, space: Space, target: Formula, tick: Callable[[], None]) -> None:
+        self.space, self.tick = space, tick
+        self.stages: list[Stage] = agenda(target)
+        self.counts = Counts()
+        self.may_leave_box = self.may_deadlock = False
+        self.layers: list[Layer] = []
+        self._cells: list[Ints] = []
+        root = space.root()
+        spread = (root.high.max(0) - root.low.min(0)) if len(root) else np.ones(len(space.reals), dtype=np.int64)
+        self._sweep = int(spread.argmax())
+        self._side = (root.high - root.low).max(0) if len(root) else spread
+        self._level = -1
+
+    def refine(self) -> bool:
+        """One pass, finer than the last; True when no initial state can meet the target."""
+        known = [Known(_restrict(layer), layer.grid) for layer in self.layers]
+        self._level += 1
+        self.counts.passes += 1
+        self.may_leave_box = self.may_deadlock = False
+        self.layers = []
+        images = self.space.root()
+        for step, stage in enumerate(self.stages):
+            self.tick()
+            if self._level and step >= len(known):
+                break  # the pass before left nothing open so late
+            layer = self._gather(images, known[step] if self._level else None, step)
+            self.layers.append(layer)
+            if step + 1 == len(self.stages) or not len(layer.nodes):
+                break
+            found = self._expand(layer, stage, step)
+            if found is None:
+                break
+            images = found
+        self._evaluate()
+        return not self.layers[0].may.any()
+
+    def _gather(self, images: Boxes, known: Known | None, step: int) -> Layer:
+        """Images as nodes of a layer; the parts that matter are noted in the layer before."""
+        origin = np.flatnonzero(images.wanted.any(1))
+        images = images.take(origin)
+        if known is not None:
+            images, kept = known.meet(images)
+            origin = origin[kept]
+        grid = self._grid(images, step)
+        parts, again = cut(images, grid)
+        origin = origin[again]
+        nodes, holder = merge(parts, grid)
+        self.counts.nodes += len(nodes)
+        if step:
+            before = self.layers[step - 1]
+            before.part_move, before.part, before.part_node = origin, parts, holder
+            self.may_leave_box |= self.space.outside(nodes, step)
+        return Layer(nodes, grid, np.zeros(nodes.wanted.shape, dtype=bool))
+
+    def _grid(self, images: Boxes, step: int) -> Grid:
+        if len(self._cells) <= step:
+            cells = []
+            for at in range(images.low.shape[1]):
+                low, high = images.low[:, at], images.high[:, at]
+                span = int(high.max() - low.min()) if len(images) else 0
+                points = bool((low == high).all()) and len(np.unique(low)) <= DISTINCT
+                side = int(self._side[at])
+                cells.append(_power(side // _FIRST_CELLS) if side else 1 if points else _power(span // DISTINCT))
+            self._cells.append(np.array(cells, dtype=np.int64))
+        cell = np.maximum(self._cells[step] >> self._level, 1)
+        if len(images):  # cells much smaller than what is to be cut would only cost
+            widest = (images.high - images.low).max(0)
+            cell = np.array([max(int(c), _power(int(w) // 4)) for c, w in zip(cell, widest, strict=True)], np.int64)
+        return Grid(cell, self._sweep)
+
+    def _expand(self, layer: Layer, stage: Stage, step: int) -> Boxes | None:
+        """The images of a layer's nodes; None where atoms decide all."""
+        nodes = layer.nodes
+        atoms, _ = self.space.atoms(stage.atoms, nodes, step)
+        needed = stage.needed(atoms, nodes.wanted)
+        alive = np.flatnonzero(needed.any(1))
+        if not len(alive):
+            return None
+        small = np.maximum(self._side // _FIRST_PIECES >> self._level, 1)
+        least = np.where(self._side > 0, small, np.maximum(layer.grid.cell // 2, 1))
+        layer.pieces = pieces = classify(self.space, stage, nodes.take(alive), alive, step, least, self.tick)
+        self.counts.pieces += len(pieces.kind)
+        stuck = [any(not c.moves for c in cases) for cases in pieces.case_list]
+        self.may_deadlock |= any(stuck[k] for k in np.unique(pieces.kind))
+        atoms, _ = self.space.atoms(stage.atoms, pieces.boxes, step)
+        needed = stage.needed(atoms, pieces.boxes.wanted)
+        asked = np.zeros((len(pieces.kind), len(stage.next)), dtype=bool)
+        for i, operand in enumerate(stage.operand):
+            asked[:, operand] |= needed[:, i]
+        layer.moves = advance(self.space, pieces, asked, step)
+        return layer.moves.images
+
+    # -- formulas ------------------------------------------------------------------------------------------------------
+
+    def _evaluate(self) -> None:
+        for step in range(len(self.layers) - 1, -1, -1):
+            layer, stage = self.layers[step], self.stages[step]
+            nodes = layer.nodes
+            if layer.pieces is None or layer.moves is None:
+                atoms, _ = self.space.atoms(stage.atoms, nodes, step)
+                steps = np.zeros((len(nodes), len(stage.steps)), dtype=bool)
+                layer.may = stage.formula_truth(atoms, steps) & nodes.wanted
+                continue
+            pieces = layer.pieces
+            atoms, _ = self.space.atoms(stage.atoms, pieces.boxes, step)
+            truth = stage.formula_truth(atoms, self.steps_truth(step))
+            layer.piece_may = truth & pieces.boxes.wanted
+            # a node without pieces needs no step: its atoms decide
+            atoms, _ = self.space.atoms(stage.atoms, nodes, step)
+            none = np.zeros((len(nodes), len(stage.steps)), dtype=bool)
+            may = stage.formula_truth(atoms, none) & nodes.wanted
+            may[pieces.node] = False
+            np.logical_or.at(may, pieces.node, layer.piece_may)
+            layer.may = may
+
+    def steps_truth(self, step: int) -> Bools:
+        """(P, S): which step formulas may hold in some state of a piece."""
+        layer, stage = self.layers[step], self.stages[step]
+        assert layer.moves is not None and layer.pieces is not None
+        moves, size = layer.moves, len(layer.pieces.kind)
+        truth = np.zeros((size, len(stage.steps)), dtype=bool)
+        after = self.layers[step + 1].may if step + 1 < len(self.layers) else None
+        for i, formula in enumerate(stage.steps):
+            holds = np.zeros(len(moves.piece), dtype=bool)
+            if after is not None and layer.part is not None:
+                operand = stage.operand[i]
+                good = after[layer.part_node, operand] & layer.part.wanted[:, operand]
+                holds[layer.part_move[good]] = True
+            if isinstance(formula, EX):
+                truth[moves.piece[holds], i] = True
+            else:
+                options = np.ones(len(moves.option_piece), dtype=bool)
+                options[moves.option[~holds]] = False
+                truth[moves.option_piece[options], i] = True
+        return truth
+
+
+def _restrict(layer: Layer) -> Boxes:
+    """The nodes in which something may hold, asked for that only."""
+    open_ = np.flatnonzero(layer.may.any(1))
+    nodes = layer.nodes.take(open_)
+    return Boxes(nodes.location, nodes.low, nodes.high, layer.may[open_])
+
+
+def _power(size: int) -> int:
+    """Greatest power of two up to `size`, at least 1."""
+    return 1 << max(0, size.bit_length() - 1)

@@ -1,0 +1,164 @@
+"""One step of the region graph: boxes are cut where a choice is open, moved by what is left, and merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from venmas.bounds.forms import Bools
+from venmas.search.agenda import Stage
+from venmas.search.boxes import MAX_BOXES, Boxes, Index, ranks
+from venmas.search.lattice import Ints
+from venmas.search.residual import Case, Move, UnsuitableError
+from venmas.search.space import Space
+
+
+@dataclass(eq=False)
+class Pieces:
+    """The parts of a layer's boxes on which choices are decided, or too small to be cut further."""
+
+    boxes: Boxes
+    node: Index
+    """Which box of the layer each is part of."""
+    case_list: list[tuple[Case, ...]]
+    kind: Index
+    """Position in `case_list` of each piece's cases."""
+
+
+@dataclass(eq=False)
+class Moves:
+    """Moves of pieces: (piece, case, move) by rows, with the image of each."""
+
+    piece: Index
+    option: Index
+    """Number of the (piece, case) that a move belongs to."""
+    option_piece: Index
+    move: list[Move]
+    which: Index
+    """Position in `move` of each row's move."""
+    images: Boxes
+
+
+def classify(
+    space: Space, stage: Stage, boxes: Boxes, node: Index, step: int, least: Ints, tick: Callable[[], None]
+) -> Pieces:
+    """Cut boxes until all choices that matter are decided or their sides are at most `least` (n,)."""
+    tables: dict[tuple[Case, ...], int] = {}
+    case_list: list[tuple[Case, ...]] = []
+    done: list[tuple[Boxes, Index, Index]] = []
+    total = 0
+    while len(boxes):
+        tick()
+        kind = np.zeros(len(boxes), dtype=np.intp)
+        force = np.zeros(boxes.low.shape)
+        open_ = np.zeros(len(boxes), dtype=bool)
+        for number in np.unique(boxes.location):
+            rows = np.flatnonzero(boxes.location == number)
+            decided = space.decide(int(number), boxes.low[rows], boxes.high[rows], step)
+            unique, which = np.unique(decided.signature, axis=0, return_inverse=True)
+            names = np.zeros(len(unique), dtype=np.intp)
+            several = np.zeros(len(unique), dtype=bool)
+            for i, signature in enumerate(unique.tolist()):
+                cases = space.locations[int(number)].cases(tuple(signature))
+                if cases not in tables:
+                    tables[cases] = len(case_list)
+                    case_list.append(cases)
+                names[i] = tables[cases]
+                several[i] = len(cases) > 1
+            which = which.reshape(-1)
+            kind[rows], open_[rows], force[rows] = names[which], several[which], decided.influence
+        if stage.atoms and any(f.depth for f in stage.formulas):
+            may, may_not = space.atoms(stage.atoms, boxes, step)
+            open_ |= (may & may_not).any(1)
+        width = boxes.high - boxes.low
+        able = width > np.maximum(least, 1)
+        split = open_ & able.any(1)
+        done.append((boxes.take(~split), node[~split], kind[~split]))
+        total += int((~split).sum())
+        # where nothing tells which side matters, the longest one in terms of what counts as small
+        score = np.where(able, force + 1e-12 * width / np.maximum(least, 1), -1.0)[split]
+        boxes, node = halves(boxes.take(split), score.argmax(1)), np.repeat(node[split], 2)
+        if total + len(boxes) > MAX_BOXES:
+            raise OverflowError("too many regions")
+    parts = [b for b, _, _ in done]
+    together = Boxes(
+        np.concatenate([b.location for b in parts]),
+        np.concatenate([b.low for b in parts]),
+        np.concatenate([b.high for b in parts]),
+        np.concatenate([b.wanted for b in parts]),
+    )
+    return Pieces(together, np.concatenate([n for _, n, _ in done]), case_list, np.concatenate([k for _, _, k in done]))
+
+
+def halves(boxes: Boxes, at: Index) -> Boxes:
+    """Every box as its lower and its upper half along a coordinate, next to each other."""
+    double = boxes.take(np.repeat(np.arange(len(boxes)), 2))
+    rows = np.arange(len(boxes))
+    middle = (boxes.low[rows, at] + boxes.high[rows, at]) // 2
+    double.high[2 * rows, at] = middle
+    double.low[2 * rows + 1, at] = middle
+    return double
+
+
+def advance(space: Space, pieces: Pieces, wanted: Bools, step: int) -> Moves:
+    """The images of pieces under all their moves; wanted (P, F'): what is asked of a piece's successors."""
+    moves: list[Move] = []
+    numbers: dict[int, int] = {}
+    listed: list[int] = []
+    option: list[int] = []
+    size = len(pieces.case_list)
+    first, options, counts = (np.zeros(size, dtype=np.intp) for _ in range(3))
+    for kind in np.unique(pieces.kind):
+        first[kind] = len(listed)
+        cases = pieces.case_list[kind]
+        options[kind] = len(cases)
+        for i, case in enumerate(cases):
+            for move in case.moves:
+                if id(move) not in numbers:
+                    numbers[id(move)] = len(moves)
+                    moves.append(move)
+                listed.append(numbers[id(move)])
+                option.append(i)
+        counts[kind] = len(listed) - first[kind]
+    space.choose_frame(step + 1, moves)
+    maps = [space.map(m, step) for m in moves]
+    n = pieces.boxes.low.shape[1]
+    shifts = np.array([m.shift if m is not None and m.shift is not None else np.zeros(n) for m in maps], dtype=np.int64)
+    targets = np.array([space.number(m.integers) for m in moves], dtype=np.intp)
+    count = counts[pieces.kind]
+    piece = np.repeat(np.arange(len(pieces.kind)), count)
+    row = first[pieces.kind][piece] + ranks(count)
+    which = np.array(listed, dtype=np.intp)[row]
+    start = np.cumsum(options[pieces.kind]) - options[pieces.kind]
+    low, high = pieces.boxes.low[piece], pieces.boxes.high[piece]
+    low, high = low + shifts.reshape(-1, n)[which], high + shifts.reshape(-1, n)[which]
+    for i, (move, image) in enumerate(zip(moves, maps, strict=True)):
+        if image is None or image.shift is None:
+            rows = np.flatnonzero(which == i)
+            box = pieces.boxes.low[piece[rows]], pieces.boxes.high[piece[rows]]
+            low[rows], high[rows] = _image(space, move, *box, step) if image is None else image.apply(*box)
+    return Moves(
+        piece,
+        start[piece] + np.array(option, dtype=np.intp)[row],
+        np.repeat(np.arange(len(pieces.kind)), options[pieces.kind]),
+        moves,
+        which,
+        Boxes(targets[which], low, high, wanted[piece]),
+    )
+
+
+def _image(space: Space, move: Move, low: Ints, high: Ints, step: int) -> tuple[Ints, Ints]:
+    """Boxes around the images under a move that is not affine, in the next frame."""
+    evaluator, _ = space.evaluator(low, high, step)
+    forms = [evaluator.form(e) for e in move.reals]
+    after = space.frames[step + 1]
+    new_low, new_high = np.empty_like(low), np.empty_like(high)
+    for j, row in enumerate(after.inverse):
+        terms = [(c * after.unit, f) for c, f in zip(row, forms, strict=True) if c]
+        lo, hi = evaluator.total(terms).range()
+        if not (np.isfinite(lo).all() and np.isfinite(hi).all() and max(abs(lo).max(), abs(hi).max()) < 2.0**52):
+            raise UnsuitableError("coordinates of regions are too large")
+        new_low[:, j], new_high[:, j] = np.floor(lo).astype(np.int64), np.ceil(hi).astype(np.int64)
+    return new_low, new_high

@@ -1,0 +1,297 @@
+"""Partial evaluation: what a system is once its integers are known, and which choices its behaviour then hangs on.
+
+A *location* is a value for every integer variable. In a location, branches are expressions over the real variables
+whose open *choices* are argmaxes, comparisons and maxima; a *case* fixes the choices that matter, and what is left is
+mostly an affine map of the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from venmas.errors import VenmasError
+from venmas.linear import LinearExpr
+from venmas.model.expr import (
+    All,
+    Any,
+    Application,
+    ArgMax,
+    Compare,
+    Condition,
+    Constant,
+    Expr,
+    Maximum,
+    Output,
+    Sum,
+    Switch,
+    Truth,
+    Variable,
+    Where,
+    add,
+    children,
+    compare,
+    conjunction,
+    disjunction,
+    scale,
+    to_linear,
+)
+from venmas.model.functions import maximum
+from venmas.model.system import System
+
+Choice: TypeAlias = "ArgMax | Compare | Maximum"
+"""An open decision; outcomes are the index of the winner (argmax, maximum), or 1 for true and 0 for false."""
+
+_STAYS = -1
+"""Outcome of a maximum that is left as an expression."""
+
+MAX_CASES = 256
+"""Cases of one region above which the region graph gives up."""
+
+
+class UnsuitableError(VenmasError):
+    """The region graph cannot treat this system; another procedure must."""
+
+
+class _OpenError(Exception):
+    """Simplification met a choice that is not fixed."""
+
+    def __init__(self, choice: Choice) -> None:
+        self.choice = choice
+
+
+class Simplifier:
+    """Rewrites expressions for known values of variables and fixed choices; shared nodes stay shared."""
+
+    def __init__(self, values: Mapping[str, Fraction], fixed: Mapping[int, int] | None = None) -> None:
+        self.values, self.fixed = values, fixed
+        self._exprs: dict[int, Expr] = {}
+        self._conditions: dict[int, Condition] = {}
+        self._applications: dict[int, Application] = {}
+        self._kept: list[object] = []
+
+    def expr(self, node: Expr) -> Expr:
+        """The rewritten expression; `_OpenError` where choices are to be fixed and one that is needed is not."""
+        key = id(node)
+        if key not in self._exprs:
+            self._kept.append(node)
+            self._exprs[key] = self._rewrite(node)
+        return self._exprs[key]
+
+    def _rewrite(self, node: Expr) -> Expr:
+        match node:
+            case Variable(name, _) if name in self.values:
+                return Constant(self.values[name])
+            case Constant() | Variable():
+                return node
+            case Sum(terms, constant):
+                total: Expr = Constant(constant)
+                for factor, part in terms:
+                    total = add(total, scale(self.expr(part), factor))
+                return total
+            case Output(application, index):
+                return self._output(application, index)
+            case Maximum(operands):
+                winner = self._chosen(node)
+                if winner is None:
+                    self._open(node)
+                if winner is None or winner == _STAYS:
+                    return maximum(*map(self.expr, operands))
+                return self.expr(operands[winner])
+            case ArgMax(scores):
+                winner = self._chosen(node)
+                if winner is not None:
+                    return Constant(Fraction(winner))
+                new = tuple(map(self.expr, scores))
+                numbers = [s.value for s in new if isinstance(s, Constant)]
+                if len(numbers) == len(new):
+                    return Constant(Fraction(numbers.index(max(numbers))))
+                self._open(node)
+                return node if all(a is b for a, b in zip(new, scores, strict=True)) else ArgMax(new)
+            case Switch(selector, cases):
+                chosen = self.expr(selector)
+                if isinstance(chosen, Constant):
+                    return self.expr(next((e for k, e in cases if k == chosen.value), cases[0][1]))
+                return Switch(chosen, tuple((k, self.expr(e)) for k, e in cases))
+            case Where(condition, then, otherwise):
+                test = self.condition(condition)
+                if isinstance(test, Truth):
+                    return self.expr(then if test.value else otherwise)
+                return Where(test, self.expr(then), self.expr(otherwise))
+        raise TypeError(type(node))
+
+    def _chosen(self, node: Choice) -> int | None:
+        return None if self.fixed is None else self.fixed.get(id(node))
+
+    def _open(self, node: Choice) -> None:
+        if self.fixed is not None:
+            raise _OpenError(node)
+
+    def _output(self, application: Application, index: int) -> Expr:
+        key = id(application)
+        if key not in self._applications:
+            self._kept.append(application)
+            inputs = tuple(map(self.expr, application.inputs))
+            same = all(a is b for a, b in zip(inputs, application.inputs, strict=True))
+            self._applications[key] = application if same else Application(application.network, inputs)
+        new = self._applications[key]
+        point = [i.value for i in new.inputs if isinstance(i, Constant)]
+        if len(point) == len(new.inputs):
+            return Constant(new.network.evaluate_exact(point)[index])
+        return Output(new, index)
+
+    def condition(self, node: Condition) -> Condition:
+        """The rewritten condition; with fixed choices a `Truth`, or `_OpenError` where an open choice decides."""
+        key = id(node)
+        if key not in self._conditions:
+            self._kept.append(node)
+            self._conditions[key] = self._judge(node)
+        return self._conditions[key]
+
+    def _judge(self, node: Condition) -> Condition:
+        match node:
+            case Compare(expr, relation):
+                outcome = self._chosen(node)
+                if outcome is not None:
+                    return Truth(bool(outcome))
+                new = compare(self.expr(expr), relation, 0)
+                if isinstance(new, Compare):
+                    self._open(node)
+                    return node if new.expr is expr else new
+                return new
+            case All(operands) | Any(operands):
+                settles = isinstance(node, Any)
+                parts: list[Condition] = []
+                waiting: _OpenError | None = None
+                for operand in operands:
+                    try:
+                        part = self.condition(operand)
+                    except _OpenError as error:
+                        waiting = error
+                        continue
+                    if isinstance(part, Truth) and part.value is settles:
+                        return part
+                    parts.append(part)
+                if waiting is not None:
+                    raise waiting
+                return disjunction(parts) if settles else conjunction(parts)
+        return node
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """What some branches, which answer alike, do in a case: the new integers, and the reals as expressions.
+
+    `affine` holds the new reals where all of them are affine in the old ones.
+    """
+
+    branches: tuple[int, ...]
+    integers: tuple[int, ...]
+    reals: tuple[Expr, ...]
+    affine: tuple[LinearExpr, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """The moves of one way to fix the choices; none at all is a deadlock."""
+
+    moves: tuple[Move, ...]
+
+
+class _Node:
+    """A node of the decision tree of a location: the choice that is asked next, or the case that was reached."""
+
+    def __init__(self) -> None:
+        self.choice: int | None = None
+        self.case: Case | None = None
+        self.children: dict[int, _Node] = {}
+
+
+class Location:
+    """The system with its integers at `values`."""
+
+    def __init__(self, system: System, values: tuple[int, ...]) -> None:
+        self.system, self.values = system, values
+        decls = system.variables.values()
+        self.integers = [d.name for d in decls if d.integral]
+        self.reals = [d.name for d in decls if not d.integral]
+        known = {n: Fraction(v) for n, v in zip(self.integers, values, strict=True)}
+        simplifier = Simplifier(known)
+        self.branches: list[tuple[Condition, dict[str, Expr]]] = []
+        for branch in system.branches:
+            updates = {d.name: simplifier.expr(system[d.name]) for d in decls}
+            updates.update({name: simplifier.expr(e) for name, e in branch.updates})
+            self.branches.append((simplifier.condition(branch.guard), updates))
+        self.choices = self._choices()
+        self._position = {id(c): i for i, c in enumerate(self.choices)}
+        self._tree = _Node()
+
+    def _choices(self) -> tuple[Choice, ...]:
+        found: dict[int, Choice] = {}
+        seen: set[int] = set()
+        stack: list[Expr | Condition] = [guard for guard, _ in self.branches]
+        stack += [e for _, updates in self.branches for e in updates.values()]
+        while stack:
+            node = stack.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            if isinstance(node, ArgMax | Compare | Maximum):
+                found[id(node)] = node
+            stack.extend(children(node))
+        return tuple(found.values())
+
+    def cases(self, signature: tuple[int, ...]) -> tuple[Case, ...]:
+        """The cases for a set of possible outcomes (as bits) of every choice; one, when nothing that matters is open.
+
+        A maximum that is open stays an expression. Raises `UnsuitableError` beyond `MAX_CASES`.
+        """
+        found: list[Case] = []
+        waiting: list[tuple[_Node, dict[int, int]]] = [(self._tree, {})]
+        while waiting:
+            node, fixed = waiting.pop()
+            if node.case is None and node.choice is None:
+                try:
+                    node.case = self._case(fixed)
+                except _OpenError as error:
+                    node.choice = self._position[id(error.choice)]
+            if node.case is not None:
+                found.append(node.case)
+                continue
+            assert node.choice is not None
+            bits, choice = signature[node.choice], self.choices[node.choice]
+            outcomes = [i for i in range(bits.bit_length()) if bits >> i & 1]
+            if len(outcomes) > 1 and isinstance(choice, Maximum):
+                outcomes = [_STAYS]
+            for outcome in outcomes:
+                child = node.children.setdefault(outcome, _Node())
+                waiting.append((child, {**fixed, id(choice): outcome}))
+            if len(found) + len(waiting) > MAX_CASES:
+                raise UnsuitableError(f"more than {MAX_CASES} cases are possible in one region")
+        return tuple(found)
+
+    def _case(self, fixed: Mapping[int, int]) -> Case:
+        simplifier = Simplifier({}, fixed)
+        moves: dict[object, Move] = {}
+        for index, (guard, updates) in enumerate(self.branches):
+            test = simplifier.condition(guard)
+            assert isinstance(test, Truth)
+            if not test.value:
+                continue
+            integers = []
+            for name in self.integers:
+                value = simplifier.expr(updates[name])
+                if not isinstance(value, Constant):
+                    raise UnsuitableError(f"the new value of integer {name!r} is not decided by choices")
+                integers.append(int(value.value))
+            reals = tuple(simplifier.expr(updates[name]) for name in self.reals)
+            affine = [to_linear(e) for e in reals]
+            exact = tuple(a for a in affine if a is not None)
+            move = Move((index,), tuple(integers), reals, exact if len(exact) == len(reals) else None)
+            key = (move.integers, move.affine if move.affine is not None else index)
+            if key in moves:
+                move = Move((*moves[key].branches, index), move.integers, move.reals, move.affine)
+            moves[key] = move
+        return Case(tuple(moves.values()))

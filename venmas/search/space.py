@@ -1,0 +1,204 @@
+"""What the region graph keeps of a system between passes: locations, frames, and moves by location and case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product as combinations
+from math import ceil, floor
+
+import numpy as np
+
+from venmas.bounds.forms import Bools, Floats
+from venmas.bounds.interpret import certain
+from venmas.linear import Comparison, LinearExpr
+from venmas.model.expr import ArgMax, Compare, Maximum, to_linear
+from venmas.model.regions import bounding_box
+from venmas.model.system import System
+from venmas.search.boxes import Boxes, Index
+from venmas.search.forms import Evaluator
+from venmas.search.lattice import MAX_COORDINATE, Frame, Ints, Map, Row, to_boxes, unit_of
+from venmas.search.residual import Location, Move, UnsuitableError
+
+MAX_STARTS = 4096
+"""Initial locations, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """Boxes of one location: the signature of their choices, and what each coordinate does to the open ones."""
+
+    signature: Ints
+    influence: Floats
+
+
+class Space:
+    """A system as the region graph sees it; `single`: networks in any float32 evaluation."""
+
+    def __init__(self, system: System, single: bool = False) -> None:
+        self.system, self.single = system, single
+        decls = system.variables.values()
+        self.integers = tuple(d.name for d in decls if d.integral)
+        self.reals = tuple(d.name for d in decls if not d.integral)
+        if not self.reals:
+            raise UnsuitableError("the system has no real variable")
+        self.starts = self._starts()
+        ends = [e for _, box in self.starts for n in self.reals for e in box[n]]
+        self.unit = unit_of(system, ends)
+        self.frames = [Frame.identity(len(self.reals), self.unit)]
+        self.locations: list[Location] = []
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._rows: dict[tuple[object, int], Row | None] = {}
+        self._maps: dict[tuple[Move, int], Map] = {}
+
+    def _starts(self) -> list[tuple[tuple[int, ...], dict[str, tuple[Fraction, Fraction]]]]:
+        """Initial locations with bounding boxes of the variables."""
+        found: list[tuple[tuple[int, ...], dict[str, tuple[Fraction, Fraction]]]] = []
+        for region in self.system.regions:
+            box = bounding_box(self.system, region)
+            if box is None:
+                continue
+            ranges = [range(ceil(box[n][0]), floor(box[n][1]) + 1) for n in self.integers]
+            if float(np.prod([float(len(r)) for r in ranges])) + len(found) > MAX_STARTS:
+                raise UnsuitableError(f"more than {MAX_STARTS} values of the integers are initial")
+            rows = [r for r in region if r.expr.variables <= set(self.integers)]
+            for values in combinations(*ranges):
+                point = {n: Fraction(v) for n, v in zip(self.integers, values, strict=True)}
+                if all(r.holds(point) for r in rows):
+                    found.append((values, box))
+        return found
+
+    def root(self) -> Boxes:
+        """The initial regions, asked for one formula."""
+        low, high = to_boxes(self.frames[0], self.reals, [box for _, box in self.starts])
+        where = np.array([self.number(values) for values, _ in self.starts], dtype=np.intp)
+        return Boxes(where, low, high, np.ones((len(where), 1), dtype=bool))
+
+    def number(self, values: tuple[int, ...]) -> int:
+        """The number of a location."""
+        if values not in self._numbers:
+            self._numbers[values] = len(self.locations)
+            self.locations.append(Location(self.system, values))
+        return self._numbers[values]
+
+    def frame(self, step: int) -> Frame:
+        """The frame after `step` steps; the frame of the step before must have been chosen."""
+        return self.frames[step]
+
+    def choose_frame(self, step: int, moves: Sequence[Move]) -> None:
+        """Choose the frame after `step` steps: that in which the most frequent linear map of `moves` is no motion."""
+        if len(self.frames) > step:
+            return
+        counts: dict[tuple[tuple[Fraction, ...], ...], int] = {}
+        for move in moves:
+            if move.affine is not None:
+                linear = tuple(tuple(a.coefficients.get(n, Fraction(0)) for n in self.reals) for a in move.affine)
+                counts[linear] = counts.get(linear, 0) + 1
+        best = max(counts, key=lambda m: counts[m]) if counts else None
+        same = Frame.identity(len(self.reals), self.unit)
+        self.frames.append(same if best is None else self.frames[step - 1].after(best))
+
+    def row(self, expr: LinearExpr, step: int) -> Row:
+        """An affine expression of the reals over boxes of a step."""
+        key = (expr, step)
+        if key not in self._rows:
+            self._rows[key] = self.frames[step].row(self.reals, expr)
+        found = self._rows[key]
+        assert found is not None
+        return found
+
+    def map(self, move: Move, step: int) -> Map | None:
+        """What a move does to boxes of a step, where it is affine."""
+        if move.affine is None:
+            return None
+        key = (move, step)
+        if key not in self._maps:
+            self._maps[key] = self.frames[step].map_to(self.frames[step + 1], self.reals, move.affine)
+        return self._maps[key]
+
+    # -- bounds --------------------------------------------------------------------------------------------------------
+
+    def evaluator(self, low: Ints, high: Ints, step: int) -> tuple[Evaluator, Index]:
+        """Forms over boxes of a step, and the coordinates that are their roots."""
+        if len(low) and max(int(high.max()), -int(low.min())) > MAX_COORDINATE:
+            raise UnsuitableError("coordinates of regions are too large")
+        roots = np.flatnonzero((high > low).any(0))
+        env = self.frames[step].forms(self.reals, low, high, roots)
+        return Evaluator(env, len(low), len(roots), self.single), roots
+
+    def decide(self, number: int, low: Ints, high: Ints, step: int) -> Decided:
+        """Possible outcomes of every choice of a location over boxes."""
+        location = self.locations[number]
+        evaluator, roots = self.evaluator(low, high, step)
+        influence = np.zeros((len(low), len(roots)))
+        columns = [self._outcomes(c, evaluator, low, high, step, influence) for c in location.choices]
+        full = np.zeros(low.shape)
+        full[:, roots] = influence
+        signature = np.stack(columns, 1) if columns else np.zeros((len(low), 0), dtype=np.int64)
+        return Decided(signature, full)
+
+    def _outcomes(
+        self,
+        choice: ArgMax | Compare | Maximum,
+        evaluator: Evaluator,
+        low: Ints,
+        high: Ints,
+        step: int,
+        influence: Floats,
+    ) -> Ints:
+        if isinstance(choice, Compare):
+            linear = to_linear(choice.expr)
+            if linear is None:
+                yes, no = evaluator.truth(choice, influence)
+            else:
+                row = self.row(linear, step)
+                least, greatest = row.range(low, high)
+                yes, no = certain(choice.relation, least, greatest), certain(choice.relation.negated, least, greatest)
+                open_ = ~np.asarray(yes | no, dtype=bool)
+                if open_.any():
+                    force = np.abs((row.plus + row.minus).astype(float)) * (high - low) / row.scale
+                    roots = np.flatnonzero((high > low).any(0))
+                    influence += np.where(open_[:, None], force[:, roots], 0.0)
+            return np.where(np.asarray(yes, dtype=bool), 2, np.where(np.asarray(no, dtype=bool), 1, 3)).astype(np.int64)
+        able = evaluator.winners(choice, influence) if isinstance(choice, ArgMax) else evaluator.largest(choice)
+        if able.shape[1] > 62:
+            raise UnsuitableError("a choice has more than 62 outcomes")
+        bits: Ints = able @ (np.int64(1) << np.arange(able.shape[1], dtype=np.int64))
+        return bits
+
+    def atoms(self, comparisons: Sequence[Comparison], boxes: Boxes, step: int) -> tuple[Bools, Bools]:
+        """(B, A) twice: where a comparison of variables may hold, and where it may fail."""
+        size = len(boxes)
+        may, may_not = np.ones((size, len(comparisons)), dtype=bool), np.ones((size, len(comparisons)), dtype=bool)
+        for column, comparison in enumerate(comparisons):
+            real = LinearExpr(tuple(t for t in comparison.expr.terms if t[0] in self.reals), comparison.expr.constant)
+            whole = [(self.integers.index(n), c) for n, c in comparison.expr.terms if n not in self.reals]
+            for number in np.unique(boxes.location) if whole else [None]:
+                at = slice(None) if number is None else np.flatnonzero(boxes.location == number)
+                shift = (
+                    Fraction(0)
+                    if number is None
+                    else sum((c * self.locations[number].values[i] for i, c in whole), Fraction(0))
+                )
+                row = self.row(LinearExpr(real.terms, real.constant + shift), step)
+                least, greatest = row.range(boxes.low[at], boxes.high[at])
+                may[at, column] = ~np.asarray(certain(comparison.relation.negated, least, greatest), dtype=bool)
+                may_not[at, column] = ~np.asarray(certain(comparison.relation, least, greatest), dtype=bool)
+        return may, may_not
+
+    def outside(self, boxes: Boxes, step: int) -> bool:
+        """May a state of these boxes leave the declared ranges?"""
+        for decl in self.system.variables.values():
+            if decl.integral:
+                at = self.integers.index(decl.name)
+                values = [self.locations[i].values[at] for i in np.unique(boxes.location)]
+                if any(not decl.lower <= v <= decl.upper for v in values):
+                    return True
+                continue
+            value = LinearExpr.variable(decl.name)
+            least, _ = self.row(value - LinearExpr((), decl.lower), step).range(boxes.low, boxes.high)
+            _, greatest = self.row(value - LinearExpr((), decl.upper), step).range(boxes.low, boxes.high)
+            if len(boxes) and (least.min() < 0 or greatest.max() > 0):
+                return True
+        return False
