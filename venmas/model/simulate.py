@@ -262,6 +262,10 @@ class Step:
         """What each agent does."""
         return {a.name: self._at.value(a.expr) for a in self._system.agents}
 
+    def enabled(self) -> tuple[int, ...]:
+        """The branches whose guards hold."""
+        return tuple(i for i, branch in enumerate(self._system.branches) if self._at.holds(branch.guard))
+
     def successor(self, index: int) -> Transition | None:
         """The successor by branch `index`, or None where its guard does not hold.
 

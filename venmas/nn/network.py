@@ -237,8 +237,11 @@ class Network:
         denominator = lcm(*(v.denominator for v in point))
         values = [v.numerator * (denominator // v.denominator) for v in point]
         for layer in self.integer_layers:
-            rows = zip(layer.rows, layer.bias, strict=True)
-            values = [sum(map(mul, row, values), b * denominator) for row, b in rows]
+            rows, used = zip(layer.rows, layer.bias, strict=True), [(i, v) for i, v in enumerate(values) if v]
+            if 4 * len(used) < len(values):  # such as a position in one-hot form
+                values = [sum((row[i] * v for i, v in used), b * denominator) for row, b in rows]
+            else:
+                values = [sum(map(mul, row, values), b * denominator) for row, b in rows]
             if layer.relu:
                 values = [v if v > 0 else 0 for v in values]
             denominator *= layer.scale

@@ -213,7 +213,6 @@ class _Evaluation:
         self._atoms = self._truth([f for f in subformulas(target) if isinstance(f, Atom)])
         self._costs: dict[Formula, Costs] = {}
         self._joins: dict[tuple[bool, tuple[Atom, ...]], Costs] = {}
-        self._steps: dict[int, Step] = {}
         self._whole = True
         self._decide()
 
@@ -327,9 +326,7 @@ class _Evaluation:
 
     def step(self, key: int) -> Step:
         """The exact step from a state."""
-        if key not in self._steps:
-            self._steps[key] = Step(self.graph.system, self.graph.state(key))
-        return self._steps[key]
+        return Step(self.graph.system, self.graph.state(key))
 
     def state(self, key: int) -> Mapping[str, Fraction]:
         """A state."""
