@@ -168,11 +168,14 @@ class _Tree:
         self._witness, self._known = witness, known
         self._branch = {branch.name: i for i, branch in enumerate(system.branches)}
         self._values: dict[tuple[Atom, int], Fraction] = {}
+        self._latest: tuple[tuple[Value, ...], dict[str, Fraction]] | None = None
 
     def value(self, atom: Atom, key: int) -> Fraction:
         node = self._witness.nodes[key]
         if (atom, id(node.state)) not in self._values:
-            self._values[atom, id(node.state)] = atom.comparison.expr.evaluate(node.point)
+            if self._latest is None or self._latest[0] is not node.state:
+                self._latest = node.state, node.point
+            self._values[atom, id(node.state)] = atom.comparison.expr.evaluate(self._latest[1])
         return self._values[atom, id(node.state)]
 
     def some(self, key: int, trail: Trail) -> Iterator[tuple[int, int]]:
@@ -254,9 +257,8 @@ class _FloatTree:
 
     def value(self, atom: Atom, key: _FloatKey) -> float:
         if (atom, key[1]) not in self._values:
-            state = dict(zip(self._system.variables, self.states[key[1]], strict=True))
-            expr = atom.comparison.expr
-            value = sum((float(c) * state[n] for n, c in expr.terms), float(expr.constant))
+            state, expr = self.states[key[1]], atom.comparison.expr
+            value = sum((float(c) * state[self._column[n]] for n, c in expr.terms), float(expr.constant))
             self._values[atom, key[1]] = value
         return self._values[atom, key[1]]
 

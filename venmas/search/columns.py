@@ -52,6 +52,7 @@ LARGEST = 2**53
 """Integers of at most this size are exact as floats, too."""
 
 _CHUNK = 1 << 24
+_SPARSE = 32
 _UNDERFLOW = 1e-300  # absorbs underflow, which relative error bounds do not cover
 _SMALLEST = 2.0**-1022  # a coefficient below it may have lost all its digits
 
@@ -115,6 +116,8 @@ class Columns:
                 self.updates[b, i] = self.column[id(expr)]
                 self.safe[b, i] = self.ranges[0, i] <= least and most <= self.ranges[1, i]
         self._weights: dict[int, Floats] = {}
+        self._transposed: dict[int, Floats] = {}
+        self._inputs: dict[int, Index] = {}
 
     def integral(self, node: _Node) -> bool:
         """True when the node has a column."""
@@ -278,6 +281,18 @@ class Columns:
                 operation(rows)
         return rows
 
+    def inputs(self, application: Application) -> Index:
+        """The columns that are the inputs of a network."""
+        if id(application) not in self._inputs:
+            self._inputs[id(application)] = np.array([self.column[id(i)] for i in application.inputs])
+        return self._inputs[id(application)]
+
+    def transposed(self, weight: Floats) -> Floats:
+        """A weight with its rows side by side, (in, out), copied once."""
+        if id(weight) not in self._transposed:
+            self._transposed[id(weight)] = np.ascontiguousarray(weight.T)
+        return self._transposed[id(weight)]
+
     def absolute(self, weight: Floats) -> Floats:
         """|weight|, computed once."""
         if id(weight) not in self._weights:
@@ -428,20 +443,41 @@ class Rows:
         if id(application) not in self._outputs:
             error: Floats | None = None
             if all(self._columns.integral(i) for i in application.inputs):
-                columns = np.array([self._columns.column[id(i)] for i in application.inputs])
-                x = self.matrix[:, columns].astype(np.float64)
+                inputs = self.matrix.take(self._columns.inputs(application), axis=1)
+                if np.count_nonzero(inputs) * _SPARSE < inputs.size:  # such as positions in one-hot form
+                    self._outputs[id(application)] = self._network(
+                        application.network, *self._first(application, inputs)
+                    )
+                    return self._outputs[id(application)]
+                x = inputs.astype(np.float64)
             else:
                 pairs = [self._approximate(i) for i in application.inputs]
                 x, error = np.stack([v for v, _ in pairs], 1), np.stack([e for _, e in pairs], 1)
             self._outputs[id(application)] = self._network(application.network, x, error)
         return self._outputs[id(application)]
 
-    def _network(self, network: Network, x: Floats, error: Floats | None) -> tuple[Floats, Floats]:
+    def _first(self, application: Application, inputs: Integers) -> tuple[Floats, Floats, int]:
+        """The values of the first layer for inputs most of which are 0, bounds on their errors, and the next layer."""
+        layer = application.network.layers[0]
+        rows, columns = np.nonzero(inputs)
+        x, weight = inputs[rows, columns].astype(np.float64)[:, None], self._columns.transposed(layer.weight)
+        parts = x * weight[columns]
+        value, size = np.tile(layer.bias, (len(inputs), 1)), np.tile(np.abs(layer.bias), (len(inputs), 1))
+        if len(rows):
+            present, starts = np.unique(rows, return_index=True)
+            value[present] += np.add.reduceat(parts, starts, axis=0)
+            size[present] += np.add.reduceat(np.abs(parts), starts, axis=0)
+        g = gamma(layer.in_size + 3)
+        error = g * size * (1 + 4 * g) + _UNDERFLOW
+        return (np.maximum(value, 0.0) if layer.activation == "relu" else value), error, 1
+
+    def _network(self, network: Network, x: Floats, error: Floats | None, start: int = 0) -> tuple[Floats, Floats]:
         """Outputs near those of the real function and bounds on the errors: (B, in) -> (B, out) each.
 
-        error: bounds on those of the inputs (B, in), None for exact ones. ReLU does not enlarge an error.
+        error: bounds on those of the inputs (B, in), None for exact ones. ReLU does not enlarge an error. start: the
+        layer that takes x.
         """
-        for layer in network.layers:
+        for layer in network.layers[start:]:
             g, size = gamma(layer.in_size + 3), self._columns.absolute(layer.weight)
             new = g * (np.abs(x) @ size.T + np.abs(layer.bias))
             if error is not None:
