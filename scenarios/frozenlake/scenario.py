@@ -9,8 +9,8 @@ Source: Akintunde et al., JAAMAS 2022, Examples 1 to 3 and section 7.1 (3x3, hol
 """
 
 from venmas.errors import ScenarioError
-from venmas.model import Expr, NetworkFolder, Parameter, System, Vector, apply_network, argmax, switch
-from venmas.model.expr import add, conjunction
+from venmas.model import Expr, NetworkFolder, Parameter, System, Vector, add, apply_network, argmax, switch
+from venmas.model.expr import conjunction
 
 DIRECTIONS = {0: "left", 1: "down", 2: "right", 3: "up"}
 MOVES = {0: (0, -1), 1: (1, 0), 2: (0, 1), 3: (-1, 0)}  # (row, column)

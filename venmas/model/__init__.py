@@ -1,6 +1,6 @@
 """Systems as expression graphs, and what runs them."""
 
-from venmas.model.expr import Condition, Expr, Vector
+from venmas.model.expr import Condition, Expr, Vector, add
 from venmas.model.functions import (
     absolute,
     apply_network,
@@ -36,6 +36,7 @@ __all__ = [
     "Vector",
     "Witness",
     "absolute",
+    "add",
     "apply_network",
     "argmax",
     "clip",

@@ -16,7 +16,8 @@ from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation, as_fraction
 from venmas.nn import Network
 
-_MAX_TERMS = 16_384  # as many as variables
+_MAX_TERMS = 1000
+_MAX_LEAVES = 16_384  # as many as variables
 
 Scalar: TypeAlias = "Expr | int | float | Fraction"
 
@@ -272,16 +273,29 @@ def as_condition(value: object) -> Condition:
 
 
 def add(*parts: Scalar) -> Expr:
-    """Sum of expressions, flattened and collected; in one go, where Python's ``sum`` would build every partial sum."""
+    """Sum of expressions, flattened and collected; in one go, where Python's ``sum`` would build every partial sum.
+
+    Raises `ModelError` for a sum of too many: beyond 1000 terms only variables and the like are added up, no sums.
+    """
     order: dict[int, Expr] = {}
     constant = Fraction(0)
     totals: dict[int, Fraction] = {}
+    longest = 0
     for part in parts:
         terms, offset = _affine_parts(as_expr(part))
+        longest = max(longest, len(terms))
         constant += offset
         for coefficient, expr in terms:
             order[id(expr)] = expr
             totals[id(expr)] = totals.get(id(expr), Fraction(0)) + coefficient
+    most = (
+        _MAX_LEAVES if longest <= 1 else max(_MAX_TERMS, longest)
+    )  # adding one sum to another does not go on for ever
+    if len(order) > most:
+        raise ModelError(
+            f"a sum of more than {most} different expressions is not supported: describe it in steps, "
+            "or add variables all at once, add(*variables)"
+        )
     return _sum(tuple((totals[i], e) for i, e in order.items() if totals[i]), constant)
 
 
@@ -303,10 +317,6 @@ def _affine_parts(expr: Expr) -> tuple[tuple[tuple[Fraction, Expr], ...], Fracti
 def _sum(terms: tuple[tuple[Fraction, Expr], ...], constant: Fraction) -> Expr:
     if not terms:
         return Constant(constant)
-    if len(terms) > _MAX_TERMS:
-        raise ModelError(
-            f"a sum of more than {_MAX_TERMS} different expressions is not supported; describe it in steps"
-        )
     if len(terms) == 1 and terms[0][0] == 1 and constant == 0:
         return terms[0][1]
     return Sum(terms, constant)
