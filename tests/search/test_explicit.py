@@ -196,8 +196,12 @@ def test_points_of_random_regions(seed):
     system.initial(*rows)
     _, initial = finite_model(system)
     target = nnf(FALSE)
-    found = explore(system, target, quiet)
-    assert found.violating is None and found.states == len(initial)
+    if not initial:
+        with pytest.raises(ModelError, match="initial set of system 'region' is empty"):
+            explore(system, target, quiet)
+    else:
+        found = explore(system, target, quiet)
+        assert found.violating is None and found.states == len(initial)
 
 
 def test_what_is_not_explicit():

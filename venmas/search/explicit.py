@@ -2,12 +2,12 @@
 
 The answers of the environment do not depend on the step, so a state is expanded once whatever the horizon; a formula
 then costs one pass over the states for each of its operators. For every subformula and state the cost of showing it is
-kept (the length of the longest run that must be looked at; `NEVER` where it is false), so that witnesses are short.
+kept (the length of the longest run that must be looked at; the largest number where it is false), so that witnesses are short.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -16,34 +16,30 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.errors import ModelError
 from venmas.linear import Relation
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top, subformulas
 from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.model.trace import Witness
 from venmas.model.witness import collect, explain
-from venmas.search.columns import LARGEST, RELATIONS, Bools, Columns, Integers, NotExplicitError
-from venmas.search.points import integer_points
+from venmas.search.columns import LARGEST, RELATIONS, NotExplicitError
+from venmas.search.rows import Bools
+from venmas.search.states import ABSENT, MAX_BYTES, OUTSIDE, Graph
 
 Costs = NDArray[np.unsignedinteger]
-
-MAX_BYTES = 1 << 28
-"""Most memory for the states, and for the truth of the atoms."""
 
 MAX_KEPT = 1 << 28
 """Most memory for the costs that lead a witness; beyond it, the witness is searched for."""
 
 _MOST_JOINS = 64
 
-_ABSENT, _OUTSIDE = -2, -1
-"""Successors that are no state: the guard does not hold; the box is left, or the state was not expanded."""
-
 
 @dataclass(frozen=True, eq=False)
 class Explored:
     """What `explore` found. `violating` is an initial state that meets the target, of those with a shortest witness.
 
-    states, expanded: how many states were found, and how many of them were stepped from. deadlock: a state without
+    states, expanded: how many states were found, and how many of them were stepped from. may_deadlock: a state without
     successors among the latter. left_box: a transition (state, index of the branch) that leaves the declared box.
     """
 
@@ -66,14 +62,17 @@ def explore(system: System, target: Formula, tick: Callable[[], None], limit: in
     `MAX_BYTES` of them), or initial sets whose points are hard to find. tick: called between two pieces of work; what
     it raises ends the search.
 
-    Raises `ModelError` where nothing meets the target and a state within its depth leaves the declared box (design S1).
+    Raises `ModelError` where nothing meets the target and a state within its depth leaves the declared box (design S1),
+    and where there is no initial state.
     """
     try:
-        graph = _Graph(system, limit, tick)
+        graph = Graph(system, limit, tick)
         graph.reach(target.depth)
         found = _Evaluation(graph, target)
     except NotExplicitError:
         return None
+    if not graph.initial:
+        raise ModelError(f"the initial set of system {system.name!r} is empty: check the initial conditions")
     violating = found.shortest()
     if violating is None and graph.left is not None:
         state, branch = graph.state(graph.left[0]), graph.left[1]
@@ -89,123 +88,10 @@ def explore(system: System, target: Formula, tick: Callable[[], None], limit: in
     )
 
 
-class _Packing:
-    """States as bytes: a bit for each variable in {0, 1}, the smallest fitting integers for the others."""
-
-    def __init__(self, ranges: NDArray[np.int64]) -> None:
-        bits = (ranges[0] >= 0) & (ranges[1] <= 1)
-        self.bits, self.rest = np.flatnonzero(bits), np.flatnonzero(~bits)
-        self.bit_bytes = -(-len(self.bits) // 8)
-        ends = ranges[:, self.rest]
-        kinds = [np.min_scalar_type(int(v)) for v in (ends.min(initial=-1), -ends.max(initial=0) - 1)]
-        self.kind = np.result_type(*kinds)
-        self.size = self.bit_bytes + len(self.rest) * self.kind.itemsize
-        self.width = ranges.shape[1]
-
-    def keys(self, states: Integers) -> list[bytes]:
-        """(B, variables) -> B texts."""
-        bits = np.packbits((states if len(self.bits) == self.width else states[:, self.bits]).astype(bool), axis=1)
-        rest = np.frombuffer(states[:, self.rest].astype(self.kind).tobytes(), np.uint8)
-        whole = np.concatenate([bits, rest.reshape(len(states), self.size - self.bit_bytes)], axis=1).tobytes()
-        return [whole[i : i + self.size] for i in range(0, len(whole), self.size)]
-
-    def states(self, keys: Sequence[bytes]) -> NDArray[np.int64] | Integers:
-        """B texts -> (B, variables)."""
-        whole = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), self.size)
-        found = np.empty((len(keys), self.width), self.kind)
-        found[:, self.bits] = np.unpackbits(whole[:, : self.bit_bytes], axis=1, count=len(self.bits))
-        rest = np.frombuffer(whole[:, self.bit_bytes :].tobytes(), self.kind)
-        found[:, self.rest] = rest.reshape(len(keys), len(self.rest))
-        return found
-
-
-class _Graph:
-    """The states that are reached, and for each branch the numbers of the successors of those that were expanded."""
-
-    def __init__(self, system: System, limit: int, tick: Callable[[], None]) -> None:
-        self.system, self.tick = system, tick
-        self.columns = Columns(system)
-        self.packing = _Packing(self.columns.ranges)
-        self.limit = min(limit, MAX_BYTES // max(self.packing.size, 4 * len(system.branches)))
-        self.index: dict[bytes, int] = {}
-        self.keys: list[bytes] = []
-        self.expanded = 0
-        self.deadlock: int | None = None
-        self.left: tuple[int, int] | None = None
-        self._found: list[NDArray[np.int32]] = []
-        for region in system.regions:
-            waiting: list[Integers] = []
-            for block in integer_points(system, region, self.columns.ranges, self.limit, tick):
-                waiting.append(block)
-                if sum(map(len, waiting)) >= self.columns.rows:
-                    self._number(np.concatenate(waiting))
-                    waiting = []
-            if waiting:
-                self._number(np.concatenate(waiting))
-        self.initial = len(self.keys)
-
-    def state(self, number: int) -> dict[str, Fraction]:
-        """A state by name."""
-        values = self.packing.states([self.keys[number]])[0].tolist()
-        return {name: Fraction(v) for name, v in zip(self.system.variables, values, strict=True)}
-
-    def chunks(self, start: int, end: int) -> Iterator[tuple[int, Integers]]:
-        """The states from `start` to `end`, some at a time, with the number of the first."""
-        for first in range(start, end, self.columns.rows):
-            self.tick()
-            yield first, self.packing.states(self.keys[first : min(end, first + self.columns.rows)])
-
-    def _number(self, states: Integers) -> list[int]:
-        numbers = []
-        for key in self.packing.keys(states):
-            number = self.index.setdefault(key, len(self.keys))
-            if number == len(self.keys):
-                self.keys.append(key)
-            numbers.append(number)
-        if len(self.keys) > self.limit:
-            raise NotExplicitError
-        return numbers
-
-    def reach(self, depth: int) -> None:
-        """Expand the states that are reached in fewer than `depth` steps."""
-        for _ in range(depth):
-            start, self.expanded = self.expanded, len(self.keys)
-            for first, states in self.chunks(start, self.expanded):
-                self._found.append(self._expand(first, states))
-            if start == self.expanded:
-                break
-
-    def _expand(self, first: int, states: Integers) -> NDArray[np.int32]:
-        """(B, variables) -> (branches, B)."""
-        columns = self.columns
-        matrix = columns.run(states).matrix
-        found = np.full((len(columns.guards), len(states)), _ABSENT, np.int32)
-        for b, guard in enumerate(columns.guards):
-            rows = np.flatnonzero(matrix[:, guard])
-            new = (matrix if len(rows) == len(matrix) else matrix[rows]).take(columns.updates[b], axis=1)
-            unsafe = np.flatnonzero(~columns.safe[b])
-            outside = ((new[:, unsafe] < columns.ranges[0, unsafe]) | (new[:, unsafe] > columns.ranges[1, unsafe])).any(
-                1
-            )
-            if outside.any():
-                found[b, rows[outside]] = _OUTSIDE
-                self.left = self.left or (first + int(rows[outside][0]), b)
-                rows, new = rows[~outside], new[~outside]
-            found[b, rows] = self._number(new)
-        if self.deadlock is None and (stuck := np.flatnonzero((found == _ABSENT).all(0))).size:
-            self.deadlock = first + int(stuck[0])
-        return found
-
-    def successors(self) -> NDArray[np.int64]:
-        """(branches, states); -1 and -2 address the places behind the last state."""
-        unknown = np.full((len(self.columns.guards), len(self.keys) - self.expanded), _OUTSIDE, np.int32)
-        return np.concatenate([*self._found, unknown], axis=1).astype(np.intp)
-
-
 class _Evaluation:
     """The costs of showing the subformulas, and what a witness follows; keys are the numbers of states."""
 
-    def __init__(self, graph: _Graph, target: Formula) -> None:
+    def __init__(self, graph: Graph, target: Formula) -> None:
         self.graph, self.target = graph, target
         short = target.depth < 2**16 - 2
         self.kind, self.never = np.dtype(np.uint16 if short else np.uint32), 2 ** (16 if short else 32) - 1
@@ -288,7 +174,7 @@ class _Evaluation:
                 return total
             case EX(operand) | AX(operand):
                 below, every = self.costs(operand), isinstance(formula, AX)
-                below[_ABSENT], below[_OUTSIDE] = 0 if every else self.never, self.never
+                below[ABSENT], below[OUTSIDE] = 0 if every else self.never, self.never
                 join = np.maximum if every else np.minimum
                 total = np.empty_like(below)
                 join.reduce(below[self.next], axis=0, out=total[:-2])
