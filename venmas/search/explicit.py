@@ -2,7 +2,8 @@
 
 The answers of the environment do not depend on the step, so a state is expanded once whatever the horizon; a formula
 then costs one pass over the states for each of its operators. For every subformula and state the cost of showing it is
-kept (the length of the longest run that must be looked at; the largest number where it is false), so that witnesses are short.
+kept (the length of the longest run that must be looked at; the largest number where it is false), so that witnesses are
+short.
 """
 
 from __future__ import annotations
