@@ -10,6 +10,7 @@ from time import monotonic
 import numpy as np
 
 from venmas.checker.check import claim
+from venmas.engine.certify import prove
 from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report, Verdict
 from venmas.errors import ModelError
@@ -28,6 +29,8 @@ MAX_PASSES = 16
 MAX_PIECES = 4_000_000
 """Pieces of all passes together after which another procedure is tried."""
 _MAX_TRIES = 12
+_LEAST_PROOF, _MOST_PROOF = 0.1, 2.0
+"""Seconds for an attempt at a proof in rationals between two passes."""
 
 
 def decide(system: System, formula: Formula, report: Report, tick: Callable[[], None]) -> None:
@@ -46,13 +49,16 @@ def decide(system: System, formula: Formula, report: Report, tick: Callable[[], 
             report.notes.append(_deadlock(system, explored.may_deadlock))
         return
     try:
-        single = report.semantics == "float32"
-        space = Space(system, single)
+        space = Space(system, report.semantics == "float32")
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            witness, graph = _refine(space, target, report, tick)
+            witness, graph = _refine(space, target, report, tick, formula)
+            if graph is None:
+                return
             if witness is None and graph.may_leave_box:
                 # what is refuted holds as long as no state leaves its box: show both together
-                witness, graph = _refine(space, claim(system, formula, True), report, tick)
+                witness, graph = _refine(space, claim(system, formula, True), report, tick, formula)
+                if graph is None:
+                    return
             _settle(report, target, system, witness)
             if report.satisfied and graph.may_deadlock:
                 report.notes += _deadlocks(space, formula, report, tick)
@@ -72,9 +78,15 @@ def _settle(report: Report, target: Formula, system: System, witness: Witness | 
     report.verdict, report.witness, report.replay = Verdict.VIOLATED, witness, checked
 
 
-def _refine(space: Space, target: Formula, report: Report, tick: Callable[[], None]) -> tuple[Witness | None, Graph]:
-    """Passes until no initial state can meet the target, or one does. Raises `UnsuitableError` when it is given up."""
-    graph = Graph(space, target, tick)
+def _refine(
+    space: Space, target: Formula, report: Report, tick: Callable[[], None], formula: Formula | None = None
+) -> tuple[Witness | None, Graph | None]:
+    """Passes until no initial state can meet the target, or one does. Raises `UnsuitableError` when it is given up.
+
+    Between passes, for a part of their time, the search in rationals is tried on `formula`; no graph is returned where
+    it decided.
+    """
+    graph, begun = Graph(space, target, tick), monotonic()
     tried: set[tuple[object, ...]] = set()
     budget = 100 * (target.depth + 2)
     while graph.counts.passes < MAX_PASSES and graph.counts.pieces < MAX_PIECES:
@@ -96,7 +108,36 @@ def _refine(space: Space, target: Formula, report: Report, tick: Callable[[], No
                 continue
             if witness is not None:
                 return witness, graph
+        if formula is not None and _proved(space.system, formula, report, tick, monotonic() - begun):
+            return None, None
     raise UnsuitableError(f"{graph.counts.passes} passes over {graph.counts.pieces} regions left something open")
+
+
+class _EnoughError(Exception):
+    """The time for an attempt is over."""
+
+
+def _proved(system: System, formula: Formula, report: Report, tick: Callable[[], None], spent: float) -> bool:
+    """Does the search in rationals decide within a part of the time spent so far? At ties and thresholds it does."""
+    begun = monotonic()
+    until = begun + min(_MOST_PROOF, _LEAST_PROOF + spent / 2)
+
+    def limited() -> None:
+        tick()
+        if monotonic() > until:
+            raise _EnoughError
+
+    try:
+        proof = prove(system, formula, limited, report.semantics)
+    except _EnoughError:
+        return False
+    finally:
+        report.seconds.prove += monotonic() - begun
+    if proof.complete:
+        report.verdict, report.basis = Verdict.SATISFIED, "exact"
+    elif proof.witness is not None:
+        _settle(report, nnf(formula, negate=True), system, proof.witness)
+    return proof.complete or proof.witness is not None
 
 
 def _deadlocks(space: Space, formula: Formula, report: Report, tick: Callable[[], None]) -> list[str]:

@@ -41,8 +41,8 @@ from venmas.model.expr import (
 from venmas.model.functions import maximum
 from venmas.model.system import System
 
-Choice: TypeAlias = "ArgMax | Compare | Maximum"
-"""An open decision; outcomes are the index of the winner (argmax, maximum), or 1 for true and 0 for false."""
+Choice: TypeAlias = "ArgMax | Maximum | Sign"
+"""An open decision; outcomes are the index of the winner (argmax, maximum), or 0, 1, 2 for negative, zero, positive."""
 
 _STAYS = -1
 """Outcome of a maximum that is left as an expression."""
@@ -58,8 +58,8 @@ class UnsuitableError(VenmasError):
 class _OpenError(Exception):
     """Simplification met a choice that is not fixed."""
 
-    def __init__(self, choice: Choice) -> None:
-        self.choice = choice
+    def __init__(self, node: ArgMax | Compare | Maximum) -> None:
+        self.node = node
 
 
 class Simplifier:
@@ -122,10 +122,10 @@ class Simplifier:
                 return Where(test, self.expr(then), self.expr(otherwise))
         raise TypeError(type(node))
 
-    def _chosen(self, node: Choice) -> int | None:
+    def _chosen(self, node: ArgMax | Compare | Maximum) -> int | None:
         return None if self.fixed is None else self.fixed.get(id(node))
 
-    def _open(self, node: Choice) -> None:
+    def _open(self, node: ArgMax | Compare | Maximum) -> None:
         if self.fixed is not None:
             raise _OpenError(node)
 
@@ -181,6 +181,21 @@ class Simplifier:
 
 
 @dataclass(frozen=True, eq=False)
+class Sign:
+    """The sign of `expr`, on which comparisons hang; each with True where its own side is a negative multiple of it."""
+
+    expr: Expr
+    comparisons: list[tuple[Compare, bool]]
+
+    def truths(self, outcome: int) -> tuple[int, ...]:
+        """Truth of the comparisons when the sign is outcome - 1."""
+        return tuple(
+            int(c.relation.holds(Fraction(1 - outcome if mirrored else outcome - 1)))
+            for c, mirrored in self.comparisons
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Move:
     """What some branches, which answer alike, do in a case: the new integers, and the reals as expressions.
 
@@ -206,7 +221,7 @@ class _Node:
     def __init__(self) -> None:
         self.choice: int | None = None
         self.case: Case | None = None
-        self.children: dict[int, _Node] = {}
+        self.children: dict[object, _Node] = {}
 
 
 class Location:
@@ -225,11 +240,12 @@ class Location:
             updates.update({name: simplifier.expr(e) for name, e in branch.updates})
             self.branches.append((simplifier.condition(branch.guard), updates))
         self.choices = self._choices()
-        self._position = {id(c): i for i, c in enumerate(self.choices)}
         self._tree = _Node()
 
     def _choices(self) -> tuple[Choice, ...]:
-        found: dict[int, Choice] = {}
+        found: list[Choice] = []
+        signs: dict[object, Sign] = {}
+        self._position: dict[int, int] = {}
         seen: set[int] = set()
         stack: list[Expr | Condition] = [guard for guard, _ in self.branches]
         stack += [e for _, updates in self.branches for e in updates.values()]
@@ -238,10 +254,18 @@ class Location:
             if id(node) in seen:
                 continue
             seen.add(id(node))
-            if isinstance(node, ArgMax | Compare | Maximum):
-                found[id(node)] = node
             stack.extend(children(node))
-        return tuple(found.values())
+            if isinstance(node, ArgMax | Maximum):
+                found.append(node)
+            elif isinstance(node, Compare):
+                key, mirrored = _direction(node.expr)
+                if key not in signs:
+                    signs[key] = Sign(-node.expr if mirrored else node.expr, [])
+                    found.append(signs[key])
+                signs[key].comparisons.append((node, mirrored))
+        for i, choice in enumerate(found):
+            self._position |= {id(c): i for c, _ in choice.comparisons} if isinstance(choice, Sign) else {id(choice): i}
+        return tuple(found)
 
     def cases(self, signature: tuple[int, ...]) -> tuple[Case, ...]:
         """The cases for a set of possible outcomes (as bits) of every choice; one, when nothing that matters is open.
@@ -256,18 +280,22 @@ class Location:
                 try:
                     node.case = self._case(fixed)
                 except _OpenError as error:
-                    node.choice = self._position[id(error.choice)]
+                    node.choice = self._position[id(error.node)]
             if node.case is not None:
                 found.append(node.case)
                 continue
             assert node.choice is not None
             bits, choice = signature[node.choice], self.choices[node.choice]
             outcomes = [i for i in range(bits.bit_length()) if bits >> i & 1]
+            if isinstance(choice, Sign):
+                for truths in dict.fromkeys(choice.truths(o) for o in outcomes):
+                    known = {id(c): t for (c, _), t in zip(choice.comparisons, truths, strict=True)}
+                    waiting.append((node.children.setdefault(truths, _Node()), {**fixed, **known}))
+                continue
             if len(outcomes) > 1 and isinstance(choice, Maximum):
                 outcomes = [_STAYS]
             for outcome in outcomes:
-                child = node.children.setdefault(outcome, _Node())
-                waiting.append((child, {**fixed, id(choice): outcome}))
+                waiting.append((node.children.setdefault(outcome, _Node()), {**fixed, id(choice): outcome}))
             if len(found) + len(waiting) > MAX_CASES:
                 raise UnsuitableError(f"more than {MAX_CASES} cases are possible in one region")
         return tuple(found)
@@ -295,3 +323,11 @@ class Location:
                 move = Move((*moves[key].branches, index), move.integers, move.reals, move.affine)
             moves[key] = move
         return Case(tuple(moves.values()))
+
+
+def _direction(expr: Expr) -> tuple[object, bool]:
+    """What positive multiples of an expression have in common, and whether the expression is a negative one of it."""
+    terms, constant = (expr.terms, expr.constant) if isinstance(expr, Sum) else (((Fraction(1), expr),), Fraction(0))
+    ordered = sorted(terms, key=lambda t: id(t[1]))
+    lead = ordered[0][0]
+    return (tuple((c / lead, id(e)) for c, e in ordered), constant / lead), lead < 0

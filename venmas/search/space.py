@@ -13,13 +13,13 @@ import numpy as np
 from venmas.bounds.forms import Bools, Floats
 from venmas.bounds.interpret import certain
 from venmas.linear import Comparison, LinearExpr
-from venmas.model.expr import ArgMax, Compare, Maximum, to_linear
+from venmas.model.expr import ArgMax, to_linear
 from venmas.model.regions import bounding_box
 from venmas.model.system import System
 from venmas.search.boxes import Boxes, Index
 from venmas.search.forms import Evaluator
 from venmas.search.lattice import MAX_COORDINATE, Frame, Ints, Map, Row, to_boxes, unit_of
-from venmas.search.residual import Location, Move, UnsuitableError
+from venmas.search.residual import Choice, Location, Move, Sign, UnsuitableError
 
 MAX_STARTS = 4096
 """Initial locations, at most."""
@@ -140,27 +140,29 @@ class Space:
 
     def _outcomes(
         self,
-        choice: ArgMax | Compare | Maximum,
+        choice: Choice,
         evaluator: Evaluator,
         low: Ints,
         high: Ints,
         step: int,
         influence: Floats,
     ) -> Ints:
-        if isinstance(choice, Compare):
+        if isinstance(choice, Sign):
             linear = to_linear(choice.expr)
             if linear is None:
-                yes, no = evaluator.truth(choice, influence)
+                form = evaluator.form(choice.expr)
+                least, greatest = form.range()
+                force = np.abs(form.z[:, 1:])
             else:
                 row = self.row(linear, step)
                 least, greatest = row.range(low, high)
-                yes, no = certain(choice.relation, least, greatest), certain(choice.relation.negated, least, greatest)
-                open_ = ~np.asarray(yes | no, dtype=bool)
-                if open_.any():
-                    force = np.abs((row.plus + row.minus).astype(float)) * (high - low) / row.scale
-                    roots = np.flatnonzero((high > low).any(0))
-                    influence += np.where(open_[:, None], force[:, roots], 0.0)
-            return np.where(np.asarray(yes, dtype=bool), 2, np.where(np.asarray(no, dtype=bool), 1, 3)).astype(np.int64)
+                roots = np.flatnonzero((high > low).any(0))
+                force = (np.abs((row.plus + row.minus).astype(float)) * (high - low) / row.scale)[:, roots]
+            below, above = np.asarray(least < 0, dtype=bool), np.asarray(greatest > 0, dtype=bool)
+            zero = np.asarray((least <= 0) & (greatest >= 0), dtype=bool)
+            influence += np.where((below & above)[:, None], force, 0.0)
+            signs: Ints = below + 2 * zero.astype(np.int64) + 4 * above
+            return signs
         able = evaluator.winners(choice, influence) if isinstance(choice, ArgMax) else evaluator.largest(choice)
         if able.shape[1] > 62:
             raise UnsuitableError("a choice has more than 62 outcomes")
