@@ -22,13 +22,21 @@ COMPLIES = {2: (-np.inf, 0), 3: (0, np.inf), 4: (-np.inf, -1500), 6: (-np.inf, -
 COMPLIES |= {5: (1500, np.inf), 7: (1500, np.inf), 8: (-np.inf, -2500), 9: (2500, np.inf)}
 
 
-def least_separation(networks: Sequence[Network], climb0: float, steps: int, points: int = 401) -> list[float]:
-    """Least |h| (ft) at steps 1..steps over `points` initial altitudes and all pilots (verticalcas.md, section 1)."""
+def least_separation(
+    networks: Sequence[Network], climb0: float, steps: int, points: int = 401, most: int | None = None
+) -> list[float]:
+    """Least |h| (ft) at steps 1..steps over `points` initial altitudes and all pilots (verticalcas.md, section 1).
+
+    most: go on from a random sample of so many states where there are more, so that the result is too great, if wrong.
+    """
+    rng = np.random.default_rng(0)
     h = np.linspace(-133, -129, points)
     states = np.stack([h, np.full(points, climb0), np.ones(points)], 1)
     least: list[float] = []
     for step in range(steps):
         states = np.unique(np.round(states, 9), axis=0)
+        if most is not None and len(states) > most:
+            states = rng.choice(states, most, replace=False)
         advice = np.zeros(len(states))
         for adv in np.unique(states[:, 2]).astype(int):
             rows = states[:, 2] == adv

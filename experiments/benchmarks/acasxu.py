@@ -1,0 +1,67 @@
+"""ACAS Xu, the instances of VNN-COMP whose truth is public, each as one step of a system.
+
+The state holds the five inputs, which a step keeps, and the five outputs, which it computes; the question is AX (not
+unsafe). Bounds are the decimal numbers of the property and weights the stored float32, both exactly.
+"""
+
+from __future__ import annotations
+
+import csv
+from functools import cache, partial
+from statistics import median
+
+from experiments.benchmarks.ask import Built, Question
+from experiments.benchmarks.bench import Bench
+from experiments.benchmarks.machine import DATA
+from experiments.benchmarks.vnnlib import read_property
+from venmas import load_network
+from venmas.model import System, apply_network
+from venmas.nn import Network
+
+FOLDER = DATA / "acasxu"
+LARGEST = 10**9
+"""Range of an output, beyond what interval bounds give."""
+
+
+@cache
+def network(name: str) -> Network:
+    return load_network(FOLDER / "onnx" / name)
+
+
+def instance(name: str, prop: str) -> Built:
+    asked = read_property(FOLDER / "vnnlib" / prop)
+    net = network(name)
+    system = System("acasxu")
+    x = [
+        system.real(f"x[{i + 1}]", min(b[i][0] for b in asked.boxes), max(b[i][1] for b in asked.boxes))
+        for i in range(net.input_size)
+    ]
+    y = [system.real(f"y[{i + 1}]", -LARGEST, LARGEST) for i in range(net.output_size)]
+    system.branch("step", dict(zip(y, apply_network(net, x), strict=True)))
+    for box in asked.boxes:
+        sides = [(v >= low) & (v <= high) for v, (low, high) in zip(x, box, strict=True)]
+        system.initial(*sides, *(v == 0 for v in y))
+    return system, f"AX !({asked.unsafe})"
+
+
+def run(bench: Bench) -> None:
+    limit = 20.0 if bench.quick else 60.0
+    with (FOLDER / "truth_public.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    rows.sort(key=lambda r: (int(r["vnnlib"][5:-7]), r["onnx"]))
+    seen: dict[str, int] = {}
+    for row in rows:
+        prop = row["vnnlib"].removesuffix(".vnnlib")
+        kind = f"{prop} {row['truth']}"
+        seen[kind] = seen.get(kind, 0) + 1
+        if bench.quick and seen[kind] > 1:
+            continue
+        bench.section(prop)
+        name = row["onnx"].removeprefix("ACASXU_run2a_").removesuffix("_batch_2000.onnx")
+        expected = {"sat": "violated", "unsat": "satisfied"}[row["truth"]]
+        bench.ask(Question(f"network {name}", partial(instance, row["onnx"], row["vnnlib"]), expected), timeout=limit, fresh=True)
+    found = bench.of("adaptive")
+    bench.total(found, "adaptive")
+    if found:
+        whole = median(r.median if r.decided else limit for r in found)
+        bench.say(f"undecided counted with the limit of {limit:g} s: median {whole:.2f} s (nnenum's published one: 1.2 s)")
