@@ -71,9 +71,10 @@ def test_stable_units_take_no_binaries(strategy: str) -> None:
     assert only.program.variables <= 2  # x and the margin
 
 
-def test_unstable_units_take_one_binary_each_and_the_winner_one() -> None:
+@pytest.mark.parametrize(("formula", "winners"), [("AX x != 0.3", 2), ("AX (x > -20 & x < 2.5)", 1)])
+def test_unstable_units_take_one_binary_each_and_a_choice_of_winners_one(formula: str, winners: int) -> None:
     system = policy()
-    (only,) = made(stream(system, "AX (x > -20 & x < 2.5)", "monolithic"))
+    (only,) = made(stream(system, formula, "monolithic"))
     (box,) = [bounding_box(system, r) for r in system.regions]
     assert box is not None
     states = States.initial(system, [box])
@@ -81,7 +82,7 @@ def test_unstable_units_take_one_binary_each_and_the_winner_one() -> None:
     low, high = states.activations(application).pre[0] or (np.zeros(0), np.zeros(0))
     unstable = int(((low < 0) & (high > 0)).sum())
     assert unstable > 0
-    assert only.program.binaries == unstable + 1
+    assert only.program.binaries == unstable + winners - 1  # a winner that can not lead to the target takes none
 
 
 @pytest.mark.parametrize("encoding", ["big-m", "indicator"])
@@ -126,3 +127,9 @@ def test_vcas_with_published_size_is_decided_by_bounds() -> None:
     mono = stream(system, "AX^3 (h > 0 | h < 0)", "monolithic")
     assert made(mono) == []
     assert mono.discarded == 1
+
+
+def test_paths_that_meet_are_one_node() -> None:
+    """3^12 paths are 25 sums: one flow through 13 layers of at most 25 nodes."""
+    (only,) = made(stream(walker("different"), "AX^12 (x < 20.5 | x > 21.2)", "monolithic"))
+    assert only.program.variables < 13 * 25 * 3

@@ -22,21 +22,34 @@ _STEPS_BACK = 20
 
 def affine_form(state: State, expr: Expr) -> LinearExpr | None:
     """`expr` in `state` as an affine function of the initial variables, or None where it is not known to be one."""
+    return _form(state, expr, local=False)
+
+
+def local_form(state: State, expr: Expr) -> LinearExpr | None:
+    """`expr` in `state` as an affine function of the variables in `state`, or None where it is not known to be one."""
+    return _form(state, expr, local=True)
+
+
+def _form(state: State, expr: Expr, local: bool) -> LinearExpr | None:
     match expr:
         case Constant(value):
             return LinearExpr((), value)
+        case Variable(name, _) if local:
+            return LinearExpr.variable(name)
         case Variable(name, _):
             if name not in state.forms:
                 state.forms[name] = _variable(state, name)
             return state.forms[name]
         case Sum(terms, constant):
-            total = LinearExpr((), constant)
+            total: dict[str, Fraction] = {}
             for coefficient, part in terms:
-                form = affine_form(state, part)
+                form = _form(state, part, local)
                 if form is None:
                     return None
-                total += form.scaled(coefficient)
-            return total
+                constant += coefficient * form.constant
+                for name, c in form.terms:
+                    total[name] = total.get(name, Fraction(0)) + coefficient * c
+            return LinearExpr.of(total, constant)
         case ArgMax():
             possible = state.possible(expr)
             return LinearExpr((), possible[0]) if possible is not None and len(possible) == 1 else None
@@ -44,15 +57,15 @@ def affine_form(state: State, expr: Expr) -> LinearExpr | None:
             values = state.possible(selector)
             if values is None:
                 return None
-            return _agreed(state, [e for k, e in cases if Fraction(k) in values])
+            return _agreed(state, [e for k, e in cases if Fraction(k) in values], local)
         case Where(condition, then, otherwise):
             truth = state.truth(condition)
-            return _agreed(state, [then, otherwise] if truth is None else [then if truth else otherwise])
+            return _agreed(state, [then, otherwise] if truth is None else [then if truth else otherwise], local)
         case Maximum(operands):
             bounds = [state.bounds(o) for o in operands]
             floor = max(lo for lo, _ in bounds)
             able = [o for o, (_, hi) in zip(operands, bounds, strict=True) if hi >= floor]
-            forms = [affine_form(state, o) for o in able]
+            forms = [_form(state, o, local) for o in able]
             numbers = [f for f in forms if f is not None and not f.terms]
             if len(numbers) == len(forms):
                 return max(numbers, key=lambda f: f.constant)
@@ -82,7 +95,7 @@ def exact_range(state: State, expr: Expr, steps_back: int = _STEPS_BACK) -> tupl
     match expr:
         case Variable(name, _) if state.parent is not None and steps_back:
             if name not in state.ranges:
-                state.ranges[name] = _hull([exact_range(state.parent, e, steps_back - 1) for e in state.sources(name)])
+                state.ranges[name] = _hull([exact_range(s, e, steps_back - 1) for s, e in state.sources(name)])
             return state.ranges[name]
         case Sum(terms, constant):
             low = high = constant
@@ -127,10 +140,10 @@ def _hull(ranges: list[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
     return min(lo for lo, _ in ranges), max(hi for _, hi in ranges)
 
 
-def _agreed(state: State, cases: list[Expr]) -> LinearExpr | None:
+def _agreed(state: State, cases: list[Expr], local: bool) -> LinearExpr | None:
     """The form of the cases where all of them have the same one."""
-    first = affine_form(state, cases[0]) if cases else None
-    if first is None or all(affine_form(state, c) == first for c in cases[1:]):
+    first = _form(state, cases[0], local) if cases else None
+    if first is None or all(_form(state, c, local) == first for c in cases[1:]):
         return first
     return None
 
@@ -139,5 +152,5 @@ def _variable(state: State, name: str) -> LinearExpr | None:
     if state.parent is None:
         low, high = state.box[name]
         return LinearExpr((), low) if low == high else LinearExpr.variable(name)
-    found = [affine_form(state.parent, source) for source in state.sources(name)]
+    found = [affine_form(origin, source) for origin, source in state.sources(name)]
     return found[0] if all(f == found[0] for f in found) else None

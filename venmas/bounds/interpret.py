@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 Truths = NDArray[np.int8]
 """Three-valued truth by state: 1 true, 0 false, -1 open."""
 
+Assumptions = tuple[tuple[ArgMax | Compare, int], ...]
+"""Outcomes of choices: the index of the winner, or 1 for true and 0 for false."""
+
 MAX_VALUES = 128
 """Value sets above this size are not tracked."""
 
@@ -57,6 +61,8 @@ class Interpreter:
         self.system, self.method, self.size, self.roots = system, method, size, roots
         self.env = dict(env)
         self.members: list[State] = []
+        self.source: tuple[Interpreter, NDArray[np.intp]] | None = None  # where the rows of a batch of cases come from
+        self._assumed: dict[int, NDArray[np.int64]] = {}  # outcomes by row, -1 where nothing is assumed
         self._values: dict[int, Quantity] = {}
         self._truths: dict[int, Truths] = {}
         self._atoms: dict[Comparison, Truths] = {}
@@ -71,6 +77,13 @@ class Interpreter:
             self._kept.append(expr)
             self._values[key] = self._compute(expr)
         return self._values[key]
+
+    def assume(self, row: int, choice: ArgMax | Compare, outcome: int) -> None:
+        """Let a choice be decided in a row, before anything is evaluated."""
+        if id(choice) not in self._assumed:
+            self._kept.append(choice)
+            self._assumed[id(choice)] = np.full(self.size, -1, dtype=np.int64)
+        self._assumed[id(choice)][row] = outcome
 
     def activations(self, application: Application) -> Activations:
         """Bounds inside a network application."""
@@ -98,7 +111,11 @@ class Interpreter:
             case ArgMax():
                 values = tuple(Fraction(i) for i in range(len(expr.scores)))
                 whole = Quantity(*self._flat(0.0, len(values) - 1.0))
-                return finite(whole, values, self._winners(expr))
+                possible = self._winners(expr)
+                if id(expr) in self._assumed:
+                    outcome = self._assumed[id(expr)][:, None]
+                    possible = np.where(outcome >= 0, np.arange(len(values)) == outcome, possible)
+                return finite(whole, values, possible)
             case Switch(selector, cases):
                 chosen = self.evaluate(selector)
                 if chosen.values is None or chosen.possible is None:
@@ -163,6 +180,10 @@ class Interpreter:
         return best
 
     def _winners(self, node: ArgMax) -> Bools:
+        if self.source is not None:
+            found = self.source[0].evaluate(node).possible
+            assert found is not None
+            return found[self.source[1]]
         first = node.scores[0]
         if isinstance(first, Output) and all(
             isinstance(s, Output) and s.application is first.application and s.index == i
@@ -179,9 +200,9 @@ class Interpreter:
                         hi[:, i, j] = self.evaluate(difference).hi
             possible = beaten(hi)
         for row in np.flatnonzero(possible.sum(1) > 1) if self.members else ():
-            forms = [self.members[row].affine(s) for s in node.scores]
-            numbers = [f.constant for f in forms if f is not None and not f.terms]
-            if len(numbers) == len(forms):  # a point: decided exactly, ties included
+            forms = takewhile(_is_number, (self.members[row].affine(s) for s in node.scores))
+            numbers = [f.constant for f in forms if f is not None]
+            if len(numbers) == len(node.scores):  # a point: decided exactly, ties included
                 possible[row] = False
                 possible[row, numbers.index(max(numbers))] = True
         return possible
@@ -212,7 +233,10 @@ class Interpreter:
         key = id(condition)
         if key not in self._truths:
             self._kept.append(condition)
-            self._truths[key] = self._decide(condition)
+            truth = self._decide(condition)
+            if key in self._assumed:
+                truth = np.where(self._assumed[key] >= 0, self._assumed[key], truth).astype(np.int8)
+            self._truths[key] = truth
         return self._truths[key]
 
     def atom(self, comparison: Comparison) -> Truths:
@@ -259,6 +283,10 @@ class Interpreter:
             answer = Comparison(LinearExpr(), relation).decide(*exact_range(self.members[row], expr))
             truth[row] = -1 if answer is None else int(answer)
         return truth
+
+
+def _is_number(form: LinearExpr | None) -> bool:
+    return form is not None and not form.terms
 
 
 def rounded(q: Quantity) -> Quantity:

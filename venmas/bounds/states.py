@@ -10,7 +10,7 @@ a depth-first walk over b^k paths keeps a bounded number of them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from venmas.bounds.exact import affine_form, exact_range
 from venmas.bounds.forms import Quantity, constant, finite, join
-from venmas.bounds.interpret import MAX_VALUES, Interpreter, Truths, rounded
+from venmas.bounds.interpret import MAX_VALUES, Assumptions, Interpreter, Truths, rounded
 from venmas.bounds.network import METHODS, BoundMethod
 from venmas.linear import Comparison, LinearExpr
 from venmas.model.expr import Condition, Expr, Truth
@@ -40,8 +40,9 @@ class Findings:
 class State:
     """One abstract state: a row of a batch, how it was reached, and its exact side.
 
-    `branches` are the indices of the branches that lead here: one, or several that answer identically, or, in a
-    `joined` state, all that may (a hull, whose variables are exact only where all branches agree).
+    `branches` are the indices of the branches that lead here from `parent`: one, or several that answer identically. A
+    hull lists all its `origins` instead, states and branches, and is exact only where they agree. `base` is the state
+    that this one is, under the assumptions of its batch (`States.split`).
     """
 
     batch: States
@@ -50,15 +51,16 @@ class State:
     branches: tuple[int, ...]
     box: Mapping[str, tuple[Fraction, Fraction]]
     step: int
-    joined: bool = False
+    origins: tuple[tuple[State, int], ...] = ()
+    base: State | None = None
     forms: dict[str, LinearExpr | None] = field(default_factory=dict)
     ranges: dict[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
 
-    def sources(self, name: str) -> list[Expr]:
-        """What gives a variable its value here, as expressions in the parent: one, or one per branch when joined."""
+    def sources(self, name: str) -> list[tuple[State, Expr]]:
+        """What gives a variable its value here: an expression in the parent, or in each of the origins."""
         system = self.batch.system
-        indices = self.branches if self.joined else self.branches[:1]
-        return [dict(system.branches[i].updates).get(name, system[name]) for i in indices]
+        found = self.origins or ([] if self.parent is None else [(self.parent, self.branches[0])])
+        return [(state, dict(system.branches[i].updates).get(name, system[name])) for state, i in found]
 
     def bounds(self, expr: Expr) -> tuple[float, float]:
         """Rigorous interval of an expression."""
@@ -87,10 +89,6 @@ class State:
     def successors(self) -> tuple[Step, ...]:
         """The branches that may be taken here, identical ones merged."""
         return self.batch.steps(self.row)
-
-    def join(self, steps: Sequence[Step]) -> State:
-        """The hull of the successors by `steps`: a state that is one of them (monolithic EX)."""
-        return self.batch.joined(self, steps)
 
 
 _BOOL: dict[int, bool | None] = {1: True, 0: False, -1: None}
@@ -200,23 +198,47 @@ class States(Interpreter):
             steps[row].append(Step(branches, certain, child.members[-1]))
         return [tuple(steps[row]) for row in rows]
 
-    def joined(self, state: State, steps: Sequence[Step]) -> State:
-        """One state that is the hull of the successors by `steps`."""
-        batches = [s.state.batch for s in steps]
+    # -- cases and hulls -----------------------------------------------------------------------------------------------
+
+    def split(self, rows: Sequence[int], assumptions: Sequence[Assumptions]) -> States:
+        """The states of `rows`, each under its assumptions about choices that are open in it."""
+        index = np.array(rows, dtype=np.intp)
+        env = {n: q.rows(index) for n, q in self.env.items()}
+        child = States(self.system, self.method, env, len(rows), self.roots, self.found)
+        child.source = self, index
+        for at, assumed in enumerate(assumptions):
+            for choice, outcome in assumed:
+                child.assume(at, choice, outcome)
+        for at, row in enumerate(rows):
+            state = self.members[row]
+            child.members.append(replace(state, batch=child, row=at, base=state.base or state))
+        return child
+
+    @staticmethod
+    def merge(groups: Sequence[Sequence[tuple[State, Step]]]) -> States:
+        """A state for each group of steps, given with the states they leave: the hull of where they lead."""
+        first = groups[0][0][1].state.batch
+        distinct = [list({(id(s.state.batch), s.state.row): s.state for _, s in g}.values()) for g in groups]
+        distinct = [_different(states) for states in distinct]
+        width = max(map(len, distinct))
+        batches = list({id(s.batch): s.batch for states in distinct for s in states}.values())
+        offsets = dict(zip(map(id, batches), np.cumsum([0, *(b.size for b in batches)]).tolist(), strict=False))
+        index = np.array([[offsets[id(s.batch)] + s.row for s in (g * width)[:width]] for g in distinct], dtype=np.intp)
+        mask = np.array([[i < len(g) for i in range(width)] for g in distinct])
         env: dict[str, Quantity] = {}
-        mask = np.ones((1, len(steps)), dtype=bool)
-        for name, decl in self.system.variables.items():
-            rows = [b.env[name].rows(np.array([s.state.row])) for b, s in zip(batches, steps, strict=True)]
-            possible = [r.possible for r in rows]
-            hull = join(rows, mask)
-            if all(r.values is not None and r.values == rows[0].values for r in rows):
-                either = np.any(np.stack([p for p in possible if p is not None]), axis=0)
-                hull = finite(hull, rows[0].values or (), either)
+        for name, decl in first.system.variables.items():
+            columns = [_stacked([b.env[name] for b in batches]).rows(index[:, i]) for i in range(width)]
+            hull = columns[0] if width == 1 else join(columns, mask)
+            if (values := columns[0].values) is not None:
+                either = np.stack([c.possible for c in columns if c.possible is not None], 1) & mask[:, :, None]
+                hull = finite(hull, values, either.any(1))
             env[name] = _variable(hull, decl.integral, decl.values)
-        child = States(self.system, self.method, env, 1, self.roots, self.found)
-        branches = tuple(i for s in steps for i in s.branches)
-        child.members = [State(child, 0, state, branches, state.box, state.step + 1, joined=len(steps) > 1)]
-        return child.members[0]
+        merged = States(first.system, first.method, env, len(groups), first.roots, first.found)
+        for at, group in enumerate(groups):
+            (parent, step), several = group[0], len(group) > 1
+            origins = tuple((state, s.branches[0]) for state, s in group) if several else ()
+            merged.members.append(State(merged, at, parent, step.branches, parent.box, parent.step + 1, origins))
+        return merged
 
     def _identical(self, row: int, first: int, second: int) -> bool:
         """Do two branches certainly lead to the same state from here, under the same condition?"""
@@ -269,6 +291,24 @@ class States(Interpreter):
             if low < decl.lower or high > decl.upper:
                 return True
         return False
+
+
+def _different(states: list[State]) -> list[State]:
+    """The states without those that are the same exact function of the initial one as another."""
+    found: dict[object, State] = {}
+    for state in states:
+        forms = tuple(state.affine(node) for node in state.batch.system.nodes_by_name.values())
+        found.setdefault(id(state) if None in forms else forms, state)
+    return list(found.values())
+
+
+def _stacked(parts: Sequence[Quantity]) -> Quantity:
+    """The rows of several batches below each other; values stay tracked where all of them are tracked alike."""
+    values, possible = parts[0].values, None
+    if values is not None and all(p.values == values for p in parts):
+        possible = np.concatenate([p.possible for p in parts if p.possible is not None])
+    low, upp, lo, hi = (np.concatenate([getattr(p, side) for p in parts]) for side in ("low", "upp", "lo", "hi"))
+    return Quantity(low, upp, lo, hi, None if possible is None else values, possible)
 
 
 def _variable(q: Quantity, integral: bool, values: tuple[Fraction, ...] | None) -> Quantity:

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from venmas.bounds import State, Step
 from venmas.encoding.formulas import FormulaEncoder
 from venmas.encoding.points import Oracle
+from venmas.encoding.spread import Spread
 from venmas.encoding.terms import ONE, ReluEncoding
 from venmas.linear import LinearExpr
 from venmas.logic import AX, EX, And, Formula, Or
@@ -203,7 +204,7 @@ def encode_path(
     for fact in path.collect():
         match fact:
             case Holds(state, formula):
-                encoder.satisfy(state, formula)
+                encoder.satisfy(Spread.single(state), formula)
             case Requires(state, condition):
                 encoder.require(state, condition, ONE)
             case Follows(state, step):

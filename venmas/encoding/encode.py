@@ -9,9 +9,11 @@ from time import monotonic
 from typing import Literal
 
 from venmas.bounds import Findings, State, States
+from venmas.bounds.reach import Reach
 from venmas.encoding.compositional import encode_path, paths
 from venmas.encoding.formulas import FormulaEncoder
 from venmas.encoding.points import Oracle
+from venmas.encoding.spread import Spread
 from venmas.encoding.subproblem import Subproblem
 from venmas.encoding.terms import Contradiction, ReluEncoding
 from venmas.logic import And, Atom, Formula, conjunction, disjunction
@@ -67,18 +69,19 @@ class Stream:
     def _subproblems(self, box: _Box, where: Formula, region: int | None) -> Iterator[Subproblem | None]:
         states = States.initial(self.task.system, [box], self.task.bounds)
         self.findings.append(states.found)
-        root, oracle = states.members[0], Oracle()
+        root = states.members[0]
         target = conjunction([where, self.task.target])
         if self.task.strategy == "monolithic":
+            oracle = Oracle(Reach(root, self._tick))
             encoder = FormulaEncoder(root, self.task.encoding, oracle, self._tick)
             try:
-                encoder.satisfy(root, target)
+                encoder.satisfy(Spread.single(root), target)
             except Contradiction:
                 self.discarded += 1
                 return
             yield self._made(encoder, root, region)
             return
-        beat = monotonic()
+        oracle, beat = Oracle(), monotonic()
         for path in paths(root, target, oracle, self._tick):
             if path.discarded:
                 self.discarded += 1

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import inf, lcm
 
 import numpy as np
 
-from venmas.bounds import State, Step
+from venmas.bounds import State
 from venmas.encoding.facts import Facts
 from venmas.encoding.network import NetworkTerms, encode_network
 from venmas.encoding.terms import ONE, ZERO, GatedBuilder, ReluEncoding, Term, complement, total
@@ -37,6 +37,7 @@ from venmas.model.expr import (
 
 Literals = dict[Fraction, Term]
 """One literal for every value an expression may take; exactly one of them holds (none, when the gate does not)."""
+Range = tuple[float, float]
 
 
 class ExpressionEncoder:
@@ -61,8 +62,8 @@ class ExpressionEncoder:
         self._conditions: dict[tuple[int, int], Term] = {}
         self._comparisons: dict[tuple[LinearExpr, Relation], Term] = {}
         self._networks: dict[tuple[int, int], NetworkTerms] = {}
-        self._joined: dict[tuple[int, str], Term] = {}
-        self._joined_literals: dict[tuple[int, str], Literals] = {}
+        self._views: dict[int, Callable[[str], Term]] = {}
+        """Variables of the nodes of a spread; those of other states are followed to the states before."""
         self._kept: list[object] = []
 
     # -- values --------------------------------------------------------------------------------------------------------
@@ -110,17 +111,17 @@ class ExpressionEncoder:
         raise TypeError(type(expr))
 
     def _variable(self, state: State, name: str) -> Term:
-        if state.parent is None:
-            return self.initial[name]
-        if state.joined:
-            return self._joined[id(state), name]
-        return self.term(state.parent, self._source(state.parent, state.branches[0], name))
-
-    def _source(self, parent: State, branch: int, name: str) -> Expr:
-        return dict(self.system.branches[branch].updates).get(name, self.system[name])
+        if state.base is not None:
+            return self.term(state.base, self.system[name])
+        if id(state) in self._views:
+            return self._views[id(state)](name)
+        for parent, source in state.sources(name):
+            return self.term(parent, source)
+        return self.initial[name]
 
     def network(self, state: State, application: Application) -> NetworkTerms:
         """The outputs of a network in a state."""
+        state = state.base or state
         key = (id(state), id(application))
         if key not in self._networks:
             inputs = [self.term(state, i) for i in application.inputs]
@@ -147,16 +148,21 @@ class ExpressionEncoder:
         able = [(literal, e) for literal, e in options if literal.columns or literal.constant > 0.5]
         if len(able) == 1:
             return self.term(state, able[0][1])
-        return self.select([literal for literal, _ in able], [self.term(state, e) for _, e in able], state.bounds(expr))
+        literals = [literal for literal, _ in able]
+        return self.select(literals, [self.term(state, e) for _, e in able], state.bounds(expr))[0]
 
-    def select(self, literals: Sequence[Term], options: Sequence[Term], bounds: tuple[float, float]) -> Term:
-        """A term that equals the option whose literal holds; the first option's constant part where none does."""
+    def select(
+        self, literals: Sequence[Term], options: Sequence[Term], bounds: Range = (-inf, inf)
+    ) -> tuple[Term, Range]:
+        """A term that equals the option whose literal holds, of at most one; and its range, whatever holds."""
         shared = _shared(options)
         rests = [o.plus(shared, -1.0) for o in options]
         if all(not r.columns for r in rests):
             first = rests[0].constant
             steps = [lit.scaled(r.constant - first) for lit, r in zip(literals[1:], rests[1:], strict=True)]
-            return total([shared, Term({}, first), *steps])
+            low, high = self.builder.range(shared)
+            ends = low + min(r.constant for r in rests), high + max(r.constant for r in rests)
+            return total([shared, Term({}, first), *steps]), ends
         ranges = [self.builder.range(r) for r in rests]
         low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
         if not shared.columns:
@@ -164,7 +170,8 @@ class ExpressionEncoder:
         rest = Term({self.builder.variable(low, high): 1.0})
         for literal, r, span in zip(literals, rests, ranges, strict=True):
             self.builder.implied(literal, rest.plus(r, -1.0), 0.0, 0.0, (low - span[1], high - span[0]))
-        return shared.plus(rest)
+        chosen = shared.plus(rest)
+        return chosen, self.builder.range(chosen)
 
     # -- literals ------------------------------------------------------------------------------------------------------
 
@@ -196,14 +203,13 @@ class ExpressionEncoder:
                     factor, part = moving[0]
                     fixed = sum((c * (state.possible(e) or ())[0] for c, e in terms if e is not part), constant)
                     return {factor * v + fixed: lit for v, lit in self.literals(state, part, gate).items()}
-            case Variable(name, _) if state.parent is not None and gate is ONE:
-                if not state.joined:
-                    source = self._source(state.parent, state.branches[0], name)
-                    if state.parent.possible(source) is not None:
-                        found = self.literals(state.parent, source)
+            case Variable(name, _) if state.base is not None:
+                return self.literals(state.base, self.system[name], gate)
+            case Variable(name, _) if gate is ONE and id(state) not in self._views:
+                for parent, source in state.sources(name):
+                    if parent.possible(source) is not None:
+                        found = self.literals(parent, source)
                         return {v: lit for v, lit in found.items() if v in values}
-                elif (id(state), name) in self._joined_literals:
-                    return self._joined_literals[id(state), name]
         if gate is not ONE:
             return {v: self.builder.both([gate, lit]) for v, lit in self.literals(state, expr).items()}
         fresh = dict(zip(values, self.builder.one_of(len(values)), strict=True))
@@ -272,14 +278,17 @@ class ExpressionEncoder:
             literals = [self.builder.binary() for _ in values]
             self.builder.row(total(literals).plus(gate, -1.0), 0.0, 0.0)
         for i, literal in zip(values, literals, strict=True):
-            for j in values:
-                if i != j:
-                    difference = add(expr.scores[int(i)], scale(expr.scores[int(j)], Fraction(-1)))
-                    bounds = state.bounds(difference)
-                    gap = self.term(state, difference)
-                    self.builder.implied(literal, gap, 0.0, inf, bounds, strict=j < i)
-                    self.facts.note(state, difference, Relation.GT if j < i else Relation.GE, literal)
+            self.wins(state, expr, int(i), literal)
         return dict(zip(values, literals, strict=True))
+
+    def wins(self, state: State, expr: ArgMax, i: int, gate: Term) -> None:
+        """``gate == 1 implies i is the winner``."""
+        for j in map(int, state.possible(expr) or ()):
+            if i != j:
+                difference = add(expr.scores[i], scale(expr.scores[j], Fraction(-1)))
+                gap = self.term(state, difference)
+                self.builder.implied(gate, gap, 0.0, inf, state.bounds(difference), strict=j < i)
+                self.facts.note(state, difference, Relation.GT if j < i else Relation.GE, gate)
 
     def condition(self, state: State, condition: Condition) -> Term:
         """A literal that tells whether a condition holds (either value where a comparison is at its threshold)."""
@@ -341,8 +350,10 @@ class ExpressionEncoder:
     def compare(self, state: State, expr: Expr, relation: Relation, gate: Term) -> None:
         """``gate == 1 implies expr relation 0`` (not for !=); strict ones are closed, but exact for integers."""
         self.facts.note(state, expr, relation, gate)
-        bounds = state.bounds(expr)
-        term = self.term(state, expr)
+        self.relate(self.term(state, expr), state.bounds(expr), expr, relation, gate)
+
+    def relate(self, term: Term, bounds: Range, expr: Expr, relation: Relation, gate: Term) -> None:
+        """``gate == 1 implies term relation 0`` for the term of an expression."""
         unit = _granularity(expr) if relation.strict else None
         match relation:
             case Relation.EQ:
@@ -356,53 +367,9 @@ class ExpressionEncoder:
             case Relation.NE:
                 raise TypeError("!= is a choice of < and >")
 
-    # -- joined states -------------------------------------------------------------------------------------------------
-
-    def define(self, joined: State, steps: Sequence[Step], literals: Sequence[Term]) -> None:
-        """Tie the variables of a joined state to the step whose literal holds."""
-        parent = joined.parent
-        assert parent is not None
-        for name in self.system.variables:
-            if joined.affine(self.system[name]) is not None:
-                continue
-            sources = [self._source(parent, s.branches[0], name) for s in steps]
-            values = joined.possible(self.system[name])
-            if values is not None and all(parent.possible(e) is not None for e in sources):
-                self._join_values(joined, parent, name, values, sources, literals)
-            else:
-                terms = [self.term(parent, e) for e in sources]
-                bounds = joined.bounds(self.system[name])
-                self._joined[id(joined), name] = self.select(literals, terms, bounds)
-
-    def _join_values(
-        self,
-        joined: State,
-        parent: State,
-        name: str,
-        values: Sequence[Fraction],
-        sources: Sequence[Expr],
-        literals: Sequence[Term],
-    ) -> None:
-        parts = [self.literals(parent, e) for e in sources]
-        if all(p.keys() == parts[0].keys() and all(_same(p[v], parts[0][v]) for v in p) for p in parts):
-            fresh: Literals = dict(parts[0])
-        else:
-            fresh = dict(zip(values, self.builder.one_of(len(values)), strict=True))
-            for literal, part in zip(literals, parts, strict=True):
-                for value, lit in part.items():
-                    # literal and lit imply the value
-                    slack = total([literal, lit, complement(fresh[value])]) if value in fresh else total([literal, lit])
-                    self.builder.row(slack, -inf, 2.0 if value in fresh else 1.0)
-        self._joined_literals[id(joined), name] = fresh
-        self._joined[id(joined), name] = _expected(fresh)
-
 
 def _expected(literals: Mapping[Fraction, Term]) -> Term:
     return total(lit.scaled(float(v)) for v, lit in literals.items())
-
-
-def _same(a: Term, b: Term) -> bool:
-    return a is b or (a.columns == b.columns and a.constant == b.constant)
 
 
 def _shared(options: Sequence[Term]) -> Term:

@@ -32,6 +32,8 @@ class Facts:
 
     def __init__(self, builder: GatedBuilder) -> None:
         self.builder = builder
+        self.ends: set[int] = set()
+        """States whose variables are not followed to the states before: what led there depends on the program."""
         self._facts: dict[frozenset[tuple[_Atom, Fraction]], list[_Fact]] = {}
         self._parts: dict[tuple[int, int], _Parts] = {}
         self._kept: list[object] = []
@@ -80,8 +82,10 @@ class Facts:
                     for atom, c in inner.items():
                         found[atom] = found.get(atom, Fraction(0)) + coefficient * c
                 return {a: c for a, c in found.items() if c}, constant
-            case Variable(name, _) if state.parent is not None and not state.joined:
-                return self._combination(state.parent, state.sources(name)[0])
+            case Variable() if state.base is not None:
+                return self._combination(state.base, expr)
+            case Variable(name, _) if id(state) not in self.ends and len(sources := state.sources(name)) == 1:
+                return self._combination(*sources[0])
         return {(id(state), id(expr)): Fraction(1)}, Fraction(0)
 
 

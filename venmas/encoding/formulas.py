@@ -1,6 +1,8 @@
-"""Formulas in a program (paper, Fig. 6): the monolithic rules, under gates, for any core formula.
+"""Formulas in a program (paper, Fig. 6): the monolithic rules, for any core formula.
 
-A compositional subproblem uses the same rules for what its path leaves to the program: atoms and their combinations.
+The rules speak about spreads: EX gives a literal to every arc that may lead to what is wanted, AX follows every branch,
+and a disjunction shares the literals of the nodes among its parts. A compositional subproblem uses the same rules for
+what its path leaves to the program: atoms and their combinations, in states that hold for sure.
 """
 
 from __future__ import annotations
@@ -8,132 +10,156 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from venmas.bounds import State, Step
-from venmas.encoding.expressions import ExpressionEncoder
+from venmas.bounds.reach import Outcome
 from venmas.encoding.points import Oracle
+from venmas.encoding.spread import Arrival, Node, Spread, SpreadEncoder
 from venmas.encoding.subproblem import Choice, Option
-from venmas.encoding.terms import ONE, ReluEncoding, Term, total
+from venmas.encoding.terms import ONE, ZERO, ReluEncoding, Term, total
 from venmas.linear import Comparison, Relation
-from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
-from venmas.model.expr import Truth
+from venmas.logic import AX, EX, And, Atom, Formula, Or
+from venmas.model.expr import ArgMax, Compare
 
 
-class FormulaEncoder(ExpressionEncoder):
-    """Adds ``gate == 1 implies (state satisfies formula)`` to the program, and notes which columns tell the path."""
+class FormulaEncoder(SpreadEncoder):
+    """Adds "the gate of a spread implies that its state satisfies a formula", and notes which columns tell the path."""
 
     def __init__(self, root: State, encoding: ReluEncoding, oracle: Oracle, tick: Callable[[int], None]) -> None:
         super().__init__(root, encoding)
         self.oracle, self.tick = oracle, tick
         self.choices: list[Choice] = []
-        self._steps: dict[int, tuple[Step, ...]] = {}
-
-    def steps(self, state: State) -> tuple[Step, ...]:
-        """The successors of a state, always the same objects: their encodings are shared."""
-        if id(state) not in self._steps:
-            self._kept.append(state)
-            self._steps[id(state)] = state.successors()
-        return self._steps[id(state)]
-
-    def satisfy(self, state: State, formula: Formula, gate: Term = ONE) -> None:
-        """Require a core formula in a state. Raises `Contradiction` where the bounds exclude it without a gate."""
-        self.tick(state.step)
-        match formula:
-            case Top():
-                return
-            case Bottom():
-                self._exclude(gate)
-            case Atom(comparison):
-                self._atom(state, comparison, gate)
-            case And(operands):
-                for part in operands:
-                    self.satisfy(state, part, gate)
-            case Or(operands):
-                self._disjunction(state, operands, gate)
-            case EX() | AX() if (truth := self.oracle.truth(state, formula)) is not None:
-                if not truth:
-                    self._exclude(gate)
-            case EX(operand):
-                self._exists(state, operand, gate)
-            case AX(operand):
-                for step in self.steps(state):
-                    self.all_steps(state, step, operand, gate)
-            case _:
-                raise TypeError(f"not a core formula: {formula}")
 
     def follow(self, state: State, step: Step) -> None:
         """Note that a witness goes this way."""
         self._kept += [state, step.state]
         self.choices.append(Choice(id(state), (Option(step.branches[0], id(step.state), ONE),)))
 
-    def all_steps(self, state: State, step: Step, operand: Formula, gate: Term) -> None:
-        """``guard implies operand`` for one step."""
-        self.follow(state, step)
-        guard = step.guard(self.system)
-        if isinstance(guard, Truth):
-            self.satisfy(step.state, operand, gate)
+    def satisfy(self, spread: Spread, formula: Formula) -> None:
+        """Require a core formula. Raises `Contradiction` where the bounds exclude it in a state that holds for sure."""
+        self.tick(spread.nodes[0].state.step)
+        match formula:
+            case And(operands):
+                for part in operands:
+                    self.satisfy(spread, part)
+                return
+        truths = [self.oracle.truth(n.state, formula) for n in spread.nodes]
+        impossible = [n for n, t in zip(spread.nodes, truths, strict=True) if t is False]
+        if impossible:
+            self.builder.row(spread.covered(impossible), 0.0, 0.0)
+        nodes = [n for n, t in zip(spread.nodes, truths, strict=True) if t is None]
+        if not nodes:
             return
-        blocked, taken = self._alternatives(gate, 2)
-        self.require(state, ~guard, blocked)
-        self.satisfy(step.state, operand, taken)
+        if len(nodes) + len(impossible) < len(spread.nodes):
+            spread = spread.part(nodes)
+        elif impossible:
+            spread = spread.part(nodes, spread.gate)
+        match formula:
+            case Atom(comparison):
+                self._atom(spread, comparison)
+            case Or(operands):
+                self._disjunction(spread, operands)
+            case EX(operand):
+                self._exists(spread, operand)
+            case AX(operand):
+                self._every(spread, operand)
+            case _:
+                raise TypeError(f"not a core formula: {formula}")
 
-    def _exclude(self, gate: Term) -> None:
-        self.builder.row(gate, 0.0, 0.0)
-
-    def _atom(self, state: State, comparison: Comparison, gate: Term) -> None:
-        truth = state.decide(comparison)
-        if truth is not None:
-            if not truth:
-                self._exclude(gate)
-            return
-        expr = state.batch.expression(comparison)
+    def _atom(self, spread: Spread, comparison: Comparison) -> None:
+        expr = spread.nodes[0].state.batch.expression(comparison)
         if comparison.relation is Relation.NE:
-            below, above = self._alternatives(gate, 2)
-            self.compare(state, expr, Relation.LT, below)
-            self.compare(state, expr, Relation.GT, above)
-        else:
-            self.compare(state, expr, comparison.relation, gate)
-
-    def _disjunction(self, state: State, operands: Sequence[Formula], gate: Term) -> None:
-        truths = [self.oracle.truth(state, o) for o in operands]
-        if True in truths:
+            sides = Relation.LT, Relation.GT
+            self._disjunction(spread, [Atom(Comparison(comparison.expr, side)) for side in sides])
             return
-        able = [o for o, t in zip(operands, truths, strict=True) if t is None]
-        if not able:
-            self._exclude(gate)
-        elif len(able) == 1:
-            self.satisfy(state, able[0], gate)
-        else:
-            for literal, part in zip(self._alternatives(gate, len(able)), able, strict=True):
-                self.satisfy(state, part, literal)
+        if len(spread.nodes) == 1:
+            self.compare(spread.nodes[0].view, expr, comparison.relation, spread.nodes[0].literal)
+            return
+        for node in spread.nodes:
+            self.facts.note(node.view, expr, comparison.relation, node.literal)
+        term, bounds = self.combination(spread, comparison.expr)
+        self.relate(term, bounds, expr, comparison.relation, spread.gate)
 
-    def _alternatives(self, gate: Term, count: int) -> list[Term]:
-        """Literals of which at least one holds when the gate does."""
-        if not gate.columns:
+    def _disjunction(self, spread: Spread, operands: Sequence[Formula]) -> None:
+        parts: list[list[Node]] = [[] for _ in operands]
+        for node in spread.nodes:
+            able = [i for i, o in enumerate(operands) if self.oracle.truth(node.state, o) is not False]
+            for i, literal in zip(able, self._shares(node.literal, len(able)), strict=True):
+                parts[i].append(Node(node.state, node.view, literal))
+        for part, operand in zip(parts, operands, strict=True):
+            if part:
+                self.satisfy(spread.part(part, spread.gate if len(part) == sum(map(len, parts)) else None), operand)
+
+    def _exists(self, spread: Spread, operand: Formula) -> None:
+        arrivals: list[Arrival] = []
+        for node in spread.nodes:
+            able = {
+                outcome: [a for a in outcome.arcs if self.oracle.truth(a.target, operand) is not False]
+                for outcome in self.oracle.outcomes(node.state)
+            }
+            options: list[Option] = []
+            for outcome, case, literal in self._outcomes(node, [o for o, arcs in able.items() if arcs]):
+                arcs = able[outcome]
+                for arc, chosen in zip(arcs, self._shares(literal, len(arcs)), strict=True):
+                    self.require(case, arc.step.guard(self.system), chosen)
+                    arrivals.append(Arrival(case, arc.step.branches[0], chosen, arc.target))
+                    options.append(Option(arc.step.branches[0], id(arc.target), chosen))
+            self.choices.append(Choice(id(node.state), tuple(options)))
+        self.satisfy(self.arrive(spread, arrivals, spread.gate), operand)
+
+    def _every(self, spread: Spread, operand: Formula) -> None:
+        by_branch: list[list[Arrival]] = [[] for _ in self.system.branches]
+        for node in spread.nodes:
+            able = [o for o in self.oracle.outcomes(node.state) if not self._hinders(o, operand)]
+            for outcome, case, literal in self._outcomes(node, able):
+                for arc in outcome.arcs:
+                    option = Option(arc.step.branches[0], id(arc.target), literal)
+                    self.choices.append(Choice(id(node.state), (option,)))
+                    truth = self.oracle.truth(arc.target, operand)
+                    if truth is True:
+                        continue
+                    taken, blocked = literal, ZERO
+                    if not arc.step.certain:
+                        blocked, taken = self._shares(literal, 2) if truth is None else (literal, ZERO)
+                        self.require(case, ~arc.step.guard(self.system), blocked)
+                    if truth is None:
+                        arrival = Arrival(case, arc.step.branches[0], taken, arc.target)
+                        by_branch[arc.step.branches[0]].append(arrival)
+        for arrivals in filter(None, by_branch):
+            whole = total(a.literal for a in arrivals)
+            gate = spread.gate if _same(whole, total(n.literal for n in spread.nodes)) else whole
+            self.satisfy(self.arrive(spread, arrivals, gate), operand)
+
+    def _hinders(self, outcome: Outcome, operand: Formula) -> bool:
+        return any(a.step.certain and self.oracle.truth(a.target, operand) is False for a in outcome.arcs)
+
+    def _outcomes(self, node: Node, outcomes: Sequence[Outcome]) -> list[tuple[Outcome, State, Term]]:
+        """Outcomes of a node, of which one holds when the node does, as states and literals."""
+        literals = self._shares(node.literal, len(outcomes))
+        gates: dict[tuple[int, int], tuple[ArgMax | Compare, list[Term]]] = {}
+        for outcome, literal in zip(outcomes, literals, strict=True):
+            for choice, value in outcome.assumed:
+                gates.setdefault((id(choice), value), (choice, []))[1].append(literal)
+        for (_, value), (choice, parts) in gates.items():
+            gate = node.literal if len(parts) == len(outcomes) else total(parts)
+            if isinstance(choice, ArgMax):
+                self.wins(node.view, choice, value, gate)
+            else:
+                self.require(node.view, choice if value else ~choice, gate)
+        return [(o, node.under(o.state), literal) for o, literal in zip(outcomes, literals, strict=True)]
+
+    def _shares(self, literal: Term, count: int) -> list[Term]:
+        """Literals that add up to one."""
+        if count <= 1:
+            return [literal] * count
+        if literal is ONE:
             return self.builder.one_of(count)
+        if count == 2:
+            first = self.builder.binary()
+            self.builder.row(literal.plus(first, -1.0), 0.0, float("inf"))
+            return [first, literal.plus(first, -1.0)]
         literals = [self.builder.binary() for _ in range(count)]
-        self.builder.row(total(literals).plus(gate, -1.0), 0.0, float("inf"))
+        self.builder.row(total(literals).plus(literal, -1.0), 0.0, 0.0)
         return literals
 
-    def _exists(self, state: State, operand: Formula, gate: Term) -> None:
-        steps = [s for s in self.steps(state) if self.oracle.truth(s.state, operand) is not False]
-        if not steps:
-            self._exclude(gate)
-            return
-        if all(s.certain for s in steps):
-            literals = self.builder.one_of(len(steps))
-        elif len(steps) == 1:
-            literals = [gate]
-        else:
-            literals = [self.builder.binary() for _ in steps]
-            self.builder.row(total(literals), 0.0, 1.0)
-            self.builder.row(total(literals).plus(gate, -1.0), 0.0, float("inf"))
-        for step, literal in zip(steps, literals, strict=True):
-            self.require(state, step.guard(self.system), literal)
-        if len(steps) == 1:
-            following = steps[0].state
-        else:
-            following = state.join(steps)
-            self.define(following, steps, literals)
-        options = [Option(s.branches[0], id(following), lit) for s, lit in zip(steps, literals, strict=True)]
-        self.choices.append(Choice(id(state), tuple(options)))
-        self._kept.append(following)
-        self.satisfy(following, operand, gate)
+
+def _same(a: Term, b: Term) -> bool:
+    return a.columns == b.columns and a.constant == b.constant

@@ -6,41 +6,90 @@ point) is decided once.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from venmas.bounds import State
+from venmas.bounds.reach import Outcome, Reach
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 
 _WIDE = 1e-6  # relative; narrower bounds may be those of a point, which the exact forms then tell
-_Key = tuple[Formula, tuple[Fraction, ...]]
+_Place = tuple[Fraction, ...] | int
+_Key = tuple[Formula, _Place]
 
 
 class Oracle:
-    """Three-valued truth of core formulas in abstract states; None where the bounds leave it open."""
+    """Three-valued truth of core formulas in abstract states; None where the bounds leave it open.
 
-    def __init__(self) -> None:
+    What lies in later steps is told in the nodes of `reach`, and without it in states that are points.
+    """
+
+    def __init__(self, reach: Reach | None = None) -> None:
+        self._reach = reach
         self._truth: dict[_Key, bool | None] = {}
 
+    def outcomes(self, node: State) -> tuple[Outcome, ...]:
+        """The outcomes of a node of the reach graph."""
+        assert self._reach is not None
+        return self._reach.outcomes(node)
+
     def truth(self, state: State, formula: Formula) -> bool | None:
-        """Truth of `formula` in `state`; what lies in later steps is open unless the state is a point."""
-        point = _point(state) if formula.depth else None
-        if point is None:
+        """Truth of `formula` in `state`."""
+        place = self._place(state) if formula.depth else None
+        if place is None:
             return _present(state, formula)
-        stack = [(state, formula, (formula, point))]
+        stack = [(state, formula, (formula, place))]
         while stack:
             here, current, key = stack[-1]
             if key in self._truth:
                 stack.pop()
                 continue
-            parts, open_part = _parts(here, current, key[1])
-            missing = [p for p in parts if p[2] not in self._truth]
+            cases = self._cases(here, current, key[1])
+            missing = [
+                (part.state, part.formula, part.key)
+                for case in cases
+                for part in case
+                if part.key is not None and part.key not in self._truth
+            ]
             if missing:
                 stack.extend(missing)
                 continue
             stack.pop()
-            answers = [self._truth[p[2]] for p in parts]
-            self._truth[key] = _combine(here, current, [*answers, None] if open_part else answers)
-        return self._truth[formula, point]
+            verdicts = [
+                _verdict(current, [(p.certain, None if p.key is None else self._truth[p.key]) for p in case])
+                for case in cases
+            ]
+            same = verdicts[0] if verdicts and all(v is verdicts[0] for v in verdicts) else None
+            self._truth[key] = same if cases else _present(here, current)
+        return self._truth[formula, place]
+
+    def _place(self, state: State) -> _Place | None:
+        return _point(state) if self._reach is None else id(state)
+
+    def _cases(self, state: State, formula: Formula, place: _Place) -> list[list[_Part]]:
+        """What the truth of a formula depends on, in each outcome of the state; nothing where it is no later state."""
+        match formula:
+            case And(operands) | Or(operands):
+                return [[_Part(True, state, o, (o, place)) for o in operands]]
+            case EX(operand) | AX(operand):
+                if self._reach is None:
+                    points = [(s.certain, s.state, _point(s.state)) for s in state.successors()]
+                    return [[_Part(c, s, operand, None if p is None else (operand, p)) for c, s, p in points]]
+                return [
+                    [_Part(a.step.certain, a.target, operand, (operand, id(a.target))) for a in outcome.arcs]
+                    for outcome in self._reach.outcomes(state)
+                ]
+        return []
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A formula in a state, which may not be there when it is not `certain`; no key: it can not be asked."""
+
+    certain: bool
+    state: State
+    formula: Formula
+    key: _Key | None
 
 
 def _point(state: State) -> tuple[Fraction, ...] | None:
@@ -64,29 +113,13 @@ def _present(state: State, formula: Formula) -> bool | None:
         case Atom(comparison):
             return state.decide(comparison)
         case And(operands) | Or(operands):
-            return _combine(state, formula, [_present(state, o) for o in operands])
+            return _verdict(formula, [(True, _present(state, o)) for o in operands])
     return None
 
 
-def _parts(
-    state: State, formula: Formula, point: tuple[Fraction, ...]
-) -> tuple[list[tuple[State, Formula, _Key]], bool]:
-    """What the truth of a formula at a point depends on, and whether some of it can not be asked."""
-    match formula:
-        case And(operands) | Or(operands):
-            return [(state, o, (o, point)) for o in operands], False
-        case EX(operand) | AX(operand):
-            steps = state.successors()
-            points = [(s.state, _point(s.state)) for s in steps if s.certain]
-            known = [(s, operand, (operand, p)) for s, p in points if p is not None]
-            return known, len(known) < len(steps)
-    return [], False
-
-
-def _combine(state: State, formula: Formula, answers: list[bool | None]) -> bool | None:
-    match formula:
-        case And() | AX():
-            return False if False in answers else None if None in answers else True
-        case Or() | EX():
-            return True if True in answers else None if None in answers else False
-    return _present(state, formula)
+def _verdict(formula: Formula, answers: list[tuple[bool, bool | None]]) -> bool | None:
+    """Truth of a conjunction (And, AX) or disjunction of parts that are there for certain or may be."""
+    weak = isinstance(formula, And | AX)  # the value that all parts must have; one certain part decides for the other
+    if any(certain and answer is (not weak) for certain, answer in answers):
+        return not weak
+    return weak if all(answer is weak for _, answer in answers) else None
