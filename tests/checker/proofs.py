@@ -8,7 +8,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from venmas.checker.cell import rational
+from venmas.checker.cell import fraction, rational
 from venmas.checker.check import Checked, CheckError, check, claim
 from venmas.checker.goals import Fact, Goal, Holds, Requires, Unless
 from venmas.engine.prove import Proof, Prover
@@ -94,7 +94,7 @@ def is_violated(system: System, formula: Formula, state: dict[str, Fraction]) ->
 def meets(goal: Goal, x: dict[str, Fraction]) -> bool:
     """Does the initial state meet every obligation and fact of a goal, in its cell? By the exact simulator."""
     system, cell = goal.world.system, goal.world.cell
-    if any(x[n] != v for n, v in goal.world.fixed.items()):
+    if any(x[n] != fraction(f[0]) for n, f in goal.world.start.items() if not any(f[1:])):
         return False
     point = [rational(x[n]) for n in cell.names]
     if any(not a <= v <= b for a, v, b in zip(cell.low, point, cell.high, strict=True)):

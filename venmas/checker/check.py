@@ -6,37 +6,24 @@ that the certificate says: a line that does not follow is refused with its numbe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
-from venmas.checker.cell import Cell, Form, rational, refutes
+from venmas.checker.cell import Cell, refutes
 from venmas.checker.goals import Goal, Holds, first_goal
+from venmas.checker.lemmas import Book
+from venmas.checker.numbers import CheckError, read_form, read_number
 from venmas.checker.values import Semantics
-from venmas.errors import InputError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import AX, EX, And, Atom, Formula, Globally, Or, Quantifier, conjunction, nnf
 from venmas.model.system import System
 
-MAX_DIGITS = 100_000
-"""Longest number that is read from a certificate, in characters."""
 MAX_OPEN = 100_000
 """Most goals that may be open at once, so that a hostile certificate cannot fill the memory."""
-_NUMBER = re.compile(r"(#?)(-?[0-9a-f]+)(?:/([0-9a-f]+))?", re.ASCII)
 
 Line = Mapping[str, object]
 
-
-class CheckError(InputError):
-    """A certificate that does not prove its claim; names the line (0 is the header)."""
-
-    def __init__(self, line: int, problem: str) -> None:
-        self.line, self.problem = line, problem
-        super().__init__(f"certificate refused at line {line}: {problem}")
-
-    def __reduce__(self) -> tuple[type, tuple[int, str]]:
-        return type(self), (self.line, self.problem)
+__all__ = ["CheckError", "Checked", "check", "claim", "covers", "lemma_key"]
 
 
 @dataclass
@@ -82,16 +69,30 @@ def check(
 
 def _check(checker: _Checker, system: System, formula: Formula, inside: bool, semantics: Semantics) -> None:
     target = claim(system, formula, inside)
+    book = Book(system, target, semantics)
+    checker.book = book
+
+    def prove(number: int, goal: Goal) -> None:
+        checker.prove(goal)
+        if goal.world.left_box and not inside:
+            raise CheckError(number, f"{goal.world.left_box[0]} may leave its range, and the claim does not exclude it")
+
     for index, region in enumerate(system.regions):
-        number = checker.expect("region", "index", index)
+        number, line = checker.next()
+        while line.get("rule") in ("frame", "lemma"):
+            found = book.read(number, line)
+            if found is not None:
+                prove(number, found[1])
+                book.lemmas[number] = found[0]
+            number, line = checker.next()
+        if line != {"rule": "region", "index": index} or type(line["index"]) is not int:
+            raise CheckError(number, f'expected the line {{"rule": "region", "index": {index}}}')
         goal = first_goal(system, region, target, semantics)
         if goal is not None:
-            checker.prove(goal)
-            if goal.world.left_box and not inside:
-                raise CheckError(
-                    number, f"{goal.world.left_box[0]} may leave its range, and the claim does not exclude it"
-                )
-    checker.expect("end", "lines", checker.done.lines + 1)
+            prove(number, goal)
+    number, line = checker.next()
+    if line != {"rule": "end", "lines": number} or type(line["lines"]) is not int:
+        raise CheckError(number, f'expected the line {{"rule": "end", "lines": {number}}}')
     if next(checker.lines, None) is not None:
         raise CheckError(checker.done.lines + 1, "there is more after the end of the proof")
 
@@ -100,6 +101,7 @@ class _Checker:
     def __init__(self, lines: Iterator[tuple[int, Line]], tick: Callable[[int], None]) -> None:
         self.lines, self.tick, self.done = lines, tick, Checked()
         self._closed: dict[int, tuple[object, Cell]] = {}
+        self.book: Book | None = None
 
     def next(self) -> tuple[int, Line]:
         """The next line."""
@@ -109,13 +111,6 @@ class _Checker:
         self.done.lines = found[0]
         self.tick(found[0])
         return found
-
-    def expect(self, rule: str, field: str, value: int) -> int:
-        """Take a line that must be this one; its number."""
-        number, line = self.next()
-        if line != {"rule": rule, field: value} or type(line[field]) is not int:
-            raise CheckError(number, f'expected the line {{"rule": "{rule}", "{field}": {value}}}')
-        return number
 
     def prove(self, first: Goal) -> None:
         """Consume the lines that refute a goal."""
@@ -136,10 +131,17 @@ class _Checker:
                         raise CheckError(number, "the weighted rows do not exclude each other")
                     self.done.refuted += 1
                 case {"rule": "split", "form": form, **rest} if not rest:
-                    subgoals = goal.split(_form(number, form, len(goal.world.cell.names)))
+                    subgoals = goal.split(read_form(number, form, len(goal.world.cell.names)))
                     stack += [*_lemma(number, goal), *reversed(subgoals)]
                 case {"rule": "expand", **rest} if goal.todo and not rest:
                     stack += [*_lemma(number, goal), *reversed(goal.expand())]
+                case {"rule": "keep", "at": int(at), **rest} if 0 <= at < len(goal.todo) and not rest:
+                    stack.append(goal.keep(at))
+                case {"rule": "case", "choice": int(choice), **rest} if goal.todo and not rest and self.book:
+                    stack += reversed(goal.case(self.book.choice(number, choice)))
+                case {"rule": "within", "lemma": int(lemma), **rest} if goal.todo and not rest and self.book:
+                    self.book.within(number, goal, lemma)
+                    self.done.shared += 1
                 case other:
                     raise CheckError(number, f"no rule for this goal: {str(other)[:60]}")
 
@@ -161,7 +163,8 @@ def _lemma(number: int, goal: Goal) -> list[tuple[int, object, Cell]]:
 def lemma_key(goal: Goal) -> object | None:
     """What a goal with a single obligation is about, when its state is exact: formula, state as forms, facts."""
     if (
-        len(goal.todo) != 1
+        goal.world.assumed
+        or len(goal.todo) != 1
         or not isinstance(goal.todo[0], Holds)
         or not isinstance(goal.todo[0].formula, AX | EX | And | Or)
     ):
@@ -179,29 +182,12 @@ def covers(big: Cell, small: Cell) -> bool:
     return inside and all(r in small.rows for r in big.rows)
 
 
-def _number(line: int, text: object) -> Fraction:
-    match = _NUMBER.fullmatch(text) if isinstance(text, str) and len(text) <= MAX_DIGITS else None
-    if match is not None:
-        base = 16 if match[1] else 10
-        try:
-            return Fraction(int(match[2], base), int(match[3] or "1", base))
-        except (ValueError, ZeroDivisionError):  # Python refuses decimal numbers of thousands of digits
-            pass
-    raise CheckError(line, f'expected a rational such as "-3/4" or "#-3/f", got {str(text)[:40]!r}')
-
-
-def _form(line: int, data: object, size: int) -> Form:
-    if not isinstance(data, list) or len(data) != size + 1:
-        raise CheckError(line, f"expected a form of {size + 1} numbers over the free variables")
-    return tuple(rational(_number(line, c)) for c in data)
-
-
 def _weights(line: int, data: object) -> list[tuple[int, int]]:
     if not isinstance(data, list) or not all(isinstance(p, list) and len(p) == 2 for p in data):
         raise CheckError(line, "expected weights as pairs [row, weight]")
     found = []
     for index, weight in data:
-        value = _number(line, weight)
+        value = read_number(line, weight)
         if type(index) is not int or value.denominator != 1:
             raise CheckError(line, "expected a row number and a whole weight")
         found.append((index, value.numerator))

@@ -17,7 +17,7 @@ from venmas.checker.cell import Cell, Form, Row, fraction, negative, rational
 from venmas.checker.values import Enclosure, Evaluation, Semantics
 from venmas.linear import Comparison, Relation
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
-from venmas.model.expr import All, Any, Compare, Condition, Constant, Expr, Sum, Truth
+from venmas.model.expr import All, Any, ArgMax, Compare, Condition, Constant, Expr, Sum, Truth
 from venmas.model.system import Region, System
 
 Path: TypeAlias = tuple[int, ...]
@@ -67,17 +67,31 @@ Obligation: TypeAlias = Holds | Unless | Requires
 class World:
     """The states that paths lead to, enclosed over one cell."""
 
-    def __init__(self, system: System, cell: Cell, fixed: dict[str, Fraction], semantics: Semantics = "real") -> None:
-        self.system, self.cell, self.fixed, self.semantics = system, cell, fixed, semantics
+    def __init__(self, system: System, cell: Cell, start: dict[str, Form], semantics: Semantics = "real") -> None:
+        self.system, self.cell, self.start, self.semantics = system, cell, start, semantics
+        self.assumed: dict[Path, dict[int, int]] = {}
+        """Outcomes of choices that are assumed, by path and identity of the node."""
         self.left_box: list[str] = []
         """Variables that may leave their declared range in a state that was looked at."""
         self._states: dict[Path, Evaluation] = {}
         self._atoms: dict[Comparison, Expr] = {}
 
     def within(self, cell: Cell) -> World:
-        """The same over a part of the cell."""
-        part = World(self.system, cell, self.fixed, self.semantics)
+        """The same over a part of the cell; states that are exact stay what they are."""
+        part = World(self.system, cell, self.start, self.semantics)
+        part.left_box, part._atoms, part.assumed = self.left_box, self._atoms, self.assumed
+        decls = self.system.variables
+        for path, state in self._states.items():
+            if path and all(q.exact for q in state.env.values()):
+                env = {n: part._settled(q, decls[n].integral) for n, q in state.env.items()}
+                part._states[path] = Evaluation(cell, env, self.semantics, self.assumed.get(path))
+        return part
+
+    def assuming(self, path: Path, node: ArgMax | Compare, outcome: int) -> World:
+        """The same, with the outcome of a choice assumed after a path."""
+        part = World(self.system, self.cell, self.start, self.semantics)
         part.left_box, part._atoms = self.left_box, self._atoms
+        part.assumed = {**self.assumed, path: {**self.assumed.get(path, {}), id(node): outcome}}
         return part
 
     def state(self, path: Path) -> Evaluation:
@@ -88,20 +102,12 @@ class World:
             known = next((n for n in range(len(path), -1, -1) if path[:n] in self._states), -1)
             for part in (path[:n] for n in range(known + 1, len(path) + 1)):
                 env = self._step(part) if part else self._initial()
-                self._states[part] = Evaluation(self.cell, env, self.semantics)
+                self._states[part] = Evaluation(self.cell, env, self.semantics, self.assumed.get(part))
         return self._states[path]
 
     def _initial(self) -> dict[str, Enclosure]:
-        env: dict[str, Enclosure] = {}
-        zero = (rational(0),) * (len(self.cell.names) + 1)
-        for name, decl in self.system.variables.items():
-            if name in self.fixed:
-                form: Form = (rational(self.fixed[name]), *zero[1:])
-            else:
-                at = 1 + self.cell.names.index(name)
-                form = (*zero[:at], rational(1), *zero[at + 1 :])
-            env[name] = self._settled(Enclosure(form, form), decl.integral)
-        return env
+        decls = self.system.variables
+        return {n: self._settled(Enclosure(form, form), decls[n].integral) for n, form in self.start.items()}
 
     def _step(self, path: Path) -> dict[str, Enclosure]:
         before, branch = self.state(path[:-1]), self.system.branches[path[-1]]
@@ -169,6 +175,21 @@ class Goal:
         cell, world = self.world.cell, self.world
         sides = [cell.cut(form), cell.cut(negative(form), strict=True)]
         return [replace(self, world=world.within(s)) for s in sides if s is not None]
+
+    def case(self, node: ArgMax | Compare) -> list[Goal]:
+        """The goal for every outcome of a choice that is possible in the state of its first obligation."""
+        path = self.todo[0].path
+        state = self.world.state(path)
+        if isinstance(node, ArgMax):
+            outcomes = state.winners(node)
+        else:
+            truth = state.truth(node)
+            outcomes = [1, 0] if truth is None else [int(truth)]
+        return [replace(self, world=self.world.assuming(path, node, o)) for o in outcomes]
+
+    def keep(self, at: int) -> Goal:
+        """The goal with one of its obligations only: what does not meet this one does not meet all."""
+        return replace(self, todo=(self.todo[at],))
 
     def expand(self) -> list[Goal]:
         """What remains to be refuted when the first obligation is spelled out; nothing, when the cell excludes it."""
@@ -277,7 +298,12 @@ def first_goal(system: System, region: Region, target: Formula, semantics: Seman
         return tuple(values[i] for i in keep)
 
     small = Cell(pick(free), pick(cell.low), pick(cell.high), pick(cell.integral), rows)  # type: ignore[arg-type]
-    return Goal(World(system, small, fixed, semantics), (*extra, Holds((), target)))
+    one = rational(1)
+    start = {
+        n: (rational(fixed[n]) if n in fixed else rational(0), *(one if n == m else rational(0) for m in small.names))
+        for n in free
+    }
+    return Goal(World(system, small, start, semantics), (*extra, Holds((), target)))
 
 
 def _project(form: Form, keep: Sequence[int], cell: Cell) -> Form:

@@ -7,7 +7,7 @@ that is where a proof may split.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, lcm
@@ -70,10 +70,21 @@ class Enclosure:
 
 
 class Evaluation:
-    """Enclosures of expressions in one abstract state: `env` encloses the variables over `cell`."""
+    """Enclosures of expressions in one abstract state: `env` encloses the variables over `cell`.
 
-    def __init__(self, cell: Cell, env: dict[str, Enclosure], semantics: Semantics = "real") -> None:
-        self.cell, self.env, self.semantics = cell, env, semantics
+    assumed: outcomes of argmaxes (the index) and comparisons (1 or 0), by identity of the node.
+    """
+
+    def __init__(
+        self,
+        cell: Cell,
+        env: dict[str, Enclosure],
+        semantics: Semantics = "real",
+        assumed: Mapping[int, int] | None = None,
+    ) -> None:
+        self.cell, self.env, self.semantics, self.assumed = cell, env, semantics, assumed or {}
+        self.undecided: list[ArgMax | Compare] = []
+        """Argmaxes and comparisons of several possible outcomes, in order of evaluation."""
         self.open: list[Form] = []
         """Exact forms whose sign on the cell would decide an open choice, in order of evaluation."""
         self._values: dict[int, Enclosure] = {}
@@ -108,8 +119,8 @@ class Evaluation:
                 for o in operands[1:]:
                     best = self._maximum(best, self.value(o))
                 return best
-            case ArgMax(scores):
-                return self._finite(frozenset(Fraction(i) for i in self._winners(scores)))
+            case ArgMax():
+                return self._finite(frozenset(Fraction(i) for i in self.winners(expr)))
             case Switch(selector, cases):
                 chosen = self.value(selector).values
                 able = [e for k, e in cases if chosen is None or Fraction(k) in chosen]
@@ -162,8 +173,11 @@ class Evaluation:
         upp = negative(_below(self.cell, [negative(c.upp) for c in cases]))
         return Enclosure(low, upp, values if values is not None and len(values) <= _MAX_VALUES else None)
 
-    def _winners(self, scores: Sequence[Expr]) -> list[int]:
+    def winners(self, node: ArgMax) -> list[int]:
         """Indices that can be the argmax: at least every higher one, above every lower one (design S3)."""
+        if id(node) in self.assumed:
+            return [self.assumed[id(node)]]
+        scores = node.scores
         able = []
         first = scores[0]
         shared = first.application if isinstance(first, Output) else None
@@ -186,6 +200,7 @@ class Evaluation:
             if wins:
                 able.append(i)
         if len(able) > 1:
+            self.undecided.append(node)
             close = [gaps[i, j] for i in able for j in able if i < j and gaps[i, j].parallel]
             self.open += [form for gap in close for form in dict.fromkeys((gap.low, gap.upp))]
         return able or list(range(len(scores)))
@@ -214,7 +229,12 @@ class Evaluation:
             case Truth(value):
                 return value
             case Compare(expr, relation):
-                return self.compare(self.value(expr), relation)
+                if id(condition) in self.assumed:
+                    return bool(self.assumed[id(condition)])
+                truth = self.compare(self.value(expr), relation)
+                if truth is None:
+                    self.undecided.append(condition)
+                return truth
             case All(operands) | Any(operands):
                 truths = [self.truth(c) for c in operands]
                 settled = isinstance(condition, Any)

@@ -4,13 +4,15 @@ where something is open, with candidates tried on the way."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from time import monotonic
 
 import numpy as np
 
 from venmas.checker.check import claim
-from venmas.engine.certify import prove
+from venmas.engine.certify import certify_graph, prove
 from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report, Verdict
 from venmas.errors import ModelError
@@ -21,6 +23,7 @@ from venmas.model.trace import Witness
 from venmas.model.witness import UndecidedError, explain, replay
 from venmas.search.explicit import explore
 from venmas.search.graph import Graph
+from venmas.search.proof import IncompleteError
 from venmas.search.residual import UnsuitableError
 from venmas.search.space import Space
 from venmas.search.trace import candidates
@@ -33,8 +36,20 @@ _LEAST_PROOF, _MOST_PROOF = 0.1, 2.0
 """Seconds for an attempt at a proof in rationals between two passes."""
 
 
-def decide(system: System, formula: Formula, report: Report, tick: Callable[[], None]) -> None:
+@dataclass(frozen=True)
+class Wanted:
+    """A certificate that is asked for: the file, and what its header says besides."""
+
+    path: str | Path
+    about: dict[str, object]
+
+
+def decide(
+    system: System, formula: Formula, report: Report, tick: Callable[[], None], wanted: Wanted | None = None
+) -> None:
     """Decide `formula` into `report`; the verdict stays unknown where neither a proof nor a witness is found.
+
+    wanted: a certificate to write of what the region graph proves, where rationals follow it.
 
     Raises `ModelError` when a run leaves the declared box or the initial set is empty, and what `tick` raises.
     """
@@ -51,17 +66,19 @@ def decide(system: System, formula: Formula, report: Report, tick: Callable[[], 
     try:
         space = Space(system, report.semantics == "float32")
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            witness, graph = _refine(space, target, report, tick, formula)
+            inside, keep = False, wanted is not None
+            witness, graph = _refine(space, target, report, tick, formula, keep)
+            if witness is None and graph is not None and graph.may_leave_box:
+                # what is refuted holds as long as no state leaves its box: show both together
+                inside = True
+                witness, graph = _refine(space, claim(system, formula, True), report, tick, formula, keep)
             if graph is None:
                 return
-            if witness is None and graph.may_leave_box:
-                # what is refuted holds as long as no state leaves its box: show both together
-                witness, graph = _refine(space, claim(system, formula, True), report, tick, formula)
-                if graph is None:
-                    return
             _settle(report, target, system, witness)
             if report.satisfied and graph.may_deadlock:
                 report.notes += _deadlocks(space, formula, report, tick)
+            if report.satisfied and wanted is not None:
+                _certify(graph, formula, inside, report, wanted)
     except (UnsuitableError, OverflowError, RecursionError) as error:
         report.notes.append(f"no reach graph: {str(error) or 'the system is nested too deeply'}")
 
@@ -79,14 +96,19 @@ def _settle(report: Report, target: Formula, system: System, witness: Witness | 
 
 
 def _refine(
-    space: Space, target: Formula, report: Report, tick: Callable[[], None], formula: Formula | None = None
+    space: Space,
+    target: Formula,
+    report: Report,
+    tick: Callable[[], None],
+    formula: Formula | None = None,
+    keep: bool = False,
 ) -> tuple[Witness | None, Graph | None]:
     """Passes until no initial state can meet the target, or one does. Raises `UnsuitableError` when it is given up.
 
     Between passes, for a part of their time, the search in rationals is tried on `formula`; no graph is returned where
     it decided.
     """
-    graph, begun = Graph(space, target, tick), monotonic()
+    graph, begun = Graph(space, target, tick, keep), monotonic()
     tried: set[tuple[object, ...]] = set()
     budget = 100 * (target.depth + 2)
     while graph.counts.passes < MAX_PASSES and graph.counts.pieces < MAX_PIECES:
@@ -111,6 +133,17 @@ def _refine(
         if formula is not None and _proved(space.system, formula, report, tick, monotonic() - begun):
             return None, None
     raise UnsuitableError(f"{graph.counts.passes} passes over {graph.counts.pieces} regions left something open")
+
+
+def _certify(graph: Graph, formula: Formula, inside: bool, report: Report, wanted: Wanted) -> None:
+    begun = monotonic()
+    try:
+        report.certificate = certify_graph(graph, formula, inside, wanted.path, wanted.about)
+        report.basis = "exact"
+    except IncompleteError as error:
+        report.notes.append(f"the reach graph gives no certificate: {error}")
+    finally:
+        report.seconds.prove += monotonic() - begun
 
 
 class _EnoughError(Exception):

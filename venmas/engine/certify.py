@@ -20,6 +20,8 @@ from venmas.errors import UsageError
 from venmas.logic import Formula
 from venmas.model.canonical import networks_of, system_to_json
 from venmas.model.system import System
+from venmas.search.graph import Graph
+from venmas.search.proof import GraphProof, IncompleteError
 
 
 @dataclass(frozen=True)
@@ -89,18 +91,7 @@ def certify(
     """The same, and write the certificate to `path` when the proof is complete. about: what the header says besides."""
     for inside in (False, True):
         with _File(Path(path)) as file:
-            file.write(
-                {
-                    "format": FORMAT,
-                    "venmas": __version__,
-                    "formula": str(formula),
-                    "inside": inside,
-                    "semantics": semantics,
-                    "system": system_to_json(system),
-                    "networks": sorted(networks_of(system)),
-                    **about,
-                }
-            )
+            file.write(_header(system, formula, inside, semantics, about))
             proof = Prover(system, claim(system, formula, inside), file.write, tick, semantics).run()
             if proof.left_box and not inside and proof.complete:
                 continue  # prove with it that no state leaves the declared box
@@ -109,6 +100,36 @@ def certify(
             file.write({"rule": "end", "lines": proof.lines + 1})
             return proof, Certificate(str(path), proof.lines + 2, file.keep())
     raise AssertionError("the second round ends")
+
+
+def certify_graph(graph: Graph, formula: Formula, inside: bool, path: str | Path, about: Line) -> Certificate:
+    """Write the proof that a graph, with its past, has refuted the negation of `formula` (`inside`: with the box).
+
+    Raises `IncompleteError` where rationals do not follow floats; then nothing is written.
+    """
+    semantics: Semantics = "float32" if graph.space.single else "real"
+    system = graph.space.system
+    with _File(Path(path)) as file:
+        file.write(_header(system, formula, inside, semantics, about))
+        proof = GraphProof(graph, claim(system, formula, inside), file.write, semantics)
+        proof.run()
+        if proof.left_box and not inside:
+            raise IncompleteError("a state may leave its box")
+        file.write({"rule": "end", "lines": proof.lines + 1})
+        return Certificate(str(path), proof.lines + 2, file.keep())
+
+
+def _header(system: System, formula: Formula, inside: bool, semantics: Semantics, about: Line) -> Line:
+    return {
+        "format": FORMAT,
+        "venmas": __version__,
+        "formula": str(formula),
+        "inside": inside,
+        "semantics": semantics,
+        "system": system_to_json(system),
+        "networks": sorted(networks_of(system)),
+        **about,
+    }
 
 
 def _nowhere(_: Line) -> None:

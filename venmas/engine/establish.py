@@ -76,10 +76,14 @@ def establish(
     asked = alone or report.trust == "exact" or single
     late = report.reason == Reason.TIME and (asked or certificate is not None)  # a share of the time was kept for this
     doubtful = report.reason in _NO_ANSWER or late or (report.satisfied and not proved)
-    if report.violated or not (
-        (alone and not proved)
-        or (doubtful and (report.trust != "solver" or single))
-        or (report.satisfied and certificate)
+    if (
+        report.violated
+        or report.certificate is not None
+        or not (
+            (alone and not proved)
+            or (doubtful and (report.trust != "solver" or single))
+            or (report.satisfied and certificate)
+        )
     ):
         return
     if not asked and certificate is None:

@@ -236,7 +236,8 @@ class Prover:
         longest = max((f.path for f in goal.facts), key=len, default=())
         hints = {longest[:i]: b for i, b in enumerate(longest)}
         try:
-            self.proof.witness = explain(self.system, self.target, {**goal.world.fixed, **values}, hints, 20_000)
+            start = {n: fraction(f[0]) for n, f in goal.world.start.items()}
+            self.proof.witness = explain(self.system, self.target, {**start, **values}, hints, 20_000)
         except UndecidedError:
             return False
         return self.proof.witness is not None

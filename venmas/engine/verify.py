@@ -13,7 +13,7 @@ import numpy as np
 
 from venmas.checker.values import Semantics
 from venmas.encoding import ReluEncoding, Strategy, Task
-from venmas.engine.adaptive import decide
+from venmas.engine.adaptive import Wanted, decide
 from venmas.engine.establish import Clock, establish
 from venmas.engine.pool import MemoryLimitError, Pool, Serial, WorkerError
 from venmas.engine.report import Report, Verdict
@@ -109,6 +109,7 @@ def verify(
         parameters=dict(parameters or {}),
         workers=count,
     )
+    header = {"parameters": report.parameters, **(about or {})}
     try:
         task = Task(system, nnf(parsed, negate=True), strategy or "compositional", encoding, bounds)
         if strategy:
@@ -127,12 +128,13 @@ def verify(
                     report.peak_rss_mb = mapper.peak_rss_mb
         if mode == "adaptive":
             try:
-                decide(system, parsed, report, Clock(first_deadline, memory, report, progress, begun))
+                wanted = None if certificate is None else Wanted(certificate, header)
+                decide(system, parsed, report, Clock(first_deadline, memory, report, progress, begun), wanted)
             except StopSearchError as stop:
                 if not owed or stop.reason is not Reason.TIME:
                     raise
         clock = Clock(deadline, memory, report, progress, begun)
-        establish(task, parsed, report, clock, certificate, {"parameters": report.parameters, **(about or {})})
+        establish(task, parsed, report, clock, certificate, header)
     except StopSearchError as stop:
         _unknown(report, stop.reason, stop.message)
     except MemoryLimitError as error:

@@ -39,6 +39,8 @@ class Layer:
     may: Bools
     pieces: Pieces | None = None
     piece_may: Bools | None = None
+    piece_truth: dict[Formula, Bools] = field(default_factory=dict)
+    """Which parts of the stage's formulas may hold in some state of a piece, (P,)."""
     moves: Moves | None = None
     part_move: Index = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     """Moves lead to parts, which lie in nodes of the next layer: the move, the box and the node of every part."""
@@ -58,8 +60,10 @@ class Counts:
 class Graph:
     """The reach graph of a system for the core formula `target`."""
 
-    def __init__(self, space: Space, target: Formula, tick: Callable[[], None]) -> None:
-        self.space, self.tick = space, tick
+    def __init__(self, space: Space, target: Formula, tick: Callable[[], None], keep: bool = False) -> None:
+        self.space, self.tick, self.keep = space, tick, keep
+        self.past: list[list[Layer]] = []
+        """The layers of all passes, the last one included, where they are to be kept for a proof."""
         self.stages: list[Stage] = agenda(target)
         self.counts = Counts()
         self.may_leave_box = self.may_deadlock = False
@@ -92,6 +96,8 @@ class Graph:
                 break
             images = found
         self._evaluate()
+        if self.keep:
+            self.past.append(self.layers)
         return not self.layers[0].may.any()
 
     def _gather(self, images: Boxes, known: Known | None, step: int) -> Layer:
@@ -163,7 +169,8 @@ class Graph:
                 continue
             pieces = layer.pieces
             atoms, _ = self.space.atoms(stage.atoms, pieces.boxes, step)
-            truth = stage.formula_truth(atoms, self.steps_truth(step))
+            layer.piece_truth = stage.truth(atoms, self.steps_truth(step))
+            truth = np.stack([layer.piece_truth[f] for f in stage.formulas], 1)
             layer.piece_may = truth & pieces.boxes.wanted
             # a node without pieces needs no step: its atoms decide
             atoms, _ = self.space.atoms(stage.atoms, nodes, step)

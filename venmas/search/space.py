@@ -82,9 +82,9 @@ class Space:
             self.locations.append(Location(self.system, values))
         return self._numbers[values]
 
-    def frame(self, step: int) -> Frame:
-        """The frame after `step` steps; the frame of the step before must have been chosen."""
-        return self.frames[step]
+    def known(self, values: tuple[int, ...]) -> int | None:
+        """The number of a location that was met, or None."""
+        return self._numbers.get(values)
 
     def choose_frame(self, step: int, moves: Sequence[Move]) -> None:
         """Choose the frame after `step` steps: that in which the most frequent linear map of `moves` is no motion."""
