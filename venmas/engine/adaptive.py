@@ -25,7 +25,7 @@ from venmas.search.explicit import explore
 from venmas.search.graph import Graph
 from venmas.search.proof import IncompleteError
 from venmas.search.residual import UnsuitableError
-from venmas.search.space import Space
+from venmas.search.space import Space, space_of
 from venmas.search.trace import candidates
 
 MAX_PASSES = 16
@@ -64,7 +64,7 @@ def decide(
             report.notes.append(_deadlock(system, explored.may_deadlock))
         return
     try:
-        space = Space(system, report.semantics == "float32")
+        space = space_of(system, report.semantics == "float32")
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             inside, keep = False, wanted is not None
             witness, graph = _refine(space, target, report, tick, formula, keep)

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from venmas.bounds.forms import _TINY, Bools, Floats, gamma
 from venmas.bounds.interpret import certain
@@ -69,23 +71,60 @@ class Inside:
     e: Floats
 
 
+def times(values: Floats, weight: Floats) -> Floats:
+    """``weight @ values`` for values (B, n) and one weight (q, n) or one a row (B, q, n)."""
+    if weight.ndim == 2:
+        return values @ weight.T
+    return np.asarray((values[:, None, :] @ weight.swapaxes(1, 2))[:, 0])
+
+
 def affine(
     weight: Floats, bias: Floats, weight_error: Floats | float, z: Floats, e: Floats, single: bool
 ) -> tuple[Floats, Floats]:
-    """``weight @ x + bias``, weights off by `weight_error` relative to their size; single: in float32, in any order."""
-    n = weight.shape[1]
+    """``weight @ x + bias``, weights off by `weight_error` relative to their size; single: in float32, in any order.
+
+    weight: (q, n), bias: (q,), or (B, q, n) and (B, q), one a row.
+    """
+    n = weight.shape[-1]
     size = np.abs(weight)
-    new = z @ weight.T
+    new = z @ weight.swapaxes(-1, -2)
     new[:, 0] += bias
     mass = np.abs(z).sum(1) + e
     slack = gamma(n + z.shape[1]) + weight_error
     if single:
         slack = slack + (n + 4) * _UNIT32 / (1 - (n + 4) * _UNIT32)
-    error = (e + slack * mass) @ size.T + (gamma(2) if not single else 2 * _UNIT32) * np.abs(bias) + _TINY
+    error = times(e + slack * mass, size) + (gamma(2) if not single else 2 * _UNIT32) * np.abs(bias) + _TINY
     if single:
         error += (n + 4 + mass.sum(1, keepdims=True)) * 2.0**-149
-        error[mass @ size.T + np.abs(bias) >= 2.0**126] = np.inf  # float32 may overflow
+        error[times(mass, size) + np.abs(bias) >= 2.0**126] = np.inf  # float32 may overflow
     return new, error * (1 + gamma(n + 2))
+
+
+@lru_cache(maxsize=64)
+def pairs(n: int) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+    """Rows (P, n) of all differences of two of n outputs, and the positions of the two."""
+    first, second = np.triu_indices(n, 1)
+    rows = np.zeros((len(first), n))
+    rows[np.arange(len(first)), first], rows[np.arange(len(first)), second] = 1.0, -1.0
+    return rows, first, second
+
+
+def differences(
+    weight: Floats, bias: Floats, weight_error: float, rows: Floats | None, z: Floats, e: Floats
+) -> tuple[Floats, Floats]:
+    """Forms of ``rows @ (weight @ x + bias)``; without rows, of all differences of two outputs."""
+    if rows is None:
+        rows = pairs(weight.shape[-2])[0]
+        _, first, second = pairs(weight.shape[-2])
+        new_weight, new_bias = weight[..., first, :] - weight[..., second, :], bias[..., first] - bias[..., second]
+    else:
+        new_weight, new_bias = rows @ weight, bias @ rows.T
+    slack = gamma(rows.shape[1]) + 2 * weight_error
+    new, error = affine(new_weight, new_bias, 0.0, z, e, False)
+    mass = np.abs(z).sum(1) + e
+    size = np.abs(rows)
+    extra = times(mass, size @ np.abs(weight)) + np.abs(bias) @ size.T
+    return new, error + slack * extra * (1 + gamma(rows.shape[1] + 4))
 
 
 def relax(z: Floats, e: Floats) -> tuple[Floats, Floats]:
@@ -132,6 +171,8 @@ class Evaluator:
         self.env, self.size, self.roots, self.single = env, size, roots, single
         self._forms: dict[int, Form] = {}
         self._inside: dict[int, Inside] = {}
+        self.gaps: dict[int, tuple[Floats, Floats]] = {}
+        """Forms of all differences of an argmax's scores that were found elsewhere."""
 
     def form(self, expr: Expr) -> Form:
         """The form of an expression whose node outlives this evaluator."""
@@ -217,12 +258,7 @@ class Evaluator:
         """Forms of ``rows @ outputs``."""
         last = inside.last
         if not self.single:
-            slack = gamma(rows.shape[1]) + 2 * last.weight_error
-            weight, bias = rows @ last.weight, rows @ last.bias
-            z, e = affine(weight, bias, 0.0, inside.z, inside.e, False)
-            mass = np.abs(inside.z).sum(1) + inside.e
-            size = np.abs(rows) @ np.abs(last.weight), np.abs(rows) @ np.abs(last.bias)
-            return z, e + slack * (mass @ size[0].T + size[1]) * (1 + gamma(rows.shape[1] + 4))
+            return differences(last.weight, last.bias, last.weight_error, rows, inside.z, inside.e)
         # every output is rounded on its own before two of them are compared
         z, e = affine(last.weight, last.bias, last.weight_error, inside.z, inside.e, True)
         return affine(rows, np.zeros(len(rows)), 0.0, z, e, False)
@@ -233,19 +269,17 @@ class Evaluator:
         """(B, n): which indices can win (lowest on a tie, design S3); adds to `influence` (B, m) how much each root
         moves the differences whose sign is open."""
         n = len(node.scores)
-        first, second = np.triu_indices(n, 1)
-        outputs = [s for s in node.scores if isinstance(s, Output)]
-        if len(outputs) == n and all(s.application is outputs[0].application for s in outputs):
-            rows = np.zeros((len(first), outputs[0].application.network.output_size))
-            places = np.array([s.index for s in outputs])
-            np.add.at(rows, (np.arange(len(first)), places[first]), 1.0)
-            np.add.at(rows, (np.arange(len(first)), places[second]), -1.0)
-            z, e = self._combine(self.inside(outputs[0].application), rows)
+        rows, first, second = pairs(n)
+        network = whole(node)
+        if id(node) in self.gaps:
+            z, e = self.gaps[id(node)]
+        elif network is not None:
+            z, e = self._combine(self.inside(network), rows)
         else:
-            pairs = [((Fraction(1), i), (Fraction(-1), j)) for i, j in zip(first, second, strict=True)]
+            one = Fraction(1)
             gaps = [
-                self._sum([(c, self.form(node.scores[i])), (d, self.form(node.scores[j]))], Fraction(0))
-                for (c, i), (d, j) in pairs
+                self._sum([(one, self.form(node.scores[i])), (-one, self.form(node.scores[j]))], Fraction(0))
+                for i, j in zip(first, second, strict=True)
             ]
             z, e = np.stack([g.z for g in gaps], 2), np.stack([g.e for g in gaps], 1)
         lo, hi = span(z, e)
@@ -282,3 +316,14 @@ class Evaluator:
                     join, meet = meet, join
                 return np.asarray(meet([y for y, _ in parts])), np.asarray(join([n for _, n in parts]))
         raise TypeError(type(condition))
+
+
+def whole(node: ArgMax) -> Application | None:
+    """The network whose outputs, all of them in order, an argmax compares; None where it compares something else."""
+    first = node.scores[0]
+    if not isinstance(first, Output) or len(node.scores) != first.application.network.output_size:
+        return None
+    same = all(
+        isinstance(s, Output) and s.application is first.application and s.index == i for i, s in enumerate(node.scores)
+    )
+    return first.application if same else None

@@ -115,13 +115,14 @@ class Frame:
         scale = lcm(expr.constant.denominator, *(w.denominator for w in weights))
         return Row([int(w * scale) for w in weights], int(expr.constant * scale), scale)
 
-    def map_to(self, other: Frame, names: Sequence[str], affine: Sequence[LinearExpr]) -> Map:
-        """The map of boxes of this frame to boxes of another one that ``x' = affine(x)`` makes."""
-        linear = tuple(tuple(a.coefficients.get(n, Fraction(0)) for n in names) for a in affine)
-        matrix = product(other.inverse, product(linear, self.matrix))
+    def map_to(self, other: Frame, matrix: Matrix, constants: Sequence[Fraction]) -> Map:
+        """The map of boxes of this frame to boxes of another one that ``x' = linear @ x + constants`` makes.
+
+        matrix: ``other.inverse @ linear @ self.matrix``, which maps with the same linear part share.
+        """
         offset = [
-            self.unit * sum((c * a.constant for c, a in zip(r, affine, strict=True)), Fraction(0))
-            for r in other.inverse
+            self.unit * sum((c * b for c, b in zip(row, constants, strict=True) if c and b), Fraction(0))
+            for row in other.inverse
         ]
         return Map.of(matrix, offset)
 

@@ -54,14 +54,13 @@ def classify(
         kind = np.zeros(len(boxes), dtype=np.intp)
         force = np.zeros(boxes.low.shape)
         open_ = np.zeros(len(boxes), dtype=bool)
-        for number in np.unique(boxes.location):
-            rows = np.flatnonzero(boxes.location == number)
-            decided = space.decide(int(number), boxes.low[rows], boxes.high[rows], step)
+        for decided in space.decide(boxes, step):
+            rows = decided.rows
             unique, which = np.unique(decided.signature, axis=0, return_inverse=True)
             names = np.zeros(len(unique), dtype=np.intp)
             several = np.zeros(len(unique), dtype=bool)
             for i, signature in enumerate(unique.tolist()):
-                cases = space.locations[int(number)].cases(tuple(signature))
+                cases = space.locations[decided.location].cases(tuple(signature))
                 if cases not in tables:
                     tables[cases] = len(case_list)
                     case_list.append(cases)

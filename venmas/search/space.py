@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product as combinations
@@ -17,9 +17,10 @@ from venmas.model.expr import ArgMax, to_linear
 from venmas.model.regions import bounding_box
 from venmas.model.system import System
 from venmas.search.boxes import Boxes, Index
-from venmas.search.forms import Evaluator
-from venmas.search.lattice import MAX_COORDINATE, Frame, Ints, Map, Row, to_boxes, unit_of
+from venmas.search.forms import Evaluator, Form, whole
+from venmas.search.lattice import MAX_COORDINATE, Frame, Ints, Map, Matrix, Row, product, to_boxes, unit_of
 from venmas.search.residual import Choice, Location, Move, Sign, UnsuitableError
+from venmas.search.stacked import MOST_ROWS, gaps, stack
 
 MAX_STARTS = 4096
 """Initial locations, at most."""
@@ -27,10 +28,28 @@ MAX_STARTS = 4096
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """Boxes of one location: the signature of their choices, and what each coordinate does to the open ones."""
+    """Boxes (by row) of one location: the signature of their choices, and what each coordinate does to open ones."""
 
+    location: int
+    rows: Index
     signature: Ints
     influence: Floats
+
+
+_KEPT: list[tuple[tuple[object, ...], Space]] = []
+_MOST_KEPT = 4
+
+
+def space_of(system: System, single: bool = False) -> Space:
+    """The space of a system; those of the last few systems are kept, as several formulas may be asked of each."""
+    now = (system, single, *system.variables.values(), *system.branches, *system.regions)
+    for i, (then, space) in enumerate(_KEPT):
+        if len(then) == len(now) and all(a is b for a, b in zip(then, now, strict=True)):
+            _KEPT.append(_KEPT.pop(i))
+            return space
+    _KEPT.append((now, Space(system, single)))
+    del _KEPT[:-_MOST_KEPT]
+    return _KEPT[-1][1]
 
 
 class Space:
@@ -51,6 +70,9 @@ class Space:
         self._numbers: dict[tuple[int, ...], int] = {}
         self._rows: dict[tuple[object, int], Row | None] = {}
         self._maps: dict[tuple[Move, int], Map] = {}
+        self._linear: dict[Move, Matrix] = {}
+        self._shared: dict[Matrix, Matrix] = {}
+        self._matrices: dict[tuple[int, int], Matrix] = {}
 
     def _starts(self) -> list[tuple[tuple[int, ...], dict[str, tuple[Fraction, Fraction]]]]:
         """Initial locations with bounding boxes of the variables."""
@@ -93,11 +115,18 @@ class Space:
         counts: dict[tuple[tuple[Fraction, ...], ...], int] = {}
         for move in moves:
             if move.affine is not None:
-                linear = tuple(tuple(a.coefficients.get(n, Fraction(0)) for n in self.reals) for a in move.affine)
+                linear = self.linear(move, move.affine)
                 counts[linear] = counts.get(linear, 0) + 1
         best = max(counts, key=lambda m: counts[m]) if counts else None
         same = Frame.identity(len(self.reals), self.unit)
         self.frames.append(same if best is None else self.frames[step - 1].after(best))
+
+    def linear(self, move: Move, affine: tuple[LinearExpr, ...]) -> Matrix:
+        """The linear part of a move, the same object for equal ones."""
+        if move not in self._linear:
+            found = tuple(tuple(a.coefficients.get(n, Fraction(0)) for n in self.reals) for a in affine)
+            self._linear[move] = self._shared.setdefault(found, found)
+        return self._linear[move]
 
     def row(self, expr: LinearExpr, step: int) -> Row:
         """An affine expression of the reals over boxes of a step."""
@@ -114,7 +143,11 @@ class Space:
             return None
         key = (move, step)
         if key not in self._maps:
-            self._maps[key] = self.frames[step].map_to(self.frames[step + 1], self.reals, move.affine)
+            here, after, linear = self.frames[step], self.frames[step + 1], self.linear(move, move.affine)
+            if (id(linear), step) not in self._matrices:
+                self._matrices[id(linear), step] = product(after.inverse, product(linear, here.matrix))
+            constants = [a.constant for a in move.affine]
+            self._maps[key] = here.map_to(after, self._matrices[id(linear), step], constants)
         return self._maps[key]
 
     # -- bounds --------------------------------------------------------------------------------------------------------
@@ -127,16 +160,43 @@ class Space:
         env = self.frames[step].forms(self.reals, low, high, roots)
         return Evaluator(env, len(low), len(roots), self.single), roots
 
-    def decide(self, number: int, low: Ints, high: Ints, step: int) -> Decided:
-        """Possible outcomes of every choice of a location over boxes."""
-        location = self.locations[number]
-        evaluator, roots = self.evaluator(low, high, step)
-        influence = np.zeros((len(low), len(roots)))
-        columns = [self._outcomes(c, evaluator, low, high, step, influence) for c in location.choices]
-        full = np.zeros(low.shape)
-        full[:, roots] = influence
-        signature = np.stack(columns, 1) if columns else np.zeros((len(low), 0), dtype=np.int64)
-        return Decided(signature, full)
+    def decide(self, boxes: Boxes, step: int) -> Iterator[Decided]:
+        """Possible outcomes of every choice over boxes, location by location."""
+        every, roots = self.evaluator(boxes.low, boxes.high, step)
+        parts: list[tuple[int, Index, Evaluator]] = []
+        for number in np.unique(boxes.location):
+            rows = np.flatnonzero(boxes.location == number)
+            env = {n: Form(f.z[rows], f.e[rows]) for n, f in every.env.items()}
+            parts.append((int(number), rows, Evaluator(env, len(rows), len(roots), self.single)))
+        if len(parts) > 1 and len(boxes) <= MOST_ROWS and not self.single:
+            self._together([(self.locations[number], evaluator) for number, _, evaluator in parts])
+        for number, rows, evaluator in parts:
+            influence = np.zeros((len(rows), len(roots)))
+            low, high = boxes.low[rows], boxes.high[rows]
+            choices = self.locations[number].choices
+            columns = [self._outcomes(c, evaluator, low, high, step, influence, roots) for c in choices]
+            full = np.zeros(low.shape)
+            full[:, roots] = influence
+            signature = np.stack(columns, 1) if columns else np.zeros((len(low), 0), dtype=np.int64)
+            yield Decided(number, rows, signature, full)
+
+    @staticmethod
+    def _together(parts: list[tuple[Location, Evaluator]]) -> None:
+        """Sweep the networks that several locations ask in one go, where they have one shape."""
+        asked = [(c, whole(c), e) for loc, e in parts for c in loc.choices if isinstance(c, ArgMax)]
+        plain = [(c, a, e) for c, a, e in asked if a is not None]
+        stacked = stack(tuple(a.network for _, a, _ in plain)) if len(plain) > 1 else None
+        if stacked is None:
+            return
+        inputs = [[e.form(i) for i in a.inputs] for _, a, e in plain]
+        z = np.concatenate([np.stack([f.z for f in forms], 2) for forms in inputs])
+        radius = np.concatenate([np.stack([f.e for f in forms], 1) for forms in inputs])
+        sizes = [e.size for _, _, e in plain]
+        z, radius = gaps(stacked, np.repeat(np.arange(len(plain)), sizes), z, radius)
+        start = 0
+        for (choice, _, evaluator), size in zip(plain, sizes, strict=True):
+            evaluator.gaps[id(choice)] = z[start : start + size], radius[start : start + size]
+            start += size
 
     def _outcomes(
         self,
@@ -146,6 +206,7 @@ class Space:
         high: Ints,
         step: int,
         influence: Floats,
+        roots: Index,
     ) -> Ints:
         if isinstance(choice, Sign):
             linear = to_linear(choice.expr)
@@ -156,7 +217,6 @@ class Space:
             else:
                 row = self.row(linear, step)
                 least, greatest = row.range(low, high)
-                roots = np.flatnonzero((high > low).any(0))
                 force = (np.abs((row.plus + row.minus).astype(float)) * (high - low) / row.scale)[:, roots]
             below, above = np.asarray(least < 0, dtype=bool), np.asarray(greatest > 0, dtype=bool)
             zero = np.asarray((least <= 0) & (greatest >= 0), dtype=bool)
