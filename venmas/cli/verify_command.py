@@ -64,9 +64,7 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
 @click.option(
     "--solver", type=click.Choice(SOLVERS), default="auto", show_default=True, help="`venmas solvers` lists them."
 )
-@click.option(
-    "--workers", type=click.IntRange(1, 4096), metavar="N", help="Processes of comp-par [default: all cores]."
-)
+@click.option("--workers", type=click.IntRange(1, 4096), metavar="N", help="Processes or threads [default: all cores].")
 @click.option(
     "--timeout",
     type=Positive(),

@@ -65,6 +65,7 @@ def decide(
         return
     try:
         space = space_of(system, report.semantics == "float32")
+        space.workers = report.workers
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             inside, keep = False, wanted is not None
             witness, graph = _refine(space, target, report, tick, formula, keep)

@@ -63,8 +63,8 @@ def verify(
 
     formula: text, the name of a property of the system, or a formula. mode: ``adaptive`` (a reach graph, refined where
     something is open; then as ``exact``), ``mono`` (paper, Algorithm 1), ``comp-seq`` or ``comp-par`` (Algorithm 2), or
-    ``exact`` (a search in rationals); the first and the last use no solver. workers: processes of
-    ``comp-par``, all cores by default. timeout: seconds. memory: MB of all processes together. isolated: solve in
+    ``exact`` (a search in rationals); the first and the last use no solver. workers: processes of ``comp-par``, threads
+    of ``adaptive``, all cores by default. timeout: seconds. memory: MB of all processes together. isolated: solve in
     worker processes (with False, ``mono`` and ``comp-seq`` solve in this one; a solver that hangs then hangs the
     caller). progress: called a few times a second.
 
@@ -87,7 +87,7 @@ def verify(
     system.validate()
     system.check_nesting()
     parsed = read_formula(system, formula)
-    count = (workers or os.cpu_count() or 1) if mode == "comp-par" else 1
+    count = (workers or os.cpu_count() or 1) if mode in ("adaptive", "comp-par") else 1
     begun = monotonic()
     owed = (
         mode == "adaptive"

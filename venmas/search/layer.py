@@ -14,6 +14,9 @@ from venmas.search.lattice import Ints
 from venmas.search.residual import Case, Move, UnsuitableError
 from venmas.search.space import Space
 
+FEW = 256
+"""Boxes up to which a round costs about the same, so that they are cut into four at once."""
+
 
 @dataclass(eq=False)
 class Pieces:
@@ -78,7 +81,10 @@ def classify(
         total += int((~split).sum())
         # where nothing tells which side matters, the longest one in terms of what counts as small
         score = np.where(able, force + 1e-12 * width / np.maximum(least, 1), -1.0)[split]
-        boxes, node = halves(boxes.take(split), score.argmax(1)), np.repeat(node[split], 2)
+        at = score.argmax(1)
+        boxes, node = halves(boxes.take(split), at), np.repeat(node[split], 2)
+        if len(boxes) <= FEW:
+            boxes, node = halves(boxes, np.repeat(at, 2)), np.repeat(node, 2)
         if total + len(boxes) > MAX_BOXES:
             raise OverflowError("too many regions")
     parts = [b for b, _, _ in done]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product as combinations
@@ -21,6 +22,9 @@ from venmas.search.forms import Evaluator, Form, whole
 from venmas.search.lattice import MAX_COORDINATE, Frame, Ints, Map, Matrix, Row, product, to_boxes, unit_of
 from venmas.search.residual import Choice, Location, Move, Sign, UnsuitableError
 from venmas.search.stacked import MOST_ROWS, gaps, stack
+
+BATCH = 2048
+"""Boxes bounded in one go: their numbers fit into a processor's cache, and threads share the work."""
 
 MAX_STARTS = 4096
 """Initial locations, at most."""
@@ -53,10 +57,11 @@ def space_of(system: System, single: bool = False) -> Space:
 
 
 class Space:
-    """A system as the region graph sees it; `single`: networks in any float32 evaluation."""
+    """A system as the region graph sees it; `single`: networks in any float32 evaluation; workers: threads."""
 
     def __init__(self, system: System, single: bool = False) -> None:
-        self.system, self.single = system, single
+        self.system, self.single, self.workers = system, single, 1
+        self._threads: ThreadPoolExecutor | None = None
         decls = system.variables.values()
         self.integers = tuple(d.name for d in decls if d.integral)
         self.reals = tuple(d.name for d in decls if not d.integral)
@@ -161,24 +166,47 @@ class Space:
         return Evaluator(env, len(low), len(roots), self.single), roots
 
     def decide(self, boxes: Boxes, step: int) -> Iterator[Decided]:
-        """Possible outcomes of every choice over boxes, location by location."""
-        every, roots = self.evaluator(boxes.low, boxes.high, step)
-        parts: list[tuple[int, Index, Evaluator]] = []
+        """Possible outcomes of every choice over boxes, location by location; large batches on several threads."""
+        parts: list[tuple[int, Index]] = []
         for number in np.unique(boxes.location):
             rows = np.flatnonzero(boxes.location == number)
+            parts += [(int(number), rows[at : at + BATCH]) for at in range(0, len(rows), BATCH)]
+        if len(boxes) <= MOST_ROWS:
+            yield from self._decide_few(boxes, parts, step)
+        elif self.workers == 1:
+            yield from (self._decide(number, boxes, rows, step) for number, rows in parts)
+        else:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(self.workers)
+            yield from self._threads.map(lambda part: self._decide(part[0], boxes, part[1], step), parts)
+
+    def _decide_few(self, boxes: Boxes, parts: list[tuple[int, Index]], step: int) -> Iterator[Decided]:
+        every, roots = self.evaluator(boxes.low, boxes.high, step)
+        evaluators = []
+        for _, rows in parts:
             env = {n: Form(f.z[rows], f.e[rows]) for n, f in every.env.items()}
-            parts.append((int(number), rows, Evaluator(env, len(rows), len(roots), self.single)))
-        if len(parts) > 1 and len(boxes) <= MOST_ROWS and not self.single:
-            self._together([(self.locations[number], evaluator) for number, _, evaluator in parts])
-        for number, rows, evaluator in parts:
-            influence = np.zeros((len(rows), len(roots)))
-            low, high = boxes.low[rows], boxes.high[rows]
-            choices = self.locations[number].choices
-            columns = [self._outcomes(c, evaluator, low, high, step, influence, roots) for c in choices]
-            full = np.zeros(low.shape)
-            full[:, roots] = influence
-            signature = np.stack(columns, 1) if columns else np.zeros((len(low), 0), dtype=np.int64)
-            yield Decided(number, rows, signature, full)
+            evaluators.append(Evaluator(env, len(rows), len(roots), self.single))
+        if len(parts) > 1 and not self.single:
+            self._together([(self.locations[n], e) for (n, _), e in zip(parts, evaluators, strict=True)])
+        for (number, rows), evaluator in zip(parts, evaluators, strict=True):
+            yield self._outcomes_of(number, boxes, rows, step, evaluator, roots)
+
+    def _decide(self, number: int, boxes: Boxes, rows: Index, step: int) -> Decided:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the setting is one of the thread
+            evaluator, roots = self.evaluator(boxes.low[rows], boxes.high[rows], step)
+            return self._outcomes_of(number, boxes, rows, step, evaluator, roots)
+
+    def _outcomes_of(
+        self, number: int, boxes: Boxes, rows: Index, step: int, evaluator: Evaluator, roots: Index
+    ) -> Decided:
+        influence = np.zeros((len(rows), len(roots)))
+        low, high = boxes.low[rows], boxes.high[rows]
+        choices = self.locations[number].choices
+        columns = [self._outcomes(c, evaluator, low, high, step, influence, roots) for c in choices]
+        full = np.zeros(low.shape)
+        full[:, roots] = influence
+        signature = np.stack(columns, 1) if columns else np.zeros((len(low), 0), dtype=np.int64)
+        return Decided(number, rows, signature, full)
 
     @staticmethod
     def _together(parts: list[tuple[Location, Evaluator]]) -> None:
