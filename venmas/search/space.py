@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product as combinations
 from math import ceil, floor
+from types import ModuleType
 
 import numpy as np
 
@@ -25,6 +26,12 @@ from venmas.search.stacked import MOST_ROWS, gaps, stack
 
 BATCH = 2048
 """Boxes bounded in one go: their numbers fit into a processor's cache, and threads share the work."""
+
+_FEW_BATCHES = 8
+"""Large batches after which the compiled sweep is loaded, which takes as long as some of them."""
+
+MAX_OUTCOMES = 62
+"""Outcomes of one choice, at most."""
 
 MAX_STARTS = 4096
 """Initial locations, at most."""
@@ -62,6 +69,7 @@ class Space:
     def __init__(self, system: System, single: bool = False) -> None:
         self.system, self.single, self.workers = system, single, 1
         self._threads: ThreadPoolExecutor | None = None
+        self._large = 0
         decls = system.variables.values()
         self.integers = tuple(d.name for d in decls if d.integral)
         self.reals = tuple(d.name for d in decls if not d.integral)
@@ -173,6 +181,9 @@ class Space:
             parts += [(int(number), rows[at : at + BATCH]) for at in range(0, len(rows), BATCH)]
         if len(boxes) <= MOST_ROWS:
             yield from self._decide_few(boxes, parts, step)
+        elif (compiled := self._compiled()) is not None:
+            every = [(int(n), np.flatnonzero(boxes.location == n)) for n in np.unique(boxes.location)]
+            yield from self._decide_few(boxes, every, step, compiled)
         elif self.workers == 1:
             yield from (self._decide(number, boxes, rows, step) for number, rows in parts)
         else:
@@ -180,14 +191,27 @@ class Space:
                 self._threads = ThreadPoolExecutor(self.workers)
             yield from self._threads.map(lambda part: self._decide(part[0], boxes, part[1], step), parts)
 
-    def _decide_few(self, boxes: Boxes, parts: list[tuple[int, Index]], step: int) -> Iterator[Decided]:
+    def _compiled(self) -> ModuleType | None:
+        """The compiled sweep, where numba is installed and the work is worth loading it."""
+        self._large += 1
+        if self.single or self._large <= _FEW_BATCHES:
+            return None
+        try:
+            from venmas.search import compiled
+        except ImportError:
+            return None
+        return compiled
+
+    def _decide_few(
+        self, boxes: Boxes, parts: list[tuple[int, Index]], step: int, compiled: ModuleType | None = None
+    ) -> Iterator[Decided]:
         every, roots = self.evaluator(boxes.low, boxes.high, step)
         evaluators = []
         for _, rows in parts:
             env = {n: Form(f.z[rows], f.e[rows]) for n, f in every.env.items()}
             evaluators.append(Evaluator(env, len(rows), len(roots), self.single))
-        if len(parts) > 1 and not self.single:
-            self._together([(self.locations[n], e) for (n, _), e in zip(parts, evaluators, strict=True)])
+        if compiled or (len(parts) > 1 and not self.single):
+            self._together([(self.locations[n], e) for (n, _), e in zip(parts, evaluators, strict=True)], compiled)
         for (number, rows), evaluator in zip(parts, evaluators, strict=True):
             yield self._outcomes_of(number, boxes, rows, step, evaluator, roots)
 
@@ -208,23 +232,27 @@ class Space:
         signature = np.stack(columns, 1) if columns else np.zeros((len(low), 0), dtype=np.int64)
         return Decided(number, rows, signature, full)
 
-    @staticmethod
-    def _together(parts: list[tuple[Location, Evaluator]]) -> None:
+    def _together(self, parts: list[tuple[Location, Evaluator]], compiled: ModuleType | None) -> None:
         """Sweep the networks that several locations ask in one go, where they have one shape."""
         asked = [(c, whole(c), e) for loc, e in parts for c in loc.choices if isinstance(c, ArgMax)]
         plain = [(c, a, e) for c, a, e in asked if a is not None]
-        stacked = stack(tuple(a.network for _, a, _ in plain)) if len(plain) > 1 else None
+        stacked = stack(tuple(a.network for _, a, _ in plain)) if len(plain) > (0 if compiled else 1) else None
         if stacked is None:
             return
         inputs = [[e.form(i) for i in a.inputs] for _, a, e in plain]
         z = np.concatenate([np.stack([f.z for f in forms], 2) for forms in inputs])
         radius = np.concatenate([np.stack([f.e for f in forms], 1) for forms in inputs])
         sizes = [e.size for _, _, e in plain]
-        z, radius = gaps(stacked, np.repeat(np.arange(len(plain)), sizes), z, radius)
-        start = 0
-        for (choice, _, evaluator), size in zip(plain, sizes, strict=True):
-            evaluator.gaps[id(choice)] = z[start : start + size], radius[start : start + size]
-            start += size
+        index = np.repeat(np.arange(len(plain)), sizes)
+        ends = np.cumsum(sizes)
+        if compiled and stacked.outputs <= MAX_OUTCOMES:
+            bits, influence = compiled.winners(stacked, index, z, radius, self.workers)
+            for (choice, _, evaluator), size, end in zip(plain, sizes, ends, strict=True):
+                evaluator.decided[id(choice)] = bits[end - size : end], influence[end - size : end]
+            return
+        z, radius = gaps(stacked, index, z, radius)
+        for (choice, _, evaluator), size, end in zip(plain, sizes, ends, strict=True):
+            evaluator.gaps[id(choice)] = z[end - size : end], radius[end - size : end]
 
     def _outcomes(
         self,
@@ -251,9 +279,13 @@ class Space:
             influence += np.where((below & above)[:, None], force, 0.0)
             signs: Ints = below + 2 * zero.astype(np.int64) + 4 * above
             return signs
+        if id(choice) in evaluator.decided:
+            found, force = evaluator.decided[id(choice)]
+            influence += force
+            return found
         able = evaluator.winners(choice, influence) if isinstance(choice, ArgMax) else evaluator.largest(choice)
-        if able.shape[1] > 62:
-            raise UnsuitableError("a choice has more than 62 outcomes")
+        if able.shape[1] > MAX_OUTCOMES:
+            raise UnsuitableError(f"a choice has more than {MAX_OUTCOMES} outcomes")
         bits: Ints = able @ (np.int64(1) << np.arange(able.shape[1], dtype=np.int64))
         return bits
 

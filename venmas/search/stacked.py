@@ -25,6 +25,11 @@ class Stack:
     errors: tuple[float, ...]
     relus: tuple[bool, ...]
 
+    @property
+    def outputs(self) -> int:
+        """Number of outputs."""
+        return int(self.weights[-1].shape[1])
+
 
 @lru_cache(maxsize=64)
 def stack(networks: tuple[Network, ...]) -> Stack | None:
