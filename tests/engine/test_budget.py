@@ -51,6 +51,7 @@ def slow(monkeypatch) -> Slow:
 
 def asked(formula: str, **options):
     begun = time.monotonic()
+    options = {"mode": "comp-par", **options}
     report = verify(pair(), formula, solver="highs", isolated=False, timeout=TIMEOUT, **options)
     return report, time.monotonic() - begun
 

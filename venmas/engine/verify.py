@@ -44,7 +44,7 @@ def verify(
     system: System,
     formula: str | Formula,
     *,
-    mode: str = "comp-par",
+    mode: str = "adaptive",
     solver: str = "auto",
     workers: int | None = None,
     timeout: float | None = None,
