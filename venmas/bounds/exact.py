@@ -71,10 +71,12 @@ def _form(state: State, expr: Expr, local: bool) -> LinearExpr | None:
                 return max(numbers, key=lambda f: f.constant)
             return forms[0] if len(forms) == 1 else None
         case Output(application, index):
-            inputs = [affine_form(state, i) for i in application.inputs]
-            point = [f.constant for f in inputs if f is not None and not f.terms]
-            if len(point) < len(inputs):
-                return None
+            point: list[Fraction] = []
+            for part in application.inputs:
+                form = affine_form(state, part)
+                if form is None or form.terms:
+                    return None
+                point.append(form.constant)
             key = f"network {id(application)}"
             if f"{key} 0" not in state.forms:
                 for i, value in enumerate(application.network.evaluate_exact(point)):
@@ -143,14 +145,13 @@ def _hull(ranges: list[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
 def _agreed(state: State, cases: list[Expr], local: bool) -> LinearExpr | None:
     """The form of the cases where all of them have the same one."""
     first = _form(state, cases[0], local) if cases else None
-    if first is None or all(_form(state, c, local) == first for c in cases[1:]):
-        return first
-    return None
+    return first if first is None or all(_form(state, c, local) == first for c in cases[1:]) else None
 
 
 def _variable(state: State, name: str) -> LinearExpr | None:
     if state.parent is None:
         low, high = state.box[name]
         return LinearExpr((), low) if low == high else LinearExpr.variable(name)
-    found = [affine_form(origin, source) for origin, source in state.sources(name)]
-    return found[0] if all(f == found[0] for f in found) else None
+    (origin, source), *others = state.sources(name)
+    first = affine_form(origin, source)
+    return first if first is None or all(affine_form(o, e) == first for o, e in others) else None

@@ -9,8 +9,8 @@ integers, the same linear part and nearby offsets. So the number of nodes grows 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from venmas.model.expr import All, Any, ArgMax, Compare, Condition, Expr, Switch
 
 MAX_NODES = 64
 """Nodes of one step above which more of them are joined."""
+OVERLAP = 0.1
+"""Nodes are joined whose centres are no farther apart than this part of their width: that hardly widens them."""
 MAX_POINTS = 1 << 16
 """Nodes of one step where all of them are points."""
 MAX_OUTCOMES = 64
@@ -44,11 +46,14 @@ class Outcome:
 
 
 class Reach:
-    """The nodes that follow `root`, made one layer at a time when they are asked for; `tick` may raise to stop."""
+    """The nodes that follow `roots`, made one layer at a time when they are asked for; `tick` may raise to stop.
 
-    def __init__(self, root: State, tick: Callable[[int], None]) -> None:
+    roots: one state, or points, of one batch: only points that start apart may meet.
+    """
+
+    def __init__(self, roots: Sequence[State], tick: Callable[[int], None]) -> None:
         self.tick = tick
-        self._layer, self._kept = [root], list[State]()
+        self._layer, self._kept = list(roots), list[State]()
         self._outcomes: dict[int, tuple[Outcome, ...]] = {}
 
     def outcomes(self, node: State) -> tuple[Outcome, ...]:
@@ -79,27 +84,26 @@ class _Case:
     node: State
     state: State
     assumed: Assumptions
+    settled: bool = False
 
 
 def _cases(layer: list[State]) -> list[_Case]:
     """The nodes of a layer, split until no choice is open that matters."""
     cases = [_Case(node, node, ()) for node in layer]
-    settled: set[int] = set()
     while True:
         counts = Counter(id(case.node) for case in cases)
-        rows: list[tuple[State, Assumptions]] = []
+        rows: list[_Case] = []
         for case in cases:
-            choice = None if id(case.state) in settled else _pending(case.state)
+            choice = None if case.settled else _pending(case.state)
             outcomes = () if choice is None else _able(case.state, choice)
             if choice is None or counts[id(case.node)] * len(outcomes) > MAX_OUTCOMES:
-                settled.add(id(case.state))
-                rows.append((case.node, case.assumed))
+                rows.append(replace(case, settled=True))
             else:
-                rows += [(case.node, (*case.assumed, (choice, v))) for v in outcomes]
+                rows += [replace(case, assumed=(*case.assumed, (choice, v))) for v in outcomes]
         if len(rows) == len(cases):
             return cases
-        split = layer[0].batch.split([node.row for node, _ in rows], [assumed for _, assumed in rows])
-        cases = [_Case(node, state, a) for (node, a), state in zip(rows, split.members, strict=True)]
+        split = layer[0].batch.split([case.node.row for case in rows], [case.assumed for case in rows])
+        cases = [replace(case, state=state) for case, state in zip(rows, split.members, strict=True)]
 
 
 def _able(state: State, choice: ArgMax | Compare) -> tuple[int, ...]:
@@ -152,33 +156,37 @@ def _groups(taken: list[tuple[State, Step]]) -> list[list[tuple[State, Step]]]:
         forms = [step.state.affine(v) for v in step.state.batch.system.nodes_by_name.values()]
         points &= all(f is not None and not f.terms for f in forms)
         exact.setdefault(id(step) if None in forms else tuple(forms), []).append((origin, step))
-    if len(exact) <= (MAX_POINTS if points else MAX_NODES):
+    if points and len(exact) <= MAX_POINTS:
         return list(exact.values())
     kinds, places = zip(*(_place(group[0][1].state) for group in exact.values()), strict=True)
-    centres = np.array(places, dtype=np.float64).reshape(len(exact), -1)
-    low, span = centres.min(0), np.ptp(centres, 0)
-    cells = np.full(len(span), MAX_NODES)
+    low, high = np.array(places, dtype=np.float64).reshape(len(exact), 2, -1).transpose(1, 0, 2)
+    centres = low / 2 + high / 2
+    span, cells = np.ptp(centres, 0), OVERLAP * (high - low).max(0)
     while True:
-        index = np.floor((centres - low) / np.where(span > 0, span, 1.0) * cells).astype(np.int64)
+        at = np.where(cells > 0, np.floor((centres - centres.min(0)) / np.where(cells > 0, cells, 1.0)), centres)
         near: dict[Hashable, list[tuple[State, Step]]] = {}
-        for kind, at, group in zip(kinds, index.tolist(), exact.values(), strict=True):
-            near.setdefault((kind, *at), []).extend(group)
+        for kind, place, group in zip(kinds, at.tolist(), exact.values(), strict=True):
+            near.setdefault((kind, *place), []).extend(group)
         if len(near) <= MAX_NODES:
             return list(near.values())
-        if not len(cells) or cells.max() <= 1:
+        counts = np.where(cells > 0, span / np.where(cells > 0, cells, 1.0), np.where(span > 0, np.inf, 0.0))
+        if not len(cells) or counts.max() <= 1:
             return [taken]
-        cells[cells.argmax()] //= 2
+        widest = counts.argmax()
+        cells[widest] = max(2 * cells[widest], span[widest] / MAX_NODES)
 
 
-def _place(state: State) -> tuple[Hashable, list[float]]:
-    """The integers and the slopes of the reals of a state, and the centres of the reals."""
+def _place(state: State) -> tuple[Hashable, tuple[list[float], list[float]]]:
+    """The integers of a state and the slopes of its reals; where the intervals of the reals begin and end."""
     kind: list[Hashable] = []
-    centre: list[float] = []
+    low: list[float] = []
+    high: list[float] = []
     for name, decl in state.batch.system.variables.items():
         q, row = state.batch.env[name], state.row
         if decl.integral:
             kind.append(state.possible(state.batch.system[name]) or (float(q.lo[row]), float(q.hi[row])))
         else:
             kind.append(tuple(np.round(q.low[row, 1:], 6).tolist()))
-            centre.append(float(q.lo[row] / 2 + q.hi[row] / 2))
-    return tuple(kind), centre
+            low.append(float(q.lo[row]))
+            high.append(float(q.hi[row]))
+    return tuple(kind), (low, high)

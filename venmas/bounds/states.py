@@ -218,8 +218,7 @@ class States(Interpreter):
     def merge(groups: Sequence[Sequence[tuple[State, Step]]]) -> States:
         """A state for each group of steps, given with the states they leave: the hull of where they lead."""
         first = groups[0][0][1].state.batch
-        distinct = [list({(id(s.state.batch), s.state.row): s.state for _, s in g}.values()) for g in groups]
-        distinct = [_different(states) for states in distinct]
+        distinct = [_different([step.state for _, step in group]) for group in groups]
         width = max(map(len, distinct))
         batches = list({id(s.batch): s.batch for states in distinct for s in states}.values())
         offsets = dict(zip(map(id, batches), np.cumsum([0, *(b.size for b in batches)]).tolist(), strict=False))
@@ -227,17 +226,22 @@ class States(Interpreter):
         mask = np.array([[i < len(g) for i in range(width)] for g in distinct])
         env: dict[str, Quantity] = {}
         for name, decl in first.system.variables.items():
-            columns = [_stacked([b.env[name] for b in batches]).rows(index[:, i]) for i in range(width)]
+            below = _stacked([b.env[name] for b in batches])
+            columns = [below.rows(index[:, i]) for i in range(width)]
             hull = columns[0] if width == 1 else join(columns, mask)
             if (values := columns[0].values) is not None:
                 either = np.stack([c.possible for c in columns if c.possible is not None], 1) & mask[:, :, None]
                 hull = finite(hull, values, either.any(1))
             env[name] = _variable(hull, decl.integral, decl.values)
         merged = States(first.system, first.method, env, len(groups), first.roots, first.found)
-        for at, group in enumerate(groups):
-            (parent, step), several = group[0], len(group) > 1
-            origins = tuple((state, s.branches[0]) for state, s in group) if several else ()
-            merged.members.append(State(merged, at, parent, step.branches, parent.box, parent.step + 1, origins))
+        for at, (group, states) in enumerate(zip(groups, distinct, strict=True)):
+            parent, step = group[0]
+            origins = tuple((state, s.branches[0]) for state, s in group) if len(group) > 1 else ()
+            node = State(merged, at, parent, step.branches, parent.box, parent.step + 1, origins)
+            for name, variable in first.system.nodes_by_name.items():
+                form = states[0].affine(variable)
+                node.forms[name] = form if all(s.affine(variable) == form for s in states[1:]) else None
+            merged.members.append(node)
         return merged
 
     def _identical(self, row: int, first: int, second: int) -> bool:

@@ -23,6 +23,7 @@ from venmas.model.system import Region, System
 Strategy = Literal["monolithic", "compositional"]
 _HEARTBEAT = 0.02  # s
 _Box = Mapping[str, tuple[Fraction, Fraction]]
+_Bounded = tuple[int, Region, _Box]
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,9 @@ class Stream:
         # what the target says of the initial state by itself narrows the box, down to a point where it can
         present = _comparisons(self.task.target)
         boxes = [(i, r, bounding_box(system, r + present)) for i, r in enumerate(system.regions)]
-        able = [(i, r, b) for i, r, b in boxes if b is not None]
+        able: list[_Bounded] = [(i, r, b) for i, r, b in boxes if b is not None]
+        if self.task.strategy == "monolithic" and len(able) > 1:
+            able = self._open_points(able)
         self.discarded += len(boxes) - len(able)
         if self.task.strategy == "monolithic" and len(able) > 1:
             hull = {n: (min(b[n][0] for _, _, b in able), max(b[n][1] for _, _, b in able)) for n in system.variables}
@@ -66,13 +69,30 @@ class Stream:
             for index, region, box in able:
                 yield from self._subproblems(box, _region_formula(region), index)
 
+    def _open_points(self, able: list[_Bounded]) -> list[_Bounded]:
+        """The regions without the points that bounds refute; one that they show to meet the target is enough."""
+        points = [a for a in able if all(low == high for low, high in a[2].values())]
+        if not points:
+            return able
+        states = States.initial(self.task.system, [box for _, _, box in points], self.task.bounds)
+        self.findings.append(states.found)
+        oracle = Oracle(Reach(states.members, self._tick))
+        refuted: set[int] = set()
+        for found, state in zip(points, states.members, strict=True):
+            truth = oracle.truth(state, conjunction([_region_formula(found[1]), self.task.target]))
+            if truth:
+                return [found]
+            if truth is False:
+                refuted.add(found[0])
+        return [a for a in able if a[0] not in refuted]
+
     def _subproblems(self, box: _Box, where: Formula, region: int | None) -> Iterator[Subproblem | None]:
         states = States.initial(self.task.system, [box], self.task.bounds)
         self.findings.append(states.found)
         root = states.members[0]
         target = conjunction([where, self.task.target])
         if self.task.strategy == "monolithic":
-            oracle = Oracle(Reach(root, self._tick))
+            oracle = Oracle(Reach([root], self._tick))
             encoder = FormulaEncoder(root, self.task.encoding, oracle, self._tick)
             try:
                 encoder.satisfy(Spread.single(root), target)
