@@ -1,7 +1,7 @@
 """``python -m experiments.benchmarks NAME [--quick] [--repeat 3] [--csv FILE]``: one benchmark, tables in Markdown.
 
-Every verdict is compared with what is known without the verifier, and modes with one another; a contradiction or a crash
-ends the run with status 1. --only and --modes pick cells, so that one can be repeated.
+Every verdict is compared with what is known without the verifier, and modes with one another; a contradiction or a
+crash ends the run with status 1. --only and --modes pick cells, so that one can be repeated.
 """
 
 from __future__ import annotations

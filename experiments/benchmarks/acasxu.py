@@ -59,9 +59,15 @@ def run(bench: Bench) -> None:
         bench.section(prop)
         name = row["onnx"].removeprefix("ACASXU_run2a_").removesuffix("_batch_2000.onnx")
         expected = {"sat": "violated", "unsat": "satisfied"}[row["truth"]]
-        bench.ask(Question(f"network {name}", partial(instance, row["onnx"], row["vnnlib"]), expected), timeout=limit, fresh=True)
+        bench.ask(
+            Question(f"network {name}", partial(instance, row["onnx"], row["vnnlib"]), expected),
+            timeout=limit,
+            fresh=True,
+        )
     found = bench.of("adaptive")
     bench.total(found, "adaptive")
     if found:
         whole = median(r.median if r.decided else limit for r in found)
-        bench.say(f"undecided counted with the limit of {limit:g} s: median {whole:.2f} s (nnenum's published one: 1.2 s)")
+        bench.say(
+            f"undecided counted with the limit of {limit:g} s: median {whole:.2f} s (nnenum's published one: 1.2 s)"
+        )

@@ -70,7 +70,9 @@ class Bench:
         self.rows.append(row)
         if self.shown != self.title:
             self.shown = self.title
-            print(f"\n## {self.title}\n\n| what | mode | verdict | expected | s | build s | nodes / pieces | MB | note |")
+            print(
+                f"\n## {self.title}\n\n| what | mode | verdict | expected | s | build s | nodes / pieces | MB | note |"
+            )
             print("|---|---|---|---|---|---|---|---|---|")
         mark = f"**{row.verdict}**" if row.problem == "WRONG" else row.verdict
         size = f"{row.nodes} / {row.pieces}" if row.pieces or row.nodes else "-"
@@ -108,8 +110,8 @@ class Bench:
         both = [(a.median / max(b.median, 1e-6)) for a, b in pairs if a.decided]
         if both:
             self.say(
-                f"**{mode} / {against}**: median {median(both):.2f} ({min(both):.2f} to {max(both):.1f}) over {len(both)}"
-                f" cells that both decided; {len(pairs) - len(both)} that only {against} did"
+                f"**{mode} / {against}**: median {median(both):.2f} ({min(both):.2f} to {max(both):.1f}) over "
+                f"{len(both)} cells that both decided; {len(pairs) - len(both)} that only {against} did"
             )
 
     def finish(self) -> int:
@@ -122,11 +124,12 @@ class Bench:
                 more += " --quick" if self.quick else ""
                 print(f"\n{r.problem}: {r.section}: {r.what}, {r.mode}: {r.verdict} {r.basis} {r.note}")
                 what = f"{r.section}: {r.what}$".replace("'", "'\\''")
-                print(f"    python -m experiments.benchmarks {self.name} --repeat 1{more} --modes {r.mode} --only '{what}'")
+                more += f" --modes {r.mode} --only '{what}'"
+                print(f"    python -m experiments.benchmarks {self.name} --repeat 1{more}")
         wrong, crashed = (sum(r.problem == p for r in bad) for p in ("WRONG", "crash"))
         self.say(
-            f"{len(self.rows)} rows, {wrong} wrong, {crashed} crashed, {len(bad) - wrong - crashed} undecided; peak RSS "
-            f"{peak_mb():.0f} MB of this process, {peak_children_mb():.0f} MB of its largest child"
+            f"{len(self.rows)} rows, {wrong} wrong, {crashed} crashed, {len(bad) - wrong - crashed} undecided; "
+            f"peak RSS {peak_mb():.0f} MB of this process, {peak_children_mb():.0f} MB of its largest child"
         )
         if self.csv is not None:
             self._write(self.csv)

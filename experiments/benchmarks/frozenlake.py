@@ -22,7 +22,9 @@ def lake(folder: str, formula: str, grid: dict[str, object]) -> Built:
     return load_scenario("frozenlake").system(folder, **grid), formula
 
 
-def truth(folder: str, formula: str, k: int, size: int, holes: tuple[int, ...], goal: int, start: tuple[int, ...]) -> str:
+def truth(
+    folder: str, formula: str, k: int, size: int, holes: tuple[int, ...], goal: int, start: tuple[int, ...]
+) -> str:
     """By backward iteration over the cells; written without the verifier, but for the evaluation of the network."""
     network = load_network(next(p for p in Path(folder).iterdir() if p.suffix in (".onnx", ".h5")))
     policy = np.concatenate([np.argmax(network.evaluate(rows), 1) for rows in _one_hot(size * size)])
@@ -79,7 +81,9 @@ def run(bench: Bench) -> None:
                 folder = Path(place) / f"{size}_{careless}"
                 folder.mkdir()
                 grid = apart(frozenlake_nets.write, folder, size, careless=careless, seed=1)
-                bench.section(f"{size}x{size}, an agent that {'may step into holes' if careless else 'keeps away from holes'}")
+                bench.section(
+                    f"{size}x{size}, an agent that {'may step into holes' if careless else 'keeps away from holes'}"
+                )
                 for k in steps[-1:] if bench.quick else steps:
                     _ask(bench, str(folder), SAFE, k, grid, 120)
                     _ask(bench, str(folder), SAFE, k, {**grid, "start": (1,)}, 120)

@@ -87,6 +87,7 @@ def _growth(bench: Bench, section: str, climbs: tuple[float, ...]) -> None:
         times = sorted(b.median / a.median for a, b in found)
         nodes = sorted(b.nodes / max(a.nodes, 1) for a, b in found)
         bench.say(
-            f"**growth from k = 10 to k = {STEPS}**: time x {times[len(times) // 2]:.1f} ({times[0]:.1f} to {times[-1]:.1f}), "
+            f"**growth from k = 10 to k = {STEPS}**: "
+            f"time x {times[len(times) // 2]:.1f} ({times[0]:.1f} to {times[-1]:.1f}), "
             f"nodes x {nodes[len(nodes) // 2]:.1f} ({nodes[0]:.1f} to {nodes[-1]:.1f})"
         )
