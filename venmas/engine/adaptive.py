@@ -17,6 +17,7 @@ from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report, Verdict
 from venmas.errors import ModelError
 from venmas.logic import EX, TRUE, Formula, Globally, Quantifier, nnf
+from venmas.model.canonical import networks_of
 from venmas.model.regions import bounding_box, contains
 from venmas.model.system import System
 from venmas.model.trace import Witness
@@ -56,7 +57,9 @@ def decide(
     if all(bounding_box(system, region) is None for region in system.regions):
         raise ModelError(f"the initial set of system {system.name!r} is empty: check the initial conditions")
     target = nnf(formula, negate=True)
-    explored = None if any(not d.integral for d in system.variables.values()) else explore(system, target, tick)
+    exact = report.semantics == "real" or not networks_of(system)  # states one by one are those of the real function
+    finite = all(d.integral for d in system.variables.values())
+    explored = explore(system, target, tick) if finite and exact else None
     if explored is not None:
         report.graph = Figures(1, explored.states, explored.expanded)
         _settle(report, target, system, explored.witness())

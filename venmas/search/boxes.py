@@ -18,6 +18,7 @@ Index = NDArray[np.intp]
 
 MAX_BOXES = 4_000_000
 """Boxes of one layer, at most."""
+_PAIRS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,16 +144,16 @@ class Known:
     def meet(self, boxes: Boxes) -> tuple[Boxes, Index]:
         """The parts of boxes that lie in known ones, asked for no more than those; of every part, which box it is from.
 
-        A part without width where its box has some is left out: it is in a neighbour, too, or nothing is open there
-        (what led here before was a closed box around this one, which was covered on both sides).
+        Every state of a box that is in a known one and asked for a formula by both is in a part that asks for it. A
+        part without width where its box has some is left out only where a wider one has it and asks for as much: what
+        it asks for may be open in that known box alone, since paths that come together here need not have met before.
         """
         origin = np.arange(len(boxes))
         candidates: list[Ints] = [boxes.location.astype(np.int64)]
         for at in self.grid.cut:
             size = self.grid.cell[at]
             low, high = boxes.low[origin, at], boxes.high[origin, at]
-            first = np.where(high > low, low, low - 1) // size
-            last = np.where(high > low, high - 1, high) // size
+            first, last = (low - 1) // size, high // size  # neighbours that only touch are among them
             count = (last - first + 1).astype(np.intp)
             index = np.repeat(np.arange(len(origin)), count)
             candidates = [c[index] for c in candidates] + [first[index] + ranks(count)]
@@ -172,5 +173,25 @@ class Known:
         high = np.minimum(boxes.high[origin], self.boxes.high[other])
         wanted = boxes.wanted[origin] & self.boxes.wanted[other]
         wide = boxes.high[origin] > boxes.low[origin]
-        keep = np.where(wide, high > low, high >= low).all(1) & wanted.any(1)
-        return Boxes(boxes.location[origin[keep]], low[keep], high[keep], wanted[keep]), origin[keep]
+        parts = Boxes(boxes.location[origin], low, high, wanted)
+        keep = (high >= low).all(1) & wanted.any(1)
+        thick = keep & ((high > low) | ~wide).all(1)
+        keep[_held(parts, origin, np.flatnonzero(keep & ~thick), np.flatnonzero(thick))] = False
+        return parts.take(keep), origin[keep]
+
+
+def _held(parts: Boxes, origin: Index, thin: Index, thick: Index) -> Index:
+    """Which thin parts a thick one of the same box holds and asks for as much; `origin` ascends."""
+    first = np.searchsorted(origin[thick], origin[thin])
+    count = np.searchsorted(origin[thick], origin[thin], "right") - first
+    held = np.zeros(len(thin), dtype=bool)
+    ends = np.cumsum(count)
+    start = 0
+    while start < len(thin):  # not too many pairs at once
+        stop = max(start + 1, int(np.searchsorted(ends, ends[start] - count[start] + _PAIRS)))
+        few = np.repeat(np.arange(start, stop), count[start:stop])
+        a, b = thin[few], thick[first[few] + ranks(count[start:stop])]
+        inside = (parts.low[b] <= parts.low[a]) & (parts.high[a] <= parts.high[b])
+        held[few[inside.all(1) & (parts.wanted[b] | ~parts.wanted[a]).all(1)]] = True
+        start = stop
+    return thin[held]

@@ -5,6 +5,8 @@ The order of additions differs from that of numpy, which the a-priori rounding b
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numba import njit, prange, set_num_threads
 from numpy.typing import NDArray
@@ -13,7 +15,11 @@ from venmas.bounds.forms import _TINY, Floats, gamma
 from venmas.search.forms import pairs
 from venmas.search.stacked import Stack
 
-GAMMA = np.array([gamma(n) for n in range(4096)])
+
+@lru_cache(maxsize=1)
+def gammas(most: int) -> Floats:
+    """The rounding bounds of up to `most` terms."""
+    return np.array([gamma(n) for n in range(most)])
 
 
 def winners(
@@ -44,7 +50,8 @@ def winners(
         np.ascontiguousarray(index),
         np.ascontiguousarray(z),
         np.ascontiguousarray(e),
-        GAMMA,
+        # what compiled code reads beyond the end of an array is no error
+        gammas(1 << (sum(max(w.shape[1:]) for w in found.weights) + z.shape[1] + 16).bit_length()),
         last.shape[1],
     )
     return bits, influence
@@ -100,7 +107,7 @@ def _sweep(  # type: ignore[no-untyped-def]  # numba infers the types
             for q in range(total):
                 offset = gap_bias[net, q]
                 new[0, q] += offset
-                err[q] = (err[q] + gammas[2] * abs(offset) + extra * size_bias[net, q] + _TINY) * (
+                err[q] = (err[q] + gammas[2] * abs(offset) + extra * size_bias[net, q] + _TINY * n) * (
                     1 + gammas[n + outputs + 8]
                 )
             for q in range(total):
@@ -159,7 +166,7 @@ def _layer(  # type: ignore[no-untyped-def]
             for q in range(outputs):
                 new[r, q] += value * weight[j, q]
     for q in range(outputs):
-        error = (err[q] + gammas[2] * abs(bias[q]) + _TINY) * (1 + gammas[n + 2])
+        error = (err[q] + gammas[2] * abs(bias[q]) + _TINY * n) * (1 + gammas[n + 2])
         new[0, q] += bias[q]
         if relu:
             lo, hi = _ends(new, error, q, rows, gammas)

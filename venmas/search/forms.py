@@ -81,8 +81,9 @@ def times(values: Floats, weight: Floats) -> Floats:
 def affine(
     weight: Floats, bias: Floats, weight_error: Floats | float, z: Floats, e: Floats, single: bool
 ) -> tuple[Floats, Floats]:
-    """``weight @ x + bias``, weights off by `weight_error` relative to their size; single: in float32, in any order.
+    """``weight @ x + bias``, weights off by `weight_error` relative to their size.
 
+    single: in float32 and in any order, the bias perhaps first (docs/certificates.md, float32).
     weight: (q, n), bias: (q,), or (B, q, n) and (B, q), one a row.
     """
     n = weight.shape[-1]
@@ -90,13 +91,15 @@ def affine(
     new = z @ weight.swapaxes(-1, -2)
     new[:, 0] += bias
     mass = np.abs(z).sum(1) + e
-    slack = gamma(n + z.shape[1]) + weight_error
-    if single:
-        slack = slack + (n + 4) * _UNIT32 / (1 - (n + 4) * _UNIT32)
-    error = times(e + slack * mass, size) + (gamma(2) if not single else 2 * _UNIT32) * np.abs(bias) + _TINY
+    rounding = (n + 4) * _UNIT32 / (1 - (n + 4) * _UNIT32) if single else 0.0
+    slack = gamma(n + z.shape[1]) + weight_error + rounding
+    error = times(e + slack * mass, size) + (gamma(2) + rounding) * np.abs(bias) + _TINY * n
     if single:
         error += (n + 4 + mass.sum(1, keepdims=True)) * 2.0**-149
-        error[times(mass, size) + np.abs(bias) >= 2.0**126] = np.inf  # float32 may overflow
+        # float32 may overflow: in a result, an input or a weight
+        error[times(mass, size) + np.abs(bias) >= 2.0**126] = np.inf
+        error[(mass >= 2.0**126).any(1)] = np.inf
+        error[np.broadcast_to((size >= 2.0**126).any(-1), error.shape)] = np.inf
     return new, error * (1 + gamma(n + 2))
 
 

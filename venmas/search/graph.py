@@ -20,7 +20,7 @@ from venmas.bounds.forms import Bools
 from venmas.logic import EX, Formula
 from venmas.search.agenda import Stage, agenda
 from venmas.search.boxes import Boxes, Grid, Index, Known, cut, merge
-from venmas.search.lattice import Ints
+from venmas.search.lattice import Ints, check_size
 from venmas.search.layer import Moves, Pieces, advance, classify
 from venmas.search.space import Space
 
@@ -67,6 +67,7 @@ class Graph:
         self.stages: list[Stage] = agenda(target)
         self.counts = Counts()
         self.may_leave_box = self.may_deadlock = False
+        """In some pass: the next one looks no more at regions in which nothing is open, but runs go there."""
         self.layers: list[Layer] = []
         self._cells: list[Ints] = []
         root = space.root()
@@ -80,7 +81,6 @@ class Graph:
         known = [Known(_restrict(layer), layer.grid) for layer in self.layers]
         self._level += 1
         self.counts.passes += 1
-        self.may_leave_box = self.may_deadlock = False
         self.layers = []
         images = self.space.root()
         for step, stage in enumerate(self.stages):
@@ -104,6 +104,7 @@ class Graph:
         """Images as nodes of a layer; the parts that matter are noted in the layer before."""
         origin = np.flatnonzero(images.wanted.any(1))
         images = images.take(origin)
+        check_size(images.low, images.high)
         if known is not None:
             images, kept = known.meet(images)
             origin = origin[kept]

@@ -163,6 +163,8 @@ class Map:
         identity = all(matrix[i][j] == (i == j) for i in range(size) for j in range(size))
         scale = lcm(*(o.denominator for o in offset), *(c.denominator for r in matrix for c in r))
         if identity and scale == 1:
+            if any(abs(o) > 2 * MAX_COORDINATE for o in offset):
+                raise UnsuitableError("a move is too long for the lattice of the region graph")
             shift = np.array([int(o) for o in offset], dtype=np.int64)
             return Map(shift, np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64), shift, 1)
         if scale > 2**40:  # shorten: the offset on a finer lattice, outward by one unit of it
@@ -184,6 +186,12 @@ class Map:
         least = low @ self.plus.T + high @ self.minus.T + self.offset
         greatest = high @ self.plus.T + low @ self.minus.T + self.offset
         return least // self.denominator, -(-greatest // self.denominator)
+
+
+def check_size(low: Ints, high: Ints) -> None:
+    """Raises `UnsuitableError` for boxes beyond `MAX_COORDINATE`, where 64 bits might overflow."""
+    if len(low) and max(int(high.max()), -int(low.min())) > MAX_COORDINATE:
+        raise UnsuitableError("coordinates of regions are too large")
 
 
 def to_boxes(

@@ -63,10 +63,15 @@ class _OpenError(Exception):
 
 
 class Simplifier:
-    """Rewrites expressions for known values of variables and fixed choices; shared nodes stay shared."""
+    """Rewrites expressions for known values of variables and fixed choices; shared nodes stay shared.
 
-    def __init__(self, values: Mapping[str, Fraction], fixed: Mapping[int, int] | None = None) -> None:
-        self.values, self.fixed = values, fixed
+    folds: networks of known inputs become numbers, those of the real function.
+    """
+
+    def __init__(
+        self, values: Mapping[str, Fraction], fixed: Mapping[int, int] | None = None, folds: bool = True
+    ) -> None:
+        self.values, self.fixed, self.folds = values, fixed, folds
         self._exprs: dict[int, Expr] = {}
         self._conditions: dict[int, Condition] = {}
         self._applications: dict[int, Application] = {}
@@ -138,7 +143,7 @@ class Simplifier:
             self._applications[key] = application if same else Application(application.network, inputs)
         new = self._applications[key]
         point = [i.value for i in new.inputs if isinstance(i, Constant)]
-        if len(point) == len(new.inputs):
+        if self.folds and len(point) == len(new.inputs):
             return Constant(new.network.evaluate_exact(point)[index])
         return Output(new, index)
 
@@ -225,15 +230,15 @@ class _Node:
 
 
 class Location:
-    """The system with its integers at `values`."""
+    """The system with its integers at `values`; `single`: networks in any float32 evaluation."""
 
-    def __init__(self, system: System, values: tuple[int, ...]) -> None:
-        self.system, self.values = system, values
+    def __init__(self, system: System, values: tuple[int, ...], single: bool = False) -> None:
+        self.system, self.values, self.single = system, values, single
         decls = system.variables.values()
         self.integers = [d.name for d in decls if d.integral]
         self.reals = [d.name for d in decls if not d.integral]
         known = {n: Fraction(v) for n, v in zip(self.integers, values, strict=True)}
-        simplifier = Simplifier(known)
+        simplifier = Simplifier(known, folds=not single)
         self.branches: list[tuple[Condition, dict[str, Expr]]] = []
         for branch in system.branches:
             updates = {d.name: simplifier.expr(system[d.name]) for d in decls}
@@ -301,7 +306,7 @@ class Location:
         return tuple(found)
 
     def _case(self, fixed: Mapping[int, int]) -> Case:
-        simplifier = Simplifier({}, fixed)
+        simplifier = Simplifier({}, fixed, not self.single)
         moves: dict[object, Move] = {}
         for index, (guard, updates) in enumerate(self.branches):
             test = simplifier.condition(guard)

@@ -20,7 +20,7 @@ from venmas.model.regions import bounding_box
 from venmas.model.system import System
 from venmas.search.boxes import Boxes, Index
 from venmas.search.forms import Evaluator, Form, whole
-from venmas.search.lattice import MAX_COORDINATE, Frame, Ints, Map, Matrix, Row, product, to_boxes, unit_of
+from venmas.search.lattice import Frame, Ints, Map, Matrix, Row, check_size, product, to_boxes, unit_of
 from venmas.search.residual import Choice, Location, Move, Sign, UnsuitableError
 from venmas.search.stacked import MOST_ROWS, gaps, stack
 
@@ -114,7 +114,7 @@ class Space:
         """The number of a location."""
         if values not in self._numbers:
             self._numbers[values] = len(self.locations)
-            self.locations.append(Location(self.system, values))
+            self.locations.append(Location(self.system, values, self.single))
         return self._numbers[values]
 
     def known(self, values: tuple[int, ...]) -> int | None:
@@ -167,8 +167,7 @@ class Space:
 
     def evaluator(self, low: Ints, high: Ints, step: int) -> tuple[Evaluator, Index]:
         """Forms over boxes of a step, and the coordinates that are their roots."""
-        if len(low) and max(int(high.max()), -int(low.min())) > MAX_COORDINATE:
-            raise UnsuitableError("coordinates of regions are too large")
+        check_size(low, high)
         roots = np.flatnonzero((high > low).any(0))
         env = self.frames[step].forms(self.reals, low, high, roots)
         return Evaluator(env, len(low), len(roots), self.single), roots
