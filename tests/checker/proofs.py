@@ -15,7 +15,12 @@ from venmas.engine.prove import Proof, Prover
 from venmas.errors import ModelError
 from venmas.logic import Formula, nnf, parse
 from venmas.model import System, satisfies
+from venmas.model.expr import ArgMax
 from venmas.model.simulate import Exact
+from venmas.search.graph import Graph
+from venmas.search.proof import GraphProof, IncompleteError
+from venmas.search.residual import UnsuitableError
+from venmas.search.space import Space
 
 Line = dict[str, Any]
 
@@ -92,7 +97,7 @@ def is_violated(system: System, formula: Formula, state: dict[str, Fraction]) ->
 
 
 def meets(goal: Goal, x: dict[str, Fraction]) -> bool:
-    """Does the initial state meet every obligation and fact of a goal, in its cell? By the exact simulator."""
+    """Does the initial state meet a goal: its cell, obligations, facts and assumptions? By the exact simulator."""
     system, cell = goal.world.system, goal.world.cell
     if any(x[n] != fraction(f[0]) for n, f in goal.world.start.items() if not any(f[1:])):
         return False
@@ -127,9 +132,45 @@ def meets(goal: Goal, x: dict[str, Fraction]) -> bool:
                 return relation.holds(here.value(expr))
         raise TypeError(part)
 
+    nodes = {id(n): n for _, n in system.nodes()} if goal.world.assumed else {}
+    for path, outcomes in goal.world.assumed.items():
+        for key, outcome in outcomes.items():
+            node, here = nodes[key], after(path)
+            if outcome != (int(here.value(node)) if isinstance(node, ArgMax) else int(here.holds(node))):
+                return False
     return all(holds(part) for part in (*goal.facts, *goal.todo))
 
 
 def random_form(rng: Random, size: int) -> list[str]:
     """Small rationals, some of them zero."""
     return [str(Fraction(rng.randint(-8, 8), rng.randint(1, 4)) * rng.choice((0, 1, 1))) for _ in range(size + 1)]
+
+
+def graph_proof(
+    system: System, text: str | Formula, semantics: Any = "real", inside: bool = False, most: int = 2000
+) -> Certified | None:
+    """The certificate that a reach graph of few passes gives, or None where it gives none of at most so many lines."""
+    formula = text if isinstance(text, Formula) else parse(text, system.vocabulary)
+    lines: list[Line] = []
+
+    def write(line: Line) -> None:
+        lines.append(line)
+        if len(lines) > most:
+            raise IncompleteError("too long")
+
+    try:
+        space = Space(system, semantics == "float32")
+        for box in (False, True)[inside:]:
+            target = claim(system, formula, box)
+            graph = Graph(space, target, lambda: None, keep=True)
+            while not graph.refine():
+                if graph.counts.passes >= 4 or graph.counts.pieces > 500:
+                    return None
+            proof = GraphProof(graph, target, write, semantics)
+            proof.run()
+            if box or not (graph.may_leave_box or proof.left_box):
+                return Certified(system, formula, box, (*lines, {"rule": "end", "lines": len(lines) + 1}), semantics)
+            lines.clear()
+    except (IncompleteError, UnsuitableError, ModelError, OverflowError):
+        return None
+    raise AssertionError("the second round ends")

@@ -21,7 +21,7 @@ from venmas.engine.report import Verdict
 from venmas.errors import ModelError
 from venmas.logic import TRUE, Formula, parse
 from venmas.model import System, apply_network, switch, where
-from venmas.model.expr import Compare
+from venmas.model.expr import ArgMax, Compare
 from venmas.model.regions import contains, sample
 from venmas.model.simulate import Exact
 from venmas.nn.network import relu_network
@@ -197,6 +197,7 @@ def test_rules_keep_the_states_that_violate(at):
 def _follow(system, region, formula, state, rng) -> None:
     goal = first_goal(system, region, claim(system, formula, rng.random() < 0.3))
     assert goal is not None and meets(goal, state)
+    choices = [n for _, n in system.nodes() if isinstance(n, ArgMax | Compare)]
     for _ in range(80):
         rows = goal.rows()
         for _ in range(3):
@@ -207,6 +208,10 @@ def _follow(system, region, formula, state, rng) -> None:
             opens = [f for s in goal.world._states.values() for f in s.open]
             form = tuple(rational(Fraction(c)) for c in random_form(rng, size))
             goals = goal.split(rng.choice(opens) if opens and rng.random() < 0.7 else form)
+        elif goal.todo and choices and rng.random() < 0.2:
+            goals = goal.case(rng.choice(choices))
+        elif len(goal.todo) > 1 and rng.random() < 0.1:
+            goals = [goal.keep(rng.randrange(len(goal.todo)))]
         elif goal.todo:
             goals = goal.expand()
         else:

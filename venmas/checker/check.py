@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from venmas.checker.cell import Cell, refutes
 from venmas.checker.goals import Goal, Holds, first_goal
 from venmas.checker.lemmas import Book
-from venmas.checker.numbers import CheckError, read_form, read_number
+from venmas.checker.numbers import CheckError, read_form, read_index, read_number
 from venmas.checker.values import Semantics
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import AX, EX, And, Atom, Formula, Globally, Or, Quantifier, conjunction, nnf
@@ -59,18 +59,17 @@ def check(
 
     lines: (number, line) after the header. tick: called with the number of every line. semantics: of networks.
     """
-    checker = _Checker(lines, tick)
+    target = claim(system, formula, inside)
+    checker = _Checker(lines, tick, Book(system, target, semantics))
     try:
-        _check(checker, system, formula, inside, semantics)
+        _check(checker, system, target, inside, semantics)
     except RecursionError as error:
         raise CheckError(checker.done.lines, "expressions are nested too deeply to be checked") from error
     return checker.done
 
 
-def _check(checker: _Checker, system: System, formula: Formula, inside: bool, semantics: Semantics) -> None:
-    target = claim(system, formula, inside)
-    book = Book(system, target, semantics)
-    checker.book = book
+def _check(checker: _Checker, system: System, target: Formula, inside: bool, semantics: Semantics) -> None:
+    book = checker.book
 
     def prove(number: int, goal: Goal) -> None:
         checker.prove(goal)
@@ -98,10 +97,9 @@ def _check(checker: _Checker, system: System, formula: Formula, inside: bool, se
 
 
 class _Checker:
-    def __init__(self, lines: Iterator[tuple[int, Line]], tick: Callable[[int], None]) -> None:
-        self.lines, self.tick, self.done = lines, tick, Checked()
+    def __init__(self, lines: Iterator[tuple[int, Line]], tick: Callable[[int], None], book: Book) -> None:
+        self.lines, self.tick, self.book, self.done = lines, tick, book, Checked()
         self._closed: dict[int, tuple[object, Cell]] = {}
-        self.book: Book | None = None
 
     def next(self) -> tuple[int, Line]:
         """The next line."""
@@ -135,11 +133,12 @@ class _Checker:
                     stack += [*_lemma(number, goal), *reversed(subgoals)]
                 case {"rule": "expand", **rest} if goal.todo and not rest:
                     stack += [*_lemma(number, goal), *reversed(goal.expand())]
-                case {"rule": "keep", "at": int(at), **rest} if 0 <= at < len(goal.todo) and not rest:
-                    stack.append(goal.keep(at))
-                case {"rule": "case", "choice": int(choice), **rest} if goal.todo and not rest and self.book:
-                    stack += reversed(goal.case(self.book.choice(number, choice)))
-                case {"rule": "within", "lemma": int(lemma), **rest} if goal.todo and not rest and self.book:
+                case {"rule": "keep", "at": at, **rest} if goal.todo and not rest:
+                    stack.append(goal.keep(read_index(number, at, len(goal.todo))))
+                case {"rule": "case", "choice": choice, **rest} if goal.todo and not rest:
+                    choices = self.book.choices
+                    stack += reversed(goal.case(choices[read_index(number, choice, len(choices))]))
+                case {"rule": "within", "lemma": lemma, **rest} if goal.todo and not rest:
                     self.book.within(number, goal, lemma)
                     self.done.shared += 1
                 case other:
@@ -176,7 +175,7 @@ def lemma_key(goal: Goal) -> object | None:
 
 def covers(big: Cell, small: Cell) -> bool:
     """Does the first cell contain the second? Told by the boxes and by the rows that both have."""
-    if big.names != small.names:
+    if big.names != small.names or big.integral != small.integral:  # a lemma may name its reals like an integer
         return False
     inside = all(a <= c and d <= b for a, b, c, d in zip(big.low, big.high, small.low, small.high, strict=True))
     return inside and all(r in small.rows for r in big.rows)

@@ -74,17 +74,22 @@ class World:
         self.left_box: list[str] = []
         """Variables that may leave their declared range in a state that was looked at."""
         self._states: dict[Path, Evaluation] = {}
+        self._kept: set[Path] = set()
+        """Those that were exact over a cell of which this one is a part."""
         self._atoms: dict[Comparison, Expr] = {}
 
-    def within(self, cell: Cell) -> World:
-        """The same over a part of the cell; states that are exact stay what they are."""
+    def within(self, cell: Cell, path: Path = ()) -> World:
+        """The same over a part of the cell; states on a path that are exact stay what they are."""
         part = World(self.system, cell, self.start, self.semantics)
         part.left_box, part._atoms, part.assumed = self.left_box, self._atoms, self.assumed
         decls = self.system.variables
-        for path, state in self._states.items():
-            if path and all(q.exact for q in state.env.values()):
-                env = {n: part._settled(q, decls[n].integral) for n, q in state.env.items()}
-                part._states[path] = Evaluation(cell, env, self.semantics, self.assumed.get(path))
+        self.state(path)
+        for step in (path[:n] for n in range(1, len(path) + 1)):
+            env = self.state(step).env
+            if all(q.exact for q in env.values()):
+                env = {n: part._settled(q, decls[n].integral) for n, q in env.items()}
+                part._states[step] = Evaluation(cell, env, self.semantics, self.assumed.get(step))
+                part._kept.add(step)
         return part
 
     def assuming(self, path: Path, node: ArgMax | Compare, outcome: int) -> World:
@@ -97,8 +102,9 @@ class World:
     def state(self, path: Path) -> Evaluation:
         """The state after a path (whether or not its guards hold)."""
         if path not in self._states:
-            if len(self._states) > _KEPT + len(path):  # proofs go depth first: what is not on the way here is done
-                self._states = {p: s for p, s in self._states.items() if path[: len(p)] == p}
+            if len(self._states) > _KEPT + len(path) + len(self._kept):
+                # proofs go depth first: what is not on the way here is done
+                self._states = {p: s for p, s in self._states.items() if path[: len(p)] == p or p in self._kept}
             known = next((n for n in range(len(path), -1, -1) if path[:n] in self._states), -1)
             for part in (path[:n] for n in range(known + 1, len(path) + 1)):
                 env = self._step(part) if part else self._initial()
@@ -171,10 +177,14 @@ class Goal:
         return rows
 
     def split(self, form: Form) -> list[Goal]:
-        """The goal on the sides ``form >= 0`` and ``form < 0`` of its cell; a side outside the box is left out."""
+        """The goal on the sides ``form >= 0`` and ``form < 0`` of its cell; a side outside the box is left out.
+
+        Exact states on the path of the first obligation stay what they are: a network is not evaluated again.
+        """
         cell, world = self.world.cell, self.world
+        path = self.todo[0].path if self.todo else ()
         sides = [cell.cut(form), cell.cut(negative(form), strict=True)]
-        return [replace(self, world=world.within(s)) for s in sides if s is not None]
+        return [replace(self, world=world.within(s, path)) for s in sides if s is not None]
 
     def case(self, node: ArgMax | Compare) -> list[Goal]:
         """The goal for every outcome of a choice that is possible in the state of its first obligation."""

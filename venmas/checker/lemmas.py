@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from venmas.checker.cell import Cell, Form, Q, rational
 from venmas.checker.goals import Goal, Holds, World
-from venmas.checker.numbers import CheckError, read_form
+from venmas.checker.numbers import CheckError, read_form, read_index
 from venmas.checker.values import Semantics
 from venmas.logic import Formula
 from venmas.model.expr import ArgMax, Compare
@@ -20,8 +20,11 @@ from venmas.model.system import System
 
 Matrix = tuple[Form, ...]
 
-MAX_FRAME = 64
-"""Most real variables of a system whose proof has frames."""
+MAX_FRAME = 4_000_000
+"""Most characters of the numbers of a frame, those that are "0" left out, times the number of its entries."""
+MAX_KEPT = 1 << 30
+"""The same for all frames together, and the characters of all lemmas: what is kept to the end."""
+_LEAST_KEPT = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,22 +47,19 @@ class Book:
         self.choices = [n for _, n in system.nodes() if isinstance(n, ArgMax | Compare)]
         self.lemmas: dict[int, Lemma] = {}
         self.frames: list[tuple[Matrix, Matrix]] = []
+        self.kept = 0
         self.integers = [d.name for d in system.variables.values() if d.integral]
         self.reals = [d.name for d in system.variables.values() if not d.integral]
-
-    def choice(self, line: int, number: int) -> ArgMax | Compare:
-        """An argmax or comparison of the system by its number."""
-        if not 0 <= number < len(self.choices):
-            raise CheckError(line, f"there is no choice {number}")
-        return self.choices[number]
 
     def read(self, number: int, line: object) -> tuple[Lemma, Goal] | None:
         """A line that states a lemma, with the goal that proves it; None for a frame, which is kept."""
         match line:
             case {"rule": "frame", "matrix": list(rows), **rest} if not rest and len(rows) == len(self.reals):
-                if len(rows) > MAX_FRAME:
-                    raise CheckError(number, f"a frame of more than {MAX_FRAME} variables")
                 matrix = tuple(read_form(number, row, len(rows) - 1) for row in rows)
+                size = len(rows) ** 2 * _characters([c for row in rows for c in row if c != "0"])
+                if size > MAX_FRAME:
+                    raise CheckError(number, "the numbers of the frame are too many, or too long, to be inverted")
+                self._keep(number, size)
                 inverse = invert(matrix)
                 if inverse is None:
                     raise CheckError(number, "the matrix of the frame has no inverse")
@@ -67,21 +67,27 @@ class Book:
                 return None
             case {
                 "rule": "lemma",
-                "formula": int(formula),
-                "frame": int(frame),
+                "formula": formula,
+                "frame": frame,
                 "integers": list(integers),
-                "low": low,
-                "high": high,
+                "low": list(low),
+                "high": list(high),
                 **rest,
-            } if not rest and 0 <= formula < len(self.formulas) and 0 <= frame < len(self.frames):
-                size = len(self.reals) - 1
-                box = read_form(number, low, size), read_form(number, high, size)
-                fits = len(integers) == len(self.integers) and all(type(i) is int for i in integers)
-                if fits and all(a <= b for a, b in zip(*box, strict=True)):
-                    matrix, inverse = self.frames[frame]
-                    lemma = Lemma(self.formulas[formula], tuple(integers), inverse, *box)
-                    return lemma, self.goal(lemma, matrix)
-        raise CheckError(number, "no frame or lemma that fits the system, or it names what there is not")
+            } if not rest and len(integers) == len(self.integers) and all(type(i) is int for i in integers):
+                about = self.formulas[read_index(number, formula, len(self.formulas))]
+                matrix, inverse = self.frames[read_index(number, frame, len(self.frames))]
+                box = read_form(number, low, len(self.reals) - 1), read_form(number, high, len(self.reals) - 1)
+                self._keep(number, _characters([*low, *high, *map(str, integers)]))
+                if any(a > b for a, b in zip(*box, strict=True)):
+                    raise CheckError(number, "the box of the lemma is empty")
+                lemma = Lemma(about, tuple(integers), inverse, *box)
+                return lemma, self.goal(lemma, matrix)
+        raise CheckError(number, "no frame or lemma that fits the variables of the system")
+
+    def _keep(self, line: int, size: int) -> None:
+        self.kept += size + _LEAST_KEPT
+        if self.kept > MAX_KEPT:
+            raise CheckError(line, "the frames and lemmas are too many, or their numbers too long")
 
     def goal(self, lemma: Lemma, matrix: Matrix) -> Goal:
         """The goal that proves a lemma; its free variables are the coordinates that are not points."""
@@ -105,11 +111,11 @@ class Book:
         )
         return Goal(World(self.system, cell, start, self.semantics), (Holds((), lemma.formula),))
 
-    def within(self, line: int, goal: Goal, number: int) -> None:
+    def within(self, line: int, goal: Goal, number: object) -> None:
         """Is the state of the goal's first obligation within the region of a lemma about the same formula?"""
-        lemma, head = self.lemmas.get(number), goal.todo[0]
+        lemma, head = self.lemmas.get(number) if type(number) is int else None, goal.todo[0]
         if lemma is None or not isinstance(head, Holds) or head.formula is not lemma.formula:
-            raise CheckError(line, f"line {number} is no lemma about this obligation that was proved before")
+            raise CheckError(line, f"line {str(number)[:40]} is no lemma about this obligation that was proved before")
         if not self.contains(lemma, goal.world, head):
             raise CheckError(line, f"the state is not within the region of the lemma of line {number}")
 
@@ -135,6 +141,10 @@ class Book:
                 upp = tuple(a + c * b for a, b in zip(upp, q.upp if c > 0 else q.low, strict=True))
             found.append((cell.inf(low).value, cell.sup(upp).value))
         return found
+
+
+def _characters(numbers: list[str]) -> int:
+    return sum(map(len, numbers))
 
 
 def parts(target: Formula) -> list[Formula]:

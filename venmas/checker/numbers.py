@@ -36,6 +36,13 @@ def read_number(line: int, text: object) -> Fraction:
     raise CheckError(line, f'expected a rational such as "-3/4" or "#-3/f", got {str(text)[:40]!r}')
 
 
+def read_index(line: int, value: object, count: int) -> int:
+    """A place in a list of `count`, from 0; true is not 1. Raises `CheckError`."""
+    if type(value) is not int or not 0 <= value < count:
+        raise CheckError(line, f"expected a whole number from 0 to {count - 1}, got {str(value)[:40]!r}")
+    return value
+
+
 def read_form(line: int, data: object, size: int) -> Form:
     """A form over `size` free variables. Raises `CheckError`."""
     if not isinstance(data, list) or len(data) != size + 1:

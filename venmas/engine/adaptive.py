@@ -17,7 +17,7 @@ from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report, Verdict
 from venmas.errors import ModelError
 from venmas.logic import EX, TRUE, Formula, Globally, Quantifier, nnf
-from venmas.model.canonical import networks_of
+from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.regions import bounding_box, contains
 from venmas.model.system import System
 from venmas.model.trace import Witness
@@ -66,6 +66,8 @@ def decide(
         if report.satisfied and explored.may_deadlock is not None:
             report.notes.append(_deadlock(system, explored.may_deadlock))
         return
+    if wanted is not None:  # equal nodes become one, as they are for who checks: choices have the same numbers
+        system = system_from_json(system_to_json(system), networks_of(system))
     try:
         space = space_of(system, report.semantics == "float32")
         space.workers = report.workers
@@ -144,7 +146,7 @@ def _certify(graph: Graph, formula: Formula, inside: bool, report: Report, wante
     try:
         report.certificate = certify_graph(graph, formula, inside, wanted.path, wanted.about)
         report.basis = "exact"
-    except IncompleteError as error:
+    except (IncompleteError, OverflowError) as error:
         report.notes.append(f"the reach graph gives no certificate: {error}")
     finally:
         report.seconds.prove += monotonic() - begun

@@ -257,12 +257,22 @@ class GraphProof:
             return None
         return self.cover.find(turn, step, head.formula, tuple(map(int, integers)), low, high)
 
+    def _whole(self, todo: _Todo, head: Holds) -> tuple[Line, list[_Todo]]:
+        """Cut the goal between the values of an integer that has several in the state of its first obligation."""
+        cell = todo.goal.world.cell
+        for q in map(todo.goal.world.state(head.path).env.__getitem__, self.book.integers):
+            low, high = ceil(cell.inf(q.low).value), floor(cell.sup(q.upp).value)
+            if q.exact and low < high:
+                middle = (low + high) // 2 + 1
+                return self._split(todo, (q.low[0] - middle, *q.low[1:]))
+        raise IncompleteError("a successor is not covered")
+
     def _within(self, todo: _Todo, head: Holds, key: Key | None) -> _Step:
         """Close an obligation about a successor (or an initial state) by lemmas, cutting it where it needs several."""
         goal = todo.goal
         found = self._found(goal, head, key)
         if found is None:
-            raise IncompleteError("a successor is not covered")
+            return self._whole(todo, head)
         step = 0 if key is None else key.step + 1
         _, low, high = self._reached(goal, head, step)
         for lemma, a, b in found:
