@@ -280,6 +280,8 @@ class Location:
         found: list[Case] = []
         waiting: list[tuple[_Node, dict[int, int]]] = [(self._tree, {})]
         while waiting:
+            if len(found) + len(waiting) > MAX_CASES:
+                raise UnsuitableError(f"more than {MAX_CASES} cases are possible in one region")
             node, fixed = waiting.pop()
             if node.case is None and node.choice is None:
                 try:
@@ -301,8 +303,6 @@ class Location:
                 outcomes = [_STAYS]
             for outcome in outcomes:
                 waiting.append((node.children.setdefault(outcome, _Node()), {**fixed, id(choice): outcome}))
-            if len(found) + len(waiting) > MAX_CASES:
-                raise UnsuitableError(f"more than {MAX_CASES} cases are possible in one region")
         return tuple(found)
 
     def _case(self, fixed: Mapping[int, int]) -> Case:
