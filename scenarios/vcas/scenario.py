@@ -15,7 +15,8 @@ rate in ft/s; compliance_unit=ft/min divides them by 60. The pilot "worst" (the 
 keeps the climb rate under COC, where there is no pull.
 
 tau falls by one each second and never below tau_min: looking further ahead than tau0 - tau_min steps is an error (the
-state leaves its box), as the networks know nothing of that time. A lower tau_min allows it.
+state leaves its box), as the networks know nothing of that time. A lower tau_min allows it. Likewise |h| stays below
+h_limit, which wide initial sets pass after 23 seconds and more; the networks were trained for 8000 ft.
 """
 
 from fractions import Fraction
@@ -62,6 +63,7 @@ PARAMETERS = (
     Parameter("h_max", -129.0, "greatest initial altitude of the intruder", "ft"),
     Parameter("tau0", Range(25, 25), "initial time to loss of horizontal separation", "s"),
     Parameter("tau_min", 0.0, "tau at which the model ends", "s"),
+    Parameter("h_limit", 3000.0, "altitude difference, up or down, at which the model ends", "ft"),
     Parameter("pilot", "all", "accelerations the pilot may choose", choices=("all", "middle", "worst")),
     Parameter("compliance_unit", "ft/s", "unit of the compliance thresholds", choices=("ft/s", "ft/min")),
     Parameter("weights", "auto", "format of the network files", choices=("auto", *FILES)),
@@ -75,13 +77,14 @@ def build(
     h_max: Fraction,
     tau0: Range,
     tau_min: Fraction,
+    h_limit: Fraction,
     pilot: str,
     compliance_unit: str,
     weights: str,
 ) -> System:
     """The closed loop."""
     system = System("vcas", "VerticalCAS")
-    h = system.real("h", -3000, 3000, unit="ft")
+    h = system.real("h", -h_limit, h_limit, unit="ft")
     climb = system.real("climb", -2500, 2500, unit="ft/s")
     tau = system.real("tau", tau_min, 40, unit="s")
     adv = system.integer("adv", 1, 9, labels=ADVISORIES)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from time import monotonic
 
@@ -16,7 +17,7 @@ from venmas.engine.certify import certify_graph, prove
 from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report, Verdict
 from venmas.errors import ModelError
-from venmas.logic import EX, TRUE, Formula, Globally, Quantifier, nnf
+from venmas.logic import AX, EX, TRUE, Formula, Globally, Quantifier, nnf, subformulas
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.regions import bounding_box, contains
 from venmas.model.system import System
@@ -27,12 +28,13 @@ from venmas.search.graph import Graph
 from venmas.search.proof import IncompleteError
 from venmas.search.residual import UnsuitableError
 from venmas.search.space import Space, space_of
-from venmas.search.trace import candidates
+from venmas.search.trace import candidates, slices
 
 MAX_PASSES = 16
 MAX_PIECES = 4_000_000
 """Pieces of all passes together after which another procedure is tried."""
-_MAX_TRIES = 12
+_MAX_TRIES = 8
+_SLICES = 12
 _LEAST_PROOF, _MOST_PROOF = 0.1, 2.0
 """Seconds for an attempt at a proof in rationals between two passes."""
 
@@ -115,30 +117,63 @@ def _refine(
     it decided.
     """
     graph, begun = Graph(space, target, tick, keep), monotonic()
-    tried: set[tuple[object, ...]] = set()
-    budget = 100 * (target.depth + 2)
+    trials = _Trials(space, target, tick)
+    witness = trials.slices(graph, points=False)
+    if witness is not None:
+        return witness, graph
     while graph.counts.passes < MAX_PASSES and graph.counts.pieces < MAX_PIECES:
         done = graph.refine()
         report.graph = Figures(graph.counts.passes, graph.counts.nodes, graph.counts.pieces)
         if done:
             return None, graph
-        for number, candidate in enumerate(candidates(graph)):
-            key = (*candidate.state.values(), candidate.branches)
-            if number >= _MAX_TRIES or key in tried:
-                continue
-            tried.add(key)
-            tick()
-            if not any(contains(region, candidate.state) for region in space.system.regions):
-                continue
-            try:
-                witness = explain(space.system, target, candidate.state, candidate.hints, budget)
-            except UndecidedError:
-                continue
-            if witness is not None:
-                return witness, graph
+        witness = trials.look(graph) or trials.slices(graph, points=False)
+        if witness is None and trials.branching:
+            witness = trials.slices(graph, points=True)
+        if witness is not None:
+            return witness, graph
         if formula is not None and _proved(space.system, formula, report, tick, monotonic() - begun):
             return None, None
     raise UnsuitableError(f"{graph.counts.passes} passes over {graph.counts.pieces} regions left something open")
+
+
+class _Trials:
+    """Initial states that are tried in exact numbers, each once."""
+
+    def __init__(self, space: Space, target: Formula, tick: Callable[[], None]) -> None:
+        self.space, self.target, self.tick = space, target, tick
+        self._tried: set[tuple[object, ...]] = set()
+        self.branching = any(isinstance(f, AX) for f in subformulas(target))
+        """Is a witness a tree, so that following one path is not enough?"""
+
+    def look(self, graph: Graph) -> Witness | None:
+        """Try what an open graph suggests."""
+        whole = False
+        for candidate in islice(candidates(graph), _MAX_TRIES):
+            key = (*candidate.state.values(), candidate.branches)
+            if key in self._tried or not any(contains(r, candidate.state) for r in self.space.system.regions):
+                continue
+            self._tried.add(key)
+            self.tick()
+            depth = self.target.depth
+            # with a path only that is followed; else what the formula asks is searched for, once
+            followed = bool(candidate.branches) and not self.branching
+            budget = depth + 3 if followed or whole else 50 * (depth + 2)
+            whole |= not followed
+            try:
+                witness = explain(self.space.system, self.target, candidate.state, candidate.hints, budget)
+            except UndecidedError:
+                continue
+            if witness is not None:
+                return witness
+        return None
+
+    def slices(self, graph: Graph, points: bool) -> Witness | None:
+        """Try what is open on lines through the initial set, or at points of it."""
+        root = slices(graph, _SLICES, points)
+        if root is None:
+            return None
+        part = Graph(self.space, self.target, self.tick, root=root)
+        return None if part.refine() else self.look(part)
 
 
 def _certify(graph: Graph, formula: Formula, inside: bool, report: Report, wanted: Wanted) -> None:

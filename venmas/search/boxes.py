@@ -16,7 +16,7 @@ from venmas.search.lattice import Ints
 
 Index = NDArray[np.intp]
 
-MAX_BOXES = 4_000_000
+MAX_BOXES = 2_000_000
 """Boxes of one layer, at most."""
 _PAIRS = 1_000_000
 
@@ -150,11 +150,15 @@ class Known:
         """
         origin = np.arange(len(boxes))
         candidates: list[Ints] = [boxes.location.astype(np.int64)]
-        for at in self.grid.cut:
+        for column, at in enumerate(self.grid.cut, 1):
             size = self.grid.cell[at]
             low, high = boxes.low[origin, at], boxes.high[origin, at]
-            first, last = (low - 1) // size, high // size  # neighbours that only touch are among them
-            count = (last - first + 1).astype(np.intp)
+            least, most = self._floor[column], self._floor[column] + self._span[column] - 1
+            # neighbours that only touch are among them
+            first, last = np.maximum((low - 1) // size, least), np.minimum(high // size, most)
+            count = np.maximum(last - first + 1, 0).astype(np.intp)
+            if count.sum() > MAX_BOXES:
+                raise OverflowError("too many regions")
             index = np.repeat(np.arange(len(origin)), count)
             candidates = [c[index] for c in candidates] + [first[index] + ranks(count)]
             origin = origin[index]
@@ -166,6 +170,8 @@ class Known:
         found = self._unique[group] == code if len(self._unique) else np.zeros(len(code), dtype=bool)
         group, origin = group[found], origin[found]
         count = np.diff(self._first)[group]
+        if count.sum() > MAX_BOXES:
+            raise OverflowError("too many regions")
         index = np.repeat(np.arange(len(group)), count)
         other = self._first[group][index] + ranks(count)
         origin = origin[index]

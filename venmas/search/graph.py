@@ -58,9 +58,19 @@ class Counts:
 
 
 class Graph:
-    """The reach graph of a system for the core formula `target`."""
+    """The reach graph of a system for the core formula `target`.
 
-    def __init__(self, space: Space, target: Formula, tick: Callable[[], None], keep: bool = False) -> None:
+    keep: keep the layers of every pass. root: a part of the initial set, to look for violations there.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        target: Formula,
+        tick: Callable[[], None],
+        keep: bool = False,
+        root: Boxes | None = None,
+    ) -> None:
         self.space, self.tick, self.keep = space, tick, keep
         self.past: list[list[Layer]] = []
         """The layers of all passes, the last one included, where they are to be kept for a proof."""
@@ -70,9 +80,9 @@ class Graph:
         """In some pass: the next one looks no more at regions in which nothing is open, but runs go there."""
         self.layers: list[Layer] = []
         self._cells: list[Ints] = []
-        root = space.root()
+        self.root = root = space.root() if root is None else root
         spread = (root.high.max(0) - root.low.min(0)) if len(root) else np.ones(len(space.reals), dtype=np.int64)
-        self._sweep = int(spread.argmax())
+        self.sweep = int(spread.argmax())
         self._side = (root.high - root.low).max(0) if len(root) else spread
         self._level = -1
 
@@ -82,7 +92,7 @@ class Graph:
         self._level += 1
         self.counts.passes += 1
         self.layers = []
-        images = self.space.root()
+        images = self.root
         for step, stage in enumerate(self.stages):
             self.tick()
             if self._level and step >= len(known):
@@ -133,7 +143,7 @@ class Graph:
         if len(images):  # cells much smaller than what is to be cut would only cost
             widest = (images.high - images.low).max(0)
             cell = np.array([max(int(c), _power(int(w) // 4)) for c, w in zip(cell, widest, strict=True)], np.int64)
-        return Grid(cell, self._sweep)
+        return Grid(cell, self.sweep)
 
     def _expand(self, layer: Layer, stage: Stage, step: int) -> Boxes | None:
         """The images of a layer's nodes; None where atoms decide all."""

@@ -51,6 +51,29 @@ def candidates(graph: Graph) -> Iterator[Candidate]:
             yield Candidate(_state(graph, point, int(number)), ())
 
 
+def slices(graph: Graph, count: int, points: bool) -> Boxes | None:
+    """Lines along the sweep (or points) of the part of the root that is open: there, graphs are nearly exact.
+
+    None where the initial set is no more than that.
+    """
+    nodes = graph.root
+    if graph.layers:
+        nodes = graph.layers[0].nodes.take(np.flatnonzero(graph.layers[0].may.any(1)))
+    wide = nodes.high > nodes.low
+    if not points:
+        wide[:, graph.sweep] = False
+    if not wide.any():
+        return None
+    rng = np.random.default_rng(len(graph.layers))
+    nodes = nodes.take(np.resize(rng.permutation(len(nodes)), count))
+    place = nodes.low + rng.integers(0, nodes.high - nodes.low + 1)
+    low, high = nodes.low.copy(), nodes.high.copy()
+    fixed = np.full(low.shape, True)
+    fixed[:, graph.sweep] = points
+    low[fixed] = high[fixed] = place[fixed]
+    return Boxes(nodes.location, low, high, nodes.wanted)
+
+
 def _state(graph: Graph, point: Ints, number: int) -> dict[str, Fraction]:
     space = graph.space
     values = dict(zip(space.integers, map(Fraction, space.locations[number].values), strict=True))
