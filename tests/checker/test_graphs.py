@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -21,6 +22,8 @@ from venmas.checker.lemmas import Book, invert, parts
 from venmas.checker.values import rational
 from venmas.logic import AX, EX, parse
 from venmas.model import System, load_scenario, where
+from venmas.model.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.canonical_writer import Writer
 from venmas.model.expr import ArgMax, Compare
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/certificate.schema.json").read_text())
@@ -255,6 +258,61 @@ def test_goals_are_not_named_where_a_choice_is_assumed(halved):
         assert "line 11: line" in _lines(halved, *start, *first, {"rule": "same", "as": named})
 
 
+def test_the_integers_of_a_state_are_those_of_the_lemma_alone(halved):
+    """Without the case m may be 0 or 1: neither lemma holds the state."""
+    for lemma in (2, 4):
+        lines = [*halved.lines[:6], EXPAND, EXPAND, {"rule": "within", "lemma": lemma}]
+        assert "line 9: the state is not within" in _lines(halved, *lines)
+
+
+def test_a_case_after_a_step_is_about_that_state_and_outlasts_a_split(halved):
+    two = halved.but(formula=parse("AX AX x <= 3", halved.system.vocabulary))
+    lemmas = [{**line, "formula": 2} if line["rule"] == "lemma" else line for line in halved.lines[:5]]
+    start = [*lemmas, {"rule": "region", "index": 0}, EXPAND, EXPAND, {"rule": "case", "choice": 0}]
+    zero, one = ([EXPAND, {"rule": "keep", "at": 1}, {"rule": "within", "lemma": n}] for n in (2, 4))
+    split = {"rule": "split", "form": ["-1", "1"]}
+    lines = [*start, split, *zero, *zero, *one]
+    assert refusal(two.but(lines=(*lines, {"rule": "end", "lines": 20}))) is None
+    assert "line 13: the state is not within" in _lines(two, *start, split, *one, *zero, *one)
+    assert "line 15: the state is not within" in _lines(two, *start, *zero, *zero)
+    kept = [split, start[-1], {"rule": "split", "form": ["-3", "1"]}]  # where x >= 1 the state after the step is exact
+    lines = [*start[:-1], *kept, *zero, *zero, *one, *one]
+    assert refusal(two.but(lines=(*lines, {"rule": "end", "lines": 24}))) is None
+    assert "line 17: the state is not within" in _lines(two, *start[:-1], *kept, *zero, *one, *one, *one)
+
+
+def test_leaving_the_box_in_a_case_only_is_not_passed_over(halved):
+    system = System("shifted")
+    m, x = system.integer("m", 0, 1), system.real("x", 0, 4)
+    far = x >= 1
+    system.branch("half", x=x / 2 - where(far, 0, 1), m=where(far, 0, 1))
+    system.initial(m == 0)
+    lines = [{**line, "low": ["-2"]} if at in (1, 3) else line for at, line in enumerate(halved.lines)]
+    shifted = Certified(system, parse("AX x <= 3", system.vocabulary), False, tuple(lines))
+    assert "line 6: x may leave its range" in str(refusal(shifted))
+
+
+def test_coordinates_of_a_state_that_is_not_exact_take_the_right_ends():
+    system = System("fold")
+    x = system.real("x", -2, 2)
+    system.branch("fold", x=where(x >= 0, x / 2, -x / 2))
+    system.initial(x >= -2)
+    box = {"rule": "lemma", "formula": 1, "frame": 0, "integers": []}
+    for low, high, fits in (("-1", "1", True), ("-1", "1/2", False), ("-1/2", "1", False), ("1", "1", False)):
+        lines = (
+            *({"rule": "frame", "matrix": [["-1"]]}, {**box, "low": [low], "high": [high]}, EXPAND),
+            *(
+                {"rule": "region", "index": 0},
+                EXPAND,
+                EXPAND,
+                {"rule": "within", "lemma": 2},
+                {"rule": "end", "lines": 8},
+            ),
+        )
+        problem = refusal(Certified(system, parse("AX x <= 1", system.vocabulary), False, lines))
+        assert (problem is None) == fits, (low, high, problem)
+
+
 def test_a_case_that_was_assumed_leaves_that_case(halved):
     again = [*halved.lines[:7], {"rule": "case", "choice": 0}, *halved.lines[7:14], {"rule": "within", "lemma": 6}]
     assert refusal(halved.but(lines=(*again, {"rule": "end", "lines": 17}))) is None
@@ -345,6 +403,50 @@ def test_choices_are_numbered_from_the_top_and_from_the_right():
     assert book.choices[:4] == [d, b, a, c]
     assert isinstance(book.choices[4], Compare) and len(book.choices) == 5
     assert not any(isinstance(n, ArgMax) for n in book.choices)
+
+
+def test_choices_are_numbered_as_the_documentation_says():
+    """The walk of docs/certificates.md over the canonical form alone."""
+    for certified in graph_certificates().values():
+        form = system_to_json(certified.system)
+        pile = [a["value"] for a in form["agents"]]
+        for branch in form["branches"]:
+            pile += [branch["guard"], *(e for _, e in branch["updates"])]
+        pile.reverse()
+        taken: list[int] = []
+        while pile:
+            at = pile.pop()
+            if at not in taken:
+                taken.append(at)
+                pile += _parts(form["nodes"], form["nodes"][at])
+        wanted = [at for at in taken if form["nodes"][at][0] in ("argmax", "compare")]
+
+        system = system_from_json(form, networks_of(certified.system))
+        rows = Writer(system)
+        for root in (a.expr for a in system.agents):
+            rows.graph(root)
+        for branch in system.branches:
+            for root in (branch.guard, *(e for _, e in branch.updates)):
+                rows.graph(root)
+        choices = Book(system, certified.formula, "real").choices
+        assert [rows.graph(node) for node in choices] == wanted
+
+
+def _parts(nodes: list[Any], row: list[Any]) -> list[int]:
+    match row:
+        case ["sum", terms, _]:
+            return [e for _, e in terms]
+        case ["output", network, _]:
+            return nodes[network][2]
+        case ["maximum" | "argmax" | "all" | "any", parts]:
+            return parts
+        case ["switch", selector, cases]:
+            return [selector, *(e for _, e in cases)]
+        case ["where", *parts]:
+            return parts
+        case ["compare", e, _]:
+            return [e]
+    return []
 
 
 def test_the_inverse_of_a_frame_is_exact():
