@@ -17,7 +17,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "result.schema.json").read_text())
-VCAS = ["--scenario", "vcas", "--solver", "highs", "--workers", "2"]
+VCAS = ["--scenario", "vcas", "--mode", "comp-par", "--solver", "highs", "--workers", "2"]
 WIDE = ["--set", "climb0=-45..45", "--set", "h_min=-400", "--set", "h_max=400"]
 LONG = [*VCAS, *WIDE, "--formula", "AX^2 (h > -489)"]
 """One step away from the least altitude in reach: bounds do not help, and each program takes HiGHS long."""

@@ -380,7 +380,7 @@ CASES: dict[str, Case] = {
     "nnet 20,000 inputs": network(
         "agent.nnet",
         "1,20000,1,1,\n20000,1,\n0\n0\n0\n" + "0," * 20_001 + "\n" + "1," * 20_001 + "\n" + "1," * 20_000 + "\n0\n",
-        "more than 1000",
+        "more than 16384",
     ),
     "nnet binary": network("agent.nnet", bytes(range(256)) * 100, "agent.nnet"),
     # what is no file

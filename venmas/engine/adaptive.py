@@ -19,6 +19,7 @@ from venmas.engine.report import Report, Verdict
 from venmas.errors import ModelError
 from venmas.logic import AX, EX, TRUE, Formula, Globally, Quantifier, nnf, subformulas
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.expr import Output
 from venmas.model.regions import bounding_box, contains
 from venmas.model.system import System
 from venmas.model.trace import Witness
@@ -35,6 +36,8 @@ MAX_PIECES = 4_000_000
 """Pieces of all passes together after which another procedure is tried."""
 _MAX_TRIES = 8
 _SLICES = 12
+_EXACT_PRODUCTS = 1_000_000
+"""Products of rationals that one try may cost, which take about a second."""
 _LEAST_PROOF, _MOST_PROOF = 0.1, 2.0
 """Seconds for an attempt at a proof in rationals between two passes."""
 
@@ -144,6 +147,9 @@ class _Trials:
         self._tried: set[tuple[object, ...]] = set()
         self.branching = any(isinstance(f, AX) for f in subformulas(target))
         """Is a witness a tree, so that following one path is not enough?"""
+        networks = {n.application.network for _, n in space.system.nodes() if isinstance(n, Output)}
+        weights = max((sum(layer.weight.size for layer in n.layers) for n in networks), default=1)
+        self._affordable = _EXACT_PRODUCTS // weights
 
     def look(self, graph: Graph) -> Witness | None:
         """Try what an open graph suggests."""
@@ -157,7 +163,7 @@ class _Trials:
             depth = self.target.depth
             # with a path only that is followed; else what the formula asks is searched for, once
             followed = bool(candidate.branches) and not self.branching
-            budget = depth + 3 if followed or whole else 50 * (depth + 2)
+            budget = depth + 3 if followed or whole else max(depth + 3, min(50 * (depth + 2), self._affordable))
             whole |= not followed
             try:
                 witness = explain(self.space.system, self.target, candidate.state, candidate.hints, budget)
