@@ -34,7 +34,7 @@ from venmas.search.trace import candidates, slices
 MAX_PASSES = 16
 MAX_PIECES = 4_000_000
 """Pieces of all passes together after which another procedure is tried."""
-_MAX_TRIES = 8
+_MAX_TRIES = 20
 _SLICES = 12
 _EXACT_PRODUCTS = 1_000_000
 """Products of rationals that one try may cost, which take about a second."""

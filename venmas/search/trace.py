@@ -46,9 +46,9 @@ def candidates(graph: Graph) -> Iterator[Candidate]:
                 seen.add(key)
                 yield found
     root = graph.layers[0].nodes.take(np.flatnonzero(graph.layers[0].may.any(1)))
-    for low, high, number in zip(root.low[:4], root.high[:4], root.location[:4], strict=True):
-        for point in ((low + high) // 2, low, high):
-            yield Candidate(_state(graph, point, int(number)), ())
+    for row in range(min(4, len(root))):
+        for point in _points(root.take(np.array([row]))):
+            yield Candidate(_state(graph, point, int(root.location[row])), ())
 
 
 def slices(graph: Graph, count: int, points: bool) -> Boxes | None:
