@@ -8,14 +8,14 @@ the binary numbers that are stored (design S2).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from math import isfinite
 from numbers import Rational
-from typing import SupportsFloat, TypeAlias
+from typing import Any, SupportsFloat, TypeAlias
 
 import numpy as np
 
@@ -239,3 +239,20 @@ def format_number(value: Fraction) -> str:
         return f"{value.numerator}/{value.denominator}"
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
     return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+
+
+def invert(matrix: Sequence[Sequence[Any]]) -> tuple[tuple[Any, ...], ...] | None:
+    """The inverse of a square matrix of rationals of one kind (Gauss and Jordan); None when there is none."""
+    size = len(matrix)
+    zero = matrix[0][0] * 0 if size else 0
+    rows = [[*r, *(zero + (i == j) for j in range(size))] for i, r in enumerate(matrix)]
+    for at in range(size):
+        pivot = next((i for i in range(at, size) if rows[i][at]), None)
+        if pivot is None:
+            return None
+        rows[at], rows[pivot] = rows[pivot], rows[at]
+        rows[at] = [c / rows[at][at] for c in rows[at]]
+        for i in range(size):
+            if i != at and rows[i][at]:
+                rows[i] = [c - rows[i][at] * p for c, p in zip(rows[i], rows[at], strict=True)]
+    return tuple(tuple(r[size:]) for r in rows)

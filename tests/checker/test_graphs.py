@@ -18,8 +18,9 @@ from venmas import verify
 from venmas.checker.check import CheckError, claim
 from venmas.checker.file import check_certificate
 from venmas.checker.goals import Holds, first_goal
-from venmas.checker.lemmas import Book, invert, parts
+from venmas.checker.lemmas import Book, parts
 from venmas.checker.values import rational
+from venmas.linear import invert
 from venmas.logic import AX, EX, parse
 from venmas.model import System, load_scenario, where
 from venmas.model.canonical import networks_of, system_from_json, system_to_json

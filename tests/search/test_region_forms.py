@@ -205,7 +205,9 @@ def test_stacked_and_compiled_sweeps(data, seed):
     e = np.abs(rng.integers(0, 2, (5, 2)) * rng.choice((0.0, 1e-9, 0.25)))
     with np.errstate(all="ignore"):
         gap, error = gaps(found, index, z, e)
-        bits, _ = compiled.winners(found, index, z, e, 1)
+        bits, _ = compiled.winners(
+            found, index, z, e, int(rng.choice((1, 64)))
+        )  # threads: more than any core count here
     _, first, second = pairs(3)
     for row in range(5):
         for _ in range(3):

@@ -14,6 +14,7 @@ from venmas.checker.cell import Cell, Form, Q, rational
 from venmas.checker.goals import Goal, Holds, World
 from venmas.checker.numbers import CheckError, read_form, read_index
 from venmas.checker.values import Semantics
+from venmas.linear import invert
 from venmas.logic import Formula
 from venmas.model.expr import ArgMax, Compare
 from venmas.model.system import System
@@ -157,19 +158,3 @@ def parts(target: Formula) -> list[Formula]:
                 found[child] = None
                 order.append(child)
     return order
-
-
-def invert(matrix: Matrix) -> Matrix | None:
-    """The inverse of a square matrix of rationals, or None."""
-    size = len(matrix)
-    rows = [[*r, *(rational(int(i == j)) for j in range(size))] for i, r in enumerate(matrix)]
-    for at in range(size):
-        pivot = next((i for i in range(at, size) if rows[i][at]), None)
-        if pivot is None:
-            return None
-        rows[at], rows[pivot] = rows[pivot], rows[at]
-        rows[at] = [c / rows[at][at] for c in rows[at]]
-        for i in range(size):
-            if i != at and rows[i][at]:
-                rows[i] = [c - rows[i][at] * p for c, p in zip(rows[i], rows[at], strict=True)]
-    return tuple(tuple(r[size:]) for r in rows)

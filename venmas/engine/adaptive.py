@@ -3,9 +3,8 @@ where something is open, with candidates tried on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 from time import monotonic
@@ -14,13 +13,13 @@ import numpy as np
 
 from venmas.checker.check import claim
 from venmas.engine.certify import certify_graph, prove
+from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report, Verdict
-from venmas.errors import ModelError
-from venmas.logic import AX, EX, TRUE, Formula, Globally, Quantifier, nnf, subformulas
+from venmas.logic import AX, Formula, nnf, subformulas
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.expr import Output
-from venmas.model.regions import bounding_box, contains
+from venmas.model.regions import contains
 from venmas.model.system import System
 from venmas.model.trace import Witness
 from venmas.model.witness import UndecidedError, explain, replay
@@ -57,10 +56,8 @@ def decide(
 
     wanted: a certificate to write of what the region graph proves, where rationals follow it.
 
-    Raises `ModelError` when a run leaves the declared box or the initial set is empty, and what `tick` raises.
+    Raises `ModelError` when a run leaves the declared box, and what `tick` raises.
     """
-    if all(bounding_box(system, region) is None for region in system.regions):
-        raise ModelError(f"the initial set of system {system.name!r} is empty: check the initial conditions")
     target = nnf(formula, negate=True)
     exact = report.semantics == "real" or not networks_of(system)  # states one by one are those of the real function
     finite = all(d.integral for d in system.variables.values())
@@ -69,7 +66,7 @@ def decide(
         report.graph = Figures(1, explored.states, explored.expanded)
         _settle(report, target, system, explored.witness())
         if report.satisfied and explored.may_deadlock is not None:
-            report.notes.append(_deadlock(system, explored.may_deadlock))
+            report.notes.append(note(system, explored.may_deadlock))
         return
     if wanted is not None:  # equal nodes become one, as they are for who checks: choices have the same numbers
         system = system_from_json(system_to_json(system), networks_of(system))
@@ -222,24 +219,13 @@ def _proved(system: System, formula: Formula, report: Report, tick: Callable[[],
 
 def _deadlocks(space: Space, formula: Formula, report: Report, tick: Callable[[], None]) -> list[str]:
     """Is a state without successor reachable before the last step that the formula looks at? (design S4)"""
-    never = nnf(Globally(Quantifier.ALL, 0, max(0, formula.depth - 1), EX(TRUE)), negate=True)
     figures = report.graph
     try:
-        witness, _ = _refine(space, never, report, tick)
+        witness, _ = _refine(space, deadlock(formula.depth), report, tick)
     except UnsuitableError:
         return ["a deadlock may be reachable: there AX would hold and EX would not"]
     finally:
         report.graph = figures
     if witness is None:
         return []
-    node = witness.nodes[witness.deadlocks[0]] if witness.deadlocks else witness.nodes[-1]
-    return [_deadlock(space.system, {v.name: v.exact for v in node.state})]
-
-
-def _deadlock(system: System, state: Mapping[str, Fraction]) -> str:
-    shown = []
-    for name, decl in system.variables.items():
-        value = state[name]
-        label = dict(decl.labels).get(int(value), "") if decl.integral else ""
-        shown.append(f"{name} = {label or float(value)}")
-    return f"a deadlock is reachable ({', '.join(shown)}): there AX holds and EX does not"
+    return [note(space.system, deadlocked(witness))]

@@ -14,16 +14,16 @@ import numpy as np
 from venmas.checker.values import Semantics
 from venmas.encoding import ReluEncoding, Strategy, Task
 from venmas.engine.adaptive import Wanted, decide
+from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.establish import Clock, establish
 from venmas.engine.pool import MemoryLimitError, Pool, Serial, WorkerError
 from venmas.engine.report import Report, Verdict
 from venmas.engine.search import Progress, Search, StopSearchError
 from venmas.errors import FormulaError, ModelError, UsageError
 from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.logic import EX, TRUE, Atom, Formula, Globally, Quantifier, conjunction, nnf, parse, subformulas
+from venmas.logic import Atom, Formula, Globally, Quantifier, conjunction, nnf, parse, subformulas
 from venmas.milp.program import NotFiniteError, Reason
 from venmas.model.limits import MAX_NUMBER
-from venmas.model.regions import bounding_box
 from venmas.model.system import System
 from venmas.solvers import get_solver, solver_order
 
@@ -131,8 +131,8 @@ def verify(
                 wanted = None if certificate is None else Wanted(certificate, header)
                 decide(system, parsed, report, Clock(first_deadline, memory, report, progress, begun), wanted)
             except StopSearchError as stop:
-                if not owed or stop.reason is not Reason.TIME:
-                    raise
+                if stop.reason is not Reason.TIME:
+                    raise  # the rest of the time is for a proof
         clock = Clock(deadline, memory, report, progress, begun)
         establish(task, parsed, report, clock, certificate, header)
     except StopSearchError as stop:
@@ -179,8 +179,6 @@ def _parsed(system: System, formula: str) -> Formula:
 
 def _decide(formula: Formula, search: Search, report: Report, base: Task) -> None:
     system = base.system
-    if all(bounding_box(system, region) is None for region in system.regions):
-        raise ModelError(f"the initial set of system {system.name!r} is empty: check the initial conditions")
     result = search.run(base)
     if result.found is None and result.inconclusive and base.strategy == "monolithic":
         # a point that does not replay says nothing: ask again path by path, where exact bounds decide more
@@ -232,16 +230,12 @@ def _inside(system: System, names: list[str], depth: int) -> Formula:
 
 def _deadlocks(search: Search, base: Task, depth: int) -> list[str]:
     """Is a state without successor reachable before the last step that the formula looks at? (design S4)"""
-    never = nnf(Globally(Quantifier.ALL, 0, max(0, depth - 1), EX(TRUE)), negate=True)
     try:
-        result = search.run(replace(base, target=never))
+        result = search.run(replace(base, target=deadlock(depth)))
     except StopSearchError as stop:
         return [f"a deadlock may be reachable: {stop.message} before it was decided"]
     if result.found is not None:
-        nodes = result.found.witness.nodes
-        state = nodes[result.found.witness.deadlocks[0]].state if result.found.witness.deadlocks else nodes[-1].state
-        at = ", ".join(f"{v.name} = {v.label or float(v.exact)}" for v in state)
-        return [f"a deadlock is reachable ({at}): there AX holds and EX does not"]
+        return [note(base.system, deadlocked(result.found.witness))]
     if result.undecided:
         return [f"a deadlock may be reachable: {result.undecided[0].message}"]
     return []

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numba import njit, prange, set_num_threads
+from numba import config, njit, prange, set_num_threads
 from numpy.typing import NDArray
 
 from venmas.bounds.forms import _TINY, Floats, gamma
@@ -35,7 +35,8 @@ def winners(
     gap = np.ascontiguousarray((last[:, first] - last[:, second]).swapaxes(1, 2))
     size = np.ascontiguousarray((np.abs(last[:, first]) + np.abs(last[:, second])).swapaxes(1, 2))
     bias = found.biases[-1]
-    set_num_threads(threads)
+    # More threads than cores is an error to numba.
+    set_num_threads(min(threads, int(getattr(config, "NUMBA_NUM_THREADS"))))  # noqa: B009
     bits, influence = _sweep(
         weights,
         tuple(np.ascontiguousarray(b) for b in found.biases[:-1]),
@@ -70,7 +71,7 @@ def _sweep(  # type: ignore[no-untyped-def]  # numba infers the types
     chunk = 64
     for part in prange((count + chunk - 1) // chunk):
         z, new = np.empty((rows, widest)), np.empty((rows, widest))
-        e, err, mass = np.empty(widest), np.empty(widest), np.empty(widest)
+        e, err = np.empty(widest), np.empty(widest)
         beaten = np.empty(outputs, np.bool_)
         for b in range(part * chunk, min(count, (part + 1) * chunk)):
             net = index[b]
@@ -80,28 +81,17 @@ def _sweep(  # type: ignore[no-untyped-def]  # numba infers the types
                 for r in range(rows):
                     z[r, j] = z0[b, r, j]
             for k in range(len(weights)):
-                _layer(weights[k][net], biases[k][net], errors[k], relus[k], z, e, new, err, mass, n, rows, gammas)
+                _layer(weights[k][net], biases[k][net], errors[k], relus[k], z, e, new, err, n, rows, gammas)
                 n = weights[k].shape[2]
             # all differences of two outputs
             matrix, sizes = gap[net], size[net]
             total = matrix.shape[1]
-            slack, extra = gammas[n + rows], gammas[outputs] + 2 * errors[len(weights)]
-            for q in range(total):
-                err[q] = 0.0
-                for r in range(rows):
-                    new[r, q] = 0.0
+            extra = gammas[outputs] + 2 * errors[len(weights)]
+            _times(matrix, gammas[n + rows], z, e, new, err, n, rows)
             for j in range(n):
-                m = e[j]
-                for r in range(rows):
-                    m += abs(z[r, j])
-                own = e[j] + slack * m
-                more = extra * m
+                more = extra * _mass(z, e, j, rows)
                 for q in range(total):
-                    err[q] += own * abs(matrix[j, q]) + more * sizes[j, q]
-                for r in range(rows):
-                    value = z[r, j]
-                    for q in range(total):
-                        new[r, q] += value * matrix[j, q]
+                    err[q] += more * sizes[j, q]
             for i in range(outputs):
                 beaten[i] = False
             for q in range(total):
@@ -144,27 +134,37 @@ def _ends(z, error, q, rows, gammas):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def _layer(  # type: ignore[no-untyped-def]
-    weight, bias, weight_error, relu, z, e, new, err, mass, n, rows, gammas
-):
-    """One affine layer and its ReLU, in place."""
-    outputs = weight.shape[1]
-    slack = gammas[n + rows] + weight_error
-    for q in range(outputs):
+def _mass(z, e, j, rows):  # type: ignore[no-untyped-def]
+    m = e[j]
+    for r in range(rows):
+        m += abs(z[r, j])
+    return m
+
+
+@njit(cache=True, error_model="numpy")
+def _times(weight, slack, z, e, new, err, n, rows):  # type: ignore[no-untyped-def]
+    """``weight.T @ z`` into `new`, and what its radius and rounding come to into `err`."""
+    for q in range(weight.shape[1]):
         err[q] = 0.0
         for r in range(rows):
             new[r, q] = 0.0
     for j in range(n):
-        m = e[j]
-        for r in range(rows):
-            m += abs(z[r, j])
-        own = e[j] + slack * m
-        for q in range(outputs):
+        own = e[j] + slack * _mass(z, e, j, rows)
+        for q in range(weight.shape[1]):
             err[q] += own * abs(weight[j, q])
         for r in range(rows):
             value = z[r, j]
-            for q in range(outputs):
+            for q in range(weight.shape[1]):
                 new[r, q] += value * weight[j, q]
+
+
+@njit(cache=True, error_model="numpy")
+def _layer(  # type: ignore[no-untyped-def]
+    weight, bias, weight_error, relu, z, e, new, err, n, rows, gammas
+):
+    """One affine layer and its ReLU, in place."""
+    outputs = weight.shape[1]
+    _times(weight, gammas[n + rows] + weight_error, z, e, new, err, n, rows)
     for q in range(outputs):
         error = (err[q] + gammas[2] * abs(bias[q]) + _TINY * n) * (1 + gammas[n + 2])
         new[0, q] += bias[q]

@@ -49,17 +49,17 @@ class Form:
 
     def range(self) -> tuple[Floats, Floats]:
         """The interval over all roots, rounded outward."""
-        return span(self.z[:, None, :].swapaxes(1, 2), self.e[:, None], 0)
+        lo, hi = span(self.z[:, :, None], self.e[:, None])
+        return lo[:, 0], hi[:, 0]
 
 
-def span(z: Floats, e: Floats, column: int | None = None) -> tuple[Floats, Floats]:
-    """Interval of forms stacked as z (B, 1+m, n), e (B, n): (B, n) twice, or (B,) of one column."""
+def span(z: Floats, e: Floats) -> tuple[Floats, Floats]:
+    """Interval of forms stacked as z (B, 1+m, n), e (B, n): (B, n) twice."""
     radius = np.abs(z[:, 1:]).sum(1) + e
     error = gamma(z.shape[1] + 1) * (radius + np.abs(z[:, 0])) + _TINY
     lo, hi = z[:, 0] - radius - error, z[:, 0] + radius + error
     # what overflowed says nothing
-    lo, hi = np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi)
-    return (lo, hi) if column is None else (lo[:, column], hi[:, column])
+    return np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi)
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,20 +302,16 @@ class Evaluator:
         floor = np.max([lo for lo, _ in ranges], axis=0)
         return np.stack([hi >= floor for _, hi in ranges], 1)
 
-    def truth(self, condition: Condition, influence: Floats | None = None) -> tuple[Bools, Bools]:
+    def truth(self, condition: Condition) -> tuple[Bools, Bools]:
         """Where a condition certainly holds, and where it certainly does not."""
         match condition:
             case Truth(value):
                 return np.full(self.size, value), np.full(self.size, not value)
             case Compare(expr, relation):
-                form = self.form(expr)
-                lo, hi = form.range()
-                yes, no = certain(relation, lo, hi), certain(relation.negated, lo, hi)
-                if influence is not None:
-                    influence += np.where((~yes & ~no)[:, None], np.abs(form.z[:, 1:]), 0.0)
-                return yes, no
+                lo, hi = self.form(expr).range()
+                return certain(relation, lo, hi), certain(relation.negated, lo, hi)
             case All(operands) | Any(operands):
-                parts = [self.truth(c, influence) for c in operands]
+                parts = [self.truth(c) for c in operands]
                 join, meet = np.logical_or.reduce, np.logical_and.reduce
                 if isinstance(condition, Any):
                     join, meet = meet, join

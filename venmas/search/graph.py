@@ -37,7 +37,10 @@ class Layer:
     nodes: Boxes
     grid: Grid
     may: Bools
+    atoms: Bools
+    """Which atoms of the stage may hold in some state of a node, (N, A)."""
     pieces: Pieces | None = None
+    piece_atoms: Bools | None = None
     piece_may: Bools | None = None
     piece_truth: dict[Formula, Bools] = field(default_factory=dict)
     """Which parts of the stage's formulas may hold in some state of a piece, (P,)."""
@@ -127,7 +130,8 @@ class Graph:
             before = self.layers[step - 1]
             before.part_move, before.part, before.part_node = origin, parts, holder
             self.may_leave_box |= self.space.outside(nodes, step)
-        return Layer(nodes, grid, np.zeros(nodes.wanted.shape, dtype=bool))
+        atoms, _ = self.space.atoms(self.stages[step].atoms, nodes, step)
+        return Layer(nodes, grid, np.zeros(nodes.wanted.shape, dtype=bool), atoms)
 
     def _grid(self, images: Boxes, step: int) -> Grid:
         if len(self._cells) <= step:
@@ -148,8 +152,7 @@ class Graph:
     def _expand(self, layer: Layer, stage: Stage, step: int) -> Boxes | None:
         """The images of a layer's nodes; None where atoms decide all."""
         nodes = layer.nodes
-        atoms, _ = self.space.atoms(stage.atoms, nodes, step)
-        needed = stage.needed(atoms, nodes.wanted)
+        needed = stage.needed(layer.atoms, nodes.wanted)
         alive = np.flatnonzero(needed.any(1))
         if not len(alive):
             return None
@@ -159,8 +162,8 @@ class Graph:
         self.counts.pieces += len(pieces.kind)
         stuck = [any(not c.moves for c in cases) for cases in pieces.case_list]
         self.may_deadlock |= any(stuck[k] for k in np.unique(pieces.kind))
-        atoms, _ = self.space.atoms(stage.atoms, pieces.boxes, step)
-        needed = stage.needed(atoms, pieces.boxes.wanted)
+        layer.piece_atoms, _ = self.space.atoms(stage.atoms, pieces.boxes, step)
+        needed = stage.needed(layer.piece_atoms, pieces.boxes.wanted)
         asked = np.zeros((len(pieces.kind), len(stage.next)), dtype=bool)
         for i, operand in enumerate(stage.operand):
             asked[:, operand] |= needed[:, i]
@@ -171,25 +174,17 @@ class Graph:
 
     def _evaluate(self) -> None:
         for step in range(len(self.layers) - 1, -1, -1):
-            layer, stage = self.layers[step], self.stages[step]
-            nodes = layer.nodes
-            if layer.pieces is None or layer.moves is None:
-                atoms, _ = self.space.atoms(stage.atoms, nodes, step)
-                steps = np.zeros((len(nodes), len(stage.steps)), dtype=bool)
-                layer.may = stage.formula_truth(atoms, steps) & nodes.wanted
-                continue
-            pieces = layer.pieces
-            atoms, _ = self.space.atoms(stage.atoms, pieces.boxes, step)
-            layer.piece_truth = stage.truth(atoms, self.steps_truth(step))
-            truth = np.stack([layer.piece_truth[f] for f in stage.formulas], 1)
-            layer.piece_may = truth & pieces.boxes.wanted
+            layer, stage, nodes = self.layers[step], self.stages[step], self.layers[step].nodes
             # a node without pieces needs no step: its atoms decide
-            atoms, _ = self.space.atoms(stage.atoms, nodes, step)
             none = np.zeros((len(nodes), len(stage.steps)), dtype=bool)
-            may = stage.formula_truth(atoms, none) & nodes.wanted
-            may[pieces.node] = False
-            np.logical_or.at(may, pieces.node, layer.piece_may)
-            layer.may = may
+            layer.may = stage.formula_truth(layer.atoms, none) & nodes.wanted
+            if layer.pieces is None or layer.piece_atoms is None:
+                continue
+            layer.piece_truth = stage.truth(layer.piece_atoms, self.steps_truth(step))
+            truth = np.stack([layer.piece_truth[f] for f in stage.formulas], 1)
+            layer.piece_may = truth & layer.pieces.boxes.wanted
+            layer.may[layer.pieces.node] = False
+            np.logical_or.at(layer.may, layer.pieces.node, layer.piece_may)
 
     def steps_truth(self, step: int) -> Bools:
         """(P, S): which step formulas may hold in some state of a piece."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.forms import _TINY, Floats, gamma
-from venmas.linear import LinearExpr
+from venmas.linear import LinearExpr, invert
 from venmas.model.expr import Constant, Expr, Output, Sum, children
 from venmas.model.system import System
 from venmas.search.forms import Form
@@ -81,7 +81,7 @@ class Frame:
     def after(self, linear: Matrix) -> Frame:
         """The frame in which the map ``x -> linear @ x`` moves nothing; the identity if that has no small numbers."""
         matrix = product(linear, self.matrix)
-        inverse = _inverse(matrix)
+        inverse = invert(matrix)
         plain = all(
             c.denominator <= 2**6 and abs(c) <= _MAX_FACTOR for m in (matrix, inverse or ()) for r in m for c in r
         )
@@ -167,14 +167,10 @@ class Map:
                 raise UnsuitableError("a move is too long for the lattice of the region graph")
             shift = np.array([int(o) for o in offset], dtype=np.int64)
             return Map(shift, np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64), shift, 1)
-        if scale > 2**40:  # shorten: the offset on a finer lattice, outward by one unit of it
-            scale = 0
-        rows = [[int(c * scale) for c in r] for r in matrix] if scale else []
-        offsets = [int(o * scale) for o in offset] if scale else []
-        if (
-            not scale
-            or max(sum(map(abs, r)) * MAX_COORDINATE + abs(o) for r, o in zip(rows, offsets, strict=True)) >= 2**62
-        ):
+        rows = [[int(c * scale) for c in r] for r in matrix]
+        offsets = [int(o * scale) for o in offset]
+        longest = max(sum(map(abs, r)) * MAX_COORDINATE + abs(o) for r, o in zip(rows, offsets, strict=True))
+        if scale > 2**40 or longest >= 2**62:
             raise UnsuitableError("the numbers of the model are too long for the lattice of the region graph")
         array = np.array(rows, dtype=np.int64).reshape(size, size)
         return Map(None, np.maximum(array, 0), np.minimum(array, 0), np.array(offsets, dtype=np.int64), scale)
@@ -207,19 +203,3 @@ def product(a: Matrix, b: Matrix) -> Matrix:
     """Matrix product."""
     columns = list(zip(*b, strict=True))
     return tuple(tuple(sum((x * y for x, y in zip(r, c, strict=True)), Fraction(0)) for c in columns) for r in a)
-
-
-def _inverse(matrix: Matrix) -> Matrix | None:
-    """Gauss-Jordan; None for a singular matrix."""
-    size = len(matrix)
-    rows = [[*r, *(Fraction(i == j) for j in range(size))] for i, r in enumerate(matrix)]
-    for at in range(size):
-        pivot = next((i for i in range(at, size) if rows[i][at]), None)
-        if pivot is None:
-            return None
-        rows[at], rows[pivot] = rows[pivot], rows[at]
-        rows[at] = [c / rows[at][at] for c in rows[at]]
-        for i in range(size):
-            if i != at and rows[i][at]:
-                rows[i] = [c - rows[i][at] * p for c, p in zip(rows[i], rows[at], strict=True)]
-    return tuple(tuple(r[size:]) for r in rows)

@@ -186,7 +186,7 @@ class GraphProof:
                 return {"rule": "keep", "at": at}, todo.then(goal.keep(at))
             if isinstance(part, Unless) and goal.world.state(()).truth(self._guard(part.branch)) is True:
                 reached = Holds((part.branch,), part.formula)
-                if self._found(goal, reached, key) is not None:
+                if self._found(goal, reached, key)[0] is not None:
                     return {"rule": "keep", "at": at}, todo.then(goal.keep(at))
         if all(isinstance(part, Holds | Unless) for part in goal.todo):
             raise IncompleteError("none of several obligations is refuted in rationals")
@@ -248,14 +248,16 @@ class GraphProof:
         high = np.array([ceil(b) for _, b in ranges], dtype=np.int64)
         return integers if len(integers) == len(values) else None, low, high
 
-    def _found(self, goal: Goal, head: Holds, key: Key | None) -> list[tuple[Key, Ints, Ints]] | None:
-        """Lemmas that cover the state of an obligation."""
+    def _found(
+        self, goal: Goal, head: Holds, key: Key | None
+    ) -> tuple[list[tuple[Key, Ints, Ints]] | None, Ints, Ints]:
+        """Lemmas that cover the state of an obligation (None: they do not), and its box."""
         step = 0 if key is None else key.step + 1
         turn = len(self.graph.past) - 1 if key is None else key.turn
         integers, low, high = self._reached(goal, head, step)
         if integers is None:
-            return None
-        return self.cover.find(turn, step, head.formula, tuple(map(int, integers)), low, high)
+            return None, low, high
+        return self.cover.find(turn, step, head.formula, tuple(map(int, integers)), low, high), low, high
 
     def _whole(self, todo: _Todo, head: Holds) -> tuple[Line, list[_Todo]]:
         """Cut the goal between the values of an integer that has several in the state of its first obligation."""
@@ -270,11 +272,9 @@ class GraphProof:
     def _within(self, todo: _Todo, head: Holds, key: Key | None) -> _Step:
         """Close an obligation about a successor (or an initial state) by lemmas, cutting it where it needs several."""
         goal = todo.goal
-        found = self._found(goal, head, key)
+        found, low, high = self._found(goal, head, key)
         if found is None:
             return self._whole(todo, head)
-        step = 0 if key is None else key.step + 1
-        _, low, high = self._reached(goal, head, step)
         for lemma, a, b in found:
             if (a <= low).all() and (high <= b).all():
                 number = yield lemma
@@ -284,7 +284,8 @@ class GraphProof:
         where = int(a[at] if low[at] < a[at] else b[at])
         env = goal.world.state(head.path).env
         form: Form = (rational(-where), *(rational(0) for _ in goal.world.cell.names))
-        for c, name in zip(self._frame(step)[2][at], self.book.reals, strict=True):
+        inverse = self._frame(0 if key is None else key.step + 1)[2]
+        for c, name in zip(inverse[at], self.book.reals, strict=True):
             if c:
                 if not env[name].exact:
                     raise IncompleteError("a successor that is not exact lies in several regions")

@@ -81,7 +81,7 @@ class Space:
         self.frames = [Frame.identity(len(self.reals), self.unit)]
         self.locations: list[Location] = []
         self._numbers: dict[tuple[int, ...], int] = {}
-        self._rows: dict[tuple[object, int], Row | None] = {}
+        self._rows: dict[tuple[LinearExpr, int], Row] = {}
         self._maps: dict[tuple[Move, int], Map] = {}
         self._linear: dict[Move, Matrix] = {}
         self._shared: dict[Matrix, Matrix] = {}
@@ -146,9 +146,7 @@ class Space:
         key = (expr, step)
         if key not in self._rows:
             self._rows[key] = self.frames[step].row(self.reals, expr)
-        found = self._rows[key]
-        assert found is not None
-        return found
+        return self._rows[key]
 
     def map(self, move: Move, step: int) -> Map | None:
         """What a move does to boxes of a step, where it is affine."""

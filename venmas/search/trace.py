@@ -87,7 +87,13 @@ def _marks(graph: Graph) -> list[Bools]:
     node_marks = graph.layers[0].may
     for step, layer in enumerate(graph.layers):
         stage = graph.stages[step]
-        if layer.pieces is None or layer.moves is None or layer.piece_may is None or layer.part is None:
+        if (
+            layer.pieces is None
+            or layer.piece_atoms is None
+            or layer.piece_may is None
+            or layer.moves is None
+            or layer.part is None
+        ):
             marks.append(node_marks)
             break
         marks.append(node_marks[layer.pieces.node] & layer.piece_may)
@@ -95,8 +101,7 @@ def _marks(graph: Graph) -> list[Bools]:
             break
         after = graph.layers[step + 1].may
         node_marks = np.zeros(after.shape, dtype=bool)
-        atoms, _ = graph.space.atoms(stage.atoms, layer.pieces.boxes, step)
-        needed = stage.needed(atoms, marks[-1]) & graph.steps_truth(step)
+        needed = stage.needed(layer.piece_atoms, marks[-1]) & graph.steps_truth(step)
         for i, operand in enumerate(stage.operand):
             live = needed[layer.moves.piece[layer.part_move], i] & layer.part.wanted[:, operand]
             good = live & after[layer.part_node, operand]
