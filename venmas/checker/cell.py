@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, floor
 from typing import Any, TypeAlias
 
@@ -76,13 +77,30 @@ class Cell:
     def sup(self, form: Form) -> Bound:
         """An upper bound over the cell: of the box, or of a parallel half-space where that is tighter."""
         best = Bound(self.box_max(form))
-        for row in self.rows:
-            ratio = parallel(form, row.form)
-            if ratio is not None and ratio < 0:  # form = ratio * row.form + offset <= offset
-                offset = form[0] - ratio * row.form[0]
-                if offset < best.value or (offset == best.value and row.strict):
-                    best = Bound(offset, not row.strict)
+        if self.rows:
+            lead, direction = _direction(form)
+            limit = self._limits.get((lead < 0, direction))
+            if limit is not None:
+                value = form[0] + lead * limit.value
+                if value < best.value or (value == best.value and not limit.attained):
+                    best = Bound(value, limit.attained)
         return best
+
+    @cached_property
+    def _limits(self) -> dict[tuple[bool, Form], Bound]:
+        """By the rows, for ``d = direction . x``: (False, direction) its upper, (True, direction) its lower bound."""
+        found: dict[tuple[bool, Form], Bound] = {}
+        for row in self.rows:
+            lead, direction = _direction(row.form)
+            if not lead:
+                continue
+            end, above = -row.form[0] / lead, lead > 0  # lead * (direction . x) >= -constant
+            known = found.get((above, direction))
+            if known is None or (end > known.value if above else end < known.value):
+                found[above, direction] = Bound(end, not row.strict)
+            elif end == known.value and row.strict:
+                found[above, direction] = Bound(end, False)
+        return found
 
     def inf(self, form: Form) -> Bound:
         """A lower bound over the cell."""
@@ -127,18 +145,10 @@ def plus(left: Form, right: Form, factor: Q = 1) -> Form:
     return tuple(a + factor * b for a, b in zip(left, right, strict=True))
 
 
-def parallel(form: Form, other: Form) -> Q | None:
-    """The ratio r with ``form = r * other + constant``, or None."""
-    ratio = None
-    for a, b in zip(form[1:], other[1:], strict=True):
-        if (a == 0) != (b == 0):
-            return None
-        if b:
-            if ratio is None:
-                ratio = a / b
-            elif a != ratio * b:
-                return None
-    return ratio
+def _direction(form: Form) -> tuple[Q, Form]:
+    """(lead, d): the form is ``constant + lead * (d . x)``, the first entry of d that is not 0 being 1."""
+    lead = rational(next((c for c in form[1:] if c), 0))  # rational: forms may hold whole numbers as integers
+    return lead, tuple(c / lead for c in form[1:]) if lead else form[1:]
 
 
 def refutes(cell: Cell, rows: Sequence[Row], weights: Iterable[tuple[int, int]]) -> bool:

