@@ -86,9 +86,29 @@ def _value(form: Form, point: Sequence[Q]) -> Q:
 
 
 def _most(rows: Sequence[Row], size: int) -> tuple[dict[int, Q], tuple[Q, ...], Q]:
-    """Maximise t with ``row >= t`` for all rows: the weights of its dual (sum 1), a best point, and t (at most 1).
+    """A point where all rows are above 0, with t their least; or else the greatest t, and the weights that show it.
 
-    The variables x are free, so each enters the basis at most once and never leaves it.
+    Rows are taken in as a point violates them, beside the ends of the box, which are the last: after many splits most
+    rows of a cell cut nothing off.
+    """
+    used = list(range(max(0, len(rows) - 2 * size), len(rows)))
+    while True:
+        best = _greatest([rows[i] for i in used], size)
+        if best is None:
+            used = list(range(len(rows)))
+            continue
+        weights, point, least = best
+        values = [_value(r.form, point) for r in rows] if least >= 0 else []
+        value = min(values, default=least)
+        if value > 0 or value == least:
+            return {used[i]: w for i, w in weights.items()}, point, value
+        used.append(values.index(value))
+
+
+def _greatest(rows: Sequence[Row], size: int) -> tuple[dict[int, Q], tuple[Q, ...], Q] | None:
+    """Maximise t with ``row >= t`` for all rows: the weights of its dual (sum 1), a best point, and t.
+
+    None when t has no bound. The variables x are free, so each enters the basis at most once and never leaves it.
     """
     if not rows:
         return {}, (rational(0),) * size, rational(1)
@@ -130,7 +150,8 @@ def _most(rows: Sequence[Row], size: int) -> tuple[dict[int, Q], tuple[Q, ...], 
                 limit = (-row[0] / slope, basis[i][1], i)
                 if leaving is None or limit < leaving:
                     leaving = limit
-        assert leaving is not None  # the ends of the box are rows, so t is bounded
+        if leaving is None:
+            return None
         pivot(leaving[2], column)
     weights = {index: -goal[j] for j, (kind, index) in enumerate(columns, 1) if kind == "s" and goal[j] != 0}
     values = {name: table[i][0] for i, name in enumerate(basis)}
