@@ -230,8 +230,9 @@ def cancel(net):
 
 
 @needs_numba
-def test_the_compiled_sweep_takes_wide_networks():
-    """Sums of more terms than a fixed table of rounding bounds has: a tie is seen as one."""
+def test_the_compiled_sweep_takes_wide_networks(monkeypatch):
+    """Sums of more terms than a fixed table of rounding bounds has: a tie is seen as one. More threads than cores."""
+    monkeypatch.setattr(compiled, "_WORTH_THREADS", 0)
     width, rng = 5000, np.random.default_rng(1)
     for _ in range(3):
         row = rng.normal(size=width)
@@ -243,5 +244,5 @@ def test_the_compiled_sweep_takes_wide_networks():
         ]  # equal units: both outputs are the sum of a row
         found = stack((relu_network(weights, [np.ones(2), np.ones(width), np.zeros(2)]),))
         z = np.array([[[1.0, 0.0], [0.25, 0.0], [0.0, 0.5]]])
-        bits, _ = compiled.winners(found, np.zeros(1, dtype=np.intp), z, np.zeros((1, 2)), 1)
+        bits, _ = compiled.winners(found, np.zeros(1, dtype=np.intp), z, np.zeros((1, 2)), 64)
         assert bits[0] & 1

@@ -15,11 +15,38 @@ from venmas.bounds.forms import _TINY, Floats, gamma
 from venmas.search.forms import pairs
 from venmas.search.stacked import Stack
 
+_WORTH_THREADS = 4096
+"""Boxes from which several threads sweep them; waking them for less costs more than it saves."""
+
 
 @lru_cache(maxsize=1)
 def gammas(most: int) -> Floats:
     """The rounding bounds of up to `most` terms."""
     return np.array([gamma(n) for n in range(most)])
+
+
+@lru_cache(maxsize=64)
+def _prepared(found: Stack, rows: int) -> tuple[object, ...]:
+    """What the compiled sweep reads of networks, for forms of so many rows."""
+    last, bias = found.weights[-1], found.biases[-1]
+    _, first, second = pairs(last.shape[1])
+    turned = (*found.weights[:-1], last[:, first] - last[:, second], np.abs(last[:, first]) + np.abs(last[:, second]))
+    *weights, gap, size = (np.ascontiguousarray(w.swapaxes(1, 2)) for w in turned)
+    return (
+        tuple(weights),
+        tuple(np.ascontiguousarray(b) for b in found.biases[:-1]),
+        np.array(found.errors),
+        np.array(found.relus),
+        gap,
+        size,
+        bias[:, first] - bias[:, second],
+        np.abs(bias[:, first]) + np.abs(bias[:, second]),
+        first,
+        second,
+        # what compiled code reads beyond the end of an array is no error
+        gammas(1 << (sum(max(w.shape[1:]) for w in found.weights) + rows + 16).bit_length()),
+        last.shape[1],
+    )
 
 
 def winners(
@@ -29,38 +56,16 @@ def winners(
 
     index: (B,) row of the stack for each box. z: (B, 1+m, n), e: (B, n) are the inputs.
     """
-    last = found.weights[-1]
-    _, first, second = pairs(last.shape[1])
-    weights = tuple(np.ascontiguousarray(w.swapaxes(1, 2)) for w in found.weights[:-1])
-    gap = np.ascontiguousarray((last[:, first] - last[:, second]).swapaxes(1, 2))
-    size = np.ascontiguousarray((np.abs(last[:, first]) + np.abs(last[:, second])).swapaxes(1, 2))
-    bias = found.biases[-1]
-    # More threads than cores is an error to numba.
-    set_num_threads(min(threads, int(getattr(config, "NUMBA_NUM_THREADS"))))  # noqa: B009
-    bits, influence = _sweep(
-        weights,
-        tuple(np.ascontiguousarray(b) for b in found.biases[:-1]),
-        np.array(found.errors),
-        np.array(found.relus),
-        gap,
-        size,
-        np.ascontiguousarray(bias[:, first] - bias[:, second]),
-        np.ascontiguousarray(np.abs(bias[:, first]) + np.abs(bias[:, second])),
-        first,
-        second,
-        np.ascontiguousarray(index),
-        np.ascontiguousarray(z),
-        np.ascontiguousarray(e),
-        # what compiled code reads beyond the end of an array is no error
-        gammas(1 << (sum(max(w.shape[1:]) for w in found.weights) + z.shape[1] + 16).bit_length()),
-        last.shape[1],
-    )
+    most = int(getattr(config, "NUMBA_NUM_THREADS"))  # noqa: B009
+    set_num_threads(min(threads, most) if len(z) >= _WORTH_THREADS else 1)
+    boxes = (np.ascontiguousarray(index), np.ascontiguousarray(z), np.ascontiguousarray(e))
+    bits, influence = _sweep(*_prepared(found, z.shape[1]), *boxes)  # type: ignore[call-arg]  # numba's own types
     return bits, influence
 
 
 @njit(parallel=True, cache=True, error_model="numpy")
 def _sweep(  # type: ignore[no-untyped-def]  # numba infers the types
-    weights, biases, errors, relus, gap, size, gap_bias, size_bias, first, second, index, z0, e0, gammas, outputs
+    weights, biases, errors, relus, gap, size, gap_bias, size_bias, first, second, gammas, outputs, index, z0, e0
 ):
     count, rows, inputs = z0.shape
     widest = max(inputs, gap.shape[2])

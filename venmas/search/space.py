@@ -27,8 +27,8 @@ from venmas.search.stacked import MOST_ROWS, gaps, stack
 BATCH = 2048
 """Boxes bounded in one go: their numbers fit into a processor's cache, and threads share the work."""
 
-_FEW_BATCHES = 8
-"""Large batches after which the compiled sweep is loaded, which takes as long as some of them."""
+_WORTH = 400_000
+"""Boxes swept by numpy in this process, a call counting as 1,000, after which loading the compiled sweep costs less."""
 
 MAX_OUTCOMES = 62
 """Outcomes of one choice, at most."""
@@ -66,10 +66,12 @@ def space_of(system: System, single: bool = False) -> Space:
 class Space:
     """A system as the region graph sees it; `single`: networks in any float32 evaluation; workers: threads."""
 
+    swept = 0
+    """Boxes that were swept in this process so far, all spaces together."""
+
     def __init__(self, system: System, single: bool = False) -> None:
         self.system, self.single, self.workers = system, single, 1
         self._threads: ThreadPoolExecutor | None = None
-        self._large = 0
         decls = system.variables.values()
         self.integers = tuple(d.name for d in decls if d.integral)
         self.reals = tuple(d.name for d in decls if not d.integral)
@@ -172,15 +174,12 @@ class Space:
 
     def decide(self, boxes: Boxes, step: int) -> Iterator[Decided]:
         """Possible outcomes of every choice over boxes, location by location; large batches on several threads."""
-        parts: list[tuple[int, Index]] = []
-        for number in np.unique(boxes.location):
-            rows = np.flatnonzero(boxes.location == number)
-            parts += [(int(number), rows[at : at + BATCH]) for at in range(0, len(rows), BATCH)]
-        if len(boxes) <= MOST_ROWS:
-            yield from self._decide_few(boxes, parts, step)
-        elif (compiled := self._compiled()) is not None:
-            every = [(int(n), np.flatnonzero(boxes.location == n)) for n in np.unique(boxes.location)]
+        every = [(int(n), np.flatnonzero(boxes.location == n)) for n in np.unique(boxes.location)]
+        parts = [(n, rows[at : at + BATCH]) for n, rows in every for at in range(0, len(rows), BATCH)]
+        if (compiled := self._compiled(len(boxes))) is not None:
             yield from self._decide_few(boxes, every, step, compiled)
+        elif len(boxes) <= MOST_ROWS:
+            yield from self._decide_few(boxes, parts, step)
         elif self.workers == 1:
             yield from (self._decide(number, boxes, rows, step) for number, rows in parts)
         else:
@@ -188,10 +187,10 @@ class Space:
                 self._threads = ThreadPoolExecutor(self.workers)
             yield from self._threads.map(lambda part: self._decide(part[0], boxes, part[1], step), parts)
 
-    def _compiled(self) -> ModuleType | None:
+    def _compiled(self, size: int) -> ModuleType | None:
         """The compiled sweep, where numba is installed and the work is worth loading it."""
-        self._large += 1
-        if self.single or self._large <= _FEW_BATCHES:
+        Space.swept += size + 1000
+        if self.single or Space.swept <= _WORTH:
             return None
         try:
             from venmas.search import compiled
