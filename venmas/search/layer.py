@@ -59,7 +59,7 @@ def classify(
         open_ = np.zeros(len(boxes), dtype=bool)
         for decided in space.decide(boxes, step):
             rows = decided.rows
-            unique, which = np.unique(decided.signature, axis=0, return_inverse=True)
+            unique, which = _distinct(decided.signature)
             names = np.zeros(len(unique), dtype=np.intp)
             several = np.zeros(len(unique), dtype=bool)
             for i, signature in enumerate(unique.tolist()):
@@ -69,7 +69,6 @@ def classify(
                     case_list.append(cases)
                 names[i] = tables[cases]
                 several[i] = len(cases) > 1
-            which = which.reshape(-1)
             kind[rows], open_[rows], force[rows] = names[which], several[which], decided.influence
         if stage.atoms and any(f.depth for f in stage.formulas):
             may, may_not = space.atoms(stage.atoms, boxes, step)
@@ -95,6 +94,15 @@ def classify(
         np.concatenate([b.wanted for b in parts]),
     )
     return Pieces(together, np.concatenate([n for _, n, _ in done]), case_list, np.concatenate([k for _, _, k in done]))
+
+
+def _distinct(signature: Ints) -> tuple[Ints, Index]:
+    """The different rows, and which of them each row is."""
+    if signature.shape[1] == 1:  # by far the most frequent, and the cheaper question
+        unique, which = np.unique(signature[:, 0], return_inverse=True)
+        return unique[:, None], which
+    unique, which = np.unique(signature, axis=0, return_inverse=True)
+    return unique, which.reshape(-1)
 
 
 def halves(boxes: Boxes, at: Index) -> Boxes:

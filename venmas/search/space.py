@@ -77,6 +77,12 @@ class Space:
         self.reals = tuple(d.name for d in decls if not d.integral)
         if not self.reals:
             raise UnsuitableError("the system has no real variable")
+        self._ends = {
+            d.name: tuple(LinearExpr.variable(d.name) - LinearExpr((), end) for end in (d.lower, d.upper))
+            for d in decls
+            if not d.integral
+        }
+        """How far a real variable is above its lower, and above its upper end."""
         self.starts = self._starts()
         ends = [e for _, box in self.starts for n in self.reals for e in box[n]]
         self.unit = unit_of(system, ends)
@@ -314,9 +320,9 @@ class Space:
                 if any(not decl.lower <= v <= decl.upper for v in values):
                     return True
                 continue
-            value = LinearExpr.variable(decl.name)
-            least, _ = self.row(value - LinearExpr((), decl.lower), step).range(boxes.low, boxes.high)
-            _, greatest = self.row(value - LinearExpr((), decl.upper), step).range(boxes.low, boxes.high)
+            above, below = self._ends[decl.name]
+            least, _ = self.row(above, step).range(boxes.low, boxes.high)
+            _, greatest = self.row(below, step).range(boxes.low, boxes.high)
             if len(boxes) and (least.min() < 0 or greatest.max() > 0):
                 return True
         return False
