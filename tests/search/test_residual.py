@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build
+from venmas import verify
 from venmas.model import System, argmax, maximum, minimum, switch, where
 from venmas.model.expr import ArgMax, Maximum
 from venmas.model.simulate import Exact, Step
@@ -140,12 +141,16 @@ def test_nested_maxima_and_rows_that_share_their_sign():
                 assert check(system, {"x": x, "y": y, "m": Fraction(m)}, (2**40 - 1,))
 
 
-def test_too_many_cases_are_refused():
+def test_a_region_of_too_many_cases_is_cut():
     system = System("many")
     xs = [system.real(f"x{i}", -1, 1) for i in range(9)]
     for i, x in enumerate(xs):
         system.branch(f"b{i}", {x: where(x > 0, 0, x)})
     location = Location(system, ())
-    with pytest.raises(UnsuitableError, match="256"):
-        location.cases((7,) * 9)
+    assert location.cases((7,) * 9) is None
     assert len(location.cases((7,) * 7 + (1, 1))) == 128
+    system.initial(*(x >= -1 for x in xs), *(x <= 1 for x in xs))
+    report = verify(system, "AX (x0 <= 0 | x1 <= 0 | x1 > 0)", mode="adaptive")
+    assert report.satisfied and report.graph.passes and not report.notes
+    report = verify(system, "AX x0 <= 0.5", mode="adaptive")
+    assert report.violated and report.graph.passes

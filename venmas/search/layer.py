@@ -11,7 +11,7 @@ from venmas.bounds.forms import Bools
 from venmas.search.agenda import Stage
 from venmas.search.boxes import MAX_BOXES, Boxes, Index, ranks
 from venmas.search.lattice import Ints
-from venmas.search.residual import Case, Move, UnsuitableError
+from venmas.search.residual import MAX_CASES, Case, Move, UnsuitableError
 from venmas.search.space import Space
 
 FEW = 256
@@ -56,26 +56,32 @@ def classify(
         tick()
         kind = np.zeros(len(boxes), dtype=np.intp)
         force = np.zeros(boxes.low.shape)
-        open_ = np.zeros(len(boxes), dtype=bool)
+        open_, crowded = (np.zeros(len(boxes), dtype=bool) for _ in range(2))
         for decided in space.decide(boxes, step):
             rows = decided.rows
             unique, which = _distinct(decided.signature)
             names = np.zeros(len(unique), dtype=np.intp)
-            several = np.zeros(len(unique), dtype=bool)
+            several, many = (np.zeros(len(unique), dtype=bool) for _ in range(2))
             for i, signature in enumerate(unique.tolist()):
                 cases = space.locations[decided.location].cases(tuple(signature))
+                if cases is None:
+                    several[i] = many[i] = True
+                    continue
                 if cases not in tables:
                     tables[cases] = len(case_list)
                     case_list.append(cases)
                 names[i] = tables[cases]
                 several[i] = len(cases) > 1
             kind[rows], open_[rows], force[rows] = names[which], several[which], decided.influence
+            crowded[rows] = many[which]
         if stage.atoms and any(f.depth for f in stage.formulas):
             may, may_not = space.atoms(stage.atoms, boxes, step)
             open_ |= (may & may_not).any(1)
         width = boxes.high - boxes.low
-        able = width > np.maximum(least, 1)
+        able = width > np.where(crowded[:, None], 1, np.maximum(least, 1))
         split = open_ & able.any(1)
+        if (crowded & ~split).any():
+            raise UnsuitableError(f"more than {MAX_CASES} cases are possible in a region too small to be cut")
         done.append((boxes.take(~split), node[~split], kind[~split]))
         total += int((~split).sum())
         # where nothing tells which side matters, the longest one in terms of what counts as small

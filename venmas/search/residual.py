@@ -48,7 +48,7 @@ _STAYS = -1
 """Outcome of a maximum that is left as an expression."""
 
 MAX_CASES = 256
-"""Cases of one region above which the region graph gives up."""
+"""Cases of one region above which it is cut before they are looked at."""
 
 
 class UnsuitableError(VenmasError):
@@ -246,6 +246,7 @@ class Location:
             self.branches.append((simplifier.condition(branch.guard), updates))
         self.choices = self._choices()
         self._tree = _Node()
+        self._cases: dict[tuple[int, ...], tuple[Case, ...] | None] = {}
 
     def _choices(self) -> tuple[Choice, ...]:
         found: list[Choice] = []
@@ -272,16 +273,21 @@ class Location:
             self._position |= {id(c): i for c, _ in choice.comparisons} if isinstance(choice, Sign) else {id(choice): i}
         return tuple(found)
 
-    def cases(self, signature: tuple[int, ...]) -> tuple[Case, ...]:
+    def cases(self, signature: tuple[int, ...]) -> tuple[Case, ...] | None:
         """The cases for a set of possible outcomes (as bits) of every choice; one, when nothing that matters is open.
 
-        A maximum that is open stays an expression. Raises `UnsuitableError` beyond `MAX_CASES`.
+        A maximum that is open stays an expression. None beyond `MAX_CASES`.
         """
+        if signature not in self._cases:
+            self._cases[signature] = self._enumerate(signature)
+        return self._cases[signature]
+
+    def _enumerate(self, signature: tuple[int, ...]) -> tuple[Case, ...] | None:
         found: list[Case] = []
         waiting: list[tuple[_Node, dict[int, int]]] = [(self._tree, {})]
         while waiting:
             if len(found) + len(waiting) > MAX_CASES:
-                raise UnsuitableError(f"more than {MAX_CASES} cases are possible in one region")
+                return None
             node, fixed = waiting.pop()
             if node.case is None and node.choice is None:
                 try:
