@@ -1,4 +1,4 @@
-"""What the site has besides the pages of this folder: the commands' help, the scenarios' README files, the changelog."""
+"""What the site has besides the pages of this folder: help of commands, README files of scenarios, the changelog."""
 
 from __future__ import annotations
 
