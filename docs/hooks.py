@@ -41,13 +41,13 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 def commands() -> str:
     """A page with the help of every command, as it prints it."""
-    width = {"terminal_width": 100, "max_content_width": 100}
-    top = click.Context(main, info_name="venmas", **width)
+    settings = {**main.context_settings, "terminal_width": 92}  # what fits beside the navigation
+    top = click.Context(main, info_name="venmas", **settings)
     parts = ["# Command line\n", _shown(main.get_help(top))]
     for name in main.list_commands(top):
         command = main.get_command(top, name)
         if command is not None:
-            context = click.Context(command, info_name=name, parent=top, **width)
+            context = click.Context(command, info_name=name, parent=top, **settings)
             parts += [f"## venmas {name}\n", _shown(command.get_help(context))]
     return "\n".join(parts)
 
