@@ -2,7 +2,7 @@ PYTHON ?= python
 CASES ?= 2000
 SEED ?= 1
 
-.PHONY: lint test test-slow corpus corpus-long
+.PHONY: lint test test-slow corpus corpus-long docs
 
 lint:
 	$(PYTHON) -m ruff check .
@@ -15,6 +15,9 @@ test:
 
 test-slow:
 	$(PYTHON) -m pytest -m slow
+
+docs:
+	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
 
 corpus:
 	$(PYTHON) -m tests.corpus.run --cases $(CASES) --seed $(SEED)
