@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from venmas.errors import ScenarioError, UsageError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 KINDS = ("picture", "states", "tree")
-_MOST_TITLE = 90
+_LINE = 88
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ def parts(trace: Trace, kinds: Sequence[str] = KINDS, only: Sequence[str] = ()) 
             name = "States over time"
             found.append(Part("states", name, states.height(panels), lambda f: states.draw_states(f, trace, panels)))
     if "tree" in kinds and not trace.is_path:
-        found.append(Part("tree", "Tree of runs", tree.height(trace), lambda f: tree.draw_tree(f, trace)))
+        layout = tree.laid_out(trace)
+        found.append(Part("tree", "Tree of runs", tree.height(layout), lambda f: tree.draw_tree(f, trace, layout)))
     return found
 
 
@@ -86,9 +88,10 @@ def save(chosen: Sequence[Part], kind: str, title: str) -> bytes:
     if kind not in FORMATS:
         raise UsageError(f"pictures are written as {', '.join(FORMATS)}; {kind!r} is none of these")
     with styled():
-        figure = new_figure(sum(p.height for p in chosen) + 0.35)
-        short = title if len(title) <= _MOST_TITLE else f"{title[: _MOST_TITLE - 1]}\u2026"
-        figure.suptitle(short, fontsize=10, x=0.01, ha="left")
+        figure = new_figure(sum(p.height for p in chosen) + 0.45)
+        figure.suptitle(
+            "\n".join(wrap(title, _LINE, max_lines=2, placeholder=" \u2026")), fontsize=9, x=0.01, ha="left"
+        )
         rows = figure.subfigures(len(chosen), 1, squeeze=False, height_ratios=[p.height for p in chosen])[:, 0]
         told = [part.draw(row) for part, row in zip(chosen, rows, strict=True)]
         return rendered(figure, kind, title, " ".join(told))

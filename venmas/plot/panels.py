@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 
-from venmas.linear import Comparison, LinearExpr, format_number
+from venmas.linear import LinearExpr
 from venmas.model.system import VariableDecl
-from venmas.model.trace import Value
-from venmas.plot.trace import Array, Trace
+from venmas.plot.trace import Array, Trace, as_float, comparison_text, cut, number_text, value_text
 
 MAX_PANELS = 12
 _MAX_CURVES = 4
@@ -69,17 +67,6 @@ class Panels:
     notes: tuple[str, ...]
 
 
-def number_text(value: Fraction | float) -> str:
-    """Six significant digits, with a true minus sign; whole numbers in full."""
-    whole = -1e12 < value < 1e12 and value == int(value)
-    return (str(int(value)) if whole else f"{float(value):.6g}").replace("-", "\u2212")
-
-
-def value_text(value: Value, unit: str = "") -> str:
-    """The label where there is one, else the number with its unit."""
-    return value.label or f"{number_text(value.exact)} {unit}".rstrip()
-
-
 def titled(name: str, unit: str) -> str:
     """A heading with the unit."""
     return f"{name} ({unit})" if unit else name
@@ -88,7 +75,7 @@ def titled(name: str, unit: str) -> str:
 def panels_of(trace: Trace, only: Sequence[str] = ()) -> Panels:
     """The panels of a trace, or those of the variables, groups and agents that are named in `only`."""
     notes: list[str] = []
-    groups = _groups(trace.variables)
+    groups = groups_of(trace.variables)
     asked = {name for c in trace.comparisons for name in c.expr.variables}
     found: list[tuple[bool, Panel]] = []
     constant: list[str] = []
@@ -103,6 +90,9 @@ def panels_of(trace: Trace, only: Sequence[str] = ()) -> Panels:
         found.append((named or wanted, _variable_panel(trace, name, members)))
     found += [(True, panel) for panel in _combined(trace) if not only]
     held = [panel for panel in _held(trace) if not only or panel.title.split(" (")[0] in only]
+    taken = dict.fromkeys(branch for _, branch, _ in trace.edges)
+    if len(taken) == 1 and not only:
+        constant.append(f"branch = {next(iter(taken))}")
     if constant:
         notes.append(f"Unchanged: {_shortened(constant)}")
     room = max(MAX_PANELS - len(held), 1)
@@ -111,6 +101,8 @@ def panels_of(trace: Trace, only: Sequence[str] = ()) -> Panels:
         kept = sorted(order[:room])
         notes.append(f"Not shown: {_shortened([found[i][1].title for i in sorted(order[room:])])}")
         found = [found[i] for i in kept]
+    if any(isinstance(panel, Rows) and panel.asked for _, panel in found):
+        notes.append("Shaded: named in the formula")
     return Panels((*(panel for _, panel in found), *held), tuple(notes))
 
 
@@ -118,7 +110,7 @@ def _shortened(texts: Sequence[str]) -> str:
     return ", ".join(texts[:8]) + (f" and {len(texts) - 8} more" if len(texts) > 8 else "")
 
 
-def _groups(variables: Sequence[VariableDecl]) -> dict[str, list[VariableDecl]]:
+def groups_of(variables: Sequence[VariableDecl]) -> dict[str, list[VariableDecl]]:
     """Variables by panel: members of a group ``name[i]`` are together where kind and unit are the same."""
     bases: dict[str, list[VariableDecl]] = {}
     for decl in variables:
@@ -155,11 +147,7 @@ def _variable_panel(trace: Trace, name: str, members: Sequence[VariableDecl]) ->
     first = members[0]
     if first.labels:
         return _labelled_panel(trace, first, shown)
-    thresholds = [
-        Threshold(float(-c.expr.constant / c.expr.terms[0][1]), _text(c))
-        for c in trace.comparisons
-        if len(c.expr.terms) == 1 and c.expr.variables <= names
-    ]
+    thresholds = [Threshold(*found) for found in trace.thresholds(*names)]
     curves = tuple((m.name, trace.values(m.name)) for m in members)
     return Numbers(titled(name, first.unit), curves, _merged(thresholds), shown)
 
@@ -177,8 +165,7 @@ def _boolean_panel(trace: Trace, name: str, members: Sequence[VariableDecl], sho
 
 def _labelled_panel(trace: Trace, decl: VariableDecl, shown: frozenset[int]) -> Panel:
     values = trace.values(decl.name)
-    atoms = [c for c in trace.comparisons if c.expr.variables == {decl.name}]
-    asked = {float(-c.expr.constant / c.expr.terms[0][1]) for c in atoms}
+    asked = {value for value, _ in trace.thresholds(decl.name)}
     rows = sorted({*values.tolist(), *(a for a in asked if a == int(a))})
     labels = dict(decl.labels)
     texts = tuple(labels.get(int(r), number_text(r)) if r == int(r) else number_text(r) for r in rows)
@@ -193,18 +180,20 @@ def _combined(trace: Trace) -> list[Numbers]:
     for comparison in trace.comparisons:
         if len(comparison.expr.terms) > 1:
             expr = LinearExpr(comparison.expr.terms)
-            found.setdefault(expr, []).append(Threshold(float(-comparison.expr.constant), _text(comparison)))
+            found.setdefault(expr, []).append(
+                Threshold(as_float(-comparison.expr.constant), comparison_text(comparison))
+            )
     units = {v.name: v.unit for v in trace.variables}
     panels = []
     for expr, thresholds in list(found.items())[:MAX_PANELS]:
-        total = np.sum([float(c) * trace.values(n) for n, c in expr.terms], axis=0)
+        total = np.sum([as_float(c) * trace.values(n) for n, c in expr.terms], axis=0)
         unit = {units[n] for n in expr.variables}
         shown = frozenset(
             i
             for i, v in enumerate(trace.visits)
             if any(LinearExpr(c.expr.terms) in (expr, -expr) for c in trace.shown(v.node))
         )
-        title = titled(_cut(str(expr)), unit.pop() if len(unit) == 1 else "")
+        title = titled(cut(str(expr)), unit.pop() if len(unit) == 1 else "")
         panels.append(Numbers(title, (("", total),), _merged(thresholds), shown))
     return panels
 
@@ -224,7 +213,7 @@ def _held(trace: Trace) -> list[Panel]:
         else:
             values = np.full(len(trace.visits), np.nan)
             for i, v in taken:
-                values[i] = float(v.exact)
+                values[i] = as_float(v.exact)
             found.append(Numbers(title, ((name, values),), held=True))
     if trace.is_path and len({branch for _, branch, _ in trace.edges}) > 1:
         taken_branches = [(i, branch) for i, branch, _ in trace.edges]
@@ -247,19 +236,3 @@ def _merged(thresholds: Sequence[Threshold]) -> tuple[Threshold, ...]:
 
 def _joined(known: str, text: str) -> str:
     return known if text in known.split(", ") else f"{known}, {text}"
-
-
-def _text(comparison: Comparison) -> str:
-    """``x < 3``, whatever way round it is stored."""
-    if len(comparison.expr.terms) != 1:
-        return _cut(str(comparison))
-    name, coefficient = comparison.expr.terms[0]
-    value = -comparison.expr.constant / coefficient
-    relation = comparison.relation if coefficient > 0 else comparison.relation.mirrored
-    exact = format_number(value)
-    text = exact.replace("-", "\u2212") if len(exact) <= 12 else number_text(value)
-    return f"{name} {relation.value} {text}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 48 else f"{text[:47]}\u2026"

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from venmas.plot.panels import Numbers, Panel, Panels, Rows, number_text
+from venmas.plot.panels import Numbers, Panel, Panels, Rows
 from venmas.plot.style import BLUE, CURVES, DASHES, FAINT, GREY, INK, ORANGE, RED
-from venmas.plot.trace import Array, Trace
+from venmas.plot.trace import Array, Trace, number_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,17 +60,15 @@ def _steps(trace: Trace) -> Array:
 
 
 def _draw_numbers(ax: Axes, trace: Trace, panel: Numbers) -> None:
-    from matplotlib.collections import LineCollection
-
     steps = _steps(trace)
     for number, (name, values) in enumerate(panel.curves):
         colour, dash = CURVES[number % len(CURVES)], DASHES[number % len(DASHES)]
         if panel.held:
-            ends = np.stack([np.stack([steps, values], 1), np.stack([steps + 1, values], 1)], axis=1)
-            ax.add_collection(LineCollection(list(ends[~np.isnan(values)]), colors=colour, linewidths=2.2))
+            there = ~np.isnan(values)
+            ax.hlines(values[there], steps[there], steps[there] + 1, colors=colour, linewidth=2.2)
             continue
         if trace.edges:
-            ax.add_collection(LineCollection(trace.segments(steps, values), colors=colour, linestyles=dash, label=name))
+            ax.plot(*trace.lines(steps, values), color=colour, linestyle=dash, label=name)
         if len(trace.visits) <= _MARKED:
             ax.plot(steps, values, linestyle="none", marker="o", markersize=3, color=colour, label="_")
     if len(panel.curves) > 1:
@@ -83,6 +81,7 @@ def _draw_numbers(ax: Axes, trace: Trace, panel: Numbers) -> None:
 
 def _mark(ax: Axes, steps: Array, values: Array) -> None:
     """States that help to show the violation."""
+    ax.set_title("\u25c6 helps to show the violation", loc="right", fontsize=8, color=RED, fontweight="normal")
     ax.plot(steps, values, linestyle="none", marker="D", markersize=5.5, color=RED, markeredgecolor="white", zorder=4)
 
 
@@ -91,7 +90,7 @@ def _limit(ax: Axes, panel: Numbers) -> None:
     values = np.concatenate([v for _, v in panel.curves])
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
-    span = max(high - low, 0.02 * max(abs(low), abs(high)), 1e-9)
+    span = max(high - low, 0.1 * max(abs(low), abs(high)), 1e-9)
     near = [t for t in panel.thresholds if max(t.value, high) - min(t.value, low) <= _FAR * span]
     low, high = min([low, *(t.value for t in near)]), max([high, *(t.value for t in near)])
     pad = 0.12 * max(high - low, span)
@@ -110,27 +109,22 @@ def _limit(ax: Axes, panel: Numbers) -> None:
 
 
 def _draw_rows(ax: Axes, trace: Trace, panel: Rows) -> None:
-    from matplotlib.collections import LineCollection
-
     steps = _steps(trace)
     for row in panel.asked[:_NAMED_ROWS]:
         ax.axhspan(row - 0.42, row + 0.42, color=ORANGE, alpha=0.28, linewidth=0, zorder=0.5)
     visits = np.array([v for v, _ in panel.marks], dtype=np.intp)
     rows = np.array([float(r) for _, r in panel.marks])
     if panel.held:
-        ends = np.stack([np.stack([steps[visits], rows], 1), np.stack([steps[visits] + 1, rows], 1)], axis=1)
-        ends[:, 0, 0] += 0.04
-        ends[:, 1, 0] -= 0.04
-        ax.add_collection(LineCollection(list(ends), colors=BLUE, linewidths=5, capstyle="butt"))
+        ax.hlines(rows, steps[visits] + 0.04, steps[visits] + 0.96, colors=BLUE, linewidth=5, capstyle="butt")
     else:
         if len(visits) == len(set(visits.tolist())) == len(trace.visits):  # one row at a time: runs can be followed
             level = np.empty(len(trace.visits))
             level[visits] = rows
             if trace.edges:
-                ax.add_collection(LineCollection(trace.segments(steps, level), colors=BLUE, linewidths=0.9, alpha=0.6))
+                ax.plot(*trace.lines(steps, level), color=BLUE, linewidth=0.9, alpha=0.6)
         size = 5 if trace.steps <= 60 else 2.5
-        ax.plot(steps[visits], rows, linestyle="none", marker="s", markersize=size, color=BLUE)
         at = np.array([v in panel.shown for v in visits.tolist()], dtype=np.bool_)
+        ax.plot(steps[visits][~at], rows[~at], linestyle="none", marker="s", markersize=size, color=BLUE)
         if at.any():
             _mark(ax, steps[visits][at], rows[at])
     ax.set_ylim(-0.6, len(panel.rows) - 0.4)

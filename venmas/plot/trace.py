@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -12,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from venmas.errors import FormulaError, ModelError, UsageError
-from venmas.linear import Comparison
+from venmas.linear import Comparison, format_number
 from venmas.logic import Atom, Formula, Vocabulary, parse, subformulas
 from venmas.model.system import System, VariableDecl
-from venmas.model.trace import Node, Witness
+from venmas.model.trace import Node, Value, Witness
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
@@ -106,13 +107,29 @@ class Trace:
         if name == "step":
             return np.array([float(v.step) for v in self.visits])
         position = self._position(name)
-        return np.array([float(v.node.state[position].exact) for v in self.visits])
+        return np.array([as_float(v.node.state[position].exact) for v in self.visits])
 
-    def segments(self, x: str | Array, y: str | Array) -> list[Array]:
-        """A line for every edge, each of shape (2, 2), for a ``LineCollection``: of variables or of values by visit."""
+    def lines(self, x: str | Array, y: str | Array) -> tuple[Array, Array]:
+        """Coordinates of a line for every edge, ``axes.plot(*trace.lines("step", "h"))``: of variables, or of values
+        by visit. Lines are set apart by nan, as matplotlib reads it.
+        """
         across, up = (self.values(v) if isinstance(v, str) else v for v in (x, y))
         ends = np.array([(i, j) for i, _, j in self.edges], dtype=np.intp).reshape(-1, 2)
-        return list(np.stack([across[ends], up[ends]], axis=2))
+        gap = np.full((len(ends), 1), np.nan)
+        return np.hstack([across[ends], gap]).ravel(), np.hstack([up[ends], gap]).ravel()
+
+    @cached_property
+    def evidence(self) -> list[int]:
+        """The visits in which a comparison helps to show the violation."""
+        return [i for i, visit in enumerate(self.visits) if visit.node.atoms]
+
+    def thresholds(self, *names: str) -> list[tuple[float, str]]:
+        """The numbers that the formula compares one of these variables with, and how the comparison is written."""
+        return [
+            (as_float(-c.expr.constant / c.expr.terms[0][1]), comparison_text(c))
+            for c in self.comparisons
+            if len(c.expr.terms) == 1 and c.expr.terms[0][0] in names
+        ]
 
     def sample(self, count: int = 200, seed: int = 0) -> dict[str, Array]:
         """Runs of the system for as many steps, initial state and branches at random: (steps + 1, runs) by variable.
@@ -130,6 +147,42 @@ class Trace:
         if name not in names:
             raise ModelError(f"the trace has no variable {name!r}; it has {', '.join(names[:12])}")
         return names.index(name)
+
+
+def as_float(value: Fraction) -> float:
+    """The nearest float. Raises `UsageError` where there is none."""
+    try:
+        return float(value)
+    except OverflowError:
+        raise UsageError("the witness has a number beyond 1e308: that is too large for a picture") from None
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """``x < 3``, whatever way round it is stored, and short."""
+    if len(comparison.expr.terms) != 1:
+        return cut(str(comparison))
+    name, coefficient = comparison.expr.terms[0]
+    value = -comparison.expr.constant / coefficient
+    relation = comparison.relation if coefficient > 0 else comparison.relation.mirrored
+    exact = format_number(value)
+    text = exact.replace("-", "\u2212") if len(exact) <= 12 else number_text(value)
+    return f"{name} {relation.value} {text}"
+
+
+def number_text(value: Fraction | float) -> str:
+    """Six significant digits, with a true minus sign; whole numbers in full."""
+    whole = -1e12 < value < 1e12 and value == int(value)
+    return (str(int(value)) if whole else f"{float(value):.6g}").replace("-", "\u2212")
+
+
+def value_text(value: Value, unit: str = "") -> str:
+    """The label where there is one, else the number with its unit."""
+    return value.label or f"{number_text(value.exact)} {unit}".rstrip()
+
+
+def cut(text: str) -> str:
+    """At most 48 characters."""
+    return text if len(text) <= 48 else f"{text[:47]}\u2026"
 
 
 def read_trace(result: Mapping[str, Any], system: System | None = None) -> Trace | None:

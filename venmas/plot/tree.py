@@ -1,102 +1,165 @@
-"""The tree of runs: states in columns of steps, branches between them, actions beside them."""
+"""The tree of runs: states in columns of steps, branches on the lines between them, actions beside them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from venmas.plot.panels import value_text
-from venmas.plot.style import BLUE, GREY, INK, RED
-from venmas.plot.trace import Array, Trace
+from venmas.plot.panels import groups_of
+from venmas.plot.style import BLUE, GREY, INK, RED, WIDTH
+from venmas.plot.trace import Array, Trace, Visit, value_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-_TEXTS = 48
-"""Most states that are written on one by one."""
+_UNFOLDED = 80
+"""Most states of a tree in which what runs share is drawn once for each of them, and which is written on."""
+_LETTER = 0.062
+"""Inches of a letter of the small texts."""
 
 
-def places(trace: Trace) -> Array:
-    """The height of every visit: leaves evenly spaced from the top down, a state in the middle of its successors."""
-    children: list[list[int]] = [[] for _ in trace.visits]
-    for i, _, j in trace.edges:
-        children[i].append(j)
-    found = np.full(len(trace.visits), np.nan)
-    order, seen, stack = [], set(), [0]
-    while stack:  # depth first, so that the lines of a tree do not cross
-        i = stack.pop()
-        if i not in seen:
-            seen.add(i)
-            order.append(i)
-            stack.extend(reversed(children[i]))
-    leaves = [i for i in order if not children[i]]
-    found[leaves] = -np.arange(len(leaves), dtype=np.float64)
-    for i in range(len(trace.visits) - 1, -1, -1):  # successors have higher numbers
-        if children[i]:
-            found[i] = np.mean(found[children[i]])
+@dataclass(frozen=True)
+class Layout:
+    """What is drawn: a visit for each point, edges ``(i, branch, j)`` between points, and the height of each point."""
+
+    visits: tuple[int, ...]
+    edges: tuple[tuple[int, str, int], ...]
+    levels: Array
+
+    @property
+    def leaves(self) -> list[int]:
+        """The points that nothing comes after."""
+        inner = {i for i, _, _ in self.edges}
+        return [i for i in range(len(self.visits)) if i not in inner]
+
+
+def laid_out(trace: Trace) -> Layout:
+    """Leaves one below the other and a state in the middle of its successors; where too many states are shared to
+    draw a tree, the states of a step one below the other.
+    """
+    if (tree := _unfolded(trace)) is not None:
+        visits, edges = tree
+        levels, leaf = np.full(len(visits), np.nan), 0
+        children = _children(len(visits), edges)
+        for i, following in enumerate(children):  # points are in the order of a walk, depth first
+            if not following:
+                levels[i], leaf = -leaf, leaf + 1
+        for i in range(len(visits) - 1, -1, -1):
+            if children[i]:
+                levels[i] = (levels[children[i][0]] + levels[children[i][-1]]) / 2
+        return Layout(tuple(visits), tuple(edges), levels)
+    steps = np.array([v.step for v in trace.visits])
+    levels = np.zeros(len(trace.visits))
+    widest = int(np.bincount(steps).max())
+    parents = _children(len(trace.visits), [(j, b, i) for i, b, j in trace.edges])
+    for step in range(1, trace.steps + 1):
+        here = np.nonzero(steps == step)[0]
+        order = here[np.argsort([-np.mean(levels[parents[i]]) for i in here], kind="stable")]
+        levels[order] = -(np.arange(len(order)) - (len(order) - 1) / 2) * widest / len(order)
+    return Layout(tuple(range(len(trace.visits))), trace.edges, levels)
+
+
+def _children(count: int, edges: list[tuple[int, str, int]]) -> list[list[int]]:
+    found: list[list[int]] = [[] for _ in range(count)]
+    for i, _, j in edges:
+        found[i].append(j)
     return found
 
 
-def height(trace: Trace) -> float:
+def _unfolded(trace: Trace) -> tuple[list[int], list[tuple[int, str, int]]] | None:
+    """Visits and edges of the tree in which nothing is shared; None where it would be too large."""
+    limit = _UNFOLDED if len(trace.edges) >= len(trace.visits) else len(trace.visits)
+    following: list[list[tuple[str, int]]] = [[] for _ in trace.visits]
+    for i, branch, j in trace.edges:
+        following[i].append((branch, j))
+    visits: list[int] = []
+    edges: list[tuple[int, str, int]] = []
+    stack = [(0, "", -1)]
+    while stack:
+        visit, branch, parent = stack.pop()
+        if len(visits) == limit:
+            return None
+        if parent >= 0:
+            edges.append((parent, branch, len(visits)))
+        stack += [(j, b, len(visits)) for b, j in reversed(following[visit])]
+        visits.append(visit)
+    return visits, edges
+
+
+def height(layout: Layout) -> float:
     """Inches that the tree takes."""
-    leaves = len(trace.visits) - len({i for i, _, _ in trace.edges})
-    return min(1.2 + 0.34 * leaves, 8.0)
+    return float(min(1.2 + 0.34 * (np.ptp(layout.levels) + 1), 9.0))
 
 
-def draw_tree(figure: Figure | SubFigure, trace: Trace) -> str:
+def draw_tree(figure: Figure | SubFigure, trace: Trace, layout: Layout) -> str:
     """Draw the tree; returns a description in words."""
-    from matplotlib.collections import LineCollection
     from matplotlib.ticker import MaxNLocator
 
     ax: Axes = figure.subplots()
-    steps, levels = trace.values("step"), places(trace)
-    lines = trace.segments(steps, levels)
-    ax.add_collection(LineCollection(lines, colors=GREY, linewidths=1 if len(lines) <= 400 else 0.4))
-    ends = {i for i, _, _ in trace.edges}
-    shown = [i for i, v in enumerate(trace.visits) if v.node.atoms]
-    dead = [i for i, v in enumerate(trace.visits) if v.node.deadlock]
-    size = 6.0 if len(trace.visits) <= 200 else 2.0
+    drawn = [trace.visits[i] for i in layout.visits]
+    steps, levels = np.array([float(v.step) for v in drawn]), layout.levels
+    few = len(drawn) <= _UNFOLDED
+    ends = np.array([(i, j) for i, _, j in layout.edges], dtype=np.intp)
+    ax.plot(steps[ends].T, levels[ends].T, color=GREY, linewidth=1 if few else 0.4)
     for marker, colour, name, at in (
-        ("o", BLUE, "state", list(range(len(trace.visits)))),
-        ("D", RED, "shows the violation", shown),
-        ("x", INK, "no successor", dead),
+        ("o", BLUE, "state", list(range(len(drawn)))),
+        ("D", RED, "helps to show the violation", [i for i, v in enumerate(drawn) if v.node.atoms]),
+        ("x", INK, "no successor", [i for i, v in enumerate(drawn) if v.node.deadlock]),
     ):
         if at:
-            larger = size + 2 if marker == "x" else size
-            ax.plot(steps[at], levels[at], marker, markersize=larger, color=colour, label=name, zorder=3)
-    if len(trace.visits) <= _TEXTS:
-        _write(ax, trace, steps, levels, ends)
+            size = (6.0 if few else 2.0) + (2 if marker == "x" else 0)
+            ax.plot(steps[at], levels[at], marker, markersize=size, color=colour, label=name, zorder=3)
+    if few:
+        _write(ax, trace, layout, drawn)
     ax.set_title("Tree of runs")
-    ax.set_xlabel("step")
+    acting = few and any(v.node.actions for v in drawn)
+    ax.set_xlabel("step" + ("; bold: what the agents do; on the lines: branches" if acting else ""))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
-    ax.margins(x=0.08, y=0.1)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handletextpad=0.2)
+    ax.margins(x=0.04, y=0.6 / (np.ptp(levels) + 1))
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, handletextpad=0.2, borderpad=0)
     branches = ", ".join(list(dict.fromkeys(b for _, b, _ in trace.edges))[:12])
     return (
-        f"Tree of runs over {trace.steps} steps with {len(trace.visits)} states, {len(trace.visits) - len(ends)} of "
-        f"them ends; branches: {branches}. {len(shown)} states show the violation."
+        f"Tree of runs over {trace.steps} steps with {len(trace.visits)} states; branches: {branches}. "
+        f"{len(trace.evidence)} states help to show the violation."
     )
 
 
-def _write(ax: Axes, trace: Trace, steps: Array, levels: Array, inner: set[int]) -> None:
-    """Branches on the lines, actions on the states, at the ends the values that the formula asks for."""
-    for i, branch, j in trace.edges:
-        x, y = (0.55 * values[j] + 0.45 * values[i] for values in (steps, levels))
-        ax.text(x, y, branch, fontsize=7, color=INK, ha="center", va="center",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})  # fmt: skip
-    asked = list(dict.fromkeys(n for c in trace.comparisons for n, _ in c.expr.terms))
-    units = {v.name: v.unit for v in trace.variables}
-    for i, visit in enumerate(trace.visits):
-        if i in inner:
-            text, place, align = " / ".join(value_text(a) for a in visit.node.actions), (0, 6), ("center", "bottom")
+def _write(ax: Axes, trace: Trace, layout: Layout, drawn: list[Visit]) -> None:
+    """Branches on the lines, actions on the states, at the ends the values that the formula asks for, as they fit."""
+    room = 0.75 * WIDTH / max(trace.steps, 1)
+    longest = max(len(branch) for _, branch, _ in layout.edges) * _LETTER
+    if longest < 0.9 * room:
+        for i, branch, j in layout.edges:
+            x, y = (0.45 * a + 0.55 * b for a, b in ((drawn[i].step, drawn[j].step), layout.levels[[i, j]]))
+            ax.text(x, y, branch, fontsize=7, color=INK, ha="center", va="center",
+                    bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})  # fmt: skip
+    for i, visit in enumerate(drawn):
+        text = " / ".join(value_text(a) for a in visit.node.actions)
+        if text and len(text) * _LETTER < (room if longest >= 0.9 * room else 2 * room):
+            ax.annotate(text, (visit.step, layout.levels[i]), xytext=(0, 5), textcoords="offset points", fontsize=7,
+                        ha="center", va="bottom", fontweight="bold", annotation_clip=False)  # fmt: skip
+    for i in layout.leaves:
+        ax.annotate(_end(trace, drawn[i]), (drawn[i].step, layout.levels[i]), xytext=(7, 0), fontsize=7,
+                    textcoords="offset points", ha="left", va="center", annotation_clip=False)  # fmt: skip
+
+
+def _end(trace: Trace, visit: Visit) -> str:
+    """At most two values that the formula asks for, or the first ones."""
+    state = {v.name: v for v in visit.node.state}
+    asked = {n for c in trace.comparisons for n in c.expr.variables}
+    groups = groups_of(trace.variables)
+    chosen = [name for name, members in groups.items() if any(m.name in asked for m in members)] or list(groups)
+    texts = []
+    for name in chosen[:2]:
+        members = groups[name]
+        if members[0].boolean and len(members) > 1:
+            ones = [m.name.partition("[")[2].rstrip("]") for m in members if state[m.name].exact == 1]
+            texts.append(f"{name} = {', '.join(ones[:4]) or 'none'}")
         else:
-            state = {v.name: v for v in visit.node.state}
-            seen = {n: s for n in asked if (s := state[n]) and not ("[" in n and s.exact == 0)}
-            text = ", ".join(f"{n} = {value_text(s, units[n])}" for n, s in list(seen.items())[:2])
-            place, align = (7, 0), ("left", "center")
-        ax.annotate(text, (steps[i], levels[i]), xytext=place, textcoords="offset points", fontsize=7,
-                    ha=align[0], va=align[1], annotation_clip=False)  # fmt: skip
+            texts += [f"{m.name} = {value_text(state[m.name], m.unit)}" for m in members]
+    return ", ".join(texts)
