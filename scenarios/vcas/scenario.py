@@ -167,7 +167,7 @@ def picture(figure: "Figure", trace: "Trace") -> str:
                 axes.annotate(label, (tau[i], h[i]), xytext=(0, 8 if up else -8), textcoords="offset points",
                               fontsize=7, color=INK, ha="left", va="bottom" if up else "top", annotation_clip=False,
                               rotation=45 if up else -45, rotation_mode="anchor")  # fmt: skip
-    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.16), ncols=4, handlelength=1.2, columnspacing=1)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.16), ncols=2, handlelength=1.2, columnspacing=1)
     return (
         f"Vertical geometry: h goes from {h[0]:.1f} ft at tau {tau[0]:g} s to {h[-1]:.1f} ft at tau {tau[-1]:g} s, in "
         f"front of 200 sampled pilots; {len(inside)} states lie in the unsafe band of 100 ft up and down."

@@ -61,7 +61,7 @@ def draw_grid(
     for places, (marker, colour), size in ((at, ("o", BLUE), 5), (at[:1], ("s", BLUE), 9), (at[last], ends, 9)):
         ax.plot(places % columns + 0.5, places // columns + 0.5, linestyle="none", marker=marker, color=colour,
                 markersize=size if small else size / 2, markeredgecolor="white", zorder=5)  # fmt: skip
-    told = "\u25a0 start  \u25c6 end" + ("  \u2192 move, at the steps beside it" if small else "")
+    told = "\u25a0 start  \u25c6 end" + ("  \u2192 move, with its steps or their number" if small else "")
     ax.text(0, rows * 1.015, told, color=BLUE, fontsize=8, ha="left", va="top")
     if any(a.label in _POINTERS for a in trace.visits[0].node.actions) and small:
         ax.text(columns, rows * 1.015, "grey: what the agent chooses", color=GREY, fontsize=8, ha="right", va="top")
@@ -117,12 +117,13 @@ def _arrow(ax: Axes, start: int, end: int, steps: set[int], columns: int) -> Non
         "arrowstyle": "-|>", "color": BLUE, "linewidth": 1.6, "connectionstyle": "arc3,rad=0.25",
         "shrinkA": 6, "shrinkB": 6,
     })  # fmt: skip
-    # The middle of the bend; rows count downwards, so it lies to the right of the move as the reader sees it.
-    ax.text((x + u) / 2 - 0.125 * (v - y), (y + v) / 2 + 0.125 * (u - x), told, ha="center", va="center", fontsize=size,
-            color=BLUE, bbox=box, zorder=6)  # fmt: skip
+    # On the bend, nearer to where it begins. Rows count downwards: the bend lies to the right of who moves.
+    across, down = (0.65 * 0.65 * p + 0.455 * (q + r) + 0.35 * 0.35 * t for p, q, r, t in (
+        (x, (x + u) / 2, -0.25 * (v - y), u), (y, (y + v) / 2, 0.25 * (u - x), v)))  # fmt: skip
+    ax.text(across, down, told, ha="center", va="center", fontsize=size, color=BLUE, bbox=box, zorder=6)
 
 
 def _steps(steps: set[int]) -> str:
-    """``0, 3, 5``; of many the first and how many there are."""
+    """``0, 3, 5``; of many how many there are."""
     found = sorted(steps)
-    return ", ".join(map(str, found)) if len(found) <= 3 else f"{found[0]} .. ({len(found)}\u00d7)"
+    return ", ".join(map(str, found)) if len(found) <= 3 else f"{len(found)}\u00d7"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 _NUMBERS_HEIGHT = 1.25
 _ROW_HEIGHT, _LEAST_HEIGHT, _MOST_HEIGHT = 0.17, 0.5, 3.4
 _NAMED_ROWS = 20
+_LINE = 90
 _MARKED = 120
 """Most visits whose states are marked one by one."""
 _FAR = 8
@@ -25,7 +28,7 @@ _FAR = 8
 
 def height(panels: Panels) -> float:
     """Inches that the panels take."""
-    return sum(map(_panel_height, panels.panels)) + 0.18 * len(panels.panels) + 0.75 + 0.2 * len(panels.notes)
+    return sum(map(_panel_height, panels.panels)) + 0.18 * len(panels.panels) + 0.75 + 0.15 * len(_lines(panels.notes))
 
 
 def _panel_height(panel: Panel) -> float:
@@ -36,7 +39,7 @@ def _panel_height(panel: Panel) -> float:
 
 def draw_states(figure: Figure | SubFigure, trace: Trace, panels: Panels) -> str:
     """Draw the panels; returns a description in words."""
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import FixedLocator, MaxNLocator
 
     ratios = [_panel_height(p) for p in panels.panels]
     axes = figure.subplots(len(panels.panels), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
@@ -49,10 +52,16 @@ def draw_states(figure: Figure | SubFigure, trace: Trace, panels: Panels) -> str
         ax.grid(True, axis="x")
     last = axes[-1]
     pad = 0.02 * max(trace.steps, 1)
-    last.set_xlim(-pad, max(trace.steps, 1) + pad)
-    last.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
-    last.set_xlabel("\n".join(["step", *panels.notes]))
+    last.set_xlim(-pad, trace.steps + pad) if trace.steps else last.set_xlim(-0.5, 0.5)
+    last.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True) if trace.steps else FixedLocator([0]))
+    last.set_xlabel("step")
+    if panels.notes:
+        figure.supxlabel("\n".join(_lines(panels.notes)), x=0.01, ha="left", fontsize=8)
     return _told(trace, panels)
+
+
+def _lines(notes: Sequence[str]) -> list[str]:
+    return [line for note in notes for line in wrap(note, _LINE)]
 
 
 def _steps(trace: Trace) -> Array:
@@ -72,7 +81,7 @@ def _draw_numbers(ax: Axes, trace: Trace, panel: Numbers) -> None:
         if len(trace.visits) <= _MARKED:
             ax.plot(steps, values, linestyle="none", marker="o", markersize=3, color=colour, label="_")
     if len(panel.curves) > 1:
-        ax.legend(loc="upper left", bbox_to_anchor=(1, 1), handlelength=1.8)
+        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(panel.curves), handlelength=1.8, borderpad=0)
     _limit(ax, panel)
     if panel.shown and len(panel.curves) == 1:
         at = sorted(panel.shown)
@@ -87,6 +96,8 @@ def _mark(ax: Axes, steps: Array, values: Array) -> None:
 
 def _limit(ax: Axes, panel: Numbers) -> None:
     """Set the range so that values and near thresholds fit, and draw the thresholds; of far ones only tell."""
+    from matplotlib.ticker import MaxNLocator
+
     values = np.concatenate([v for _, v in panel.curves])
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
@@ -95,6 +106,8 @@ def _limit(ax: Axes, panel: Numbers) -> None:
     low, high = min([low, *(t.value for t in near)]), max([high, *(t.value for t in near)])
     pad = 0.12 * max(high - low, span)
     ax.set_ylim(low - pad, high + pad)
+    if values.size and (values == np.rint(values)).all():
+        ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     for t in near:
         ax.axhline(t.value, color=INK, linewidth=1, linestyle=(0, (4, 2)), zorder=1.5)
         ax.annotate(t.text, (1, t.value), xycoords=("axes fraction", "data"), xytext=(4, 0), annotation_clip=False,

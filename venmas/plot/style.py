@@ -29,6 +29,8 @@ WIDTH = 6.0
 
 FORMATS = ("svg", "png", "pdf")
 _DPI = 200
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What may stand in a label of a stranger and in no XML."""
 _RC = {
     "font.size": 9,
     "font.family": "DejaVu Sans",
@@ -98,6 +100,7 @@ def rendered(figure: Figure, kind: str, title: str, alt: str) -> bytes:
 def accessible(svg: str, title: str, alt: str) -> str:
     """One ``<svg>`` element with title and description, which may stand in a file of its own or in a page."""
     svg = svg[svg.index("<svg") :]
+    svg = _NO_XML.sub("\ufffd", svg)
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, count=1, flags=re.DOTALL)
     told = f"<title>{escape(_printable(title))}</title>\n <desc>{escape(_printable(alt))}</desc>\n "
     head = svg.index(">") + 1

@@ -40,7 +40,8 @@ def laid_out(trace: Trace) -> Layout:
     """Leaves one below the other and a state in the middle of its successors; where too many states are shared to
     draw a tree, the states of a step one below the other.
     """
-    if (tree := _unfolded(trace)) is not None:
+    merged = _merged(trace)
+    if (tree := _unfolded(trace, merged)) is not None:
         visits, edges = tree
         levels, leaf = np.full(len(visits), np.nan), 0
         children = _children(len(visits), edges)
@@ -54,12 +55,12 @@ def laid_out(trace: Trace) -> Layout:
     steps = np.array([v.step for v in trace.visits])
     levels = np.zeros(len(trace.visits))
     widest = int(np.bincount(steps).max())
-    parents = _children(len(trace.visits), [(j, b, i) for i, b, j in trace.edges])
+    parents = _children(len(trace.visits), [(j, b, i) for i, b, j in merged])
     for step in range(1, trace.steps + 1):
         here = np.nonzero(steps == step)[0]
         order = here[np.argsort([-np.mean(levels[parents[i]]) for i in here], kind="stable")]
         levels[order] = -(np.arange(len(order)) - (len(order) - 1) / 2) * widest / len(order)
-    return Layout(tuple(range(len(trace.visits))), trace.edges, levels)
+    return Layout(tuple(range(len(trace.visits))), tuple(merged), levels)
 
 
 def _children(count: int, edges: list[tuple[int, str, int]]) -> list[list[int]]:
@@ -69,11 +70,20 @@ def _children(count: int, edges: list[tuple[int, str, int]]) -> list[list[int]]:
     return found
 
 
-def _unfolded(trace: Trace) -> tuple[list[int], list[tuple[int, str, int]]] | None:
-    """Visits and edges of the tree in which nothing is shared; None where it would be too large."""
-    limit = _UNFOLDED if len(trace.edges) >= len(trace.visits) else len(trace.visits)
-    following: list[list[tuple[str, int]]] = [[] for _ in trace.visits]
+def _merged(trace: Trace) -> list[tuple[int, str, int]]:
+    """One edge for all branches that lead to the same state; ``all`` where there is no other branch."""
+    count = None if trace.system is None else len(trace.system.branches)
+    found: dict[tuple[int, int], list[str]] = {}
     for i, branch, j in trace.edges:
+        found.setdefault((i, j), []).append(branch)
+    return [(i, "all" if 1 < len(b) == count else ", ".join(b), j) for (i, j), b in found.items()]
+
+
+def _unfolded(trace: Trace, merged: list[tuple[int, str, int]]) -> tuple[list[int], list[tuple[int, str, int]]] | None:
+    """Visits and edges of the tree in which nothing is shared; None where it would be too large."""
+    limit = _UNFOLDED if len(merged) >= len(trace.visits) else len(trace.visits)
+    following: list[list[tuple[str, int]]] = [[] for _ in trace.visits]
+    for i, branch, j in merged:
         following[i].append((branch, j))
     visits: list[int] = []
     edges: list[tuple[int, str, int]] = []
@@ -103,7 +113,9 @@ def draw_tree(figure: Figure | SubFigure, trace: Trace, layout: Layout) -> str:
     steps, levels = np.array([float(v.step) for v in drawn]), layout.levels
     few = len(drawn) <= _UNFOLDED
     ends = np.array([(i, j) for i, _, j in layout.edges], dtype=np.intp)
-    ax.plot(steps[ends].T, levels[ends].T, color=GREY, linewidth=1 if few else 0.4)
+    gap = np.full((len(ends), 1), np.nan)
+    lines = [np.hstack([values[ends], gap]).ravel() for values in (steps, levels)]
+    ax.plot(*lines, color=GREY, linewidth=1 if few else 0.4)
     for marker, colour, name, at in (
         ("o", BLUE, "state", list(range(len(drawn)))),
         ("D", RED, "helps to show the violation", [i for i, v in enumerate(drawn) if v.node.atoms]),
@@ -112,15 +124,13 @@ def draw_tree(figure: Figure | SubFigure, trace: Trace, layout: Layout) -> str:
         if at:
             size = (6.0 if few else 2.0) + (2 if marker == "x" else 0)
             ax.plot(steps[at], levels[at], marker, markersize=size, color=colour, label=name, zorder=3)
-    if few:
-        _write(ax, trace, layout, drawn)
+    told = _write(ax, trace, layout, drawn) if few else ""
     ax.set_title("Tree of runs")
-    acting = few and any(v.node.actions for v in drawn)
-    ax.set_xlabel("step" + ("; bold: what the agents do; on the lines: branches" if acting else ""))
+    ax.set_xlabel(f"step{told}")
     ax.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
-    ax.margins(x=0.04, y=0.6 / (np.ptp(levels) + 1))
+    ax.margins(x=0.08, y=0.6 / (np.ptp(levels) + 1))
     ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, handletextpad=0.2, borderpad=0)
     branches = ", ".join(list(dict.fromkeys(b for _, b, _ in trace.edges))[:12])
     return (
@@ -129,23 +139,31 @@ def draw_tree(figure: Figure | SubFigure, trace: Trace, layout: Layout) -> str:
     )
 
 
-def _write(ax: Axes, trace: Trace, layout: Layout, drawn: list[Visit]) -> None:
-    """Branches on the lines, actions on the states, at the ends the values that the formula asks for, as they fit."""
+def _write(ax: Axes, trace: Trace, layout: Layout, drawn: list[Visit]) -> str:
+    """Branches on the lines, actions on the states, at the ends the values that the formula asks for, as they fit.
+
+    Returns the key to them.
+    """
+    told = ""
     room = 0.75 * WIDTH / max(trace.steps, 1)
     longest = max(len(branch) for _, branch, _ in layout.edges) * _LETTER
     if longest < 0.9 * room:
+        told = "; on the lines: branches"
         for i, branch, j in layout.edges:
             x, y = (0.45 * a + 0.55 * b for a, b in ((drawn[i].step, drawn[j].step), layout.levels[[i, j]]))
             ax.text(x, y, branch, fontsize=7, color=INK, ha="center", va="center",
                     bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})  # fmt: skip
+    bold = ""
     for i, visit in enumerate(drawn):
         text = " / ".join(value_text(a) for a in visit.node.actions)
         if text and len(text) * _LETTER < (room if longest >= 0.9 * room else 2 * room):
+            bold = "; bold: what the agents do"
             ax.annotate(text, (visit.step, layout.levels[i]), xytext=(0, 5), textcoords="offset points", fontsize=7,
                         ha="center", va="bottom", fontweight="bold", annotation_clip=False)  # fmt: skip
     for i in layout.leaves:
         ax.annotate(_end(trace, drawn[i]), (drawn[i].step, layout.levels[i]), xytext=(7, 0), fontsize=7,
                     textcoords="offset points", ha="left", va="center", annotation_clip=False)  # fmt: skip
+    return told + bold
 
 
 def _end(trace: Trace, visit: Visit) -> str:
