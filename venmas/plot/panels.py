@@ -80,7 +80,7 @@ def panels_of(trace: Trace, only: Sequence[str] = ()) -> Panels:
     found: list[tuple[bool, Panel]] = []
     constant: list[str] = []
     for name, members in groups.items():
-        wanted = name in only or any(m.name in only for m in members)
+        wanted = name.partition("[")[0] in only or any(m.name in only for m in members)
         if only and not wanted:
             continue
         named = any(m.name in asked for m in members)
@@ -92,7 +92,7 @@ def panels_of(trace: Trace, only: Sequence[str] = ()) -> Panels:
     held = [panel for panel in _held(trace) if not only or panel.title.split(" (")[0] in only]
     taken = dict.fromkeys(branch for _, branch, _ in trace.edges)
     if len(taken) == 1 and not only:
-        constant.append(f"branch = {next(iter(taken))}")
+        constant.insert(0, f"branch = {next(iter(taken))}")
     if constant:
         notes.append(f"Unchanged: {_shortened(constant)}")
     room = max(MAX_PANELS - len(held), 1)

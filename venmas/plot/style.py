@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
@@ -88,7 +89,9 @@ def rendered(figure: Figure, kind: str, title: str, alt: str) -> bytes:
     """The picture as a file of one of `FORMATS`; the same figure gives the same SVG."""
     out = io.BytesIO()
     if kind == "svg":
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        with warnings.catch_warnings():  # whoever shows the file has the letters that the font here has not
+            warnings.filterwarnings("ignore", message="Glyph .* missing")
+            figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
         return accessible(out.getvalue().decode(), title, alt).encode()
     if kind == "pdf":
         figure.savefig(out, format="pdf", metadata={"Title": title, "Subject": alt, "CreationDate": None})
