@@ -14,11 +14,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-_NUMBERED = 12
-"""Longest side of a grid whose cells are numbered and whose moves are arrows."""
-_ARROWS = 150
+_NUMBERED, _ARROWED = 12, 8
+"""Longest side of a grid whose cells are numbered, and of one whose moves are arrows with their steps."""
 _POINTERS = {"left": "\u2190", "down": "\u2193", "right": "\u2192", "up": "\u2191"}
-_LOOKS = {"hole": ("#4d5561", "xx"), "goal": ("#cfeee2", "")}
+_LOOKS = {"hole": ("#d3d7dd", "xxx"), "goal": ("#cfeee2", "")}
 
 
 def draw_grid(
@@ -41,7 +40,7 @@ def draw_grid(
     for index, kind in cells.items():
         row, column = divmod(index, columns)
         colour, hatch = _LOOKS[kind]
-        ax.add_patch(Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="#9aa1ab", hatch=hatch, linewidth=0))
+        ax.add_patch(Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="#7b8494", hatch=hatch, linewidth=0))
     ax.vlines(range(columns + 1), 0, rows, color=GREY if small else FAINT, linewidth=0.8 if small else 0.4)
     ax.hlines(range(rows + 1), 0, columns, color=GREY if small else FAINT, linewidth=0.8 if small else 0.4)
     at = _cells(trace, rows * columns, group)
@@ -50,7 +49,8 @@ def draw_grid(
         moves.setdefault((at[i], at[j]), set()).add(trace.visits[i].step)
     if small:
         _write_cells(ax, trace, at, rows, columns, cells)
-    if small and len(moves) <= _ARROWS:
+    arrows = max(rows, columns) <= _ARROWED
+    if arrows:
         for (start, end), steps in moves.items():
             _arrow(ax, start, end, steps, columns)
     else:
@@ -61,10 +61,12 @@ def draw_grid(
     for places, (marker, colour), size in ((at, ("o", BLUE), 5), (at[:1], ("s", BLUE), 9), (at[last], ends, 9)):
         ax.plot(places % columns + 0.5, places // columns + 0.5, linestyle="none", marker=marker, color=colour,
                 markersize=size if small else size / 2, markeredgecolor="white", zorder=5)  # fmt: skip
-    told = "\u25a0 start  \u25c6 end" + ("  \u2192 move, with its steps or their number" if small else "")
+    told = "\u25a0 start  \u25c6 end" + ("  \u2192 moves and their steps" if arrows else "")
     ax.text(0, rows * 1.015, told, color=BLUE, fontsize=8, ha="left", va="top")
     if any(a.label in _POINTERS for a in trace.visits[0].node.actions) and small:
-        ax.text(columns, rows * 1.015, "grey: what the agent chooses", color=GREY, fontsize=8, ha="right", va="top")
+        ax.text(
+            columns, rows * 1.015, "grey \u2192 what the agent chooses", color=GREY, fontsize=8, ha="right", va="top"
+        )
     special = [f"{kind} in cell {index + 1}" for index, kind in cells.items()]
     path = ", ".join(str(c + 1) for c in at[:30]) + (", ..." if len(at) > 30 else "")
     return (
@@ -90,12 +92,12 @@ def _write_cells(
 ) -> None:  # fmt: skip
     for index in range(rows * columns):
         row, column = divmod(index, columns)
-        dark = cells.get(index) == "hole"
+        hole = cells.get(index) == "hole"
         text = f"{index + 1} {cells.get(index, '')}" if max(rows, columns) <= 8 else f"{index + 1}"
         start = " start" if index == at[0] and max(rows, columns) <= 8 else ""
         ax.text(column + 0.05, row + 0.05, text.strip() + start, ha="left", va="top", fontsize=8 if columns <= 6 else 6,
-                color="white" if dark else INK,
-                bbox={"facecolor": "#4d5561", "edgecolor": "none", "pad": 0.8} if dark else None)  # fmt: skip
+                color=INK,
+                bbox={"facecolor": "#d3d7dd", "edgecolor": "none", "pad": 0.8} if hole else None)  # fmt: skip
     chosen = {at[i]: a.label for i, v in enumerate(trace.visits) for a in v.node.actions[:1] if a.label in _POINTERS}
     for index, label in chosen.items():
         row, column = divmod(int(index), columns)
