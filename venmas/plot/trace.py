@@ -106,8 +106,18 @@ class Trace:
         """The value of a variable at every visit, shape (V,); ``"step"`` gives the steps."""
         if name == "step":
             return np.array([float(v.step) for v in self.visits])
-        position = self._position(name)
-        return np.array([as_float(v.node.state[position].exact) for v in self.visits])
+        if name not in self._columns:
+            raise ModelError(f"the trace has no variable {name!r}; it has {_few(self._columns)}")
+        return self._columns[name]
+
+    @cached_property
+    def _columns(self) -> dict[str, Array]:
+        known: dict[int, list[float]] = {}  # the visits of a state are rows that cost once
+        for visit in self.visits:
+            if visit.index not in known:
+                known[visit.index] = [as_float(v.exact) for v in visit.node.state]
+        table = np.array([known[visit.index] for visit in self.visits])
+        return {v.name: table[:, i] for i, v in enumerate(self.visits[0].node.state)}
 
     def lines(self, x: str | Array, y: str | Array) -> tuple[Array, Array]:
         """Coordinates of a line for every edge, ``axes.plot(*trace.lines("step", "h"))``: of variables, or of values
@@ -141,12 +151,6 @@ class Trace:
         if self.system is None:
             raise UsageError("runs can be sampled where the system is known: give --scenario")
         return sample(self.system, self.steps, count, seed)
-
-    def _position(self, name: str) -> int:
-        names = [v.name for v in self.witness.nodes[0].state]
-        if name not in names:
-            raise ModelError(f"the trace has no variable {name!r}; it has {', '.join(names[:12])}")
-        return names.index(name)
 
 
 def as_float(value: Fraction) -> float:
