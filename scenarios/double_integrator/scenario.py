@@ -7,8 +7,15 @@ Sources: Hu, Fazlyab, Morari and Pappas, Reach-SDP, CDC 2020; Everett et al., Re
 the default here).
 """
 
+from typing import TYPE_CHECKING
+
 from venmas.errors import ScenarioError
 from venmas.model import NetworkFolder, Parameter, Range, System, apply_network, clip
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from venmas.plot import Trace
 
 PARAMETERS = (
     Parameter("x1", Range(2.5, 3), "initial position", "m"),
@@ -39,3 +46,27 @@ def build(networks: NetworkFolder, x1: Range, x2: Range) -> System:
         system.specify(f"within{k}", f"AG^{k} within")
         system.specify(f"near{k}", f"AX^{k} near")
     return system
+
+
+def picture(figure: "Figure", trace: "Trace") -> str:
+    """The phase plane, in front of 100 runs from initial states at random."""
+    from venmas.plot.style import BLUE, GREEN, GREY, INK
+
+    axes = figure.subplots()
+    axes.set_title("Phase plane")
+    axes.set_xlabel("x[1]: position (m)")
+    axes.set_ylabel("x[2]: velocity (m/s)")
+    runs = trace.sample(100)
+    axes.plot(runs["x[1]"], runs["x[2]"], color=GREY, linewidth=0.5, alpha=0.2, zorder=1)
+    axes.plot([], [], color=GREY, linewidth=0.8, label="100 sampled runs")
+    x, v = trace.values("x[1]"), trace.values("x[2]")
+    axes.plot(*trace.lines("x[1]", "x[2]"), color=BLUE, linewidth=1.8, marker="o", markersize=4, label="the run")
+    axes.plot(x[:1], v[:1], "s", markersize=8, markerfacecolor="white", markeredgecolor=BLUE, zorder=3, label="start")
+    axes.plot([0], [0], "+", markersize=10, color=GREEN, label="rest")
+    for name, line, low, high in (("x[1]", axes.axvline, *axes.get_xlim()), ("x[2]", axes.axhline, *axes.get_ylim())):
+        for value, _ in trace.thresholds(name):
+            if low - (high - low) <= value <= high + (high - low):
+                line(value, color=INK, linewidth=1, linestyle=(0, (4, 2)), zorder=0.5)
+    axes.plot([], [], color=INK, linewidth=1, linestyle=(0, (4, 2)), label="thresholds")
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.16), ncols=5, handlelength=1.4, columnspacing=1)
+    return f"Phase plane: from position {x[0]:.3g} m, velocity {v[0]:.3g} m/s to {x[-1]:.3g} m, {v[-1]:.3g} m/s."

@@ -8,9 +8,16 @@ property must say what happens before it gets there.
 Source: Akintunde et al., JAAMAS 2022, Examples 1 to 3 and section 7.1 (3x3, holes 3 and 7, goal 9, start 1).
 """
 
+from typing import TYPE_CHECKING
+
 from venmas.errors import ScenarioError
 from venmas.model import Expr, NetworkFolder, Parameter, System, Vector, add, apply_network, argmax, switch
 from venmas.model.expr import conjunction
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from venmas.plot import Trace
 
 DIRECTIONS = {0: "left", 1: "down", 2: "right", 3: "up"}
 MOVES = {0: (0, -1), 1: (1, 0), 2: (0, 1), 3: (-1, 0)}  # (row, column)
@@ -76,3 +83,10 @@ def _target(cell: int, direction: int, size: int) -> int:
     """The cell (0-based) that a move leads to."""
     row, column = (divmod(cell, size)[axis] + MOVES[direction][axis] for axis in (0, 1))
     return row * size + column if 0 <= row < size and 0 <= column < size else cell
+
+
+def picture(figure: "Figure", trace: "Trace", size: int, holes: tuple[int, ...], goal: int) -> str:
+    """The path on the grid."""
+    from venmas.plot.grid import draw_grid
+
+    return draw_grid(figure, trace, size, size, {h - 1: "hole" for h in holes} | {goal - 1: "goal"})

@@ -20,8 +20,14 @@ h_limit, which wide initial sets pass after 23 seconds and more; the networks we
 """
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from venmas.model import NetworkFolder, Parameter, Range, System, apply_network, argmax, switch, where
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from venmas.plot import Trace
 
 ADVISORIES = {
     1: "COC",
@@ -128,3 +134,41 @@ def build(
     for k in range(1, 11):
         system.specify(f"safe{k}", f"AX^{k} safe")
     return system
+
+
+def picture(figure: "Figure", trace: "Trace") -> str:
+    """The encounter from the side, in front of 200 runs with initial states and pilots at random."""
+    from venmas.plot.style import BLUE, FAINT, GREY, INK, RED
+
+    axes = figure.subplots()
+    axes.set_title("Vertical geometry")
+    axes.set_xlabel("tau: time to loss of horizontal separation (s)")
+    axes.set_ylabel("h: intruder above ownship (ft)")
+    axes.axhspan(-100, 100, facecolor="#fbe3d6", edgecolor=RED, hatch="//", linewidth=0, alpha=0.5, zorder=0,
+                 label="unsafe: |h| <= 100 ft")  # fmt: skip
+    axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0.5)
+    runs = trace.sample(200)
+    axes.plot(runs["tau"], runs["h"], color=GREY, linewidth=0.5, alpha=0.2, zorder=1)
+    axes.plot([], [], color=GREY, linewidth=0.8, label="200 sampled pilots")
+    tau, h = trace.values("tau"), trace.values("h")
+    axes.plot(*trace.lines("tau", "h"), color=BLUE, linewidth=1.8, label="the run" if trace.is_path else "the runs")
+    axes.plot(tau, h, "o", markersize=3 if trace.steps > 12 else 4, color=BLUE)
+    inside = [i for i in range(len(h)) if abs(h[i]) <= 100]
+    axes.plot(tau[inside], h[inside], "D", markersize=5.5, color=RED, markeredgecolor="white", zorder=4,
+              label=f"near mid-air collision ({len(inside)} states)")  # fmt: skip
+    axes.margins(y=0.15)
+    axes.invert_xaxis()
+    if trace.is_path:
+        said = ""
+        for i, visit in enumerate(trace.visits):
+            label = next((a.label for a in visit.node.actions), "")
+            if label and label != said:
+                said, up = label, h[i] >= 0
+                axes.annotate(label, (tau[i], h[i]), xytext=(0, 8 if up else -8), textcoords="offset points",
+                              fontsize=7, color=INK, ha="left", va="bottom" if up else "top", annotation_clip=False,
+                              rotation=45 if up else -45, rotation_mode="anchor")  # fmt: skip
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.16), ncols=2, handlelength=1.2, columnspacing=1)
+    return (
+        f"Vertical geometry: h goes from {h[0]:.1f} ft at tau {tau[0]:g} s to {h[-1]:.1f} ft at tau {tau[-1]:g} s, in "
+        f"front of 200 sampled pilots; {len(inside)} states lie in the unsafe band of 100 ft up and down."
+    )

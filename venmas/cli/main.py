@@ -29,6 +29,7 @@ COMMANDS = {
     "scenarios": "venmas.cli.scenarios_command",
     "simulate": "venmas.cli.simulate_command",
     "replay": "venmas.cli.replay_command",
+    "plot": "venmas.cli.plot_command",
     "check": "venmas.cli.check_command",
     "solvers": "venmas.cli.solvers_command",
 }

@@ -80,18 +80,23 @@ def write_json(path: str, data: dict[str, Any], option: str) -> None:
     text = json.dumps(data, indent=2, allow_nan=False) + "\n"
     if path == STDOUT:
         sys.stdout.write(text)
-        return
+    else:
+        write_file(path, text.encode(), option)
+
+
+def write_file(path: str, data: bytes, option: str) -> None:
+    """Write a file, whole or not at all. Raises `UsageError` when it cannot be."""
     target = Path(path)
     try:
         if not _replaceable(target):
             sys.stdout.flush()  # it may be the same device
-            with open(target, "w", encoding="utf-8", opener=_unblocked) as file:
-                file.write(text)
+            with open(target, "wb", opener=_unblocked) as file:
+                file.write(data)
             return
         target = target.resolve()  # a link stays, what it leads to is replaced
         name = _temporary(target)
         try:
-            Path(name).write_text(text, encoding="utf-8")
+            Path(name).write_bytes(data)
             os.replace(name, target)
         except BaseException:
             with contextlib.suppress(OSError):

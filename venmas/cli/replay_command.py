@@ -42,9 +42,9 @@ def command(path: str, scenario: str | None, settings: tuple[str, ...], networks
     from venmas.cli.output import console
     from venmas.cli.render import print_witness
 
-    stored = _read(path)
+    stored = read_stored(path)
     witness, formula = _witness(path, stored), _text(path, stored, "formula")
-    loaded, changed = _load(path, stored, scenario, settings, networks)
+    loaded, changed = load_stored(path, stored, scenario, settings, networks)
     checked = _replay(loaded, formula, witness)
     out = console()
     if changed and not quiet:
@@ -110,7 +110,7 @@ def _checked(system: System, witness: Witness) -> Witness:
     )
 
 
-def _read(path: str) -> Mapping[str, Any]:
+def read_stored(path: str) -> Mapping[str, Any]:
     """The object in the file. Raises `UsageError`."""
     from venmas.nn.files import json_parts
 
@@ -162,7 +162,7 @@ def _bundled(path: str, scenario: str) -> str:
     return scenario
 
 
-def _load(
+def load_stored(
     path: str, stored: Mapping[str, Any], scenario: str | None, settings: tuple[str, ...], networks: str | None
 ) -> tuple[Loaded, list[str]]:
     """The system that the file tells of, changed by the options; and the networks that differ from the stored ones."""

@@ -1,7 +1,8 @@
 """Scenario files: Python that declares parameters and builds a system (design sections 2 and 5).
 
 A scenario file defines ``PARAMETERS: tuple[Parameter, ...]`` and ``build(networks: NetworkFolder, **parameters) ->
-System``; its docstring is its help. The bundled ones are found by name, any other file by its path. Running a scenario
+System``; its docstring is its help. It may define ``picture(figure, trace, **parameters)``, which draws a run on a
+figure of matplotlib (docs/plots.md). The bundled ones are found by name, any other file by its path. Running a scenario
 file runs its code, as with any Python file.
 """
 
@@ -12,7 +13,7 @@ import importlib.resources
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources.abc import Traversable
@@ -39,6 +40,7 @@ class Scenario:
     description: str
     networks: Path
     build: Callable[..., object]
+    picture: Callable[..., object] | None = None
 
     def values(self, settings: Mapping[str, object]) -> dict[str, ParameterValue]:
         """The value of every parameter, given or default. Raises `ScenarioError` for unknown names and bad values."""
@@ -71,7 +73,23 @@ class Scenario:
             system.check_nesting()
         except InputError as error:
             raise ScenarioError(f"{self.path}: {error}") from error
+        if self.picture is not None:
+            system.picture = self._drawing(self.picture, values)
         return system
+
+    def _drawing(self, picture: Callable[..., object], values: Mapping[str, object]) -> Callable[..., object]:
+        """The scenario's picture with the parameters that it takes; its errors name file and line."""
+        taken = {name: values[name] for name in _taken(picture, values)}
+
+        def draw(figure: object, trace: object) -> object:
+            try:
+                return picture(figure, trace, **taken)
+            except (MemoryError, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                raise ScenarioError(_explained(self.path, error)) from error
+
+        return draw
 
 
 def scenario_names() -> tuple[str, ...]:
@@ -129,6 +147,9 @@ def _load(path: Path) -> Scenario:
     if not isinstance(parameters, tuple | list) or not all(isinstance(p, Parameter) for p in parameters):
         raise ScenarioError(f"{path}: PARAMETERS must be a tuple of venmas.model.Parameter")
     _check_signature(path, build, [p.name for p in parameters])
+    picture = getattr(module, "picture", None)
+    if picture is not None:
+        _check_picture(path, picture, [p.name for p in parameters])
     folder = path.parent
     places = [folder / "networks", folder.parent.parent / "networks" / folder.name, folder]
     return Scenario(
@@ -138,6 +159,7 @@ def _load(path: Path) -> Scenario:
         description=inspect.cleandoc(module.__doc__ or ""),
         networks=next(place for place in places if place.is_dir()),
         build=build,
+        picture=picture,
     )
 
 
@@ -166,6 +188,25 @@ def _check_signature(path: Path, build: Callable[..., object], names: list[str])
             raise ScenarioError(
                 f"{path}: build() takes {missing[0]!r}, which PARAMETERS does not declare; add it there"
             )
+
+
+def _taken(picture: Callable[..., object], names: Iterable[str]) -> list[str]:
+    """The parameters that picture() asks for by name; all of them where it takes ``**parameters``."""
+    accepted = inspect.signature(picture).parameters.values()
+    every = any(p.kind is p.VAR_KEYWORD for p in accepted)
+    named = {p.name for p in list(accepted)[2:]}
+    return [name for name in names if every or name in named]
+
+
+def _check_picture(path: Path, picture: object, names: list[str]) -> None:
+    if not callable(picture):
+        raise ScenarioError(f"{path}: picture must be a function picture(figure, trace), or have another name")
+    accepted = list(inspect.signature(picture).parameters.values())
+    if len(accepted) < 2 or any(p.kind is p.KEYWORD_ONLY for p in accepted[:2]):
+        raise ScenarioError(f"{path}: picture() must take figure and trace, then any of the parameters by name")
+    for p in accepted[2:]:
+        if p.default is p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) and p.name not in names:
+            raise ScenarioError(f"{path}: picture() takes {p.name!r}, which PARAMETERS does not declare; add it there")
 
 
 def _explained(path: Path, error: BaseException) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -106,7 +106,12 @@ class System:
         self.propositions: dict[str, Formula] = {}
         self.properties: dict[str, str] = {}
         self.nodes_by_name: dict[str, Variable] = {}
+        self.picture: Callable[..., object] | None = None  # draws a trace: docs/plots.md
         self._labelled: dict[str, dict[int, str]] = {}
+
+    def __getstate__(self) -> dict[str, object]:
+        # Functions of a scenario file can not be pickled, and no worker draws.
+        return {**self.__dict__, "picture": None}
 
     # -- variables -----------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,128 @@
+"""``venmas plot``: draw a stored violation, or a run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venmas.cli.options import scenario_options, verbose_option
+from venmas.cli.output import check_writable, write_file
+from venmas.cli.replay_command import load_stored, read_stored
+from venmas.errors import UsageError
+
+if TYPE_CHECKING:
+    from venmas.model import System
+    from venmas.plot import Part, Trace
+
+log = logging.getLogger(__name__)
+
+KINDS = ("picture", "states", "tree")
+FORMATS = ("svg", "png", "pdf")
+
+
+@click.command("plot")
+@click.argument("path", metavar="RESULT.json")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The picture: a .svg, .png or .pdf file.")
+@click.option(
+    "--show",
+    multiple=True,
+    type=click.Choice(KINDS),
+    help="Draw only the scenario's own picture, the states over time, or the tree of runs; repeatable.",
+)
+@click.option("--variables", metavar="A,B,...", help="Draw only these variables, groups and agents over time.")
+@scenario_options
+@verbose_option
+def command(
+    path: str,
+    output: str,
+    show: tuple[str, ...],
+    variables: str | None,
+    scenario: str | None,
+    settings: tuple[str, ...],
+    networks: str | None,
+) -> None:
+    """Draw the violation in a result of verify (--json or --witness), or a run that simulate has stored.
+
+    Everything that there is goes into one file, one under the other: the picture that the scenario draws itself, the
+    states over time with the thresholds of the formula, and the tree where runs branch. What the file says is drawn;
+    `venmas replay` checks it.
+    """
+    kind = Path(output).suffix[1:].lower()
+    if kind not in FORMATS:
+        raise UsageError(f"--output {output!r}: name a file that ends in .{', .'.join(FORMATS)}")
+    check_writable(output, "--output")
+
+    from venmas.plot import read_trace, save
+
+    stored = _stored(path, read_stored(path))
+    system = _system(path, stored, scenario, settings, networks)
+    trace = read_trace(stored, system)
+    if trace is None:
+        raise UsageError(_nothing(path, stored))
+    chosen = _chosen(trace, show, [] if variables is None else [v.strip() for v in variables.split(",")])
+    write_file(output, save(chosen, kind, trace.title), "--output")
+    click.echo(f"{output}: {', '.join(part.title.lower() for part in chosen)}", err=True)
+
+
+def _stored(path: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The object in the file; a run of simulate with its origin, as a result of verify has it."""
+    if "summary" in data:
+        raise UsageError(f"{path} sums up {data.get('runs')} runs: `venmas simulate` without --runs stores one to draw")
+    if "trace" in data and isinstance(data.get("scenario"), str):
+        return {**data, "origin": {"scenario": data["scenario"], "networks": None, "digests": {}}}
+    return data
+
+
+def _system(
+    path: str, stored: Mapping[str, Any], scenario: str | None, settings: tuple[str, ...], networks: str | None
+) -> System | None:
+    """The system of the file, or the one that the options name; None where it would be code of a stranger."""
+    from venmas.model import scenario_names
+
+    origin = stored.get("origin")
+    told = origin.get("scenario") if isinstance(origin, dict) else None
+    if scenario is None and told not in scenario_names():
+        of = (
+            "does not say which scenario it is of"
+            if told is None
+            else f"is of the scenario file {told!r}, which is code"
+        )
+        log.warning("%s %s: drawn without units and without its own picture; --scenario gives them", path, of)
+        if settings or networks is not None:
+            raise UsageError("--set and --networks change a scenario: give it with --scenario")
+        return None
+    loaded, changed = load_stored(path, stored, scenario, settings, networks)
+    if changed and "trace" not in stored:
+        log.warning("other networks than those of the stored result: %s differ", ", ".join(changed))
+    return loaded.system
+
+
+def _nothing(path: str, stored: Mapping[str, Any]) -> str:
+    name = stored.get("scenario") or "NAME"
+    return (
+        f"{path} holds no witness: its verdict is {str(stored.get('verdict'))[:40]!r}, so there is no run to draw. A "
+        f"run of your choice: `venmas simulate --scenario {name} --json run.json`, then `venmas plot run.json`"
+    )
+
+
+def _chosen(trace: Trace, show: tuple[str, ...], variables: list[str]) -> list[Part]:
+    """The parts that the options ask for. Raises `UsageError` where there are none, and for unknown variables."""
+    from venmas.plot import parts
+
+    known = {v.name for v in trace.variables} | {v.name.partition("[")[0] for v in trace.variables}
+    known |= {a.name for visit in trace.visits for a in visit.node.actions}
+    for name in variables:
+        if name not in known:
+            listed = ", ".join(sorted(known)[:12])
+            raise UsageError(f"--variables: the trace has no {name!r}; it has {listed}{', ...' * (len(known) > 12)}")
+    kinds = show or (("states",) if variables else KINDS)
+    found = parts(trace, kinds, variables)
+    for kind in show:
+        if kind not in [part.kind for part in found]:
+            reason = {"picture": "its scenario draws none", "tree": "it is one run, which does not branch"}
+            raise UsageError(f"--show {kind}: there is none, as {reason.get(kind, 'nothing is to be seen')}")
+    return found
