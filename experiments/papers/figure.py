@@ -8,8 +8,14 @@ from typing import Any
 
 from experiments.papers.table import Row
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000")  # told apart by colour-blind readers
-DASHES = ("-", "--", "-.", ":", "-")
+STYLES = {
+    "mono": ("#0072b2", "-"),
+    "comp-par": ("#d55e00", "--"),
+    "comp-seq": ("#009e73", "-."),
+    "adaptive": ("#000000", ":"),
+    "exact": ("#cc79a7", (0, (5, 1))),
+}
+"""Colour, which colour-blind readers can tell apart, and dashes of a mode."""
 MARKS = {"satisfied": ("o", "satisfied"), "violated": ("X", "violated"), "unknown": ("^", "unknown")}
 COLUMNS = 4
 
@@ -29,10 +35,12 @@ def draw(title: str, rows: Sequence[Row], timeout: float | None) -> Any:
     steps = list(dict.fromkeys(r.cell.k for r in rows))
     plain = all(k.isdecimal() for k in steps)
     for panel, name in zip(panels, names, strict=False):
-        for mode, colour, dash in zip(modes, COLOURS, DASHES, strict=False):
+        for mode in modes:
+            colour, dash = STYLES[mode]
             some = [r for r in rows if r.answer and (r.cell.row, r.cell.mode) == (name, mode)]
             at = [float(r.cell.k) if plain else steps.index(r.cell.k) for r in some]
-            panel.plot(at, [r.seconds for r in some], dash, color=colour, linewidth=1.2)
+            line = [(x, r.seconds) for x, r in zip(at, some, strict=True) if r.cell.k.isdecimal()]
+            panel.plot(*zip(*line, strict=True) if line else ((), ()), linestyle=dash, color=colour, linewidth=1.2)
             for verdict, (mark, _) in MARKS.items():
                 points = [(x, r.seconds) for x, r in zip(at, some, strict=True) if r.verdict == verdict]
                 if points:
@@ -47,12 +55,15 @@ def draw(title: str, rows: Sequence[Row], timeout: float | None) -> Any:
             panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         else:
             panel.set_xticks(range(len(steps)), steps)
-    for panel in panels[len(names) :]:
-        panel.set_axis_off()
-    figure.supxlabel("steps k", fontsize=10)
+    for i, panel in enumerate(panels):
+        if i >= len(names):
+            panel.set_axis_off()
+        elif i + wide >= len(names):  # the lowest of its column
+            panel.tick_params(labelbottom=True)
+            panel.set_xlabel("k (steps)", fontsize=9)
     figure.supylabel("seconds", fontsize=10)
     figure.suptitle(title, fontsize=12)
-    lines = [Line2D([], [], color=c, linestyle=d, label=m) for m, c, d in zip(modes, COLOURS, DASHES, strict=False)]
+    lines = [Line2D([], [], color=STYLES[m][0], linestyle=STYLES[m][1], label=m) for m in modes]
     lines += [
         Line2D([], [], color="#444444", linestyle="", marker=mark, label=label, markersize=6)
         for verdict, (mark, label) in MARKS.items()

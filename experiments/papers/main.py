@@ -19,7 +19,7 @@ from venmas.errors import InputError, UsageError
 from venmas.store import Store
 
 MODES = ("mono", "comp-par", "comp-seq", "adaptive", "exact")
-STATUS = """Exit status: 0 every verdict is as expected, 1 one contradicts the check, 2 bad input, 20 interrupted or
+STATUS = """Exit status: 0 every verdict is as expected, 1 one differs without a reason, 2 bad input, 20 interrupted or
 undecided cells. Finished cells are kept in the store (--store); the same command goes on where it stopped."""
 
 
@@ -141,7 +141,7 @@ def _write(path: Path, title: str, rows: Sequence[Row], how: How, expected: Expe
 
 
 def _end(rows: Sequence[Row], interrupted: bool) -> int:
-    wrong = [r for r in rows if r.wrong]
+    wrong = [r for r in rows if r.unexplained]
     open_ = [r for r in rows if r.verdict in ("", "unknown")]
     for r in wrong:
         print(f"{r.cell.name}: {r.verdict}. {r.difference}", file=sys.stderr)

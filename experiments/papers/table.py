@@ -50,6 +50,10 @@ class Row:
         return self.verdict in ("satisfied", "violated") and self.known.verdict not in ("", self.verdict)
 
     @property
+    def unexplained(self) -> bool:
+        return self.wrong or self.difference.startswith("UNEXPLAINED")
+
+    @property
     def difference(self) -> str:
         """Why the verdict is not that of the check, or not the published one; empty where it is both."""
         if self.answer is None:
@@ -60,7 +64,7 @@ class Row:
             return f"MISTAKE of the verifier or of the check, which says {self.known.verdict}: {self.known.why}"
         if self.claim is not None and self.claim.verdict != self.verdict:
             if self.networks == "published":
-                return f"UNEXPLAINED: {self.claim.source} says {self.claim.verdict}; the check agrees with the verifier"
+                return f"UNEXPLAINED: {self.claim.source} says {self.claim.verdict}; the check: {self.known.why}"
             networks = {"bundled": "the bundled networks are"}.get(self.networks, "these networks are")
             return f"{networks} not those of {self.claim.source} ({self.claim.verdict}): {self.known.why}"
         return ""
@@ -133,8 +137,8 @@ def _comparison(rows: Sequence[Row]) -> list[str]:
     agree = sum(r.claim is not None and r.claim.verdict == r.verdict for r in claimed)
     right = len(checked) - sum(r.wrong for r in checked)
     lines = [
-        f"Of {len(decided)} verdicts, {len(checked)} can be told by the check, and {right} agree with it. "
-        f"{len(claimed)} are published, and {agree} agree with that."
+        f"Of {len(decided)} verdicts, {len(checked)} can be told by the check, and {right} agree with it."
+        + (f" {len(claimed)} are published, and {agree} agree with that." if claimed else "")
     ]
     different: dict[tuple[str, str, str, str], list[str]] = {}
     for r in rows:
