@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.papers.table import Row
 
-STYLES = {
+STYLES: dict[str, tuple[str, Any]] = {
     "mono": ("#0072b2", "-"),
     "comp-par": ("#d55e00", "--"),
     "comp-seq": ("#009e73", "-."),

@@ -11,9 +11,12 @@ from typing import Any
 from experiments.papers.cell import Cell
 from experiments.papers.known import Expected, Known
 
-COLUMNS = ("table", "row", "k", "mode", "formula", "verdict", "seconds", "expected", "expected_from", "published")
-COLUMNS += ("difference", "basis", "created", "discarded", "solved", "variables", "binaries", "constraints", "mb")
-COLUMNS += ("solver", "machine", "finished")
+COLUMNS: tuple[str, ...] = (
+    *("table", "row", "k", "mode", "formula", "verdict", "seconds"),
+    *("expected", "expected_from", "published", "difference", "basis"),
+    *("created", "discarded", "solved", "variables", "binaries", "constraints", "mb"),
+    *("solver", "machine", "finished"),
+)
 SIGNS = {"satisfied": "✓", "violated": "✗", "unknown": "?", "": " "}
 LEGEND = "Seconds of each cell; ✓ satisfied, ✗ violated, ? unknown, – not decided yet; **bold**: see what differs."
 
