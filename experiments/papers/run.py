@@ -24,8 +24,8 @@ KIND, FORM = "experiment", 1
 class Watch:
     """How far it is and how long it will take: a moving line on a terminal, one line a cell elsewhere."""
 
-    def __init__(self, cells: Sequence[Cell], wanted: bool) -> None:
-        self.open, self.total, self.wanted = list(cells), len(cells), wanted
+    def __init__(self, cells: Sequence[Cell], wanted: bool, timeout: float | None = None) -> None:
+        self.open, self.total, self.wanted, self.timeout = list(cells), len(cells), wanted, timeout
         self.begun = monotonic()
         self.seconds: dict[tuple[str, str], list[float]] = {}
         self.console = console(stderr=True)
@@ -36,8 +36,12 @@ class Watch:
         self.seconds.setdefault((cell.mode, cell.k), []).append(seconds)
         self.open.remove(cell)
 
-    def left(self) -> float | None:
-        """Seconds that the open cells will take, from the ones like them; None while nothing is known."""
+    def left(self, running: float = 0.0) -> float | None:
+        """Seconds that the open cells will take, from the ones like them; None while nothing is known.
+
+        running: how long (s) the first of them has been at work. One that takes longer than the others is expected to
+        take as long again.
+        """
         if not self.seconds:
             return None
         typical = {key: median(times) for key, times in self.seconds.items()}
@@ -45,10 +49,15 @@ class Watch:
         for (mode, _), seconds in typical.items():
             slowest[mode] = max(seconds, slowest.get(mode, 0.0))
         rest = max(slowest.values())
-        return sum(typical.get((c.mode, c.k), slowest.get(c.mode, rest)) for c in self.open)
+        each = [typical.get((c.mode, c.k), slowest.get(c.mode, rest)) for c in self.open]
+        if each and running > 0:
+            each[0] = max(each[0] - running, running)
+            if self.timeout is not None:
+                each[0] = min(each[0], max(self.timeout - running, 0.0))
+        return sum(each)
 
-    def line(self, doing: str) -> str:
-        left = self.left()
+    def line(self, doing: str, running: float = 0.0) -> str:
+        left = self.left(running)
         more = "" if left is None else f", about {_clock(left)} left"
         return f"{self.total - len(self.open)}/{self.total}  {_clock(monotonic() - self.begun)}{more}  {doing}"
 
@@ -60,7 +69,8 @@ class Watch:
 
         def update(progress: Progress | None) -> None:
             doing = cell.name if progress is None else f"{cell.name}: {describe(progress)}"
-            self.live.update(Text(self.line(doing), no_wrap=True, overflow="ellipsis"), refresh=True)
+            running = 0.0 if progress is None else progress.seconds
+            self.live.update(Text(self.line(doing, running), no_wrap=True, overflow="ellipsis"), refresh=True)
 
         update(None)
         return update
@@ -81,7 +91,7 @@ def run(cells: Sequence[Cell], how: How, store: Store, watch: bool = True) -> tu
         with interruptible():
             keys = Keys(how)
             named = {cell: keys.key(cell) for cell in cells}
-            view = Watch(cells, watch)
+            view = Watch(cells, watch, how.timeout)
             for cell, key in named.items():
                 if (answer := store.get(key)) is not None:
                     answers[cell] = answer

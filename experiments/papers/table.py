@@ -139,10 +139,9 @@ def _comparison(rows: Sequence[Row]) -> list[str]:
     claimed = [r for r in decided if r.claim]
     agree = sum(r.claim is not None and r.claim.verdict == r.verdict for r in claimed)
     right = len(checked) - sum(r.wrong for r in checked)
-    lines = [
-        f"Of {len(decided)} verdicts, {len(checked)} can be told by the check, and {right} agree with it."
-        + (f" {len(claimed)} are published, and {agree} agree with that." if claimed else "")
-    ]
+    lines = [f"Verdicts: {len(decided)}. Told by the check: {len(checked)}, of which {right} agree with it."]
+    if claimed:
+        lines[0] += f" Published: {len(claimed)}, of which {agree} agree with that."
     different: dict[tuple[str, str, str, str], list[str]] = {}
     for r in rows:
         if r.difference:

@@ -79,7 +79,7 @@ def test_three_kills_lose_nothing_and_redo_nothing(tmp_path: Path) -> None:
     assert sum(" in " in line for line in err.splitlines()) == CELLS - len(kept)
     stored = _stored(tmp_path)
     assert {k: stored[k] for k in kept} == kept and len(stored) == CELLS
-    assert f"Of {CELLS} verdicts, {CELLS} can be told by the check, and {CELLS} agree with it." in out
+    assert f"Verdicts: {CELLS}. Told by the check: {CELLS}, of which {CELLS} agree with it." in out
 
     whole = tmp_path / "uninterrupted"
     assert main("jaamas2022", "", TABLES, [*SOME, "--out", str(whole), "--quiet"]) == 0

@@ -50,8 +50,8 @@ def test_published_networks_give_the_verdicts_of_the_paper(data_dir: Path, tmp_p
         f"table{i}.{kind}" for i in (1, 2) for kind in ("csv", "md", "svg", "png")
     }
     markdown = (tmp_path / "table2.md").read_text()
-    assert "Of 12 verdicts, 12 can be told by the check, and 12 agree with it." in markdown
-    assert "9 are published, and 9 agree with that." in markdown
+    said = "Verdicts: 12. Told by the check: 12, of which 12 agree with it. Published: 9, of which 9 agree with that."
+    assert said in markdown
     picture = (tmp_path / "table2.svg").read_text()
     assert all(f"<!-- {text} -->" in picture for text in ("mono", "comp-par", "-22.5", "violated"))
 
@@ -137,7 +137,7 @@ def test_a_cell_is_identified_by_all_that_matters(
 
 def test_remaining_time_is_that_of_cells_like_the_open_ones() -> None:
     cells = [dataclasses.replace(CELL, row=row, k=k, mode=m) for k in "12" for row in "ab" for m in ("mono", "exact")]
-    watch = Watch(cells, wanted=False)
+    watch = Watch(cells, wanted=False, timeout=100.0)
     assert watch.left() is None
     watch.found(cells[0], 2.0)
     watch.found(cells[1], 10.0)
@@ -146,6 +146,9 @@ def test_remaining_time_is_that_of_cells_like_the_open_ones() -> None:
     watch.found(dataclasses.replace(CELL, row="a", k="2"), 4.0)
     # mono: k = 1 as before, k = 2 as measured
     assert watch.left() == pytest.approx(2 + 4 + 3 * 10)
+    # the first of them is at work: as usual, then as long again, at most to the time limit
+    assert watch.open[0].mode == "mono" and watch.open[0].k == "1"
+    assert [watch.left(s) for s in (0.5, 5.0, 80.0)] == pytest.approx([34 + 1.5, 34 + 5.0, 34 + 20.0])
 
 
 @pytest.mark.parametrize(
