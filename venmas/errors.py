@@ -43,6 +43,10 @@ class UsageError(InputError):
     """Options that do not fit together, files that cannot be read or written."""
 
 
+class StoreError(InputError):
+    """A file of stored results that is not one, is damaged, in use, or cannot be written."""
+
+
 class SolverUnavailableError(InputError):
     """A solver that was asked for by name and is not installed or not licensed."""
 

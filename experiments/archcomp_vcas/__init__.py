@@ -1,0 +1,1 @@
+"""The VerticalCAS instances of ARCH-COMP, category AINNCS, and the same with every pilot."""

@@ -1,0 +1,1 @@
+"""Tables 1 and 2 of the VenMAS paper (JAAMAS 2022)."""
