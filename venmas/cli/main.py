@@ -30,6 +30,7 @@ COMMANDS = {
     "simulate": "venmas.cli.simulate_command",
     "replay": "venmas.cli.replay_command",
     "check": "venmas.cli.check_command",
+    "export": "venmas.cli.export_command",
     "solvers": "venmas.cli.solvers_command",
 }
 DEFAULT = "verify"
