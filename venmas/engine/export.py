@@ -124,22 +124,29 @@ def export_programs(
 def describe(system: System, subproblem: Subproblem) -> dict[str, Any]:
     """What a program is about: its size, the initial state in its columns, and the branches that its runs take.
 
-    `path`: the names of the branches where all runs take the same ones; else None, and `choices` tells at which node of
-    the unrolling (0 is the initial state) which branch is taken when its literal, a sum over columns, is 1.
+    `path`: the names of the branches where it is about one run; else None, and `choices` tells at which node of the
+    unrolling (0 is the initial state) which branch is taken when its literal, a sum over columns, is 1. Both end where
+    bounds have decided the rest.
     """
     program = subproblem.program
     numbers = {subproblem.root: 0}
-    choices = []
-    for choice in _outwards(subproblem):
-        options = []
-        for option in choice[1]:
-            child = numbers.setdefault(option.child, len(numbers))
-            branch = system.branches[option.branch].name
-            options.append({"branch": branch, "leads_to": child, "literal": _term(option.literal)})
-        choices.append({"node": numbers[choice[0]], "options": options})
-    single = all(len(c["options"]) == 1 and c["node"] == i for i, c in enumerate(choices))
-    certain = all(not o.literal.columns for _, options in _outwards(subproblem) for o in options)
-    path = [c["options"][0]["branch"] for c in choices] if single and certain else None
+    order = _outwards(subproblem)
+    for _, options in order:
+        for option in options:
+            numbers.setdefault(option.child, len(numbers))
+    names = [branch.name for branch in system.branches]
+    certain = all(len(options) == 1 and not options[0].literal.columns for _, options in order)
+    single = certain and [numbers[node] for node, _ in order] == list(range(len(order)))
+    path = [names[options[0].branch] for _, options in order] if single else None
+    choices = [
+        {
+            "node": numbers[node],
+            "options": [
+                {"branch": names[o.branch], "leads_to": numbers[o.child], "literal": _term(o.literal)} for o in options
+            ],
+        }
+        for node, options in order
+    ]
     return {
         "number": subproblem.number,
         "files": {},
