@@ -28,6 +28,8 @@ MAPS = {
 """The maps that Gymnasium knows by name."""
 
 MOST_CELLS = 128 * 128
+MOST_SETS = 50
+"""Start cells that are initial sets of their own; more of them are one set."""
 
 PARAMETERS = (
     Parameter("size", 3, "cells per side of the square grid"),
@@ -106,10 +108,13 @@ def build(
         if slippery or not turn:
             system.branch(name, {cell: switch(action, {d: after[(d + turn) % 4] for d in DIRECTIONS})})
 
-    for s in dict.fromkeys(grid.start):
-        system.initial(*(cell[j] == (1 if j == s else 0) for j in range(count)))
-    if not grid.start:  # one set, not one for each cell
-        system.initial(add(*cell) == 1, *(cell[hole] == 0 for hole in dict.fromkeys(grid.holes)))
+    starts = dict.fromkeys(grid.start)
+    if 0 < len(starts) <= MOST_SETS:
+        for s in starts:
+            system.initial(*(cell[j] == (1 if j == s else 0) for j in range(count)))
+    else:  # one set, not one for each cell
+        others = [j for j in range(count) if j not in starts] if starts else dict.fromkeys(grid.holes)
+        system.initial(add(*cell) == 1, *(cell[j] == 0 for j in others))
 
     avoided = conjunction(cell[hole] < 0.1 for hole in grid.holes)
     system.proposition("ha", avoided)  # "holes avoided", as the paper has it

@@ -1,10 +1,14 @@
 """FrozenLake of Gymnasium: what the system does is what the environment's own table says."""
 
+import json
+
 import gymnasium
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from gymnasium.envs.toy_text.frozen_lake import MAPS, generate_random_map
 
+from venmas.cli.main import main
 from venmas.engine.verify import verify
 from venmas.errors import ModelError, NetworkError, ScenarioError
 from venmas.gym import frozen_lake, settings, table, transitions
@@ -24,6 +28,7 @@ def random_letters(rng, rows, columns):
 RNG = np.random.default_rng(7)
 RANDOM = [generate_random_map(int(RNG.integers(2, 9)), float(RNG.uniform(0.5, 1)), seed) for seed in range(10)]
 RANDOM += [random_letters(RNG, *RNG.integers(2, 7, 2)) for _ in range(10)]
+RANDOM += [["SSSSSSSH", *["SSHSSSSS"] * 6, "SSSSFSSG"]]  # starts that are one initial set
 
 
 def always(action, cells):
@@ -141,3 +146,37 @@ def test_a_map_stands_in_for_the_parameters_of_a_square():
         scenario.values({"map": "4x4", "goal": "9"})
     with pytest.raises(ScenarioError, match="expected true or false"):
         scenario.values({"slippery": "perhaps"})
+
+
+CAREFUL = [0, 3, 3, 3, 0, 0, 0, 0, 3, 1, 0, 0, 0, 2, 1, 0]
+"""The policy of the 4x4 map that arrives most often; cell 6 (from 0) lies between two holes."""
+
+
+def write_policy(path, actions):
+    """A .nnet file whose scores are 1 for the action of the cell."""
+    count = len(actions)
+    lines = [f"1,{count},4,{count},", f"{count},4,", "0,", *(",".join([v] * count) + "," for v in "01")]
+    lines += [",".join([v] * (count + 1)) + "," for v in "01"]
+    lines += [",".join(str(int(a == k)) for a in actions) + "," for k in range(4)] + ["0,"] * 4
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("mode", ["adaptive", "mono", "comp-seq", "exact"])
+def test_every_mode_knows_the_first_step_into_a_hole(mode):
+    policy = relu_network([np.eye(16), np.eye(4)[:, CAREFUL]], [np.zeros(16), np.zeros(4)])
+    system = frozen_lake(make(MAPS["4x4"]), policy)
+    for formula, holds in (("AG^5 safe", True), ("AG^6 safe", False), ("EF^5 goal", False), ("EF^6 goal", True)):
+        assert verify(system, formula, mode=mode, solver="highs", isolated=False).satisfied is holds
+
+
+def test_a_stored_result_names_the_map_and_nothing_it_stands_in_for(tmp_path):
+    write_policy(tmp_path / "careful.nnet", CAREFUL)
+    arguments = ["--scenario", "frozenlake", "--set", "map=4x4", "--networks", str(tmp_path / "careful.nnet")]
+    stored = tmp_path / "w.json"
+    done = CliRunner().invoke(main, ["verify", *arguments, "--formula", "AG^6 safe", "--witness", str(stored)])
+    assert done.exit_code == 10, done.output
+    assert "frozenlake (map=4x4, slippery=true)" in done.stdout
+    assert json.loads(stored.read_text())["parameters"] == {"map": "4x4", "slippery": "true"}
+    assert CliRunner().invoke(main, ["replay", str(stored), "-q"]).stdout == "violated\n"
+    both = CliRunner().invoke(main, ["verify", *arguments, "--set", "size=4", "--formula", "AG^6 safe"])
+    assert both.exit_code == 2 and "'map' stands in for 'size': set one of the two" in both.stderr

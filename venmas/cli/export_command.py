@@ -27,7 +27,7 @@ _dot = click.option(
 )
 
 
-@click.group("export")
+@click.group("export", no_args_is_help=False)
 def command() -> None:
     """Write what VenMAS works with for other programs.
 

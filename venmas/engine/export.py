@@ -65,7 +65,7 @@ def export_programs(
 
     formula: text, the name of a property of the system, or a formula. mode: ``mono``, ``comp-seq`` or ``comp-par``
     (which has the same programs). limit: most programs. about: what the manifest says besides. progress: called after
-    each program. The manifest is written in any case, also when the work is interrupted.
+    each program, and now and then between them. The manifest is written in any case, also when the work is interrupted.
 
     Raises `FormulaError`, `ModelError`, and `UsageError` for other modes, for a folder that is not empty or cannot be
     written, and for numbers beyond what floats hold.
@@ -98,6 +98,8 @@ def export_programs(
         with deep_runs(task), np.errstate(over="ignore", invalid="ignore"):
             for subproblem in stream:
                 if subproblem is None:
+                    found.discarded = stream.discarded
+                    progress(found)
                     continue
                 if found.programs == limit:
                     found.stopped = "limit"
