@@ -75,8 +75,7 @@ FORMULAS = [  # a comparison, and the same asked for a little less, as points ar
 ]
 
 
-@pytest.mark.parametrize("kind", ["lp", "mps"])
-@pytest.mark.parametrize("mode", ["mono", "comp-seq"])
+@pytest.mark.parametrize(("mode", "kind"), [("mono", "lp"), ("comp-seq", "mps")])
 @pytest.mark.parametrize(("text", "limit", "less", "expected"), FORMULAS, ids=[f[0] for f in FORMULAS])
 def test_points_are_violations_and_no_point_is_a_proof(text, limit, less, expected, mode, kind, tmp_path):
     system, formula = walk(), text.format(limit)
