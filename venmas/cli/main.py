@@ -31,6 +31,7 @@ COMMANDS = {
     "replay": "venmas.cli.replay_command",
     "plot": "venmas.cli.plot_command",
     "check": "venmas.cli.check_command",
+    "export": "venmas.cli.export_command",
     "solvers": "venmas.cli.solvers_command",
 }
 DEFAULT = "verify"

@@ -44,6 +44,9 @@ class Parameter:
     bool: true or false. int: a whole number. float or Fraction: a number, whose decimals are exact (a Fraction reaches
     build()). str: text, one of `choices` where given. A tuple of ints: whole numbers separated by commas (``3,7``).
     `Range`: a number, or two as ``low..high``.
+
+    replaces: parameters that have no say where this one is not at its default, such as the size of a grid where a map
+    is given. build() does not get them then, and giving both is an error.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Parameter:
     help: str
     unit: str = ""
     choices: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
 
     @property
     def expected(self) -> str:

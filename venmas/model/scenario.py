@@ -43,7 +43,10 @@ class Scenario:
     picture: Callable[..., object] | None = None
 
     def values(self, settings: Mapping[str, object]) -> dict[str, ParameterValue]:
-        """The value of every parameter, given or default. Raises `ScenarioError` for unknown names and bad values."""
+        """The value of every parameter that has a say, given or default (see `Parameter.replaces`).
+
+        Raises `ScenarioError` for unknown names, bad values, and parameters that exclude each other.
+        """
         known = {p.name: p for p in self.parameters}
         for name in settings:
             if name not in known:
@@ -51,7 +54,15 @@ class Scenario:
                     f"scenario {self.name!r} has no parameter {name!r}{_nearest(name, known)}; "
                     + (f"it takes {', '.join(known)}" if known else "it takes none")
                 )
-        return {p.name: p.parse(settings.get(p.name, p.default), self.name) for p in self.parameters}
+        values = {p.name: p.parse(settings.get(p.name, p.default), self.name) for p in self.parameters}
+        for p in self.parameters:
+            if p.replaces and values.get(p.name, p.parse(p.default)) != p.parse(p.default):
+                if both := [name for name in p.replaces if name in settings]:
+                    raise ScenarioError(
+                        f"scenario {self.name!r}: {p.name!r} stands in for {both[0]!r}: set one of the two"
+                    )
+                values = {name: value for name, value in values.items() if name not in p.replaces}
+        return values
 
     def system(self, networks: str | Path | NetworkFolder | None = None, **settings: object) -> System:
         """Build the system, with weights from the folder `networks`; texts are read as on the command line.

@@ -1,0 +1,177 @@
+"""``venmas export``: subproblems for other solvers (.lp, .mps), formulas and witnesses for Graphviz (.dot)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from venmas.cli.main import SATISFIED
+from venmas.cli.options import load, read_formula_text, read_settings, scenario_options, verbose_option
+from venmas.cli.output import STDOUT, check_writable, console
+from venmas.cli.verify_command import BOUNDS, ENCODINGS
+from venmas.errors import UsageError
+
+if TYPE_CHECKING:
+    from venmas.encoding import ReluEncoding
+    from venmas.engine.export import Exported
+    from venmas.model import System, Witness
+
+_formula = click.option(
+    "--formula", metavar="TEXT|@FILE|NAME", help="A formula, a file with one, or the name of a property."
+)
+_dot = click.option(
+    "-o", "--output", metavar="FILE|-", default=STDOUT, show_default=True, help="Write there; - is standard output."
+)
+
+
+@click.group("export", no_args_is_help=False)
+def command() -> None:
+    """Write what VenMAS works with for other programs.
+
+    \b
+    venmas export programs  the mixed-integer programs of a question, .lp and .mps
+    venmas export formula   a formula as a graph, .dot
+    venmas export witness   a stored violation as a tree of runs, .dot
+    """
+
+
+@command.command("programs")
+@scenario_options
+@_formula
+@click.option("-o", "--output", metavar="DIR", required=True, help="An empty folder, or a new one.")
+@click.option(
+    "--mode",
+    type=click.Choice(("mono", "comp-seq", "comp-par")),
+    default="comp-seq",
+    show_default=True,
+    help="One program for the question, or one for each path of choices (the same for both comp modes).",
+)
+@click.option("--encoding", type=click.Choice(ENCODINGS), default="big-m", show_default=True, help="Of ReLU nodes.")
+@click.option(
+    "--bounds", type=click.Choice(BOUNDS), default="symbolic", show_default=True, help="How states are bounded."
+)
+@click.option(
+    "--format", "kinds", type=click.Choice(("lp", "mps", "both")), default="both", show_default=True, help="Of files."
+)
+@click.option("--limit", type=click.IntRange(1), metavar="N", default=1000, show_default=True, help="Most programs.")
+@verbose_option
+def programs(
+    scenario: str | None,
+    settings: tuple[str, ...],
+    networks: str | None,
+    formula: str | None,
+    output: str,
+    mode: str,
+    encoding: ReluEncoding,
+    bounds: str,
+    kinds: str,
+    limit: int,
+) -> int:
+    """Write the programs that `verify` would solve, and manifest.json, which says what each one is.
+
+    A point of a program is a violation (up to strict comparisons, ties and tolerances); where no program has one and
+    nothing stopped the export, the property holds of the runs that stay in their declared ranges.
+    """
+    from venmas.cli.interrupt import interruptible
+    from venmas.engine.export import FORMATS, MANIFEST, export_programs
+
+    with interruptible():
+        loaded = load(scenario, read_settings(settings), networks)
+        text = read_formula_text(formula, loaded.system)
+        with console(stderr=True).status("exporting") as status:
+
+            def tell(found: Exported) -> None:
+                status.update(f"{found.programs} programs written, {found.discarded} cases discarded by bounds")
+
+            found = export_programs(
+                loaded.system,
+                text,
+                output,
+                mode=mode,
+                encoding=encoding,
+                bounds=bounds,
+                formats=FORMATS if kinds == "both" else (kinds,),
+                limit=limit,
+                about={"parameters": dict(loaded.parameters), "origin": vars(loaded.origin)},
+                progress=tell,
+            )
+    out = console()
+    files = f"{found.programs} program{'' if found.programs == 1 else 's'}"
+    out.print(f"{files} and {MANIFEST} in {found.folder}; bounds discarded {found.discarded} cases", soft_wrap=True)
+    if found.stopped == "limit":
+        out.print(f"There are more programs: --limit {limit} ended the export.")
+    elif not found.programs:
+        out.print("Bounds alone refute every way to violate the formula: there is no program to solve.")
+    return SATISFIED
+
+
+@command.command("formula")
+@scenario_options
+@_formula
+@click.option("--negated", is_flag=True, help="The negated formula in core form: what a violation has to show.")
+@_dot
+@verbose_option
+def formula(
+    scenario: str | None,
+    settings: tuple[str, ...],
+    networks: str | None,
+    formula: str | None,
+    negated: bool,
+    output: str,
+) -> int:
+    """Write a formula as a graph for Graphviz, its names and propositions resolved by the scenario."""
+    check_writable(output, "--output")
+    from venmas.cli.dot import formula_dot
+    from venmas.engine.verify import read_formula
+    from venmas.logic import nnf
+
+    system = load(scenario, read_settings(settings), networks).system
+    parsed = read_formula(system, read_formula_text(formula, system))
+    _write(output, formula_dot(nnf(parsed, negate=True) if negated else parsed))
+    return SATISFIED
+
+
+@command.command("witness")
+@click.argument("path", metavar="WITNESS.json")
+@scenario_options
+@_dot
+@verbose_option
+def witness(path: str, scenario: str | None, settings: tuple[str, ...], networks: str | None, output: str) -> int:
+    """Write the violation that verify has stored (--witness, --json) as a tree of runs for Graphviz.
+
+    It is replayed first; a file whose violation does not replay is refused.
+    """
+    check_writable(output, "--output")
+    from venmas.cli.dot import witness_dot
+
+    _write(output, witness_dot(*_replayed(path, scenario, settings, networks)))
+    return SATISFIED
+
+
+def _replayed(
+    path: str, scenario: str | None, settings: tuple[str, ...], networks: str | None
+) -> tuple[System, Witness]:
+    """The system of a stored violation and its witness, confirmed. Raises `UsageError` where it does not replay."""
+    from venmas.cli.replay_command import _checked, _replay, _text, _witness, load_stored, read_stored
+
+    stored = read_stored(path)
+    found, formula = _witness(path, stored), _text(path, stored, "formula")
+    loaded, changed = load_stored(path, stored, scenario, settings, networks)
+    checked = _replay(loaded, formula, found)
+    if not checked.confirmed:
+        others = f" (other networks were used: {', '.join(changed)})" if changed else ""
+        raise UsageError(f"{path}: the witness does not replay: {checked.reason}{others}; verify anew")
+    return loaded.system, _checked(loaded.system, found)
+
+
+def _write(path: str, text: str) -> None:
+    if path == STDOUT:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--output: cannot write {path!r}: {error.strerror}; name another file") from error
