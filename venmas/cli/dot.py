@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from venmas.cli.tables import precise, show_value, state_columns, title
 from venmas.logic import Formula, subformulas
 from venmas.logic.formula import AX, EX, And, Atom, Bottom, Finally, Globally, Iff, Implies, Next, Not, Or, Top, Until
 from venmas.logic.printing import comparison_text
+from venmas.model.show import precise, show_value, state_columns, title
 from venmas.model.system import System
 from venmas.model.trace import Node, Witness
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from venmas.cli.main import SATISFIED
 from venmas.cli.options import load, read_formula_text, read_settings, scenario_options, verbose_option
-from venmas.cli.output import STDOUT, check_writable, console
+from venmas.cli.output import STDOUT, check_writable, console, write_file
 from venmas.cli.verify_command import BOUNDS, ENCODINGS
 from venmas.errors import UsageError
 
@@ -155,23 +154,20 @@ def _replayed(
     path: str, scenario: str | None, settings: tuple[str, ...], networks: str | None
 ) -> tuple[System, Witness]:
     """The system of a stored violation and its witness, confirmed. Raises `UsageError` where it does not replay."""
-    from venmas.cli.replay_command import _checked, _replay, _text, _witness, load_stored, read_stored
+    from venmas.cli.replay_command import _text, _witness, load_stored, read_stored, relabelled, replay_stored
 
     stored = read_stored(path)
     found, formula = _witness(path, stored), _text(path, stored, "formula")
     loaded, changed = load_stored(path, stored, scenario, settings, networks)
-    checked = _replay(loaded, formula, found)
+    checked = replay_stored(loaded, formula, found)
     if not checked.confirmed:
         others = f" (other networks were used: {', '.join(changed)})" if changed else ""
         raise UsageError(f"{path}: the witness does not replay: {checked.reason}{others}; verify anew")
-    return loaded.system, _checked(loaded.system, found)
+    return loaded.system, relabelled(loaded.system, found)
 
 
 def _write(path: str, text: str) -> None:
     if path == STDOUT:
         sys.stdout.write(text)
-        return
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--output: cannot write {path!r}: {error.strerror}; name another file") from error
+    else:
+        write_file(path, text.encode(), "--output")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from venmas.linear import LinearExpr
+from venmas.model.show import title as titled
 from venmas.model.system import VariableDecl
 from venmas.plot.trace import Array, Trace, as_float, comparison_text, cut, number_text, value_text
 
@@ -65,11 +66,6 @@ class Panels:
 
     panels: tuple[Panel, ...]
     notes: tuple[str, ...]
-
-
-def titled(name: str, unit: str) -> str:
-    """A heading with the unit."""
-    return f"{name} ({unit})" if unit else name
 
 
 def panels_of(trace: Trace, only: Sequence[str] = ()) -> Panels:
