@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from venmas.cli.tables import number, precise, print_trace
+from venmas.cli.tables import print_trace
 from venmas.engine.report import Report, Verdict
+from venmas.model.show import number, precise
 
 if TYPE_CHECKING:
     from rich.console import Console

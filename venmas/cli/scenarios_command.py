@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from venmas.model import Scenario
-    from venmas.model.system import Agent, Region, System, VariableDecl
+    from venmas.model.system import Agent, System, VariableDecl
 
 
 @click.command("scenarios")
@@ -72,12 +72,13 @@ def _parameters(out: Console, scenario: Scenario) -> None:
 
 
 def _system(out: Console, system: System) -> None:
-    from venmas.cli.tables import number, print_table, title
+    from venmas.cli.tables import print_table
+    from venmas.model.show import group_name, kind_of, number, region_text, title, variable_groups
 
     out.print("\nVariables", style="bold")
     rows = [
-        [_group_name(group), _kind(group[0]), f"{number(group[0].lower)} .. {number(group[0].upper)}", group[0].unit]
-        for group in _groups(system)
+        [group_name(group), kind_of(group[0]), f"{number(group[0].lower)} .. {number(group[0].upper)}", group[0].unit]
+        for group in variable_groups(system)
     ]
     print_table(out, ["name", "kind", "range", "unit"], rows)
     labelled: dict[tuple[tuple[int, str], ...], list[str]] = {}
@@ -93,7 +94,7 @@ def _system(out: Console, system: System) -> None:
         "Agents": [", ".join(title(a.name, a.unit) for a in system.agents) or "none"],
         "Branches": [", ".join(b.name for b in system.branches)],
         "Labels": meanings,
-        "Initial states": [_region(system, region) for region in system.regions[:6]],
+        "Initial states": [region_text(system, region) for region in system.regions[:6]],
         "Propositions": [f"{name}: {formula}" for name, formula in system.propositions.items()],
         "Properties (--formula NAME)": [f"{name}: {text}" for name, text in system.properties.items()],
     }
@@ -104,56 +105,3 @@ def _system(out: Console, system: System) -> None:
             out.print(f"  {line}", soft_wrap=True)
     if len(system.regions) > 6:
         out.print(f"({len(system.regions)} sets of initial states in all)")
-
-
-def _groups(system: System) -> list[list[VariableDecl]]:
-    """Vectors whose members are declared alike become one row."""
-    groups: list[list[VariableDecl]] = []
-    for decl in system.variables.values():
-        base, kind = decl.name.split("[")[0], (decl.lower, decl.upper, decl.integral, decl.boolean, decl.unit)
-        last = groups[-1][-1] if groups else None
-        alike = last is not None and kind == (last.lower, last.upper, last.integral, last.boolean, last.unit)
-        if last is not None and alike and "[" in decl.name and last.name.split("[")[0] == base:
-            groups[-1].append(decl)
-        else:
-            groups.append([decl])
-    return groups
-
-
-def _group_name(group: list[VariableDecl]) -> str:
-    first, last = group[0].name, group[-1].name
-    return first if len(group) == 1 else f"{first.rstrip(']')}..{last.partition('[')[2]}"
-
-
-def _kind(decl: VariableDecl) -> str:
-    return "Boolean" if decl.boolean else "integer" if decl.integral else "real"
-
-
-def _region(system: System, region: Region) -> str:
-    """The box around a set of initial states, and the constraints that are more than a box."""
-    from fractions import Fraction
-
-    from venmas.cli.tables import show_value, state_columns
-    from venmas.model.regions import bounding_box
-    from venmas.model.trace import Value
-
-    box = bounding_box(system, region)
-    if box is None:
-        return "empty"
-
-    def text(name: str, value: Fraction) -> str:
-        labels = dict(system.variables[name].labels)
-        return show_value(Value(name, value, labels.get(int(value), "") if value.denominator == 1 else ""))
-
-    parts = []
-    for column in state_columns(system.variables.values()):
-        spans = {n: box[n] for n in column.names}
-        heading = column.title
-        if all(low == high for low, high in spans.values()):
-            shown = column.show({n: Value(n, low) for n, (low, _) in spans.items()}) if column.group else ""
-            parts.append(f"{heading} = {shown or text(column.names[0], spans[column.names[0]][0])}")
-        elif not column.group:
-            low, high = (text(column.names[0], v) for v in spans[column.names[0]])
-            parts.append(f"{heading} in {low} .. {high}")
-    more = [str(c) for c in region if len(c.expr.terms) > 1]
-    return ", ".join([*parts, *more])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from venmas.cli.tables import Column
+    from venmas.model.show import Column
     from venmas.model.system import Region, System
     from venmas.model.trace import Value, Witness
 
@@ -51,7 +51,8 @@ def command(
     import numpy as np
 
     from venmas.cli.output import check_writable, console, write_json
-    from venmas.cli.tables import print_table, print_trace, state_columns
+    from venmas.cli.tables import print_table, print_trace
+    from venmas.model.show import state_columns
 
     check_writable(json_path, "--json")
     loaded = load(scenario, read_settings(settings), networks)
@@ -85,7 +86,7 @@ def command(
 
 def _seen(system: System, column: Column, row: dict[str, Any]) -> str:
     """What the runs reach: the span of a variable, its labels, or the indices of a group that are 1 in any run."""
-    from venmas.cli.tables import number
+    from venmas.model.show import number
 
     name = column.names[0]
     if column.group:

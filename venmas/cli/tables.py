@@ -2,79 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from venmas.linear import format_number
-from venmas.model.system import System, VariableDecl
-from venmas.model.trace import Node, Value, Witness
+from venmas.model.show import show_value, state_columns, title
+from venmas.model.system import System
+from venmas.model.trace import Node, Witness
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _MOST_ROWS = 300
 _GAP = 3
-
-
-@dataclass(frozen=True)
-class Column:
-    """A variable, or a group of Boolean variables ``name[1] .. name[n]`` that is shown as the indices that are 1."""
-
-    title: str
-    names: tuple[str, ...]
-    group: bool
-
-    def show(self, state: Mapping[str, Value]) -> str:
-        """The cell for a state."""
-        if not self.group:
-            return show_value(state[self.names[0]])
-        ones = [_index(name) for name in self.names if state[name].exact == 1]
-        return ",".join(ones) or "none"
-
-
-def number(value: Fraction | float) -> str:
-    """Six significant digits, whole numbers in full."""
-    if -1e12 < value < 1e12 and value == int(value):
-        return str(int(value))
-    return f"{float(value):.6g}"
-
-
-def precise(value: Fraction) -> str:
-    """A short decimal in full; of other numbers what can be read, with a short exact quotient or marked as rounded."""
-    text = format_number(value)
-    if "/" not in text and len(text) <= 12:
-        return text
-    return f"{float(value):.6g} " + (f"(exactly {text})" if len(text) <= 24 else "(rounded)")
-
-
-def show_value(value: Value) -> str:
-    """The label where there is one, else the number."""
-    return value.label or number(value.exact)
-
-
-def title(name: str, unit: str) -> str:
-    """Heading with the unit."""
-    return f"{name} ({unit})" if unit else name
-
-
-def state_columns(variables: Iterable[VariableDecl]) -> list[Column]:
-    """Columns in the order of the declarations."""
-    found: dict[str, list[VariableDecl]] = {}
-    for decl in variables:
-        key = decl.name.split("[")[0] if decl.boolean and _index(decl.name) else decl.name
-        found.setdefault(key, []).append(decl)
-    return [
-        Column(title(key, members[0].unit), tuple(m.name for m in members), True)
-        if members[0].boolean and members[0].name != key
-        else Column(title(key, members[0].unit), (key,), False)
-        for key, members in found.items()
-    ]
-
-
-def _index(name: str) -> str:
-    return name.partition("[")[2].rstrip("]")
 
 
 def print_table(
