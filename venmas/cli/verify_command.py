@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +11,7 @@ import click
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import Positive, load, read_formula_text, read_settings, scenario_options, verbose_option
 from venmas.cli.output import check_writable, console, write_json
-from venmas.errors import UsageError
+from venmas.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
     from venmas.checker.values import Semantics
@@ -139,6 +140,11 @@ def command(
             )
     report.scenario = loaded.scenario.name
     report.origin = loaded.origin
+    if json_path is not None or (witness_path is not None and report.witness is not None):
+        from venmas.model.canonical import system_digest
+
+        with suppress(ModelError):  # too large for a canonical form: then it has no digest
+            report.system = system_digest(loaded.system)
     if json_path != "-":
         from venmas.cli.render import print_report, print_verdict
 

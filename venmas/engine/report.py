@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from venmas._version import __version__
@@ -75,6 +79,18 @@ class Origin:
     digests: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What the caller asked for, where the report tells only what came of it: the text of the formula or its name, the
+    preferred solver, and the limits (seconds, MB; None: none).
+    """
+
+    formula: str
+    solver: str
+    timeout: float | None
+    memory: int | None
+
+
 @dataclass
 class Report:
     """The result of one verification.
@@ -84,6 +100,8 @@ class Report:
     program was left to solve), ``solver`` (programs called infeasible by a solver, up to its tolerance) or ``exact`` (a
     proof in rationals, which `certificate` names where it was written). `origin`
     tells where the system came from, so that a stored result can be replayed; None for a system made in Python.
+    `system` is the digest of its canonical form, where somebody computed it (`venmas.model.canonical`); `started` the
+    time of the call (UTC, ISO 8601). `versions` and `machine` are those of this process, or those of a stored result.
     """
 
     verdict: Verdict
@@ -111,6 +129,11 @@ class Report:
     witness: Witness | None = None
     replay: Replay | None = None
     origin: Origin | None = None
+    asked: Asked | None = None
+    system: str = ""
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    versions: Mapping[str, str] | None = None
+    machine: Mapping[str, str] | None = None
 
     @property
     def satisfied(self) -> bool:
@@ -152,7 +175,11 @@ class Report:
             "notes": list(self.notes),
             "witness": witness,
             "origin": self.origin and {**vars(self.origin), "digests": dict(self.origin.digests)},
-            "versions": versions(),
+            "asked": self.asked and dict(vars(self.asked)),
+            "system": self.system,
+            "started": self.started,
+            "machine": dict(machine() if self.machine is None else self.machine),
+            "versions": dict(versions() if self.versions is None else self.versions),
         }
 
 
@@ -165,3 +192,15 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def machine() -> dict[str, str]:
+    """What ran it: operating system, processor, and the cores that it may use. No names of hosts or of users."""
+    found = {"system": f"{platform.system()} {platform.release()}", "processor": platform.machine()}
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                found["processor"] = f"{line.partition(':')[2].strip()} ({platform.machine()})"
+                break
+    affinity = getattr(os, "sched_getaffinity", None)
+    return found | {"cores": str(len(affinity(0)) if affinity else os.cpu_count() or 1)}

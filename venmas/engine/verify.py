@@ -17,7 +17,7 @@ from venmas.engine.adaptive import Wanted, decide
 from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.establish import Clock, establish
 from venmas.engine.pool import MemoryLimitError, Pool, Serial, WorkerError
-from venmas.engine.report import Report, Verdict
+from venmas.engine.report import Asked, Report, Verdict
 from venmas.engine.search import Progress, Search, StopSearchError
 from venmas.errors import FormulaError, ModelError, UsageError
 from venmas.linear import Comparison, LinearExpr, Relation
@@ -108,6 +108,7 @@ def verify(
         semantics=semantics,
         parameters=dict(parameters or {}),
         workers=count,
+        asked=Asked(str(formula), solver, timeout, memory),
     )
     header = {"parameters": report.parameters, **(about or {})}
     try:

@@ -32,7 +32,14 @@ def number(value: Fraction | float) -> str:
     """Six significant digits, whole numbers in full."""
     if -1e12 < value < 1e12 and value == int(value):
         return str(int(value))
-    return f"{float(value):.6g}"
+    return _digits(value)
+
+
+def _digits(value: Fraction | float) -> str:
+    try:
+        return f"{float(value):.6g}"
+    except OverflowError:  # no number of a system that was verified, but a file may hold it
+        return f"{'below -' if value < 0 else 'above '}1e308"
 
 
 def precise(value: Fraction) -> str:
@@ -40,7 +47,7 @@ def precise(value: Fraction) -> str:
     text = format_number(value)
     if "/" not in text and len(text) <= 12:
         return text
-    return f"{float(value):.6g} " + (f"(exactly {text})" if len(text) <= 24 else "(rounded)")
+    return f"{_digits(value)} " + (f"(exactly {text})" if len(text) <= 24 else "(rounded)")
 
 
 def show_value(value: Value) -> str:

@@ -1,0 +1,174 @@
+"""Reading what `Report.to_json` wrote: results that come from files, in which anything may stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import inf, isfinite
+from typing import Any
+
+from venmas.engine.certify import Certificate
+from venmas.engine.report import Asked, Counts, Graph, Largest, Origin, Report, Seconds, Verdict
+from venmas.errors import UsageError
+from venmas.model.replay import FloatRun, Replay
+from venmas.model.simulate import Precision
+from venmas.model.trace import Witness, read_number
+
+_HOW = "write it with `venmas verify ... --json FILE`"
+_PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
+_MISSING: Any = object()
+
+
+def read_report(data: object) -> Report:
+    """The report in the object of a result file (`docs/result.schema.json`), of this or of an earlier version.
+
+    Fields that an earlier version did not write are empty. Nothing is computed anew: whoever wants to believe the
+    witness replays it. Raises `UsageError` that names the field that is missing or is not of its form.
+    """
+    given = _Object(data, "the result")
+    try:
+        verdict = Verdict(given.text("verdict"))
+    except ValueError:
+        raise UsageError(
+            f"the result: 'verdict' should be one of {', '.join(Verdict)}, not {given.text('verdict')[:40]!r}; {_HOW}"
+        ) from None
+    witness = given.get("witness", dict | None, None)
+    if (witness is not None) != (verdict is Verdict.VIOLATED):
+        raise UsageError(f"the result says {verdict}, but has {'a' if witness else 'no'} witness; {_HOW}")
+    semantics = given.text("semantics", "real")
+    if semantics not in ("real", "float32"):
+        raise UsageError(f"the result: 'semantics' should be real or float32, not {semantics[:40]!r}; {_HOW}")
+    origin, asked = given.part("origin"), given.part("asked")
+    versions, machine = given.part("versions"), given.part("machine")
+    certificate = given.part("certificate")
+    return Report(
+        verdict,
+        given.text("formula"),
+        given.text("scenario", ""),
+        given.text("mode", ""),
+        given.text("encoding", ""),
+        given.text("bounds", ""),
+        reason=given.text("reason", ""),
+        message=given.text("message", ""),
+        basis=given.text("basis", ""),
+        trust=given.text("trust", ""),
+        semantics="float32" if semantics == "float32" else "real",
+        certificate=None
+        if certificate is None
+        else Certificate(certificate.text("path"), certificate.count("lines"), certificate.count("size")),
+        parameters=_Object(given.get("parameters", dict, {}), "the result, 'parameters'").texts(),
+        solvers={s.text("name"): s.text("version", "") for s in given.list_of("solver")},
+        seconds=Seconds(**_numbers(given, "seconds", Seconds)),
+        subproblems=Counts(**_counts(given, "subproblems", Counts)),
+        largest_program=Largest(**_counts(given, "largest_program", Largest)),
+        graph=Graph(**_counts(given, "graph", Graph)),
+        depth=given.count("depth", 0),
+        peak_rss_mb=given.number("peak_rss_mb", 0.0),
+        workers=given.count("workers", 1),
+        notes=[str(note) for note in given.get("notes", list, [])],
+        witness=None if witness is None else Witness.from_json(witness),
+        replay=None if witness is None else _replay(_Object(witness, "witness").part("replay")),
+        origin=None
+        if origin is None
+        else Origin(
+            origin.text("scenario"),
+            origin.get("networks", str | None, None),
+            _Object(origin.get("digests", dict, {}), "the result, 'digests'").texts(),
+        ),
+        asked=None
+        if asked is None
+        else Asked(
+            asked.text("formula"),
+            asked.text("solver", "auto"),
+            None if asked.get("timeout", int | float | None, None) is None else asked.number("timeout"),
+            None if asked.get("memory", int | None, None) is None else asked.count("memory"),
+        ),
+        system=given.text("system", ""),
+        started=given.text("started", ""),
+        versions={} if versions is None else versions.texts(),
+        machine={} if machine is None else machine.texts(),
+    )
+
+
+class _Object:
+    """A JSON object whose fields are asked for by type."""
+
+    def __init__(self, data: object, where: str) -> None:
+        if not isinstance(data, dict):
+            raise UsageError(f"{where}: expected an object, got a {type(data).__name__}; {_HOW}")
+        self._data: Mapping[str, Any] = data
+        self._where = where
+
+    def get(self, key: str, kind: Any, default: Any = _MISSING) -> Any:
+        """The value of a type; the default where there is none."""
+        if key not in self._data and default is not _MISSING:
+            return default
+        value = self._data.get(key, _MISSING)
+        if value is _MISSING or not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            got = "it is missing" if value is _MISSING else f"it is a {type(value).__name__}"
+            wanted = getattr(kind, "__name__", str(kind))
+            raise UsageError(f"{self._where}: expected {key!r} of type {wanted}, {got}; {_HOW}")
+        return value
+
+    def text(self, key: str, default: Any = _MISSING) -> str:
+        """A text."""
+        return str(self.get(key, str, default))
+
+    def number(self, key: str, default: Any = _MISSING) -> float:
+        """A finite number >= 0."""
+        value = self.get(key, int | float, default)
+        if not 0 <= value < 1e300 or not isfinite(value):
+            raise UsageError(f"{self._where}: {key!r} should be a finite number, not below 0; {_HOW}")
+        return float(value)
+
+    def count(self, key: str, default: Any = _MISSING) -> int:
+        """A whole number >= 0."""
+        value = self.get(key, int, default)
+        if not 0 <= value < 1 << 63:
+            raise UsageError(f"{self._where}: {key!r} should be a whole number, not below 0; {_HOW}")
+        return int(value)
+
+    def part(self, key: str) -> _Object | None:
+        """An object, or None where it is null or missing."""
+        value = self.get(key, dict | None, None)
+        return None if value is None else _Object(value, f"the result, {key!r}")
+
+    def list_of(self, key: str) -> list[_Object]:
+        """Objects."""
+        return [_Object(item, f"the result, {key!r}") for item in self.get(key, list, [])]
+
+    def texts(self) -> dict[str, str]:
+        """All fields, which are texts."""
+        return {key: self.text(key) for key in self._data}
+
+
+def _numbers(given: _Object, key: str, kind: type) -> dict[str, float]:
+    part = given.part(key)
+    return {} if part is None else {name: part.number(name, 0.0) for name in kind.__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+def _counts(given: _Object, key: str, kind: type) -> dict[str, int]:
+    part = given.part(key)
+    return {} if part is None else {name: part.count(name, 0) for name in kind.__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+def _replay(data: _Object | None) -> Replay | None:
+    if data is None:
+        return None
+    found = {p: run for p in _PRECISIONS if (run := data.part(p)) is not None}
+    margin = data.part("margin")
+    return Replay(
+        bool(data.get("confirmed", bool)),
+        data.text("reason", ""),
+        None if margin is None else _exact(margin.text("exact")),
+        {p: _run(run) for p, run in found.items()},
+    )
+
+
+def _exact(text: str) -> Fraction:
+    return read_number(text, "the result, 'margin'")
+
+
+def _run(run: _Object) -> FloatRun:
+    missing = run.get("difference", int | float | None) is None
+    return FloatRun(inf if missing else run.number("difference"), bool(run.get("violated", bool)), run.text("runtime"))
