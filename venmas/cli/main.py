@@ -30,6 +30,7 @@ COMMANDS = {
     "simulate": "venmas.cli.simulate_command",
     "replay": "venmas.cli.replay_command",
     "plot": "venmas.cli.plot_command",
+    "report": "venmas.cli.report_command",
     "check": "venmas.cli.check_command",
     "solvers": "venmas.cli.solvers_command",
 }

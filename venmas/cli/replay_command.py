@@ -45,7 +45,7 @@ def command(path: str, scenario: str | None, settings: tuple[str, ...], networks
     stored = read_stored(path)
     witness, formula = _witness(path, stored), _text(path, stored, "formula")
     loaded, changed = load_stored(path, stored, scenario, settings, networks)
-    checked = _replay(loaded, formula, witness)
+    checked = replay_stored(loaded, formula, witness)
     out = console()
     if changed and not quiet:
         log.warning("other networks than those of the stored result: %s differ", ", ".join(changed))
@@ -58,11 +58,12 @@ def command(path: str, scenario: str | None, settings: tuple[str, ...], networks
         out.print(formula, soft_wrap=True)
         if checked.confirmed:
             out.print()
-            print_witness(out, loaded.system, _checked(loaded.system, witness), checked)
+            print_witness(out, loaded.system, relabelled(loaded.system, witness), checked)
     return VIOLATED if checked.confirmed else UNKNOWN
 
 
-def _replay(loaded: Loaded, formula: str, witness: Witness) -> Replay:
+def replay_stored(loaded: Loaded, formula: str, witness: Witness) -> Replay:
+    """Compute a witness anew, in exact numbers, and in floats by onnxruntime where it is installed."""
     from venmas.engine.verify import read_formula
     from venmas.errors import ModelError
     from venmas.logic import nnf
@@ -81,7 +82,7 @@ def _replay(loaded: Loaded, formula: str, witness: Witness) -> Replay:
         return Replay(False, str(error))
 
 
-def _checked(system: System, witness: Witness) -> Witness:
+def relabelled(system: System, witness: Witness) -> Witness:
     """The witness with the labels of the system, and with those of its comparisons that hold where they stand.
 
     States, actions and branches are known to be those of the system; the texts beside them are not.

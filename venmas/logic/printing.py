@@ -45,13 +45,13 @@ def to_text(formula: Formula) -> str:
     return "".join(_pieces(formula))
 
 
-def to_short_text(formula: Formula) -> str:
-    """The beginning of the text, for messages and debugging."""
+def to_short_text(formula: Formula, most: int = _SHORT) -> str:
+    """The beginning of the text, `most` characters of it, for messages and debugging."""
     text = ""
     for piece in _pieces(formula):
         text += piece
-        if len(text) > _SHORT:
-            return text[:_SHORT] + "..."
+        if len(text) > most:
+            return text[:most] + "..."
     return text
 
 

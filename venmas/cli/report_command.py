@@ -1,0 +1,176 @@
+"""``venmas report``: a stored result as one page of HTML."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venmas.cli.main import SATISFIED, UNKNOWN
+from venmas.cli.options import Loaded, read_settings, scenario_options, verbose_option
+from venmas.cli.output import STDOUT, check_writable, console, read_input, write_file
+from venmas.errors import ModelError, UsageError
+
+if TYPE_CHECKING:
+    from venmas.engine.report import Report
+    from venmas.report import Checks, Drawing
+
+log = logging.getLogger(__name__)
+
+_MAX_BYTES = 64 << 20
+
+
+@click.command("report")
+@click.argument("path", metavar="RESULT.json")
+@click.option("-o", "--output", metavar="FILE|-", help="Write the page there [default: RESULT.html beside the result].")
+@click.option("--check", is_flag=True, help="Check the certificate that the result names, and say so on the page.")
+@scenario_options
+@verbose_option
+def command(
+    path: str, output: str | None, check: bool, scenario: str | None, settings: tuple[str, ...], networks: str | None
+) -> int:
+    """Write a result of verify (--json FILE) as one page of HTML.
+
+    The page needs no other file, no network and no JavaScript. A counterexample is computed anew for it. The scenario,
+    parameters and networks are those of the file unless options say otherwise; a scenario file is code, so it is read
+    only when it is given with --scenario, and the page says less without it.
+
+    Exit status: 0 when the page is written, 20 when it is, but the verdict of the file is not confirmed, 2 for a file
+    that is no result.
+    """
+    target = output if output is not None else str(Path(path).with_suffix(".html"))
+    if target == path:
+        raise UsageError(f"-o: the page would take the place of the result {path!r}; name another file")
+    check_writable(target, "-o")
+
+    from venmas.cli.replay_command import read_stored
+    from venmas.engine.stored import read_report
+    from venmas.report import doubt, html_page
+    from venmas.report.page import Source
+
+    stored = read_stored(path)
+    report = read_report(stored)
+    with console(stderr=True).status("reading the scenario") as status:
+        loaded, changed, undescribed = _loaded(path, report, stored, scenario, settings, networks)
+        status.update("computing the counterexample anew" if report.witness else "writing the page")
+        report, checks = _checks(report, loaded, changed, undescribed)
+        if check:
+            checks = _certificate(path, report, checks, loaded, status.update)
+        problem = doubt(checks)
+        status.update("drawing pictures")
+        drawings, missing = ([], "") if problem or not report.witness else _drawings(stored, loaded)
+        defaults = (
+            {p.name: (p.default_text, p.unit, p.help) for p in loaded.scenario.parameters} if loaded is not None else {}
+        )
+        system = None if loaded is None else loaded.system
+        source = Source(Path(path).name, _digest(path))
+        page = html_page(report, system, source, checks, drawings, missing, defaults)
+    for text in filter(None, (undescribed, missing)):
+        log.warning("%s", text)
+    if problem:
+        log.warning("the page says unknown: the file says %s, but %s", report.verdict, problem)
+    if target == STDOUT:
+        sys.stdout.write(page)
+    else:
+        write_file(target, page.encode("utf-8", "replace"), "-o")
+        console().print(f"{target}: {'unknown' if problem else report.verdict}", soft_wrap=True)
+    return UNKNOWN if problem else SATISFIED
+
+
+def _digest(path: str) -> str:
+    """The sha256 of the file; nothing for a pipe, which can be read once."""
+    if not Path(path).is_file():
+        return ""
+    return hashlib.sha256(read_input(path, _MAX_BYTES)).hexdigest()
+
+
+def _loaded(
+    path: str,
+    report: Report,
+    stored: Mapping[str, Any],
+    scenario: str | None,
+    settings: tuple[str, ...],
+    networks: str | None,
+) -> tuple[Loaded | None, list[str], str]:
+    """The scenario, the networks that differ from those of the result, and why there is no scenario."""
+    from venmas.cli.replay_command import load_stored
+    from venmas.model import scenario_names
+
+    told = None if report.origin is None else report.origin.scenario
+    if scenario is None and told not in scenario_names():
+        if settings or networks is not None:
+            raise UsageError("--set and --networks change a scenario: give it with --scenario")
+        why = (
+            "it was made in Python. Write it as a scenario file and give that with --scenario FILE.py"
+            if told is None
+            else f"its scenario file {told} is code, which a result does not start by itself. If you trust it, give it with "
+            "--scenario"
+        )
+        return None, [], f"The system is not described: {why}."
+    loaded, changed = load_stored(path, stored, scenario, settings, networks)
+    return loaded, changed, ""
+
+
+def _checks(report: Report, loaded: Loaded | None, changed: list[str], undescribed: str) -> tuple[Report, Checks]:
+    """What can be found out about a result; its witness gets the labels of the system and its true comparisons."""
+    from venmas.cli.replay_command import relabelled, replay_stored
+    from venmas.model.canonical import system_digest
+    from venmas.report import Checks
+
+    if loaded is None:
+        return report, Checks(undescribed=undescribed)
+    same = None
+    if report.system:
+        with suppress(ModelError):  # too large for a canonical form
+            same = system_digest(loaded.system) == report.system
+    replayed = None
+    if report.witness is not None:
+        replayed = replay_stored(loaded, report.formula, report.witness)
+        if replayed.confirmed:
+            report = replace(report, witness=relabelled(loaded.system, report.witness))
+    return report, Checks(replayed, same_system=same, other_networks=tuple(changed))
+
+
+def _certificate(
+    path: str, report: Report, checks: Checks, loaded: Loaded | None, say: Callable[[str], None]
+) -> Checks:
+    """Check the certificate of the result: that it proves what the result claims, of the system that the page shows."""
+    from venmas.checker.check import CheckError
+    from venmas.checker.file import check_claim, read_certificate
+    from venmas.logic import parse
+
+    if report.certificate is None:
+        raise UsageError(f"--check: {path} names no certificate; `venmas verify ... --certificate FILE` writes one")
+    if loaded is None:
+        raise UsageError(f"--check: {checks.undescribed}")
+    file = Path(report.certificate.path)
+    beside = Path(path).parent / file
+    where = beside if beside.exists() or not file.exists() else file
+    header, lines = read_certificate(where)
+    claimed, wanted = (parse(text, loaded.system.vocabulary) for text in (header["formula"], report.formula))
+    try:
+        if (claimed, header["semantics"]) != (wanted, report.semantics):
+            raise CheckError(
+                0, f"it is about the formula {str(claimed)[:200]}, networks in {header['semantics']} numbers"
+            )
+        tick = lambda n: say(f"checking line {n} of the certificate") if n % 200 == 0 else None  # noqa: E731
+        return replace(checks, certificate=check_claim(header, lines, loaded.system, tick))
+    except CheckError as error:
+        return replace(checks, refused=str(error))
+
+
+def _drawings(stored: Mapping[str, Any], loaded: Loaded | None) -> tuple[Sequence[Drawing], str]:
+    """The pictures of a result, or why there are none."""
+    from venmas.plot import figures
+
+    try:
+        return figures(stored, None if loaded is None else loaded.system), ""
+    except UsageError as error:
+        return (), f"There are no pictures: {error}"

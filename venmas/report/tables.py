@@ -1,0 +1,189 @@
+"""Tables of a page, and those of a counterexample: its trace, its exact initial state, the margins of comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from venmas.linear import format_number
+from venmas.model.show import Column, number, show_value, state_columns, title
+from venmas.model.system import System
+from venmas.model.trace import Node, Value, Witness
+
+_MOST_ROWS = 400
+_MOST_COLUMNS = 9
+"""Columns of states beside each other; more of them make more tables."""
+_MOST_TABLES = 6
+_MOST_MEASURES = 100
+_MOST_DIGITS = 60
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of texts under headings; the first `keys` cells of a row name it. numeric: columns aligned to the right.
+
+    indents: how far the cell number `keys - 1` of each row moves in. note: what was left out.
+    """
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    keys: int = 1
+    note: str = ""
+    indents: tuple[int, ...] = ()
+    numeric: frozenset[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        columns = range(len(self.head))
+        numeric = frozenset(i for i in columns if self.rows and all(_is_number(row[i]) for row in self.rows))
+        object.__setattr__(self, "numeric", numeric)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text == ""
+    return True
+
+
+def exactly(value: Value) -> str:
+    """The exact number, where it can be read."""
+    text = format_number(value.exact)
+    return text if len(text) <= _MOST_DIGITS else f"{number(value.exact)} (rounded; the result file has it exactly)"
+
+
+@dataclass(frozen=True)
+class _Row:
+    key: str
+    name: str
+    """Empty in a path; the branch that leads here in a tree."""
+    indent: int
+    node: Node | None
+    """None for a state that was shown before."""
+    last: str
+
+
+def trace_tables(system: System | None, witness: Witness) -> tuple[list[Table], dict[int, str]]:
+    """The trace, and under which name each node of the witness stands in it ("step 3", "state 7")."""
+    path = witness.path
+    rows, places = _path_rows(witness) if path is not None else _tree_rows(witness)
+    shown = rows if len(rows) <= _MOST_ROWS else [*rows[: _MOST_ROWS - 50], *rows[-50:]]
+    note = "" if shown is rows else f"{len(rows) - len(shown)} rows before the last 50 are left out. "
+    columns = _columns(system, witness)
+    agents = [title(a.name, a.unit) for a in system.agents] if system else []
+    names = [a.name for a in system.agents] if system else []
+    if system is None:
+        names = agents = list(dict.fromkeys(v.name for node in witness.nodes for v in node.actions))
+    cells: list[tuple[str, Callable[[Node], str]]] = [(c.title, _state_cell(c)) for c in columns]
+    cells += [(heading, _action_cell(name)) for heading, name in zip(agents, names, strict=True)]
+    most = _MOST_COLUMNS * _MOST_TABLES
+    if len(cells) > most:
+        note += f"{len(cells) - most} of {len(cells)} columns are left out. "
+        cells = cells[:most]
+    first: tuple[str, ...] = ("step",) if path is not None else ("state", "run")
+    last: tuple[str, ...] = ("branch",) if path is not None else ()
+    found = []
+    for start in range(0, len(cells) or 1, _MOST_COLUMNS):
+        part = cells[start : start + _MOST_COLUMNS]
+        whole = len(cells) <= _MOST_COLUMNS
+        caption = "The run" if path is not None else "The tree of runs"
+        if not whole:
+            caption += f", columns {start + 1} to {start + len(part)}"
+        texts = tuple(
+            (
+                *((row.key,) if path is not None else (row.key, row.name)),
+                *("" if row.node is None else cell(row.node) for _, cell in part),
+                *((row.last,) if path is not None else ()),
+            )
+            for row in shown
+        )
+        head = (*first, *(heading for heading, _ in part), *last)
+        indents = () if path is not None else tuple(row.indent for row in shown)
+        rest = f"{note}The result file has everything." if note else ""
+        found.append(Table(caption, head, texts, len(first), rest, indents))
+    return found, places
+
+
+def _columns(system: System | None, witness: Witness) -> list[Column]:
+    if system is not None:
+        return state_columns(system.variables.values())
+    return [Column(v.name, (v.name,), False) for v in witness.nodes[0].state]
+
+
+def _state_cell(column: Column) -> Callable[[Node], str]:
+    def cell(node: Node) -> str:
+        state = {v.name: v for v in node.state}
+        return column.show(state) if all(name in state for name in column.names) else ""
+
+    return cell
+
+
+def _action_cell(name: str) -> Callable[[Node], str]:
+    return lambda node: next((show_value(v) for v in node.actions if v.name == name), "")
+
+
+def _path_rows(witness: Witness) -> tuple[list[_Row], dict[int, str]]:
+    rows: list[_Row] = []
+    places: dict[int, str] = {}
+    index = 0
+    while True:
+        node = witness.nodes[index]
+        places[index] = f"step {len(rows)}"
+        taken = "(no successor)" if node.deadlock else ", ".join(name for name, _ in node.children)
+        rows.append(_Row(str(len(rows)), "", 0, node, taken))
+        if not node.children:
+            return rows, places
+        index = node.children[0][1]
+
+
+def _tree_rows(witness: Witness) -> tuple[list[_Row], dict[int, str]]:
+    """Depth first; a state that several runs share is shown once and referred to."""
+    rows: list[_Row] = []
+    numbers: dict[int, int] = {}
+    stack = [(0, "start", 0)]
+    while stack:
+        index, label, depth = stack.pop()
+        node = witness.nodes[index]
+        if index in numbers:
+            rows.append(_Row("", f"{label} (to state {numbers[index]})", depth, None, ""))
+            continue
+        numbers[index] = len(numbers)
+        rows.append(_Row(str(numbers[index]), label + (" (no successor)" if node.deadlock else ""), depth, node, ""))
+        stack.extend((child, branch, depth + 1) for branch, child in reversed(node.children))
+    return rows, {index: f"state {n}" for index, n in numbers.items()}
+
+
+def initial_table(system: System | None, witness: Witness) -> Table | None:
+    """The initial state in exact numbers; None where the trace says as much."""
+    state = {v.name: v for v in witness.nodes[0].state}
+    rows = tuple(
+        (name, exactly(value), system.variables[name].unit if system and name in system.variables else "")
+        for name, value in state.items()
+        if not value.label and number(value.exact) != format_number(value.exact)
+    )
+    if not rows:
+        return None
+    note = f"{len(rows) - _MOST_ROWS} more are in the result file." if len(rows) > _MOST_ROWS else ""
+    return Table("The initial state, exactly where the trace rounds", ("variable", "value", "unit"), rows, 1, note)
+
+
+def margin_table(witness: Witness, places: dict[int, str]) -> Table | None:
+    """The comparisons that show the violation, with their exact margins, the smallest of all if they are many."""
+    measures = list(_measures(witness, places))
+    if not measures:
+        return None
+    chosen: Sequence[tuple[Value, int, str, str]] = measures
+    if len(measures) > _MOST_MEASURES:
+        chosen = sorted(sorted(measures, key=lambda m: m[0].exact)[:_MOST_MEASURES], key=lambda m: m[1])
+    rows = tuple((place, atom, number(margin.exact), exactly(margin)) for margin, _, place, atom in chosen)
+    left = len(measures) - len(chosen)
+    note = f"The {len(chosen)} of smallest margin are shown; {left} more are in the result file." if left else ""
+    head = ("where", "comparison that holds", "margin", "exactly")
+    return Table("Comparisons that show the violation, and how far their sides are apart", head, rows, 1, note)
+
+
+def _measures(witness: Witness, places: dict[int, str]) -> Iterator[tuple[Value, int, str, str]]:
+    for index, node in enumerate(witness.nodes):
+        for measure in node.atoms if index in places else ():
+            yield Value("", measure.margin), index, places[index], measure.atom
