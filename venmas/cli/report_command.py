@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venmas.cli.main import SATISFIED, UNKNOWN
-from venmas.cli.options import Loaded, read_settings, scenario_options, verbose_option
+from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, read_input, write_file
 from venmas.errors import ModelError, UsageError
 
@@ -110,8 +110,8 @@ def _loaded(
         why = (
             "it was made in Python. Write it as a scenario file and give that with --scenario FILE.py"
             if told is None
-            else f"its scenario file {told} is code, which a result does not start by itself. If you trust it, give it with "
-            "--scenario"
+            else f"its scenario file {told} is code, which a result does not start by itself. If you trust it, give it "
+            "with --scenario"
         )
         return None, [], f"The system is not described: {why}."
     loaded, changed = load_stored(path, stored, scenario, settings, networks)

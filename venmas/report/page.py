@@ -165,8 +165,8 @@ def _checked(report: Report, checks: Checks) -> list[str]:
         found.append("The scenario still describes the system of the result (the digests are equal).")
     elif checks.same_system is False:
         found.append(
-            "Take care: the scenario now describes another system than the one of the result; the section on the system "
-            "shows what it describes now."
+            "Take care: the scenario now describes another system than the one of the result; the section on the "
+            "system shows what it describes now."
         )
     if checks.other_networks:
         found.append(f"Take care: the networks are not those of the result: {', '.join(checks.other_networks)} differ.")
