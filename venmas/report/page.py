@@ -118,7 +118,7 @@ def html_page(
             meaning=meaning(verdict),
             basis="" if problem else basis(report),
             doubt=problem,
-            reason=REASONS.get(report.reason, report.reason),
+            reason=REASONS.get(report.reason, ""),
             remedies=remedies(report) if verdict is report.verdict is Verdict.UNKNOWN else [],
             checked=_checked(report, checks),
             property_facts=property_facts(report, system),

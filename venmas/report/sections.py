@@ -113,8 +113,8 @@ def parameter_table(report: Report, defaults: Mapping[str, tuple[str, str, str]]
     rows = []
     for name, value in report.parameters.items():
         default, unit, told = defaults.get(name, ("", "", ""))
-        rows.append((name, value, unit, "default" if value == default else default and f"default {default}", told))
-    return Table("Parameters", ("name", "value", "unit", "", "meaning"), tuple(rows)) if rows else None
+        rows.append((name, value, unit, default, told))
+    return Table("Parameters", ("name", "value", "unit", "default", "meaning"), tuple(rows)) if rows else None
 
 
 def system_tables(report: Report, system: System, defaults: Mapping[str, tuple[str, str, str]]) -> SystemTables:

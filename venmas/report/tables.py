@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from venmas.linear import format_number
 from venmas.model.show import Column, number, show_value, state_columns, title
@@ -16,13 +17,15 @@ _MOST_COLUMNS = 9
 _MOST_TABLES = 6
 _MOST_MEASURES = 100
 _MOST_DIGITS = 60
+_SHORT = 14
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts under headings; the first `keys` cells of a row name it. numeric: columns aligned to the right.
+    """Rows of texts under headings; the first `keys` cells of a row name it.
 
-    indents: how far the cell number `keys - 1` of each row moves in. note: what was left out.
+    indents: how far the cell number `keys - 1` of each row moves in. note: what was left out. kinds: of the columns,
+    "number" for those aligned to the right. compact: all cells are short.
     """
 
     caption: str
@@ -31,12 +34,17 @@ class Table:
     keys: int = 1
     note: str = ""
     indents: tuple[int, ...] = ()
-    numeric: frozenset[int] = field(init=False)
 
-    def __post_init__(self) -> None:
-        columns = range(len(self.head))
-        numeric = frozenset(i for i in columns if self.rows and all(_is_number(row[i]) for row in self.rows))
-        object.__setattr__(self, "numeric", numeric)
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """By column."""
+        numbers = [i >= self.keys and all(_is_number(row[i]) for row in self.rows) for i in range(len(self.head))]
+        return tuple("number" if is_number else "" for is_number in numbers)
+
+    @property
+    def compact(self) -> bool:
+        """Whether everything is so short that two cells fit beside each other on a narrow page."""
+        return all(len(cell) <= _SHORT for row in (self.head, *self.rows) for cell in row[self.keys :])
 
 
 def _is_number(text: str) -> bool:
@@ -175,7 +183,8 @@ def margin_table(witness: Witness, places: dict[int, str]) -> Table | None:
         return None
     chosen: Sequence[tuple[Value, int, str, str]] = measures
     if len(measures) > _MOST_MEASURES:
-        chosen = sorted(sorted(measures, key=lambda m: m[0].exact)[:_MOST_MEASURES], key=lambda m: m[1])
+        chosen = sorted(measures, key=lambda m: m[0].exact)[:_MOST_MEASURES]
+    chosen = sorted(chosen, key=lambda m: m[1])
     rows = tuple((place, atom, number(margin.exact), exactly(margin)) for margin, _, place, atom in chosen)
     left = len(measures) - len(chosen)
     note = f"The {len(chosen)} of smallest margin are shown; {left} more are in the result file." if left else ""
@@ -184,6 +193,7 @@ def margin_table(witness: Witness, places: dict[int, str]) -> Table | None:
 
 
 def _measures(witness: Witness, places: dict[int, str]) -> Iterator[tuple[Value, int, str, str]]:
+    order = {index: i for i, index in enumerate(places)}
     for index, node in enumerate(witness.nodes):
         for measure in node.atoms if index in places else ():
-            yield Value("", measure.margin), index, places[index], measure.atom
+            yield Value("", measure.margin), order[index], places[index], measure.atom

@@ -7,14 +7,12 @@ from venmas.engine.report import Report, Verdict
 SIGNS = {Verdict.SATISFIED: "✓", Verdict.VIOLATED: "✗", Verdict.UNKNOWN: "?"}
 
 REASONS = {
-    "time": "The time limit was reached.",
-    "memory": "The memory limit was reached.",
-    "licence": "The licence of the solver does not allow programs of this size.",
+    "licence": "The licence of a solver limits the size of programs.",
     "tolerance": "A solver works with tolerances, and what it returned could not be confirmed in exact numbers.",
     "failure": "A solver or a worker process failed.",
-    "unbounded": "A solver found a program unbounded, which it should not be.",
-    "interrupted": "The run was interrupted.",
+    "unbounded": "A solver called a program unbounded, which it should not be.",
 }
+"""More about reasons whose message is brief."""
 
 
 def meaning(verdict: Verdict) -> str:
