@@ -16,7 +16,7 @@ import click
 from venmas.cli.main import SATISFIED, UNKNOWN
 from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, read_input, write_file
-from venmas.errors import ModelError, UsageError
+from venmas.errors import InputError, ModelError, UsageError
 
 if TYPE_CHECKING:
     from venmas.engine.report import Report
@@ -172,5 +172,5 @@ def _drawings(stored: Mapping[str, Any], loaded: Loaded | None) -> tuple[Sequenc
 
     try:
         return figures(stored, None if loaded is None else loaded.system), ""
-    except UsageError as error:
+    except InputError as error:
         return (), f"There are no pictures: {error}"

@@ -175,9 +175,8 @@ class _Writing:
     def _comparison(self, expr: int, relation: str) -> str:
         """``expr relation 0`` with the constant of a sum on the other side."""
         row = self._rows[expr]
-        if row[0] == "sum" and row[2] != "0" and self._texts[expr][1] == _OPEN:
-            other = row[2].removeprefix("-") if row[2].startswith("-") else f"-{row[2]}"
-            return f"{self._sum(row[1], '0')} {relation} {_number(other)}"
+        if row[0] == "sum" and self._texts[expr][1] == _OPEN:
+            return f"{self._sum(row[1], '0')} {relation} {format_number(-Fraction(row[2]))}"
         return f"{self._at(expr, _PRODUCT)} {relation} 0"
 
     def _scores(self, scores: list[int]) -> str:
@@ -195,7 +194,7 @@ class _Writing:
         found = [f"{', '.join(keys)}: {self._at(i)}" for i, keys in groups.items()]
         if sum(map(len, found)) <= _LINE:
             return " " + "; ".join(found) + " "
-        return "".join(f"\n  {one}" for one in found) + "\n"
+        return "".join(f"\n  {one};" for one in found) + "\n"
 
 
 def _roots(branch: Mapping[str, Any]) -> list[int]:

@@ -203,6 +203,8 @@ class _Cleaner:
             return ""
         if type(value) is not str or value.startswith("data:image/svg+xml;base64,"):
             return value  # markup, which was escaped when it was made
+        if len(value) <= self.most and value.isprintable():
+            return value
         if len(value) > self.most:
             value = f"{value[: self.most]} ... ({len(value) - self.most} more characters)"
         return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in value)

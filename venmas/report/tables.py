@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -83,33 +83,33 @@ def trace_tables(system: System | None, witness: Witness) -> tuple[list[Table], 
     names = [a.name for a in system.agents] if system else []
     if system is None:
         names = agents = list(dict.fromkeys(v.name for node in witness.nodes for v in node.actions))
-    cells: list[tuple[str, Callable[[Node], str]]] = [(c.title, _state_cell(c)) for c in columns]
-    cells += [(heading, _action_cell(name)) for heading, name in zip(agents, names, strict=True)]
+    headings = [c.title for c in columns] + agents
     most = _MOST_COLUMNS * _MOST_TABLES
-    if len(cells) > most:
-        note += f"{len(cells) - most} of {len(cells)} columns are left out. "
-        cells = cells[:most]
+    if len(headings) > most:
+        note += f"{len(headings) - most} of {len(headings)} columns are left out. "
+        headings, columns, names = headings[:most], columns[:most], names[: max(0, most - len(columns))]
+    cells = [[""] * len(headings) if row.node is None else _cells(columns, names, row.node) for row in shown]
     first: tuple[str, ...] = ("step",) if path is not None else ("state", "run")
     last: tuple[str, ...] = ("branch",) if path is not None else ()
     found = []
-    for start in range(0, len(cells) or 1, _MOST_COLUMNS):
-        part = cells[start : start + _MOST_COLUMNS]
-        whole = len(cells) <= _MOST_COLUMNS
+    for start in range(0, len(headings) or 1, _MOST_COLUMNS):
+        part = headings[start : start + _MOST_COLUMNS]
+        whole = len(headings) <= _MOST_COLUMNS
         caption = "The run" if path is not None else "The tree of runs"
         if not whole:
             caption += f", columns {start + 1} to {start + len(part)}"
-        texts = tuple(
+        lines = tuple(
             (
                 *((row.key,) if path is not None else (row.key, row.name)),
-                *("" if row.node is None else cell(row.node) for _, cell in part),
+                *texts[start : start + _MOST_COLUMNS],
                 *((row.last,) if path is not None else ()),
             )
-            for row in shown
+            for row, texts in zip(shown, cells, strict=True)
         )
-        head = (*first, *(heading for heading, _ in part), *last)
+        head = (*first, *part, *last)
         indents = () if path is not None else tuple(row.indent for row in shown)
         rest = f"{note}The result file has everything." if note else ""
-        found.append(Table(caption, head, texts, len(first), rest, indents))
+        found.append(Table(caption, head, lines, len(first), rest, indents))
     return found, places
 
 
@@ -119,16 +119,11 @@ def _columns(system: System | None, witness: Witness) -> list[Column]:
     return [Column(v.name, (v.name,), False) for v in witness.nodes[0].state]
 
 
-def _state_cell(column: Column) -> Callable[[Node], str]:
-    def cell(node: Node) -> str:
-        state = {v.name: v for v in node.state}
-        return column.show(state) if all(name in state for name in column.names) else ""
-
-    return cell
-
-
-def _action_cell(name: str) -> Callable[[Node], str]:
-    return lambda node: next((show_value(v) for v in node.actions if v.name == name), "")
+def _cells(columns: Sequence[Column], actions: Sequence[str], node: Node) -> list[str]:
+    """The state, then the actions; empty where a node of a file has none of that name."""
+    state, acted = {v.name: v for v in node.state}, {v.name: v for v in node.actions}
+    found = [column.show(state) if all(name in state for name in column.names) else "" for column in columns]
+    return found + [show_value(acted[name]) if name in acted else "" for name in actions]
 
 
 def _path_rows(witness: Witness) -> tuple[list[_Row], dict[int, str]]:
