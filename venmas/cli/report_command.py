@@ -52,8 +52,7 @@ def command(
 
     from venmas.cli.replay_command import read_stored
     from venmas.engine.stored import read_report
-    from venmas.report import doubt, html_page
-    from venmas.report.page import Source
+    from venmas.report import Source, doubt, html_page
 
     stored = read_stored(path)
     report = read_report(stored)

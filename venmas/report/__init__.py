@@ -1,5 +1,5 @@
 """A result as one page of HTML that stands alone: what was asked, decided, proved, and how (extra ``report``)."""
 
-from venmas.report.page import Checks, Drawing, doubt, html_page
+from venmas.report.page import Checks, Drawing, Source, doubt, html_page
 
-__all__ = ["Checks", "Drawing", "doubt", "html_page"]
+__all__ = ["Checks", "Drawing", "Source", "doubt", "html_page"]

@@ -73,10 +73,10 @@ class Checks:
 
 @dataclass(frozen=True)
 class Source:
-    """The result file: its name and the sha256 of its content."""
+    """The result file: its name, and the sha256 of its content where there is one."""
 
     name: str
-    digest: str
+    digest: str = ""
 
 
 def doubt(checks: Checks) -> str:
