@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from pages import QUESTIONS, Seen, decide, edit, evil_result, page_of, run
 
 from venmas import verify
@@ -20,6 +21,8 @@ from venmas.model.trace import Node, Value
 from venmas.report import Checks, Source, html_page
 from venmas.report.words import remedies
 
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = Draft202012Validator(json.loads((ROOT / "docs" / "result.schema.json").read_text()))
 SOURCE = Source("result.json", "0" * 64)
 
 
@@ -41,6 +44,10 @@ def test_a_result_is_read_back_as_it_was_written(results: dict[str, Path]) -> No
     for path in results.values():
         stored = json.loads(path.read_text())
         assert read_report(stored).to_json() == stored
+        SCHEMA.validate(stored)
+        assert stored["asked"]["formula"] in QUESTIONS[path.stem] and len(stored["system"]) == 64
+        assert set(stored["machine"]) == {"system", "processor", "cores"}
+        SCHEMA.validate({k: v for k, v in stored.items() if k not in ("asked", "system", "started", "machine")})
 
 
 def test_satisfied_says_what_it_rests_on(results: dict[str, Path]) -> None:

@@ -19,6 +19,11 @@ from venmas.report.tables import Table
 Facts = list[tuple[str, str]]
 _MOST_TEXT = 2000
 _MOST_ITEMS = 200
+_TRUST = {
+    "auto": "auto: where a solver decided, a proof in exact numbers is looked for, too",
+    "exact": "exact: nothing but a proof in exact numbers counts",
+    "solver": "solver: the word of a solver counts",
+}
 _SOLVING = ("mono", "comp-seq", "comp-par")
 
 
@@ -47,7 +52,7 @@ def proof_facts(report: Report) -> Facts:
     found: list[tuple[str, str]] = [
         ("mode", report.mode + (f", {report.encoding} encoding, {report.bounds} bounds" if solving else "")),
         ("solver", ", ".join(f"{n} {v}".strip() for n, v in report.solvers.items()) or "none was needed"),
-        ("trust", report.trust),
+        ("trust", _TRUST.get(report.trust, report.trust)),
         (
             "networks compute in",
             "float32, any order of operations" if report.semantics == "float32" else "real numbers",
@@ -113,8 +118,8 @@ def parameter_table(report: Report, defaults: Mapping[str, tuple[str, str, str]]
     rows = []
     for name, value in report.parameters.items():
         default, unit, told = defaults.get(name, ("", "", ""))
-        rows.append((name, value, unit, default, told))
-    return Table("Parameters", ("name", "value", "unit", "default", "meaning"), tuple(rows)) if rows else None
+        rows.append((name, value, unit, "" if value == default else default, told))
+    return Table("Parameters", ("name", "value", "unit", "changed from", "meaning"), tuple(rows)) if rows else None
 
 
 def system_tables(report: Report, system: System, defaults: Mapping[str, tuple[str, str, str]]) -> SystemTables:

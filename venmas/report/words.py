@@ -19,9 +19,9 @@ def meaning(verdict: Verdict) -> str:
     """What the verdict says about the system."""
     match verdict:
         case Verdict.SATISFIED:
-            return "Every initial state has the property: no run from any of them, whatever the branches, breaks it."
+            return "Every initial state has the property: there is no counterexample."
         case Verdict.VIOLATED:
-            return "At least one initial state does not have the property. The counterexample below starts in one."
+            return "At least one initial state does not have the property: the counterexample starts in one."
     return "Neither a proof nor a counterexample was found. This is no evidence for the property, nor against it."
 
 
