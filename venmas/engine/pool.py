@@ -116,6 +116,10 @@ class Pool(Closing):
             if stream == self._streams:
                 self._drop()
 
+    def limit(self, deadline: float | None, memory_mb: int | None) -> None:
+        """Set other limits, for a pool that outlives a run; to be called between two streams."""
+        self._deadline, self._memory_mb = deadline, memory_mb
+
     def put_first(self, job: Job) -> None:
         """See `Mapper.put_first`."""
         self._first.append(_Task(job))
@@ -124,6 +128,11 @@ class Pool(Closing):
     def in_flight(self) -> int:
         """See `Mapper.in_flight`."""
         return self._busy + len(self._first) + len(self._waiting) + len(self._results)
+
+    @property
+    def threads(self) -> int:
+        """See `Mapper.threads`."""
+        return self._size
 
     @property
     def peak_rss_mb(self) -> float:
