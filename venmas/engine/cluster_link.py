@@ -97,6 +97,7 @@ class Link:
         self._known: dict[str, Worker | None] = {}  # None: asked for its versions, or of no use
         self._client: Client | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._introduced = asyncio.Event()
         self._levels = _hush()
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(lambda _, context: log.debug("%s", context))  # of connections that end
@@ -147,9 +148,10 @@ class Link:
 
         where, remedy = f"the scheduler at {self._address!r}", "install the same version there as here"
         try:
-            self._client = await Client(
+            self._client = Client(
                 self._address, asynchronous=True, set_as_default=False, timeout=CONNECT, name="venmas"
             )
+            await self._client
         except (OSError, ValueError, ImportError) as error:
             raise UsageError(
                 f"no Dask scheduler answers at {self._address!r} ({_line(error)}): start one with `dask scheduler` and "
@@ -180,7 +182,9 @@ class Link:
             if fit != told:
                 told = fit
                 self._post(Workers(fit))
-            await asyncio.sleep(LOOK)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._introduced.wait(), LOOK)
+            self._introduced.clear()
         self._post(Gone(f"the scheduler at {self._address!r} is gone and did not come back within {CONNECT:g} s"))
 
     async def _fitting(self) -> tuple[Worker, ...]:
@@ -211,6 +215,7 @@ class Link:
             self._post(Misfit(address, "; ".join(wrong)))
         else:
             self._known[address] = Worker(address, threads, answer[0])
+            self._introduced.set()
 
     async def _run(self, attempt: Attempt) -> None:
         assert self._client is not None
