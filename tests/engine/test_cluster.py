@@ -71,14 +71,14 @@ def solver_processes(*workers: subprocess.Popen[bytes]) -> list[psutil.Process]:
     return [child for worker in workers for child in psutil.Process(worker.pid).children()]
 
 
-def at_work(cluster: LocalCluster, seconds: float = 0.05, over: float = 0.3) -> list[int]:
-    """Workers of a cluster whose solver process uses its core now."""
+def at_work(cluster: LocalCluster) -> set[int]:
+    """Solver processes that use a core now, be it for a moment on a busy machine; those without work use none."""
     before = {p: sum(p.cpu_times()[:2]) for p in solver_processes(*cluster.workers)}
-    time.sleep(over)
-    return [p.pid for p, t in before.items() if p.is_running() and sum(p.cpu_times()[:2]) > t + seconds]
+    time.sleep(0.3)
+    return {p.pid for p, used in before.items() if p.is_running() and sum(p.cpu_times()[:2]) > used}
 
 
-def run_until(results: Iterator[Done | None], condition: Callable[[], bool], seconds: float = 40) -> None:
+def run_until(results: Iterator[Done | None], condition: Callable[[], bool], seconds: float = 90) -> None:
     """Let the mapper run until the condition holds; no answer may come before."""
     end = time.monotonic() + seconds
     while not condition():
@@ -159,7 +159,7 @@ def test_an_early_end_stops_what_is_running_and_leaves_the_cluster_usable(shared
         run_until(results, lambda: len(at_work(shared)) == 2)
         busy = {p.pid for p in solver_processes(*shared.workers)}
         results.close()  # type: ignore[attr-defined]
-        wait_for(lambda: not busy & {p.pid for p in solver_processes(*shared.workers)}, 5)
+        wait_for(lambda: not busy & {p.pid for p in solver_processes(*shared.workers)})
         assert len(answers(mapper.map(jobs(easy(0), easy(1))))) == 2
 
 
@@ -173,9 +173,11 @@ for _ in Cluster(("highs",), address={shared.address!r}).map(jobs(hard(0), hard(
     pass
 """
     with subprocess.Popen([sys.executable, "-c", code]) as client:
-        wait_for(lambda: len(at_work(shared)) == 2, 40)
-        client.kill()
-    wait_for(lambda: not at_work(shared), 10)
+        try:
+            wait_for(lambda: len(at_work(shared)) == 2, 60)
+        finally:
+            client.kill()
+    wait_for(lambda: not at_work(shared))
 
 
 def test_a_worker_killed_in_mid_run_costs_time_only() -> None:
@@ -239,8 +241,8 @@ def test_the_deadline_ends_hard_programs(shared: LocalCluster) -> None:
         assert {done.job.number for done in found} == set(range(6)) and {reason(done) for done in found} == {
             Reason.TIME
         }
-        assert 0 <= time.monotonic() - deadline < 3
-    wait_for(lambda: not at_work(shared), 5)
+        assert 0 <= time.monotonic() - deadline < 5
+    wait_for(lambda: not at_work(shared))
 
 
 def test_workers_that_do_not_answer_are_given_up_at_the_deadline() -> None:
@@ -264,6 +266,29 @@ def test_a_scheduler_that_goes_away_ends_the_stream(
         with pytest.raises(WorkerError, match="did not come back"):
             answers(results)
     assert capfd.readouterr().err == ""
+
+
+def test_a_connection_that_breaks_costs_time_only(shared: LocalCluster) -> None:
+    with Cluster(SOLVERS, address=shared.address) as mapper:
+        found, cuts = [], 0
+        for done in mapper.map(jobs(*(easy(seed) for seed in range(30)))):
+            found += [done] if done is not None else []
+            if len(found) >= 10 * (cuts + 1) and cuts < 2 and mapper._running:
+                client = mapper._link._client
+                assert client is not None
+                mapper._link._loop.call_soon_threadsafe(client.scheduler_comm.comm.abort)
+                cuts += 1
+        assert cuts == 2 and sorted(done.job.number for done in found) == list(range(30))
+        assert not any(isinstance(done.outcome, Unknown) for done in found)
+
+
+def test_one_at_a_time_waits_for_the_first_worker_without_spinning() -> None:
+    with own(0) as cluster, Cluster(SOLVERS, address=cluster.address, ahead=0, at_once=1) as mapper:
+        results = mapper.map(jobs(easy(0), easy(1)))
+        begun = time.monotonic()
+        assert [next(results) for _ in range(3)] == [None] * 3 and time.monotonic() - begun > 0.2
+        cluster._add()
+        assert len(answers(results)) == 2
 
 
 def test_nobody_at_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,7 +402,7 @@ def test_a_lost_scheduler_is_an_unknown_verdict(monkeypatch: pytest.MonkeyPatch)
                 cluster.scheduler.kill()
                 killed = True
 
-        report = verify(system, "AX^2 (h > -489)", solver="highs", cluster=cluster.address, progress=kill, timeout=60)
+        report = verify(system, "AX^2 (h > -489)", solver="highs", cluster=cluster.address, progress=kill, timeout=200)
     assert killed and (report.verdict, report.reason) == (Verdict.UNKNOWN, "failure")
     assert "did not come back" in report.message and report.subproblems.cancelled > 0
 
@@ -398,9 +423,11 @@ def test_an_end_by_a_signal_leaves_no_process(how: signal.Signals) -> None:
             family = set(psutil.Process(process.pid).children(recursive=True))
             return len(family) == 5  # a scheduler, two workers, and a solver process each
 
-        wait_for(five, 40)
-        process.send_signal(how)
-        out, err = process.communicate(timeout=20)
+        try:
+            wait_for(five, 90)
+        finally:
+            process.send_signal(how)
+        out, err = process.communicate(timeout=60)
     assert not psutil.wait_procs(family, timeout=8)[1]
     if how == signal.SIGINT:
         result = json.loads(out)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from venmas.engine.cluster_link import Attempt, Ended, Event, Gone, Link, Misfit, Worker, Workers
+from venmas.engine.cluster_link import Attempt, Ended, Event, Gone, Link, Misfit, Offline, Worker, Workers
 from venmas.engine.cluster_local import LocalCluster
 from venmas.engine.mapper import Closing, Done, Job, known, late, main_too_large
 from venmas.engine.memory import own_resident_mb
@@ -76,6 +76,7 @@ class Cluster(Closing):
         self._results: list[Done] = []
         self._running: dict[Attempt, _Task] = {}
         self._workers: tuple[Worker, ...] = ()
+        self._resting: frozenset[Worker] = frozenset()
         self._misfits: dict[str, str] = {}
         self._peaks: dict[str, float] = {}
         self._own_peak = self._looked = 0.0
@@ -101,13 +102,15 @@ class Cluster(Closing):
         try:
             while more or self.in_flight:
                 item: object = end
-                if more and not self._first and len(self._running) + len(self._waiting) < self._room + self._ahead:
+                take = not self._first and len(self._running) + len(self._waiting) < self._room + self._ahead
+                if more and take:
                     item = next(jobs, end)
                     more = item is not end
                     if isinstance(item, Job):
                         self._waiting.append(_Task(item))
                 self._dispatch()
-                self._poll(0.0 if item is not end or self._results or not self.in_flight else TICK)
+                idle = not (more and take) and (more or self.in_flight) and not self._results
+                self._poll(TICK if idle else 0.0)
                 answers = bool(self._results)
                 self._results.sort(key=lambda done: -done.job.number)
                 while self._results:  # of what came together the lowest number goes first
@@ -148,7 +151,8 @@ class Cluster(Closing):
     @property
     def _room(self) -> int:
         """Orders that may be out at a time."""
-        threads = sum(worker.threads for worker in self._workers)
+        threads = sum(worker.threads for worker in self._workers if worker not in self._resting)
+        threads += sum(attempt.worker in self._resting for attempt in self._running)
         return threads if self._at_once is None else min(threads, self._at_once)
 
     @property
@@ -175,9 +179,8 @@ class Cluster(Closing):
             self._waiting.clear()
         busy = Counter(attempt.worker for attempt in self._running)
         while (self._first or self._waiting) and len(self._running) < self._room:
-            worker = min(self._workers, key=lambda worker: busy[worker] / worker.threads)
-            if busy[worker] >= worker.threads:
-                return  # those that have gone are still being counted
+            awake = [worker for worker in self._workers if worker not in self._resting]
+            worker = min(awake, key=lambda worker: busy[worker] / worker.threads)
             busy[worker] += 1
             self._send((self._first or self._waiting).popleft(), worker, left)
 
@@ -213,16 +216,18 @@ class Cluster(Closing):
 
     def _take(self, event: Event) -> None:
         match event:
-            case Workers(fit):
+            case Workers(fit, resting):
                 lost = set(self._workers) - set(fit)
-                if self._workers and not fit:
-                    self._alone_since, self._hinted = time.monotonic(), False
-                self._workers = fit
-                self._threads = max(self._threads, self._room)
-                self._misfits = {address: why for address, why in self._misfits.items() if fit}
+                self._meet(fit, resting)
                 for attempt in [attempt for attempt in self._running if attempt.worker in lost]:
-                    self._link.cancel(attempt)
                     self._lose(attempt, "it is gone")
+            case Offline():
+                log.warning("the connection to the scheduler at %s is broken", self.address)
+                self._meet((), frozenset())
+                for attempt in self._running:
+                    self._link.cancel(attempt)
+                self._first.extendleft(reversed(self._running.values()))
+                self._running.clear()
             case Misfit(address, why):
                 self._misfits[address] = why
                 log.warning("worker %s gets no subproblems: %s", address, why)
@@ -235,6 +240,15 @@ class Cluster(Closing):
                     self._answer(attempt, Unknown(Reason.FAILURE, f"the cluster could not solve it: {why}"))
             case Gone(why):
                 raise WorkerError(why)
+
+    def _meet(self, fit: tuple[Worker, ...], resting: frozenset[Worker]) -> None:
+        """These are the workers from now on."""
+        if self._workers and not fit:
+            self._alone_since, self._hinted = time.monotonic(), False
+        if fit:
+            self._misfits.clear()
+        self._workers, self._resting = fit, resting
+        self._threads = max(self._threads, self._room)
 
     def _reply(self, attempt: Attempt, reply: Reply) -> None:
         for record in reply.records:
@@ -250,6 +264,7 @@ class Cluster(Closing):
 
     def _lose(self, attempt: Attempt, how: str) -> None:
         """Its worker is lost: put the job first again, or give it up."""
+        self._link.cancel(attempt)
         task = self._running[attempt]
         task.deaths += 1
         log.warning("worker %s was lost with subproblem %d (%s)", attempt.worker.address, task.job.number, how)

@@ -50,9 +50,15 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Workers:
-    """The workers that are there and fit."""
+    """The workers that are there and fit. `resting`: those that take nothing new for now, by Dask's own judgement."""
 
-    fit: tuple[Worker, ...]
+    fit: tuple[Worker, ...] = ()
+    resting: frozenset[Worker] = frozenset()
+
+
+@dataclass(frozen=True)
+class Offline:
+    """The connection is broken, and tried again; all orders are void."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +71,7 @@ class Misfit:
 
 @dataclass(frozen=True, eq=False)
 class Ended:
-    """An attempt brought a reply, or none: then `why` says what became of it.
-
-    lost: the worker or the way to it is gone, so that trying elsewhere makes sense.
-    """
+    """An attempt brought a reply, or none: then `why` says what became of it, and `lost` that its worker is gone."""
 
     attempt: Attempt
     reply: node.Reply | None
@@ -83,7 +86,7 @@ class Gone:
     why: str
 
 
-Event: TypeAlias = Workers | Misfit | Ended | Gone
+Event: TypeAlias = Workers | Offline | Misfit | Ended | Gone
 
 
 class Link:
@@ -98,6 +101,7 @@ class Link:
         self._client: Client | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._introduced = asyncio.Event()
+        self._cut = False  # the connection was broken, though it may be there again
         self._levels = _hush()
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(lambda _, context: log.debug("%s", context))  # of connections that end
@@ -111,7 +115,7 @@ class Link:
         self._loop.call_soon_threadsafe(self._begin, self._watch())
 
     def start(self, attempt: Attempt) -> None:
-        """Send an order; one `Ended` follows unless it is cancelled."""
+        """Send an order; one `Ended` follows unless it is cancelled, or void by `Offline`."""
 
         def begin() -> None:
             attempt.running = self._begin(self._run(attempt))
@@ -167,37 +171,37 @@ class Link:
     async def _watch(self) -> None:
         """Tell which workers there are whenever that changes, and when the scheduler does not come back."""
         assert self._client is not None
-        told: tuple[Worker, ...] = ()
+        told: Workers | Offline = Workers()
         while self._client.status not in ("closing", "closed"):
-            fit = told
-            if self._client.status == "running":
+            now: Workers | Offline = told
+            if self._client.status == "running" and not self._cut:
                 try:
-                    fit = await asyncio.wait_for(self._fitting(), CONNECT)
+                    now = await asyncio.wait_for(self._look(), CONNECT)
                 except TimeoutError:
                     break
                 except (OSError, AttributeError):
                     pass  # the connection is breaking: the status will tell
             else:
-                fit = ()
-            if fit != told:
-                told = fit
-                self._post(Workers(fit))
+                now, self._cut = Offline(), False
+            if now != told:
+                told = now
+                self._post(now)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._introduced.wait(), LOOK)
             self._introduced.clear()
         self._post(Gone(f"the scheduler at {self._address!r} is gone and did not come back within {CONNECT:g} s"))
 
-    async def _fitting(self) -> tuple[Worker, ...]:
+    async def _look(self) -> Workers:
         """The workers that are there and fit; new ones are asked who they are."""
         assert self._client is not None
-        there = (await self._client.scheduler.identity(n_workers=-1))["workers"]
-        running = {a: w["nthreads"] for a, w in there.items() if w.get("status", "running") == "running"}
+        there = (await self._client.scheduler.identity())["workers"]
+        awake = {address for address, worker in there.items() if worker.get("status", "running") == "running"}
         self._known = {address: worker for address, worker in self._known.items() if address in there}
-        for address, threads in running.items():
-            if address not in self._known:
-                self._known[address] = None
-                self._begin(self._ask(address, threads))
-        return tuple(w for a, w in self._known.items() if w is not None and a in running)
+        for address in awake - set(self._known):
+            self._known[address] = None
+            self._begin(self._ask(address, there[address]["nthreads"]))
+        fit = tuple(worker for worker in self._known.values() if worker is not None)
+        return Workers(fit, frozenset(worker for worker in fit if worker.address not in awake))
 
     async def _ask(self, address: str, threads: int) -> None:
         """Have a worker introduce itself; keep it if it fits, and tell why if it does not."""
@@ -230,10 +234,11 @@ class Link:
                 pure=False,
             )
             reply = await future
-        except asyncio.CancelledError:  # by `cancel`, or by the client that has lost its scheduler
-            if not attempt.wanted:
-                raise
-            self._post(Ended(attempt, None, "the connection to the scheduler was lost", lost=True))
+        except asyncio.CancelledError:
+            if attempt.wanted and self._client.status == "running":  # somebody restarts the cluster
+                self._post(Ended(attempt, None, "the cluster has dropped it", lost=True))
+            self._cut |= self._client.status != "running"
+            raise
         except Exception as error:
             self._post(Ended(attempt, None, _line(error), lost=_is_loss(error)))
         else:

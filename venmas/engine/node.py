@@ -122,10 +122,10 @@ def _solve(order: Order, wanted: Callable[[], bool]) -> Reply | None:
                 if not wanted():
                     break
             return None
-        except MemoryLimitError as error:
-            outcome: Outcome = Unknown(Reason.MEMORY, str(error))
-        except WorkerError as error:
-            outcome = Unknown(Reason.FAILURE, str(error))
+        except (MemoryLimitError, WorkerError) as error:
+            reason = Reason.MEMORY if isinstance(error, MemoryLimitError) else Reason.FAILURE
+            outcome: Outcome = Unknown(reason, str(error))
+            pool.close()  # it may have given up its process
         finally:
             answers.close()
             _put_back(pool)
@@ -141,6 +141,8 @@ def _still_wanted() -> Callable[[], bool]:
 
     def wanted() -> bool:
         task = worker.state.tasks.get(key)
+        if worker.status.name in ("closing", "closed", "failed"):
+            return False  # the scheduler is gone
         return task is not None and task.state in ("executing", "long-running")
 
     return wanted
@@ -195,6 +197,9 @@ def _take(solvers: tuple[str, ...]) -> Pool:
 
 
 def _put_back(pool: Pool) -> None:
+    if pool.closed:
+        _solvers_of.pop(pool, None)
+        return
     timer = threading.Timer(IDLE, _close_idle, (pool,))
     timer.daemon = True
     with _lock:

@@ -140,6 +140,11 @@ class Pool(Closing):
         self._measure()
         return self._peak
 
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
     def close(self) -> None:
         """Kill all workers and wait for their end."""
         self._closed = True
