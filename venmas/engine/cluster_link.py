@@ -222,6 +222,8 @@ class Link:
             self._introduced.set()
 
     async def _run(self, attempt: Attempt) -> None:
+        from distributed import KilledWorker
+
         assert self._client is not None
         worker, future = attempt.worker, None
         try:
@@ -240,7 +242,10 @@ class Link:
             self._cut |= self._client.status != "running"
             raise
         except Exception as error:
-            self._post(Ended(attempt, None, _line(error), lost=_is_loss(error)))
+            if isinstance(error, OSError) or self._client.status != "running":
+                self._cut = True  # a broken connection has many faces
+            else:
+                self._post(Ended(attempt, None, _line(error), lost=isinstance(error, KilledWorker)))
         else:
             if reply is None and attempt.wanted:  # another process has taken its place
                 self._known.pop(worker.address, None)
@@ -262,24 +267,13 @@ class Link:
 
 def _hush() -> dict[logging.Logger, int]:
     """Have Dask print nothing on stderr: what happens is told by events. Returns the levels as they were."""
-    import distributed
+    import distributed  # noqa: F401  sets up its loggers
 
-    found = [
-        logging.getLogger(name)
-        for name in logging.root.manager.loggerDict
-        if name.split(".")[0] == distributed.__name__
-    ]
-    levels = {logger: logger.level for logger in found}
-    for logger in found:
-        logger.setLevel(logging.CRITICAL)
+    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in ("distributed", "tornado")]
+    levels = {logger: logger.level for logger in map(logging.getLogger, names)}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL + 1)
     return levels
-
-
-def _is_loss(error: Exception) -> bool:
-    from distributed import KilledWorker
-    from distributed.comm import CommClosedError
-
-    return isinstance(error, KilledWorker | CommClosedError | OSError)
 
 
 def _line(error: object) -> str:

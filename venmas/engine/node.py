@@ -102,7 +102,15 @@ def _source_digest() -> str:
 
 def solve_order(instance: str, order: bytes) -> Reply | None:
     """The task of Dask: solve a pickled `Order`. None if it was meant for another process or is not wanted any more."""
-    return _solve(pickle.loads(order), _still_wanted()) if instance == INSTANCE else None
+    if instance != INSTANCE:
+        return None
+    try:
+        return _solve(pickle.loads(order), _still_wanted())
+    except Exception as error:  # such as no more open files: no fault of the cluster's, which would be tried again
+        from venmas.milp.outcome import Reason, Unknown
+
+        text = f"the worker cannot solve it: {type(error).__name__}: {error}"
+        return Reply(Unknown(Reason.FAILURE, text), "", 0.0, 0.0, ())
 
 
 def _solve(order: Order, wanted: Callable[[], bool]) -> Reply | None:
