@@ -34,7 +34,8 @@ PATIENCE = 4
 class Config:
     """One way to ask. Programs are trusted here, so that no exact proof makes up for a solver's wrong answer.
 
-    timeout: seconds for one question. What mode exact calls satisfied has to come with a certificate that is accepted.
+    timeout: seconds for one question. cluster: address of a Dask scheduler that solves the programs. What mode exact
+    calls satisfied has to come with a certificate that is accepted.
     """
 
     mode: str
@@ -42,6 +43,7 @@ class Config:
     encoding: str
     bounds: str = "symbolic"
     timeout: float = TIMEOUT
+    cluster: str = ""
 
     def may_pass(self, report: Report) -> bool:
         """Left open without being wrong: an exact proof may not be found, many small programs take their time (any
@@ -55,7 +57,8 @@ class Config:
         return report.verdict is Verdict.UNKNOWN and report.reason in excused
 
     def __str__(self) -> str:
-        return " ".join(filter(None, (self.mode, self.solver, self.encoding, self.bounds)))
+        where = "cluster" if self.cluster else ""
+        return " ".join(filter(None, (self.mode, self.solver, self.encoding, self.bounds, where)))
 
 
 EXACT = Config("exact", "", "")
@@ -113,6 +116,7 @@ def ask(system: System, formula: str | Formula, config: Config, name: str, tally
                 encoding=config.encoding or "big-m",
                 bounds=config.bounds,
                 isolated=False,
+                cluster=config.cluster or None,
                 timeout=config.timeout,
                 trust="auto" if config.mode == EXACT.mode else "solver",
                 certificate=certificate,

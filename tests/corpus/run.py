@@ -7,6 +7,9 @@ encoding. Each line of what is wrong begins with the name of its case, and ``--o
 With ``--rotate`` the run is wide instead of deep: each case is asked in one configuration, which changes from case to
 case over every mode, solver and encoding, and by an exact proof whose certificate the checker has to accept. What takes
 longer than ``--timeout`` is counted and listed as unknown (time); it agrees with nothing.
+
+With ``--cluster local:2`` (or the address of a Dask scheduler) every case is asked over that cluster, one for all of
+them, by the same programs in this process, and in mode adaptive.
 """
 
 from __future__ import annotations
@@ -18,10 +21,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 
 from tests.corpus.check import (
+    ADAPTIVE,
     EXACT,
     TIMEOUT,
     Config,
@@ -36,6 +40,8 @@ from tests.corpus.check import (
 from tests.corpus.entries_more import CORPUS
 from tests.corpus.finite import finite_case
 from tests.corpus.pwl import pwl_case
+from venmas.engine.cluster import check_address
+from venmas.engine.cluster_local import LocalCluster
 
 
 @dataclass(frozen=True)
@@ -43,20 +49,24 @@ class Job:
     """A case by name (``entry NAME``, ``finite SEED``, ``pwl SEED``).
 
     parallel: by comp-par and exactly too. turn: number of the case in a rotation, with `timeout` in seconds; None: all
-    configurations.
+    configurations. cluster: address of one to ask over.
     """
 
     name: str
     parallel: bool = False
     turn: int | None = None
     timeout: float = TIMEOUT
+    cluster: str = ""
 
 
 def run_case(job: Job) -> tuple[str, Tally]:
     """One case, asked as the job says."""
     name = job.name
     logging.disable(logging.WARNING)
-    if job.turn is not None:
+    if job.cluster:
+        here = Config("comp-seq", "highs", "big-m")
+        configs = [ADAPTIVE, here, replace(here, mode="comp-par", cluster=job.cluster)]
+    elif job.turn is not None:
         configs = rotated(job.turn, job.timeout)
     else:
         configs = configurations()
@@ -81,6 +91,7 @@ def main() -> int:
     parser.add_argument("--parallel-every", type=int, default=25, help="comp-par and exact too; 0: never")
     parser.add_argument("--rotate", action="store_true", help="one configuration a case, and a certificate")
     parser.add_argument("--timeout", type=float, default=5.0, help="seconds for each question of --rotate")
+    parser.add_argument("--cluster", metavar="ADDRESS|local:N", help="ask over this Dask cluster")
     parser.add_argument("--only", help='one case by name, such as "finite 17"')
     options = parser.parse_args()
     names = [f"entry {e.name}" for e in CORPUS]
@@ -93,8 +104,21 @@ def main() -> int:
         jobs = [Job(name, turn=i // 2, timeout=options.timeout) for i, name in enumerate(names)]
     if options.only:
         jobs = [Job(options.only, parallel=True)]
+    own = None
+    if options.cluster:
+        workers = check_address(options.cluster)
+        own = LocalCluster(workers) if workers else None
+        jobs = [replace(job, cluster=own.address if own else options.cluster) for job in jobs]
+    try:
+        return _run(jobs, options.jobs)
+    finally:
+        if own is not None:
+            own.close()
+
+
+def _run(jobs: list[Job], processes: int) -> int:
     total, begun = Tally(), time.monotonic()
-    for done, (_, tally) in enumerate(_answers(jobs, options.jobs), 1):
+    for done, (_, tally) in enumerate(_answers(jobs, processes), 1):
         total.merge(tally)
         for line in tally.wrong:
             print(f"\nWRONG {line}", flush=True)

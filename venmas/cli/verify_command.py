@@ -37,10 +37,9 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
 @click.option(
     "--mode",
     type=click.Choice(MODES),
-    default="adaptive",
-    show_default=True,
     help="A reach graph, refined where something is open; one program for the formula; many small ones in turn; the "
-    "same on several cores; a search in exact rationals. The first and the last need no solver.",
+    "same on several cores; a search in exact rationals. The first and the last need no solver.  [default: adaptive; "
+    "comp-par with --cluster]",
 )
 @click.option(
     "--trust",
@@ -67,6 +66,11 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
 )
 @click.option("--workers", type=click.IntRange(1, 4096), metavar="N", help="Processes or threads [default: all cores].")
 @click.option(
+    "--cluster",
+    metavar="ADDRESS|local:N",
+    help="Solve the programs of comp-par on the Dask cluster of this scheduler, or on a trial one of N workers.",
+)
+@click.option(
     "--timeout",
     type=Positive(),
     metavar="S",
@@ -84,7 +88,7 @@ def command(
     settings: tuple[str, ...],
     networks: str | None,
     formula: str | None,
-    mode: str,
+    mode: str | None,
     trust: str,
     semantics: Semantics,
     certificate: str | None,
@@ -92,6 +96,7 @@ def command(
     bounds: str,
     solver: str,
     workers: int | None,
+    cluster: str | None,
     timeout: float | None,
     memory: int | None,
     json_path: str | None,
@@ -127,6 +132,7 @@ def command(
                 mode=mode,
                 solver=solver,
                 workers=workers,
+                cluster=cluster,
                 timeout=timeout,
                 memory=memory,
                 encoding=encoding,

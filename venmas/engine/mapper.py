@@ -61,6 +61,11 @@ class Mapper(Protocol):
         ...
 
     @property
+    def threads(self) -> int:
+        """Jobs that are solved at a time, at most."""
+        ...
+
+    @property
     def peak_rss_mb(self) -> float:
         """Largest resident memory seen, this process and its workers added up; pages they share count for each."""
         ...
@@ -119,6 +124,9 @@ class Serial(Closing):
     def in_flight(self) -> int:
         """Jobs put first that were not solved yet."""
         return len(self._first)
+
+    threads = 1
+    """See `Mapper.threads`."""
 
     @property
     def peak_rss_mb(self) -> float:

@@ -116,6 +116,10 @@ class Pool(Closing):
             if stream == self._streams:
                 self._drop()
 
+    def limit(self, deadline: float | None, memory_mb: int | None) -> None:
+        """Set other limits, for a pool that outlives a run; to be called between two streams."""
+        self._deadline, self._memory_mb = deadline, memory_mb
+
     def put_first(self, job: Job) -> None:
         """See `Mapper.put_first`."""
         self._first.append(_Task(job))
@@ -126,10 +130,20 @@ class Pool(Closing):
         return self._busy + len(self._first) + len(self._waiting) + len(self._results)
 
     @property
+    def threads(self) -> int:
+        """See `Mapper.threads`."""
+        return self._size
+
+    @property
     def peak_rss_mb(self) -> float:
         """See `Mapper.peak_rss_mb`: the sum over the processes alive at a time of the largest that each one reached."""
         self._measure()
         return self._peak
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
 
     def close(self) -> None:
         """Kill all workers and wait for their end."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from venmas.model.limits import MAX_NUMBER
 from venmas.model.system import System
 from venmas.solvers import get_solver, solver_order
 
+if TYPE_CHECKING:
+    from venmas.engine.cluster import Cluster
+
 Mode = Literal["adaptive", "mono", "comp-seq", "comp-par", "exact"]
 MODES: dict[str, Strategy | None] = {
     "adaptive": None,
@@ -44,7 +47,7 @@ def verify(
     system: System,
     formula: str | Formula,
     *,
-    mode: str = "adaptive",
+    mode: str | None = None,
     solver: str = "auto",
     workers: int | None = None,
     timeout: float | None = None,
@@ -58,15 +61,18 @@ def verify(
     semantics: Semantics = "real",
     certificate: str | Path | None = None,
     about: Mapping[str, object] | None = None,
+    cluster: str | None = None,
 ) -> Report:
     """Decide whether every initial state of `system` satisfies `formula` (design S6).
 
     formula: text, the name of a property of the system, or a formula. mode: ``adaptive`` (a reach graph, refined where
     something is open; then as ``exact``), ``mono`` (paper, Algorithm 1), ``comp-seq`` or ``comp-par`` (Algorithm 2), or
-    ``exact`` (a search in rationals); the first and the last use no solver. workers: processes of ``comp-par``, threads
-    of ``adaptive``, all cores by default. timeout: seconds. memory: MB of all processes together. isolated: solve in
-    worker processes (with False, ``mono`` and ``comp-seq`` solve in this one; a solver that hangs then hangs the
-    caller). progress: called a few times a second.
+    ``exact`` (a search in rationals); the first and the last use no solver. The default is ``adaptive``, with a cluster
+    ``comp-par``. workers: processes of ``comp-par``, threads of ``adaptive``, all cores by default. timeout: seconds.
+    memory: MB of all processes together. isolated: solve in worker processes (with False, ``mono`` and ``comp-seq``
+    solve in this one; a solver that hangs then hangs the caller). progress: called a few times a second. cluster:
+    address of a Dask scheduler whose workers solve the programs of ``comp-par`` (one at a time, of ``comp-seq``), or
+    ``local:N`` to start one with N workers; memory then holds for this process and for each worker by itself.
 
     trust: what a *satisfied* that rests on a solver's "infeasible" needs. ``exact``: a proof in rationals, else the
     verdict is unknown. ``solver``: nothing more. ``auto``: a proof is tried for a while, and the report says what the
@@ -78,10 +84,13 @@ def verify(
     Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError` and
     `SolverUnavailableError`. Limits, Ctrl-C and solver failures are verdicts, not exceptions.
     """
+    mode = mode or ("adaptive" if cluster is None else "comp-par")
     options = (("mode", mode, tuple(MODES)), ("trust", trust, TRUSTS), ("semantics", semantics, ("real", "float32")))
     for which, given, known in options:
         if given not in known:
             raise UsageError(f"unknown {which} {given!r}: choose one of {', '.join(known)}")
+    if cluster is not None:
+        _check_cluster(cluster, mode, workers)
     strategy = MODES[mode]
     names = tuple(s.name for s in solver_order(solver)) if strategy else ()
     system.validate()
@@ -114,7 +123,7 @@ def verify(
     try:
         task = Task(system, nnf(parsed, negate=True), strategy or "compositional", encoding, bounds)
         if strategy:
-            with _mapper(names, first_deadline, memory, count, mode, isolated) as mapper:
+            with _mapper(names, first_deadline, memory, count, mode, isolated, cluster) as mapper:
                 try:
                     # bounds beyond the largest float are infinite, which says nothing and is no error
                     with np.errstate(over="ignore", invalid="ignore"):
@@ -127,6 +136,9 @@ def verify(
                     _unknown(report, Reason.TOLERANCE, f"numbers arise that are too large for floats: {error}")
                 finally:
                     report.peak_rss_mb = mapper.peak_rss_mb
+                    if cluster is not None:
+                        report.workers = mapper.threads
+                        report.notes.append(f"programs went to the cluster {cluster}, {report.workers} at a time")
         if mode == "adaptive":
             try:
                 wanted = None if certificate is None else Wanted(certificate, header)
@@ -150,11 +162,39 @@ def verify(
 
 
 def _mapper(
-    names: tuple[str, ...], deadline: float | None, memory: int | None, workers: int, mode: str, isolated: bool
-) -> Pool | Serial:
+    names: tuple[str, ...],
+    deadline: float | None,
+    memory: int | None,
+    workers: int,
+    mode: str,
+    isolated: bool,
+    cluster: str | None,
+) -> Pool | Serial | Cluster:
+    if cluster is not None:
+        from venmas.engine.cluster import Cluster
+
+        alone = mode == "comp-seq"
+        return Cluster(names, deadline, memory, cluster, ahead=0 if alone else 1, at_once=1 if alone else None)
     if isolated or mode == "comp-par":
         return Pool(names, deadline, memory, workers=workers, ahead=1 if mode == "comp-par" else 0)
     return Serial(names, deadline, memory)
+
+
+def _check_cluster(cluster: str, mode: str, workers: int | None) -> None:
+    """Raises `UsageError` for options that do not go with a cluster."""
+    from venmas.engine.cluster import check_address
+
+    if mode not in ("comp-par", "comp-seq"):
+        raise UsageError(
+            f"mode {mode} makes no stream of subproblems for a cluster: choose comp-par, the default with one, "
+            "or comp-seq, or leave the cluster out"
+        )
+    if workers is not None:
+        raise UsageError(
+            "a number of workers is for this machine alone; a cluster has those that are connected to it, and local:N "
+            "starts N of them"
+        )
+    check_address(cluster)
 
 
 def read_formula(system: System, formula: str | Formula) -> Formula:

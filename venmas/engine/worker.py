@@ -81,6 +81,15 @@ def main(descriptor: int, solvers: Sequence[str]) -> None:
         return  # the main process is gone or has closed the pool
 
 
+def portable(record: logging.LogRecord) -> logging.LogRecord:
+    """The record without what may not be pickled: its arguments and traceback become text."""
+    record.message = record.msg = record.getMessage()
+    if record.exc_info:
+        record.exc_text = logging.Formatter().formatException(record.exc_info)
+    record.args = record.exc_info = None
+    return record
+
+
 class _Sender(logging.Handler):
     """Sends log records over the pipe, in the order in which they were made, before the answer they belong to."""
 
@@ -90,11 +99,7 @@ class _Sender(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            record.message = record.msg = record.getMessage()
-            if record.exc_info:
-                record.exc_text = logging.Formatter().formatException(record.exc_info)
-            record.args = record.exc_info = None  # may hold what cannot be pickled
-            self._connection.send(record)
+            self._connection.send(portable(record))
         except Exception:
             self.handleError(record)
 

@@ -1,0 +1,1 @@
+"""What a cluster costs per subproblem, and from which size it pays."""
