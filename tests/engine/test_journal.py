@@ -322,7 +322,8 @@ def test_a_full_disk_loses_no_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Store(tmp_path / "j", "journal") as store:
-        store.put("what fills most of a page", "x" * 2500)
+        for i in range(25):  # most of a page
+            store.put(f"other {i}", "x" * 80)
     opened = Store._open
 
     def full(store: Store) -> None:

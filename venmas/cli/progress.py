@@ -51,12 +51,13 @@ class Estimate:
     _LEAST_SECONDS, _LEAST_SHARE = 3.0, 0.01
 
     def __init__(self) -> None:
-        self._seconds = self._share = 0.0
+        self._seconds = self._share = self._last = 0.0
         self._skipped = self._solved = 0
 
     def left(self, progress: Progress) -> float | None:
         """Seconds; None where nothing can be said yet, or no more."""
-        anew = progress.skipped != self._skipped or progress.share < self._share  # the latter: another stream
+        anew = progress.skipped != self._skipped or progress.share < self._last  # the latter: another stream
+        self._last = progress.share
         if anew:
             self._skipped, self._solved = progress.skipped, progress.solved
         if anew or progress.solved == self._solved:
