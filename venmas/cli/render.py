@@ -115,7 +115,7 @@ def _figures(report: Report) -> list[tuple[str, str]]:
                 f"{skipped}{counts.cancelled} cancelled; depth {report.depth}",
             )
         )
-    if counts.created:
+    if largest.variables:  # none was made where a journal knew them all
         rows = _count(largest.constraints, "constraint")
         sizes = f"{_count(largest.variables, 'variable')} ({largest.binaries} binary), {rows}"
         found.append(("largest program", sizes))

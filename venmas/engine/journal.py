@@ -6,7 +6,7 @@ Two kinds of entries in one `Store`:
   the compositional modes asks. The digest is that of the canonical system with its networks, the negated formula, the
   encoding, the bounds, the code of VenMAS, the initial region, and the facts of the path; the value names the solver
   and its version, without which it counts for nothing. From a path the program follows, but making it takes longer
-  than solving it (on VerticalCAS 0.8 of a run), so it is known by what it says, before it is made. It is the solver's
+  than solving it (measured: docs/journal.md), so it is known by what it says, before it is made. It is the solver's
   word, whatever `trust` is: what that demands beyond it, a proof, is not cut short by it.
 - ``verdict:DIGEST``: a final verdict, by the same things and mode, solvers, trust and semantics.
 
@@ -27,6 +27,7 @@ import venmas
 from venmas._version import __version__
 from venmas.encoding import Task
 from venmas.encoding.encode import BOUNDS
+from venmas.engine.memory import peak_mb
 from venmas.engine.report import Counts, Graph, Largest, Report, Verdict
 from venmas.errors import ModelError, StoreError, UsageError
 from venmas.logic import Formula, nnf
@@ -101,7 +102,7 @@ class Journal:
         report.verdict, report.basis, report.solvers = Verdict(found.verdict), found.basis, dict(found.solvers)
         how = "the witness was replayed again" if report.witness is not None else "nothing was computed again"
         took = f"the run that decided it took {found.seconds:.3g} s"
-        self._recalled = True
+        report.peak_rss_mb, self._recalled = peak_mb(), True
         report.notes += [*found.notes, f"this verdict is that of an earlier run, in the journal ({took}); {how}"]
         return True
 
