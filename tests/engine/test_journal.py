@@ -250,8 +250,9 @@ def test_another_trust_takes_the_word_of_the_solver_for_no_more(journal: Path) -
 
 def test_another_mode_or_semantics_has_a_verdict_of_its_own(journal: Path) -> None:
     assert run(journal, mode="mono").subproblems.solved > 0
-    single = run(journal, semantics="float32")
-    assert single.basis != "solver" and single.seconds.prove > 0
+    single = run(journal, semantics="float32", timeout=3)
+    assert single.basis != "solver"
+    assert single.seconds.prove > 0 and not single.notes  # sought, whether or not it was found in time
 
 
 def test_an_edit_of_the_code_is_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
