@@ -241,6 +241,14 @@ def test_a_changed_question_finds_nothing(change: str, journal: Path, monkeypatc
     assert run(journal).subproblems.skipped == 27 or change == "version of the solver"  # what was there is there
 
 
+def test_what_narrows_the_initial_states_belongs_to_the_question(tmp_path: Path) -> None:
+    """The paths of both ask the same, one of them of some initial states only: those where nothing is wrong."""
+    narrow = run(tmp_path / "j", "(x >= -1 & x <= -0.5) -> AX^3 x > -0.5")
+    assert narrow.satisfied and narrow.subproblems.solved > 0
+    wide = run(tmp_path / "j", UNSAFE)
+    assert wide.violated and wide.subproblems.skipped == 0
+
+
 def test_another_trust_takes_the_word_of_the_solver_for_no_more(journal: Path) -> None:
     report = run(journal, trust="exact")
     assert (report.verdict, report.basis) == (Verdict.SATISFIED, "exact")
