@@ -18,14 +18,16 @@ class ProgressLine:
         from rich.live import Live
 
         err = console(stderr=True)
+        self._estimate = Estimate()
         self._live = Live(console=err, auto_refresh=False, transient=True) if wanted and err.is_terminal else None
 
     def update(self, progress: Progress) -> None:
         """Show numbers."""
+        left = self._estimate.left(progress)
         if self._live is not None:
             from rich.text import Text
 
-            self._live.update(Text(describe(progress), no_wrap=True, overflow="ellipsis"), refresh=True)
+            self._live.update(Text(describe(progress, left), no_wrap=True, overflow="ellipsis"), refresh=True)
 
     def __enter__(self) -> ProgressLine:
         if self._live is not None:
@@ -39,10 +41,45 @@ class ProgressLine:
             self._live.stop()
 
 
-def describe(progress: Progress) -> str:
-    """The line."""
-    minutes, seconds = divmod(int(progress.seconds), 60)
-    return (
-        f"{minutes}:{seconds:02d}  {progress.created} created, {progress.discarded} discarded by bounds, "
-        f"{progress.solved} solved, {progress.in_flight} in flight, depth {progress.depth}"
-    )
+class Estimate:
+    """How long a stream may still take, from the part of its tree of choices that is done.
+
+    The search is depth first, so that this part grows steadily once programs are solved. Before, bounds may refute
+    half of it at once, and what a journal knows is skipped as fast: the clock starts after either.
+    """
+
+    _LEAST_SECONDS, _LEAST_SHARE = 3.0, 0.01
+
+    def __init__(self) -> None:
+        self._seconds = self._share = self._last = 0.0
+        self._skipped = self._solved = 0
+
+    def left(self, progress: Progress) -> float | None:
+        """Seconds; None where nothing can be said yet, or no more."""
+        anew = progress.skipped != self._skipped or progress.share < self._last  # the latter: another stream
+        self._last = progress.share
+        if anew:
+            self._skipped, self._solved = progress.skipped, progress.solved
+        if anew or progress.solved == self._solved:
+            self._seconds, self._share = progress.seconds, progress.share
+        seconds, share = progress.seconds - self._seconds, progress.share - self._share
+        if seconds < self._LEAST_SECONDS or share < self._LEAST_SHARE or progress.share >= 1:
+            return None
+        return seconds / share * (1 - progress.share)
+
+
+def describe(progress: Progress, left: float | None = None) -> str:
+    """The line; `left`: seconds that the search may still take."""
+    parts = [f"{progress.created} created", f"{progress.discarded} discarded by bounds"]
+    parts += [f"{progress.skipped} known from the journal"] if progress.skipped else []
+    pace = f" ({progress.solved / progress.seconds:.2g}/s)" if progress.solved and progress.seconds >= 1 else ""
+    parts += [f"{progress.solved} solved{pace}", f"{progress.in_flight} in flight", f"depth {progress.depth}"]
+    parts += [f"{progress.share:.0%} of the choices"] if progress.share else []
+    ahead = "" if left is None else f", about {_clock(left)} left"
+    return f"{_clock(progress.seconds)}{ahead}  {', '.join(parts)}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

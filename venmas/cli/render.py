@@ -84,11 +84,11 @@ def _basis(report: Report) -> str:
         where = f"; certificate {stored.path}, {stored.lines} lines, {stored.size / 1000:.1f} kB" if stored else ""
         single = ", for every float32 evaluation of the networks" if report.semantics == "float32" else ""
         return f"Proved in exact rational numbers{single}{where}."
-    names = " and ".join(report.solvers) or "a solver"
+    names, counts = " and ".join(report.solvers) or "a solver", report.subproblems
     return (
-        f"Rests on {names} finding {report.subproblems.solved} programs infeasible, up to its tolerance of 1e-6; "
+        f"Rests on {names} finding {counts.solved + counts.skipped} programs infeasible, up to its tolerance of 1e-6; "
         "it is not certified. "
-        f"Bounds refuted {report.subproblems.discarded} subproblems beforehand."
+        f"Bounds refuted {counts.discarded} subproblems beforehand."
     )
 
 
@@ -99,6 +99,7 @@ def _count(number: int, what: str) -> str:
 def _figures(report: Report) -> list[tuple[str, str]]:
     counts, largest, seconds = report.subproblems, report.largest_program, report.seconds
     workers = f" by {report.workers} workers" if report.workers > 1 else ""
+    skipped = f"{counts.skipped} known from the journal, " if counts.skipped else ""
     if report.mode == "adaptive":
         graph = report.graph
         found = [("mode", report.mode)]
@@ -111,10 +112,10 @@ def _figures(report: Report) -> list[tuple[str, str]]:
             (
                 "subproblems",
                 f"{counts.created} created, {counts.discarded} discarded by bounds, {counts.solved} solved{workers}, "
-                f"{counts.cancelled} cancelled; depth {report.depth}",
+                f"{skipped}{counts.cancelled} cancelled; depth {report.depth}",
             )
         )
-    if counts.created:
+    if largest.variables:  # none was made where a journal knew them all
         rows = _count(largest.constraints, "constraint")
         sizes = f"{_count(largest.variables, 'variable')} ({largest.binaries} binary), {rows}"
         found.append(("largest program", sizes))

@@ -81,6 +81,12 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
 @click.option(
     "--witness", "witness_path", metavar="FILE", help="Write the result there if violated, for `venmas replay`."
 )
+@click.option(
+    "--journal",
+    metavar="FILE",
+    help="Keep there what is found, and go on from it: subproblems of comp-seq and comp-par that a solver found "
+    "infeasible; in the other modes the verdict only.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
 @verbose_option
 def command(
@@ -101,6 +107,7 @@ def command(
     memory: int | None,
     json_path: str | None,
     witness_path: str | None,
+    journal: str | None,
     quiet: bool,
 ) -> int:
     """Decide whether every initial state of a scenario satisfies a formula.
@@ -143,6 +150,7 @@ def command(
                 semantics=semantics,
                 certificate=certificate,
                 about={"origin": vars(loaded.origin)},
+                journal=journal,
             )
     report.scenario = loaded.scenario.name
     report.origin = loaded.origin

@@ -9,7 +9,7 @@ the paper's implementation, disjunctions without temporal operators are left to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from venmas.bounds import State, Step
@@ -19,7 +19,7 @@ from venmas.encoding.spread import Spread
 from venmas.encoding.terms import ONE, ReluEncoding
 from venmas.linear import LinearExpr
 from venmas.logic import AX, EX, And, Formula, Or
-from venmas.model.expr import Condition, Truth
+from venmas.model.expr import Truth
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +41,11 @@ class Blocked:
 
 @dataclass(frozen=True, eq=False)
 class Requires:
-    """The condition holds in the state."""
+    """The guard of the step holds in the state, or fails there."""
 
     state: State
-    condition: Condition
+    step: Step
+    holds: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +70,15 @@ class _Cell:
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Facts collected on the way, the obligations still open, and the successors already made."""
+    """Facts collected on the way, and the obligations still open; those of a refuted one are of no interest.
+
+    `share`: part of the tree of choices that begins here, every choice shared out evenly among its options.
+    """
 
     facts: _Cell | None
     todo: _Cell | None
     discarded: bool = False
+    share: float = 1.0
 
     def collect(self) -> list[Fact]:
         """The facts, first one first."""
@@ -84,6 +89,28 @@ class Path:
             found.append(cell.head)
             cell = cell.tail
         return found[::-1]
+
+    def described(self) -> str:
+        """What the path asks of the initial state, as text: states by the branches that lead to them.
+
+        Paths of one root, of one system, with the same text ask the same.
+        """
+        lines = []
+        for fact in self.collect():
+            match fact:
+                case Holds(state, formula):
+                    lines.append(f"{_way(state)}: {formula}")
+                case Requires(state, step, holds):
+                    lines.append(f"{_way(state)}: guard {step.branches[0]} {holds}")
+        return "\n".join(lines)
+
+
+def _way(state: State) -> str:
+    taken: list[int] = []
+    while state.parent is not None:
+        taken.append(state.branches[0])
+        state = state.parent
+    return ".".join(map(str, reversed(taken)))
 
 
 _Key: TypeAlias = tuple[Formula, tuple[LinearExpr, ...]]
@@ -119,14 +146,14 @@ def paths(root: State, formula: Formula, oracle: Oracle, tick: Callable[[int], N
         tick(path.todo.head.state.step)
         key = _key(path.todo)
         if key is not None and key in refuted:
-            yield Path(path.facts, None, discarded=True)
+            yield replace(path, discarded=True)
             continue
         options = list(_advance(path.todo.head, path.facts, path.todo.tail, oracle))
         if not options:
-            yield Path(path.facts, None, discarded=True)
+            yield replace(path, discarded=True)
         if key is not None and options:
             stack.append(_Done(key, met))
-        stack.extend(reversed(options))
+        stack.extend(replace(option, share=path.share / len(options)) for option in reversed(options))
 
 
 def _key(todo: _Cell) -> _Key | None:
@@ -149,8 +176,7 @@ def _advance(obligation: Fact | Obligation, facts: _Cell | None, rest: _Cell | N
     """The ways to meet one obligation."""
     if isinstance(obligation, Blocked):
         state, step = obligation.state, obligation.step
-        guard = step.guard(state.batch.system)
-        yield Path(_Cell(Requires(state, ~guard), facts), rest)
+        yield Path(_Cell(Requires(state, step, False), facts), rest)
         if oracle.truth(step.state, obligation.formula) is not False:
             yield Path(_Cell(Follows(state, step), facts), _Cell(Holds(step.state, obligation.formula), rest))
         return
@@ -180,9 +206,8 @@ def _advance(obligation: Fact | Obligation, facts: _Cell | None, rest: _Cell | N
             for step in state.successors():
                 if oracle.truth(step.state, operand) is not False:
                     reached = _Cell(Follows(state, step), facts)
-                    guard = step.guard(state.batch.system)
-                    if not isinstance(guard, Truth):
-                        reached = _Cell(Requires(state, guard), reached)
+                    if not isinstance(step.guard(state.batch.system), Truth):
+                        reached = _Cell(Requires(state, step, True), reached)
                     yield Path(reached, _Cell(Holds(step.state, operand), rest))
         case AX(operand):
             for step in reversed(state.successors()):
@@ -205,8 +230,9 @@ def encode_path(
         match fact:
             case Holds(state, formula):
                 encoder.satisfy(Spread.single(state), formula)
-            case Requires(state, condition):
-                encoder.require(state, condition, ONE)
+            case Requires(state, step, holds):
+                guard = step.guard(state.batch.system)
+                encoder.require(state, guard if holds else ~guard, ONE)
             case Follows(state, step):
                 encoder.follow(state, step)
     return encoder

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from time import monotonic
-from typing import Literal
+from typing import Literal, Protocol
 
 from venmas.bounds import Findings, State, States
 from venmas.bounds.reach import Reach
@@ -37,9 +38,27 @@ class Task:
     bounds: str = "symbolic"
 
 
+class Memory(Protocol):
+    """Paths of a task that were refuted before, such as in an earlier run. A path is named by what it asks."""
+
+    def refuted(self, path: str) -> str | None:
+        """Who has refuted it: a solver, or `BOUNDS`; None where nobody has."""
+        ...
+
+    def keep(self, path: str, by: str) -> None:
+        """Note that it is refuted."""
+        ...
+
+
+BOUNDS = "bounds"
+
+
 @dataclass
 class Stream:
     """The subproblems of a task, and what was counted while they were made.
+
+    With a `memory`, compositional paths that it knows to be refuted by a solver are not made into programs again; they
+    are among the `created`, and counted in `skipped`, by solver.
 
     The target can be met if and only if one of the subproblems has a point (paper, Lemmas 3 and 4), up to strict
     comparisons and ties, which programs can not express: there a subproblem may have a point though it can not be met.
@@ -47,9 +66,13 @@ class Stream:
 
     task: Task
     tick: Callable[[], None] = lambda: None
+    memory: Memory | None = None
     created: int = 0
     discarded: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
     depth: int = 0
+    share: float = 0.0
+    """Part of the tree of choices that was walked through, every choice shared out evenly among its options."""
     findings: list[Findings] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[Subproblem | None]:
@@ -67,7 +90,7 @@ class Stream:
             yield from self._subproblems(hull, where, None)
         else:
             for index, region, box in able:
-                yield from self._subproblems(box, _region_formula(region), index)
+                yield from self._subproblems(box, _region_formula(region), index, 1 / len(able))
 
     def _open_points(self, able: list[_Bounded]) -> list[_Bounded]:
         """The regions without the points that bounds refute; one that they show to meet the target is enough."""
@@ -86,7 +109,9 @@ class Stream:
                 refuted.add(found[0])
         return [a for a in able if a[0] not in refuted]
 
-    def _subproblems(self, box: _Box, where: Formula, region: int | None) -> Iterator[Subproblem | None]:
+    def _subproblems(
+        self, box: _Box, where: Formula, region: int | None, share: float = 1.0
+    ) -> Iterator[Subproblem | None]:
         states = States.initial(self.task.system, [box], self.task.bounds)
         self.findings.append(states.found)
         root = states.members[0]
@@ -103,7 +128,16 @@ class Stream:
             return
         oracle, beat = Oracle(), monotonic()
         for path in paths(root, target, oracle, self._tick):
-            if path.discarded:
+            self.share += share * path.share
+            # all states of a path are made by now: what was found about them is found without the program, too
+            asked = f"{region}\n{path.described()}" if self.memory is not None and not path.discarded else ""
+            by = self.memory.refuted(asked) if self.memory is not None and asked else None
+            if by is not None and by != BOUNDS:
+                self.created += 1
+                self.skipped[by] += 1
+                yield None
+                continue
+            if path.discarded or by is not None:
                 self.discarded += 1
                 if monotonic() - beat > _HEARTBEAT:
                     yield None
@@ -113,14 +147,16 @@ class Stream:
                 encoder = encode_path(root, path, self.task.encoding, oracle, self._tick)
             except Contradiction:
                 self.discarded += 1
+                if self.memory is not None:
+                    self.memory.keep(asked, BOUNDS)
                 continue
-            yield self._made(encoder, root, region)
+            yield self._made(encoder, root, region, asked)
 
     def _tick(self, depth: int) -> None:
         self.depth = max(self.depth, depth)
         self.tick()
 
-    def _made(self, encoder: FormulaEncoder, root: State, region: int | None) -> Subproblem:
+    def _made(self, encoder: FormulaEncoder, root: State, region: int | None, path: str = "") -> Subproblem:
         number = self.created
         self.created += 1
         return Subproblem(
@@ -131,12 +167,13 @@ class Stream:
             id(root),
             encoder.builder.margin,
             region,
+            path,
         )
 
 
-def encode(task: Task, tick: Callable[[], None] = lambda: None) -> Stream:
+def encode(task: Task, tick: Callable[[], None] = lambda: None, memory: Memory | None = None) -> Stream:
     """The subproblems of a task, made as they are asked for."""
-    return Stream(task, tick)
+    return Stream(task, tick, memory)
 
 
 def _comparisons(target: Formula) -> Region:

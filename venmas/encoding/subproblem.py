@@ -34,7 +34,10 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Subproblem:
-    """One program of the stream. `root` is the node of the initial state in `choices`, `region` its initial region."""
+    """One program of the stream. `root` is the node of the initial state in `choices`, `region` its initial region.
+
+    `path`: for the memory of the stream, what the path asks; empty where there is none.
+    """
 
     number: int
     program: Program
@@ -43,6 +46,7 @@ class Subproblem:
     root: int
     margin: int
     region: int | None
+    path: str = ""
 
     def with_margin(self) -> Program:
         """The program that asks strict rows for the greatest slack: its points lie off the boundary if any do."""

@@ -30,12 +30,16 @@ class Verdict(StrEnum):
 
 @dataclass
 class Counts:
-    """Subproblems: built (`created`), refuted by bounds before, answered by a solver, and given up on stop."""
+    """Subproblems: `created`, refuted by bounds before, answered by a solver, given up on stop, and skipped.
+
+    Those `skipped` are among the `created`, but not built again: a journal knew that a solver found them infeasible.
+    """
 
     created: int = 0
     discarded: int = 0
     solved: int = 0
     cancelled: int = 0
+    skipped: int = 0
 
 
 @dataclass

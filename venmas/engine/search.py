@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from venmas.encoding import Subproblem, Task, encode
-from venmas.encoding.encode import Stream
+from venmas.encoding.encode import Memory, Stream
 from venmas.engine.confirm import Confirmed, Refused, confirm
 from venmas.engine.pool import Done, Job, Mapper
 from venmas.engine.report import Counts, Largest, Report
@@ -39,6 +39,10 @@ class Progress:
     in_flight: int
     depth: int
     seconds: float
+    skipped: int = 0
+    """Of those created, how many a journal knew."""
+    share: float = 0.0
+    """Part of the tree of choices that was walked through, between 0 and 1; 0 where that is not known."""
 
 
 @dataclass
@@ -58,9 +62,16 @@ class Search:
     """Maps streams of subproblems over a mapper and keeps the books; one verification may run several."""
 
     def __init__(
-        self, mapper: Mapper, deadline: float | None, report: Report, progress: Callable[[Progress], None] | None
+        self,
+        mapper: Mapper,
+        deadline: float | None,
+        report: Report,
+        progress: Callable[[Progress], None] | None,
+        remember: Callable[[Task], Memory] | None = None,
     ) -> None:
         self.mapper, self.deadline, self.report, self.progress = mapper, deadline, report, progress
+        self._remember = remember
+        self._memory: Memory | None = None
         self.started = monotonic()
         self._stream: Stream | None = None
         self._shown = 0.0
@@ -71,7 +82,8 @@ class Search:
 
         With `left_box_ends`, a run that leaves the declared box is what is looked for: it ends the search.
         """
-        stream = encode(task, self.tick)
+        self._memory = None if self._remember is None else self._remember(task)
+        stream = encode(task, self.tick, self._memory)
         self._stream, self._pending = stream, {}
         result = Result()
         try:
@@ -86,6 +98,7 @@ class Search:
                         break
         finally:
             self._close(stream)
+        result.solved += stream.skipped.total()
         for found in stream.findings:
             result.may_leave_box |= found.may_leave_box
             result.may_deadlock |= found.may_deadlock
@@ -107,6 +120,8 @@ class Search:
                     self.mapper.in_flight,
                     max(self.report.depth, stream.depth),
                     now - self.started,
+                    counts.skipped + stream.skipped.total(),
+                    min(1.0, stream.share),
                 )
             )
 
@@ -155,6 +170,8 @@ class Search:
                 message = "the solver found a point of a program, then none when asked for one off the boundary"
                 result.inconclusive += 1
                 result.undecided.append(Unknown(Reason.TOLERANCE, message))
+            case Infeasible() if self._memory is not None and subproblem.path:
+                self._memory.keep(subproblem.path, done.solver)
             case Unknown():
                 result.undecided.append(done.outcome)
         self.report.subproblems.solved += 1
@@ -165,6 +182,9 @@ class Search:
         counts: Counts = self.report.subproblems
         counts.created += stream.created
         counts.discarded += stream.discarded
+        counts.skipped += stream.skipped.total()
+        for name in stream.skipped:
+            self.report.solvers.setdefault(name, "")
         counts.cancelled += len(self._pending)
         self.report.depth = max(self.report.depth, stream.depth)
         self._stream = None

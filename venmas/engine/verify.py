@@ -16,6 +16,7 @@ from venmas.encoding import ReluEncoding, Strategy, Task
 from venmas.engine.adaptive import Wanted, decide
 from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.establish import Clock, establish
+from venmas.engine.journal import Journal
 from venmas.engine.pool import MemoryLimitError, Pool, Serial, WorkerError
 from venmas.engine.report import Asked, Report, Verdict
 from venmas.engine.search import Progress, Search, StopSearchError
@@ -62,6 +63,7 @@ def verify(
     certificate: str | Path | None = None,
     about: Mapping[str, object] | None = None,
     cluster: str | None = None,
+    journal: str | Path | None = None,
 ) -> Report:
     """Decide whether every initial state of `system` satisfies `formula` (design S6).
 
@@ -81,8 +83,12 @@ def verify(
     `venmas check`; about: what its header says besides. Where a proof is asked for, by any of the three, solvers may
     use `SHARE` of the timeout, and the rest is for a proof, which may also decide what they left open.
 
-    Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError` and
-    `SolverUnavailableError`. Limits, Ctrl-C and solver failures are verdicts, not exceptions.
+    journal: a file that keeps what is found, so that a run that was ended goes on where it was: programs of
+    ``comp-seq`` and ``comp-par`` that a solver found infeasible, and the verdict in any mode (docs/journal.md).
+
+    Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError`,
+    `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are
+    verdicts, not exceptions.
     """
     mode = mode or ("adaptive" if cluster is None else "comp-par")
     options = (("mode", mode, tuple(MODES)), ("trust", trust, TRUSTS), ("semantics", semantics, ("real", "float32")))
@@ -120,14 +126,19 @@ def verify(
         asked=Asked(str(formula), solver, timeout, memory),
     )
     header = {"parameters": report.parameters, **(about or {})}
+    book = None if journal is None else Journal(journal, system, names)
     try:
+        if book is not None and book.recall(parsed, report, certificate is not None):
+            return _finished(report, begun)
         task = Task(system, nnf(parsed, negate=True), strategy or "compositional", encoding, bounds)
         if strategy:
             with _mapper(names, first_deadline, memory, count, mode, isolated, cluster) as mapper:
                 try:
                     # bounds beyond the largest float are infinite, which says nothing and is no error
                     with np.errstate(over="ignore", invalid="ignore"):
-                        _decide(parsed, Search(mapper, first_deadline, report, progress), report, task)
+                        remember = None if book is None else book.paths
+                        search = Search(mapper, first_deadline, report, progress, remember)
+                        _decide(parsed, search, report, task)
                 except StopSearchError as stop:
                     if not owed or stop.reason is not Reason.TIME:
                         raise
@@ -156,6 +167,13 @@ def verify(
         _unknown(report, Reason.FAILURE, str(error))
     except KeyboardInterrupt:
         _unknown(report, Reason.INTERRUPTED, "interrupted before a verdict was reached")
+    finally:
+        if book is not None:
+            book.close(parsed, report, monotonic() - begun)
+    return _finished(report, begun)
+
+
+def _finished(report: Report, begun: float) -> Report:
     report.solvers = {name: get_solver(name).version() for name in report.solvers}
     report.seconds.total = monotonic() - begun
     return report

@@ -1,0 +1,212 @@
+"""What a run keeps on disk for the next one: refuted paths and verdicts, each named by all that it depends on.
+
+Two kinds of entries in one `Store`:
+
+- ``path:DIGEST``: a solver (or, while a program was made, the bounds) found that no initial state does what a path of
+  the compositional modes asks. The digest is that of the canonical system with its networks, the negated formula, the
+  encoding, the bounds, the code of VenMAS, the initial region, and the facts of the path; the value names the solver
+  and its version, without which it counts for nothing. From a path the program follows, but making it takes longer
+  than solving it (measured: docs/journal.md), so it is known by what it says, before it is made. It is the solver's
+  word, whatever `trust` is: what that demands beyond it, a proof, is not cut short by it.
+- ``verdict:DIGEST``: a final verdict, by the same things and mode, solvers, trust and semantics.
+
+The code is hashed, not only its version named, as a journal may outlive an edit. Unknowns are not kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import venmas
+from venmas._version import __version__
+from venmas.encoding import Task
+from venmas.encoding.encode import BOUNDS
+from venmas.engine.memory import peak_mb
+from venmas.engine.report import Counts, Graph, Largest, Report, Verdict
+from venmas.errors import ModelError, StoreError, UsageError
+from venmas.logic import Formula, nnf
+from venmas.model.canonical import system_digest
+from venmas.model.canonical_writer import canonical_text
+from venmas.model.system import System
+from venmas.model.trace import Witness
+from venmas.model.witness import Replay, replay
+from venmas.solvers import get_solver
+from venmas.store import Store
+
+log = logging.getLogger(__name__)
+
+FORM = 1
+"""Version of the entries described above."""
+
+
+class Journal:
+    """The journal of one verification.
+
+    path: the file, made where there is none. solvers: names of those that the run may use.
+
+    Raises `StoreError` where the file cannot be used, and `UsageError` for a system that has no canonical form. Once
+    the run has begun the file may fail without harm: the run goes on, and `lost` says why nothing more was kept.
+    """
+
+    def __init__(self, path: str | Path, system: System, solvers: Sequence[str]) -> None:
+        self.system, self.solvers, self.lost = system, tuple(solvers), ""
+        self._recalled = False
+        try:
+            self._system = system_digest(system)
+        except ModelError as error:
+            raise UsageError(f"no journal can be kept of this system: {error}; or run without a journal") from error
+        self._store = Store(path, "journal", FORM)
+
+    def close(self, formula: Formula, report: Report, seconds: float) -> None:
+        """The run has ended: keep its verdict, unless it is unknown, and close the file."""
+        if report.verdict is not Verdict.UNKNOWN and not self._recalled:
+            self._keep(formula, report, seconds)
+        if self.lost:
+            report.notes.append(f"nothing more was kept for another run: {self.lost}")
+        self._store.close()
+
+    def paths(self, task: Task) -> Paths:
+        """The memory of a task of this run."""
+        about = [self._system, str(task.target), task.strategy, task.encoding, task.bounds, code_digest()]
+        return Paths(self, hashlib.sha256(canonical_text(about).encode()).hexdigest())
+
+    def recall(self, formula: Formula, report: Report, certificate: bool) -> bool:
+        """Is the verdict of this very question known? Then it is in `report`, a violation after another replay.
+
+        `certificate`: one is asked for, so that *satisfied* has to be proved again.
+        """
+        stored = self.get(self._question(formula, report))
+        if not isinstance(stored, dict):
+            return False
+        try:
+            found = _Stored(**stored)
+            if (found.verdict == Verdict.SATISFIED and certificate) or not self._current(found.solvers):
+                return False
+            if found.verdict == Verdict.VIOLATED:
+                report.witness = Witness.from_json(found.witness)
+                report.replay = self._replayed(formula, report.witness)
+            before = Counts(**found.subproblems)
+            counts = Counts(before.created, before.discarded, 0, before.cancelled, before.solved + before.skipped)
+            report.subproblems, report.depth = counts, found.depth
+            report.largest_program, report.graph = Largest(**found.largest), Graph(**found.graph)
+        except (TypeError, UsageError) as error:  # not written by `_keep`
+            report.witness = report.replay = None
+            log.warning("the verdict in the journal cannot be read and is sought anew: %s", error)
+            return False
+        report.verdict, report.basis, report.solvers = Verdict(found.verdict), found.basis, dict(found.solvers)
+        how = "the witness was replayed again" if report.witness is not None else "nothing was computed again"
+        took = f"the run that decided it took {found.seconds:.3g} s"
+        report.peak_rss_mb, self._recalled = peak_mb(), True
+        report.notes += [*found.notes, f"this verdict is that of an earlier run, in the journal ({took}); {how}"]
+        return True
+
+    def _keep(self, formula: Formula, report: Report, seconds: float) -> None:
+        stored = _Stored(
+            report.verdict.value,
+            report.basis,
+            {name: solver_version(name) for name in report.solvers},
+            list(report.notes),
+            seconds,
+            report.depth,
+            asdict(report.subproblems),
+            asdict(report.largest_program),
+            asdict(report.graph),
+            None if report.witness is None else report.witness.to_json(),
+        )
+        self.put(self._question(formula, report), asdict(stored))
+
+    def get(self, key: str) -> Any:
+        """The value of an entry, None where there is none or the file has failed."""
+        try:
+            return None if self.lost else self._store.get(key)
+        except StoreError as error:
+            self._give_up(error)
+            return None
+
+    def put(self, key: str, value: Any) -> None:
+        """Write an entry, unless the file has failed."""
+        try:
+            if not self.lost:
+                self._store.put(key, value)
+        except StoreError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: StoreError) -> None:
+        self.lost = str(error)
+        log.warning("nothing more is kept for another run: %s", error)
+
+    def _question(self, formula: Formula, report: Report) -> str:
+        about = [self._system, str(formula), report.mode, report.encoding, report.bounds, report.trust]
+        about += [report.semantics, *self.solvers, code_digest()]
+        return "verdict:" + hashlib.sha256(canonical_text(about).encode()).hexdigest()
+
+    def _current(self, solvers: dict[str, str]) -> bool:
+        return all(name in self.solvers and solver_version(name) == version for name, version in solvers.items())
+
+    def _replayed(self, formula: Formula, witness: Witness) -> Replay:
+        """Raises `UsageError` where the witness shows nothing."""
+        try:
+            checked = replay(self.system, nnf(formula, negate=True), witness)
+        except ModelError as error:
+            raise UsageError(f"its witness leaves the system: {error}") from error
+        if not checked.confirmed:
+            raise UsageError(f"its witness does not replay: {checked.reason}")
+        return checked
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A verdict on disk, with what a report says beside it."""
+
+    verdict: str
+    basis: str
+    solvers: dict[str, str]
+    notes: list[str]
+    seconds: float
+    depth: int
+    subproblems: dict[str, int]
+    largest: dict[str, int]
+    graph: dict[str, int]
+    witness: object
+
+
+class Paths:
+    """The refuted paths of one task (`venmas.encoding.encode.Memory`)."""
+
+    def __init__(self, journal: Journal, task: str) -> None:
+        self._journal, self._task = journal, task
+
+    def refuted(self, path: str) -> str | None:
+        """Who has refuted it, of those whose word counts in this run."""
+        match self._journal.get(self._key(path)):
+            case [str(by), str(version)] if by == BOUNDS or self._journal._current({by: version}):
+                return by
+        return None
+
+    def keep(self, path: str, by: str) -> None:
+        """Note who has refuted it."""
+        self._journal.put(self._key(path), [by, "" if by == BOUNDS else solver_version(by)])
+
+    def _key(self, path: str) -> str:
+        return "path:" + hashlib.sha256(f"{self._task}\n{path}".encode()).hexdigest()
+
+
+@cache
+def solver_version(name: str) -> str:
+    """Version of an installed solver."""
+    return get_solver(name).version()
+
+
+@cache
+def code_digest() -> str:
+    """Sha256 (hex) of the version and the source files of VenMAS."""
+    digest, folder = hashlib.sha256(__version__.encode()), Path(venmas.__file__).parent
+    for file in sorted(folder.rglob("*.py")):
+        digest.update(str(file.relative_to(folder)).encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
