@@ -29,8 +29,6 @@ FEW_INPUTS = 12
 """Inputs up to which bisection alone is asked."""
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 5.0
 """With more inputs, bisection has this part of the time, at most so many seconds."""
-_EXACT_SECONDS = 2.0
-"""Time for one small box in rationals."""
 _LARGEST = 10**99
 
 
@@ -146,8 +144,8 @@ class _Run:
             if monotonic() > until:
                 raise _EnoughError
 
-        def exact(box: Box) -> tuple[bool, Point | None]:
-            return self.exact(box, case.condition, tick)
+        def exact(box: Box, seconds: float) -> tuple[bool, Point | None]:
+            return self.exact(box, case.condition, tick, seconds)
 
         search = Bisection(plan, case.boxes, tick, self.workers, exact, self.compiled)
         try:
@@ -165,9 +163,11 @@ class _Run:
             return False
         return result.proved or self.ask_solver(case, why)
 
-    def exact(self, box: Box, condition: Formula, tick: Callable[[], None]) -> tuple[bool, Point | None]:
-        """The search in rationals on a small box."""
-        limit = monotonic() + _EXACT_SECONDS
+    def exact(
+        self, box: Box, condition: Formula, tick: Callable[[], None], seconds: float
+    ) -> tuple[bool, Point | None]:
+        """The search in rationals on a box."""
+        limit = monotonic() + seconds
 
         def limited() -> None:
             tick()

@@ -21,9 +21,12 @@ RELATIVE = 1e-3
 
 @dataclass(frozen=True)
 class QueryReplay:
-    """runtime: what ran the network in float32. holds: the property, at the input and outputs it saw, without tolerance;
-    within: with that of VNN-COMP, the outputs agreeing as well. difference: of an output from the exact one, the largest.
-    outputs: those that were run."""
+    """A counterexample as deployed.
+
+    runtime: what ran the network in float32. holds: the property, at the input and outputs it saw, without tolerance;
+    within: with that of VNN-COMP, the outputs agreeing as well. difference: the largest of an output from the exact
+    one. outputs: those that were run.
+    """
 
     runtime: str
     holds: bool
@@ -32,8 +35,12 @@ class QueryReplay:
     outputs: tuple[float, ...]
 
     def __str__(self) -> str:
-        told = "accepted" if self.holds else "accepted within the tolerance of VNN-COMP" if self.within else "NOT accepted"
-        return f"{self.runtime} in single precision: {told}; outputs differ from the exact ones by {self.difference:.1e}"
+        told = (
+            "accepted" if self.holds else "accepted within the tolerance of VNN-COMP" if self.within else "NOT accepted"
+        )
+        return (
+            f"{self.runtime} in single precision: {told}; outputs differ from the exact ones by {self.difference:.1e}"
+        )
 
     def as_json(self) -> dict[str, object]:
         """For ``--json``."""

@@ -18,7 +18,20 @@ from typing import NoReturn
 
 from venmas.errors import FormulaError, UsageError
 from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.logic.formula import FALSE, TRUE, And, Atom, Bottom, Formula, Implies, Not, Or, Top, conjunction, disjunction
+from venmas.logic.formula import (
+    FALSE,
+    TRUE,
+    And,
+    Atom,
+    Bottom,
+    Formula,
+    Implies,
+    Not,
+    Or,
+    Top,
+    conjunction,
+    disjunction,
+)
 from venmas.logic.nnf import nnf
 
 MAX_BYTES = 32 << 20
@@ -83,7 +96,9 @@ def read_vnnlib(path: str | PathLike[str]) -> Query:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot read the property {str(path)[:200]!r}: {reason}; check the path") from error
     if len(data) > MAX_BYTES:
-        raise UsageError(f"{path} is larger than {MAX_BYTES >> 20} MB: that is no property of a network VenMAS verifies")
+        raise UsageError(
+            f"{path} is larger than {MAX_BYTES >> 20} MB: that is no property of a network VenMAS verifies"
+        )
     try:
         return parse_vnnlib(data.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
@@ -131,7 +146,9 @@ class _Reader:
                     asserted.append(self.condition(node.parts[1]))
                 case command if command not in _IGNORED or not node.parts:
                     known = "declare-const, declare-fun, assert"
-                    self.fail(node.at, f"{command or node.word or '()'!r} is no command of VNN-LIB 1.0: expected {known}")
+                    self.fail(
+                        node.at, f"{command or node.word or '()'!r} is no command of VNN-LIB 1.0: expected {known}"
+                    )
         sizes = [self.count(kind) for kind in "XY"]
         assertion = nnf(conjunction(asserted))
         return Query(sizes[0], sizes[1], assertion, self.cases(assertion, sizes[0]))
@@ -166,7 +183,9 @@ class _Reader:
         if node.head == "declare-fun" and len(parts) == 4 and not parts[2].word and not parts[2].parts:
             parts = (*parts[:2], parts[3])
         if len(parts) != 3 or parts[2].word != "Real" or not _VARIABLE.fullmatch(parts[1].word):
-            self.fail(node.at, "expected (declare-const X_0 Real), with names X_0, X_1, .. for inputs, Y_0, .. for outputs")
+            self.fail(
+                node.at, "expected (declare-const X_0 Real), with names X_0, X_1, .. for inputs, Y_0, .. for outputs"
+            )
         if parts[1].word in self.declared:
             self.fail(parts[1].at, f"{parts[1].word} is declared twice")
         self.declared[parts[1].word] = parts[1].at
@@ -177,7 +196,10 @@ class _Reader:
             if number != expected:
                 self.fail(self.declared[f"{kind}_{number}"], f"{kind}_{expected} is not declared, {kind}_{number} is")
         if not numbers:
-            self.fail(len(self.text), f"no {'input' if kind == 'X' else 'output'} is declared: add (declare-const {kind}_0 Real)")
+            self.fail(
+                len(self.text),
+                f"no {'input' if kind == 'X' else 'output'} is declared: add (declare-const {kind}_0 Real)",
+            )
         return len(numbers)
 
     def condition(self, node: _Node) -> Formula:
@@ -272,10 +294,10 @@ def _boxes(condition: Formula, too_many: Callable[[], NoReturn]) -> list[tuple[_
             _meet(bounds, own)
             rests.append(rest)
         found: list[tuple[_Bounds, Formula]] = [(bounds, conjunction(rests))]
-        for part in (part for part in parts if len(part) != 1):
-            if len(found) * len(part) > MAX_CASES:
+        for several in (part for part in parts if len(part) != 1):
+            if len(found) * len(several) > MAX_CASES:
                 too_many()
-            found = [(_meet(dict(a), b), conjunction((p, q))) for a, p in found for b, q in part]
+            found = [(_meet(dict(a), b), conjunction((p, q))) for a, p in found for b, q in several]
         return found
     if isinstance(condition, Or):
         merged: dict[tuple[object, ...], tuple[_Bounds, list[Formula]]] = {}

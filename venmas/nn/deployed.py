@@ -46,7 +46,10 @@ def _run(onnxruntime: Any, path: Path, x: NDArray[np.float32]) -> NDArray[np.flo
         known = prod(d for d in given.shape if isinstance(d, int) and d > 0)
         shape = [d if isinstance(d, int) and d > 0 else 1 for d in given.shape]
         if known != len(x):  # the only open dimension takes what is left
-            shape = [len(x) // known if not isinstance(d, int) and i else s for i, (d, s) in enumerate(zip(given.shape, shape, strict=True))]
+            shape = [
+                len(x) // known if not isinstance(d, int) and i else s
+                for i, (d, s) in enumerate(zip(given.shape, shape, strict=True))
+            ]
         kind = np.float64 if "double" in given.type else np.float32
         outputs = session.run(None, {given.name: x.reshape(shape).astype(kind)})
         return np.asarray(outputs[0], dtype=np.float32).ravel()

@@ -24,19 +24,23 @@ from venmas.search.query_sweep import Swept, sweep
 log = logging.getLogger(__name__)
 
 Point = tuple[Fraction, ...]
-Exact = Callable[[Box], tuple[bool, Point | None]]
-"""Decides a small box: whether it could, and a point that meets the condition where there is one."""
+Exact = Callable[[Box, float], tuple[bool, Point | None]]
+"""Decides a box within seconds: whether it could, and a point that meets the condition where there is one."""
 
-MAX_OPEN = 2_000_000
-"""Most boxes that wait: some 300 MB."""
+MAX_OPEN_BYTES = 250_000_000
+"""Most memory for boxes that wait; copies of them come and go."""
 _NUMPY_SECONDS = 1.0
 """After this long the compiled sweep is worth its loading."""
 _BATCH_VALUES = 2_000_000
 _MOST = 1024
 _TIGHT = 1e-10
-"""Part of the first bound's size below which halving a box tells nothing new."""
+"""Part of a goal's size: when a bound is that close to deciding, halving the box tells nothing new."""
 _EXACT_SHARE = 0.3
-"""Part of the time that exact trials of points may take."""
+"""Part of the time that exact trials of points, or of everything, may take."""
+_BOX_SECONDS = 2.0
+"""Time for one small box in rationals."""
+_FIRST_TRIAL, _SMALL = 1000, 5000
+"""Boxes after which everything is tried in rationals, and the most weights of a network for which it is."""
 
 
 @dataclass
@@ -55,7 +59,13 @@ class Bisection:
     """The search over boxes of one plan."""
 
     def __init__(
-        self, plan: Plan, boxes: Sequence[Box], tick: Callable[[], None], threads: int, exact: Exact, compiled: bool | None
+        self,
+        plan: Plan,
+        boxes: Sequence[Box],
+        tick: Callable[[], None],
+        threads: int,
+        exact: Exact,
+        compiled: bool | None,
     ) -> None:
         """compiled: None to choose by time."""
         self.plan, self.boxes, self.tick, self.threads, self.exact = plan, boxes, tick, threads, exact
@@ -69,21 +79,25 @@ class Bisection:
         self._key, self._depth = np.zeros(len(low)), np.zeros(len(low), dtype=np.int64)
         self._root = np.arange(len(low))
         self._deep = 20 + 10 * low.shape[1]
-        self._scale = 0.0
+        with np.errstate(all="ignore"):
+            self._scale = plan.magnitude(0.5 * low + 0.5 * high)
 
     def run(self, falsify: bool = True) -> Result:
         """Decide; raises what `tick` raises, `result` then holds the counts."""
         if falsify:
             self.result.point = Falsifier(self.plan, self.boxes, self.tick).run()
-        size = 4 * self.threads
+        size, trial = 4 * self.threads, _FIRST_TRIAL
         while len(self._low) and self.result.point is None:
             self.tick()
-            if len(self._low) > MAX_OPEN:
-                self.result.why = f"{MAX_OPEN} boxes are open, which is as much as memory is given for"
+            if 2 * self._low.nbytes + 24 * len(self._low) > MAX_OPEN_BYTES:
+                self.result.why = f"{len(self._low)} boxes are open, and memory is given for no more"
                 return self.result
             self._step(min(size, self._most()))
             size *= 2
-        self.result.proved = self.result.point is None and not self.result.why
+            if self.result.boxes >= trial and self._settle_all():
+                break
+            trial = trial * 4 if self.result.boxes >= trial else trial
+        self.result.proved = self.result.proved or (self.result.point is None and not self.result.why)
         return self.result
 
     def _most(self) -> int:
@@ -101,8 +115,6 @@ class Bisection:
         keep[take] = False
         swept = self._sweep(low, high)
         self.result.boxes += len(low)
-        if not self._scale and np.isfinite(swept.lower).any():
-            self._scale = float(np.abs(swept.lower[np.isfinite(swept.lower)]).max())
         opened = ~swept.closed
         self._try(swept, root, opened)
         middle = 0.5 * low + 0.5 * high
@@ -164,15 +176,28 @@ class Bisection:
             return True
         self.tick()
         self.result.exact += 1
-        decided, self.result.point = self.exact(box)
+        decided, self.result.point = self.exact(box, _BOX_SECONDS)
         return decided
+
+    def _settle_all(self) -> bool:
+        """Try everything in rationals, in which ties cost nothing, as long as a part of the time."""
+        if sum(layer.weight.size for layer in self.plan.network.layers) > _SMALL:
+            return False
+        until = monotonic() + _EXACT_SHARE * (monotonic() - self._begun)
+        for box in self.boxes:
+            self.result.exact += 1
+            decided, self.result.point = self.exact(box, until - monotonic())
+            if not decided or self.result.point is not None:
+                return decided
+        self.result.proved = True
+        return True
 
 
 def compiled_sweep() -> Callable[..., Swept] | None:
     """The sweep of ``venmas[fast]``, or None where numba is not installed."""
     try:
-        from venmas.search import query_kernel
+        from venmas.search import query_compiled
     except ImportError:
         log.info("numba is not installed: pip install 'venmas[fast]' makes long searches several times faster")
         return None
-    return query_kernel.sweep
+    return query_compiled.sweep

@@ -9,54 +9,24 @@ to compile.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from numba import njit
 
-from venmas.bounds.forms import Floats
-from venmas.search.query_plan import Plan
-from venmas.search.query_sweep import STEPS, TINY, ULP, Swept
+from venmas.search.query_plan import OR
+from venmas.search.query_sweep import STEPS, TINY, ULP
 
-_STEPS, _TINY, _ULP = STEPS, TINY, ULP
+_STEPS, _TINY, _ULP, _OR = STEPS, TINY, ULP, OR
 _PLAIN = {"contract"}
 _ANY_ORDER = {"contract", "reassoc", "nsz"}
 
 
-def sweep(plan: Plan, low: Floats, high: Floats, cap: int, threads: int = 1) -> Swept:
-    """As `query_sweep.sweep`, on several threads."""
-    count, m = low.shape
-    most = int(max(plan.sizes.max(), plan.goal.shape[1])) + cap + 2 * m + 64
-    terms = np.arange(most) + 4.0
-    swept = Swept(
-        np.zeros(count, dtype=bool),
-        np.zeros(count),
-        np.zeros((count, m)),
-        np.zeros((count, m)),
-        np.zeros(count),
-    )
-
-    def part(first: int, last: int) -> None:
-        at = slice(first, last)
-        _sweep(
-            *(plan.sizes, plan.weights, plan.rows, plan.biases, plan.relus, plan.errors),
-            *(plan.goal, plan.goal_error, plan.goal_bias, plan.bias_error, plan.direct, plan.strict),
-            *(plan.starts, plan.members, plan.program),
-            *(np.ascontiguousarray(low[at]), np.ascontiguousarray(high[at])),
-            *(cap, terms * 2.0**-53 / (1 - terms * 2.0**-53)),
-            *(swept.closed[at], swept.lower[at], swept.influence[at], swept.tried[at], swept.worst[at]),
-        )
-
-    size = max(1, -(-count // (4 * threads)))
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda first: part(first, min(first + size, count)), range(0, count, size)))
-    return swept
-
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_PLAIN)
-def _sweep(
-    sizes, weights, rows, biases, relus, errors, goal, goal_error, goal_bias, bias_error, direct, strict,
-    starts, members, program, low, high, cap, gammas, closed, bound, influence, tried, worst,
-):
+def sweep_boxes(network, goals, condition, low, high, cap, gammas, found):
+    """Fill in `found` for the boxes low, high; the tuples hold the arrays of a `Plan` and of a `Swept`."""
+    sizes, _weights, _rows, _biases, relus, _errors = network
+    goal_bias, strict = goals[2], goals[5]
+    starts, members, program = condition
+    closed, bound, influence, tried, worst = found
     count, m = low.shape
     layers = len(relus)
     units = 0
@@ -67,61 +37,34 @@ def _sweep(
     most = 1 + m + cap
     q = len(goal_bias)
     groups = len(starts) - 1
-    z, new = np.zeros((most, widest)), np.zeros((most, widest))
-    e, mass, err, total = np.zeros(widest), np.zeros(widest), np.zeros(widest), np.zeros(widest)
-    slope = np.zeros(widest)
-    active = np.zeros(widest, np.int64)
+    z = np.zeros((most, widest))
+    e, mass = np.zeros(widest), np.zeros(widest)
     share = np.zeros((cap, m))
-    lo, hi, spread = np.zeros(units), np.zeros(units), np.zeros(units)
-    g = np.zeros((q, most))
-    g_err, g_base = np.zeros(q), np.zeros(q)
+    room = (
+        *(z, np.zeros((most, widest)), e, mass, np.zeros(widest), np.zeros(widest), np.zeros(widest)),
+        *(np.zeros(widest, np.int64), share, np.zeros(units), np.zeros(units), np.zeros(units)),
+    )
+    lines = np.zeros(widest), np.zeros(widest)
+    g, g_err, g_base = np.zeros((q, most)), np.zeros(q), np.zeros(q)
     centre, radius, corner, best = np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m)
-    mix, mixed, trial = np.zeros(q), np.zeros(q), np.zeros(q)
-    back, down = np.zeros(widest), np.zeros(widest)
+    mix, spare, trial = np.zeros(q), np.zeros(q), np.zeros(q)
     combined = np.zeros(most)
-    refuted = np.zeros(groups, np.bool_)
-    met = np.zeros(groups)
-    one, two = np.zeros(widest), np.zeros(widest)
-    flags = np.zeros(len(program) + 1, np.bool_)
-    levels = np.zeros(len(program) + 1)
+    bounds, met, levels = np.zeros(groups), np.zeros(groups), np.zeros(len(program) + 1)
     for b in range(count):
         for i in range(m):
             c = 0.5 * low[b, i] + 0.5 * high[b, i]
             centre[i] = c
-            radius[i] = max(high[b, i] - c, c - low[b, i]) * (1 + 4 * 2.0**-53) + _TINY
-        symbols = _forward(
-            sizes, weights, biases, relus, errors, gammas, centre, radius, cap,
-            z, new, e, mass, err, total, slope, active, share, lo, hi, spread,
-        )
-        top = 1 + m + symbols
-        width = sizes[layers]
-        # forms of the goals
-        for i in range(q):
-            slack = gammas[width + top]
-            error = 0.0
-            extra = 0.0
-            for j in range(width):
-                error += abs(goal[i, j]) * (e[j] + slack * mass[j])
-                extra += goal_error[i, j] * mass[j]
-            base = abs(goal_bias[i]) * gammas[4] + bias_error[i]
-            for r in range(top):
-                g[i, r] = _dot(z[r], goal[i], width)
-            g[i, 0] += goal_bias[i]
-            for k in range(m):
-                g[i, 0] += direct[i, k] * centre[k]
-                g[i, 1 + k] += direct[i, k] * radius[k]
-                base += gammas[m + 4] * abs(direct[i, k]) * (abs(centre[k]) + radius[k])
-            g_base[i] = base * (1 + gammas[m + 8])
-            g_err[i] = (error + extra + base + _TINY) * (1 + gammas[width + 8])
-        for i in range(m):
+            radius[i] = max(high[b, i] - c, c - low[b, i]) * (1 + _ULP) + _TINY
             influence[b, i] = 0.0
-            corner[i] = centre[i]
-            best[i] = centre[i]
+            corner[i] = c
+            best[i] = c
+        symbols = _forward(network, gammas, centre, radius, cap, room)
+        top = 1 + m + symbols
+        _goals(goals, gammas, centre, radius, z, e, mass, sizes[layers], top, g, g_err, g_base)
         least = np.inf
-        bound[b] = np.inf
         for group in range(groups):
             first, last = starts[group], starts[group + 1]
-            lower = _mix(g, g_err, members, first, last, top, gammas, mix, mixed, trial, combined)
+            lower = _mix(g, g_err, members, first, last, top, gammas, mix, spare, trial, combined)
             done = lower > 0
             if not done:
                 for a in range(first, last):
@@ -129,40 +72,59 @@ def _sweep(
                         alone = _lower(g[members[a]], g_err[members[a]], top, gammas)
                         done |= alone >= 0
             if not done and layers > 0:
-                below = _backward(
-                    sizes, rows, biases, relus, errors, gammas, goal, goal_error, goal_bias, g_base, direct,
-                    members, first, last, mix, centre, radius, lo, hi, spread, mass, back, down, corner,
-                )
+                own = (members, first, last)
+                below = _backward(network, goals, own, gammas, g_base, mix, centre, radius, room, lines, corner)
                 done = below > 0
                 if not lower >= below:
                     lower = below
-            refuted[group] = done
+            bounds[group] = np.inf if done else -np.inf if np.isnan(lower) else lower
             if not done:
-                bound[b] = min(bound[b], lower)
-                _point(sizes, weights, biases, relus, goal, goal_bias, direct, starts, members, program,
-                       corner, one, two, trial, met, levels)
-                value = levels[0]
-                if value < least:
-                    least = value
+                _point(network, goals, condition, corner, lines, trial, met, levels)
+                if levels[0] < least:
+                    least = levels[0]
                     for i in range(m):
                         best[i] = corner[i]
                 for i in range(m):
-                    total_i = abs(combined[1 + i])
+                    part = abs(combined[1 + i])
                     for s in range(symbols):
-                        total_i += abs(combined[1 + m + s]) * share[s, i]
-                    influence[b, i] += total_i
-        _evaluate(program, refuted, flags)
-        closed[b] = flags[0]
-        if not flags[0]:
-            _point(sizes, weights, biases, relus, goal, goal_bias, direct, starts, members, program,
-                   centre, one, two, trial, met, levels)
+                        part += abs(combined[1 + m + s]) * share[s, i]
+                    influence[b, i] += part
+        _combine(program, bounds, levels)
+        bound[b] = levels[0]
+        closed[b] = levels[0] == np.inf
+        if not closed[b]:
+            _point(network, goals, condition, centre, lines, trial, met, levels)
             if levels[0] < least:
                 least = levels[0]
                 for i in range(m):
                     best[i] = centre[i]
-        worst[b] = least
+        worst[b] = np.inf if closed[b] else least
         for i in range(m):
             tried[b, i] = best[i]
+
+
+@njit(cache=True, error_model="numpy", fastmath=_PLAIN)
+def _goals(goals, gammas, centre, radius, z, e, mass, width, top, g, g_err, g_base):
+    """Forms of the goals, their radius, and that part of it which does not depend on the layers."""
+    goal, goal_error, goal_bias, bias_error, direct, _strict = goals
+    m = len(centre)
+    for i in range(len(goal_bias)):
+        slack = gammas[width + top]
+        error = 0.0
+        extra = 0.0
+        for j in range(width):
+            error += abs(goal[i, j]) * (e[j] + slack * mass[j])
+            extra += goal_error[i, j] * mass[j]
+        base = abs(goal_bias[i]) * gammas[4] + bias_error[i]
+        for r in range(top):
+            g[i, r] = _dot(z[r], goal[i], width)
+        g[i, 0] += goal_bias[i]
+        for k in range(m):
+            g[i, 0] += direct[i, k] * centre[k]
+            g[i, 1 + k] += direct[i, k] * radius[k]
+            base += gammas[m + 4] * abs(direct[i, k]) * (abs(centre[k]) + radius[k])
+        g_base[i] = base * (1 + gammas[m + 8])
+        g_err[i] = (error + extra + base + _TINY) * (1 + gammas[width + 8])
 
 
 @njit(cache=True, error_model="numpy", fastmath=_ANY_ORDER)
@@ -188,32 +150,32 @@ def _lower(form, error, top, gammas):
 
 
 @njit(cache=True, error_model="numpy")
-def _evaluate(program, refuted, flags):
+def _combine(program, groups, levels):
+    """`Plan.combined` of one box, into levels[0]."""
     depth = 0
     at = 0
     while at < len(program):
         code = program[at]
         at += 1
         if code >= 0:
-            flags[depth] = refuted[code]
+            levels[depth] = groups[code]
             depth += 1
         else:
             number = program[at]
             at += 1
-            found = code == -2
+            found = np.inf if code == _OR else -np.inf
             for i in range(depth - number, depth):
-                found = found and flags[i] if code == -2 else found or flags[i]
+                found = min(found, levels[i]) if code == _OR else max(found, levels[i])
             depth -= number
-            flags[depth] = found
+            levels[depth] = found
             depth += 1
 
 
 @njit(cache=True, error_model="numpy", fastmath=_PLAIN)
-def _forward(
-    sizes, weights, biases, relus, errors, gammas, centre, radius, cap,
-    z, new, e, mass, err, total, slope, active, share, lo, hi, spread,
-):
+def _forward(network, gammas, centre, radius, cap, room):
     """Affine forms of the last hidden layer into z, e and mass; ends of all pre-activations; returns the symbols."""
+    sizes, weights, _rows, biases, relus, errors = network
+    z, new, e, mass, err, total, slope, active, share, lo, hi, spread = room
     m = sizes[0]
     n = m
     symbols = 0
@@ -234,7 +196,7 @@ def _forward(
         bias = biases[offset_b : offset_b + width]
         live = 0
         for j in range(n):
-            if mass[j] > 0 or not mass[j] == mass[j]:
+            if mass[j] > 0 or np.isnan(mass[j]):
                 active[live] = j
                 live += 1
         top = 1 + m + symbols
@@ -293,9 +255,9 @@ def _forward(
             reach += gammas[top + 2] * (reach + abs(new[0, q])) + _TINY
             bottom = new[0, q] - reach
             above = new[0, q] + reach
-            if not bottom == bottom:
+            if np.isnan(bottom):
                 bottom = -np.inf
-            if not above == above:
+            if np.isnan(above):
                 above = np.inf
             lo[offset_b + q] = bottom
             hi[offset_b + q] = above
@@ -309,7 +271,7 @@ def _forward(
                     mass[q] = 0.0
                 elif bottom < 0:
                     s = above / (above - bottom)
-                    if not s == s:
+                    if np.isnan(s):
                         s = 1.0
                     s = min(max(s, 0.0), 1.0)
                     slope[q] = s
@@ -354,7 +316,7 @@ def _forward(
 
 @njit(cache=True, error_model="numpy")
 def _mix(g, g_err, members, first, last, top, gammas, mix, best, trial, combined):
-    """The greatest lower bound found of a convex combination of a group's goals; its weights in mix, form in combined."""
+    """The greatest bound found of a convex combination of a group's goals; its weights in mix, its form in combined."""
     k = last - first
     found = -np.inf
     start = 0
@@ -372,19 +334,16 @@ def _mix(g, g_err, members, first, last, top, gammas, mix, best, trial, combined
     if k > 1 and not found > 0:
         for step in range(_STEPS):
             error = 0.0
+            size = 0.0  # products and sums of k terms round as well
             for r in range(top):
                 combined[r] = 0.0
             for a in range(k):
-                form = g[members[first + a]]
-                error += trial[a] * g_err[members[first + a]]
+                form, own = g[members[first + a]], g_err[members[first + a]]
+                error += trial[a] * own
+                size += trial[a] * (_absolute(form, 0, top) + own)
                 for r in range(top):
                     combined[r] += trial[a] * form[r]
-            # products and sums of k terms round as well
-            size = 0.0
-            for a in range(k):
-                form = g[members[first + a]]
-                size += trial[a] * (_absolute(form, 0, top) + g_err[members[first + a]])
-            value = _lower(combined, error + gammas[k + 4] * size, top, gammas)
+            value = _lower(combined, (error + gammas[k + 4] * size) * (1 + _ULP * k), top, gammas)
             if value > found:
                 found = value
                 for a in range(k):
@@ -417,11 +376,13 @@ def _mix(g, g_err, members, first, last, top, gammas, mix, best, trial, combined
 
 
 @njit(cache=True, error_model="numpy", fastmath=_PLAIN)
-def _backward(
-    sizes, rows, biases, relus, errors, gammas, goal, goal_error, goal_bias, g_base, direct, members, first, last,
-    mix, centre, radius, lo, hi, spread, mass, back, down, corner,
-):
+def _backward(network, goals, group, gammas, g_base, mix, centre, radius, room, lines, corner):
     """A lower bound of a mix of goals, substituted backward; the corner where its linear form is least."""
+    sizes, _weights, rows, biases, relus, errors = network
+    goal, goal_error, goal_bias, _bias_error, direct, _strict = goals
+    members, first, last = group
+    _z, _new, _e, mass, _err, _total, _slope, _active, _share, lo, hi, spread = room
+    back, down = lines
     layers = len(relus)
     m = sizes[0]
     width = sizes[layers]
@@ -464,7 +425,7 @@ def _backward(
                         c = 0.0
                 else:
                     s = above / (above - bottom)
-                    if not s == s:
+                    if np.isnan(s):
                         s = 1.0
                     s = min(max(s, 0.0), 1.0)
                     lift = max(-s * bottom, (1 - s) * above) * (1 + 2.0**-50) + _TINY
@@ -497,10 +458,12 @@ def _backward(
 
 
 @njit(cache=True, error_model="numpy", fastmath=_ANY_ORDER)
-def _point(
-    sizes, weights, biases, relus, goal, goal_bias, direct, starts, members, program, x, one, two, values, met, levels
-):
+def _point(network, goals, condition, x, lines, values, met, levels):
     """How far the condition is from holding at a point, in floats, into levels[0]."""
+    sizes, weights, _rows, biases, relus, _errors = network
+    goal, _goal_error, goal_bias, _bias_error, direct, _strict = goals
+    starts, members, program = condition
+    one, two = lines
     n = sizes[0]
     for j in range(n):
         one[j] = x[j]
@@ -533,20 +496,4 @@ def _point(
         for a in range(starts[group], starts[group + 1]):
             most = max(most, values[members[a]])
         met[group] = most
-    depth = 0
-    at = 0
-    while at < len(program):
-        code = program[at]
-        at += 1
-        if code >= 0:
-            levels[depth] = met[code]
-            depth += 1
-        else:
-            number = program[at]
-            at += 1
-            found = np.inf if code == -2 else -np.inf
-            for i in range(depth - number, depth):
-                found = min(found, levels[i]) if code == -2 else max(found, levels[i])
-            depth -= number
-            levels[depth] = found
-            depth += 1
+    _combine(program, met, levels)

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.forms import Bools, Floats
-from venmas.linear import Comparison, LinearExpr, Relation
+from venmas.linear import Comparison, Relation
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top
 from venmas.nn import Layer, Network
 
@@ -34,9 +35,8 @@ class Goal:
 
     def value(self, x: Sequence[Fraction], y: Sequence[Fraction]) -> Fraction:
         """The exact left-hand side."""
-        return (
-            sum((c * v for c, v in zip(self.outputs, y, strict=True) if c), self.constant)
-            + sum((c * v for c, v in zip(self.inputs, x, strict=True) if c), Fraction(0))
+        return sum((c * v for c, v in zip(self.outputs, y, strict=True) if c), self.constant) + sum(
+            (c * v for c, v in zip(self.inputs, x, strict=True) if c), Fraction(0)
         )
 
     def holds(self, x: Sequence[Fraction], y: Sequence[Fraction]) -> bool:
@@ -49,11 +49,11 @@ class Goal:
 class Plan:
     """Layers and goals; n_0 = m inputs, then L hidden layers of n_1..n_L units, q goals, G groups.
 
-    sizes: (L+1,). weights: all layers, (in, out) each, one after the other; rows: the same, (out, in) each; biases. relus,
-    errors (relative, of the weights): (L,). The goals are ``goal @ h + goal_bias + direct @ x`` for the last hidden h:
-    goal and its rounding goal_error (q, n_L), goal_bias and its rounding bias_error (q,), direct (q, m), rounded to
-    nearest. members: the goals of group g are members[starts[g]:starts[g + 1]]. program: the condition in postfix form
-    over groups: a number pushes whether that group is refuted; AND or OR, then k, joins the last k.
+    sizes: (L+1,). weights: all layers, (in, out) each, one after the other; rows: the same, (out, in) each; biases.
+    relus, errors (relative, of the weights): (L,). The goals are ``goal @ h + goal_bias + direct @ x`` for the last
+    hidden h: goal and its rounding goal_error (q, n_L), goal_bias and its rounding bias_error (q,), direct (q, m),
+    rounded to nearest. members: the goals of group g are members[starts[g]:starts[g + 1]]. program: the condition in
+    postfix form over groups: a number pushes that group; AND or OR, then k, joins the last k.
     """
 
     network: Network
@@ -80,30 +80,21 @@ class Plan:
         """Number of inputs."""
         return int(self.sizes[0])
 
+    @property
+    def groups(self) -> int:
+        """Number of groups."""
+        return len(self.starts) - 1
+
     def group(self, g: int) -> Ints:
         """The goals of a group."""
         return self.members[self.starts[g] : self.starts[g + 1]]
 
-    def refuted(self, groups: Bools) -> Bools:
-        """(G, B) -> (B,): is the whole condition refuted, given which groups are?"""
-        stack: list[Bools] = []
-        at = 0
-        while at < len(self.program):
-            code = int(self.program[at])
-            at += 1
-            if code >= 0:
-                stack.append(groups[code])
-            else:
-                count = int(self.program[at])
-                at += 1
-                parts = np.array(stack[len(stack) - count :]).reshape(count, groups.shape[1])
-                stack[len(stack) - count :] = [parts.any(0) if code == AND else parts.all(0)]
-        return stack[0]
+    def combined(self, groups: Floats) -> Floats:
+        """(G, B) -> (B,): numbers of groups joined along the condition, the greatest at AND and the least at OR.
 
-    def violation(self, values: Floats) -> Floats:
-        """(B, q) values of the goals -> (B,): at most 0 where the condition holds (up to strictness and rounding)."""
-        groups = np.array([values[:, self.group(g)].max(1) for g in range(len(self.starts) - 1)])
-        groups = groups.reshape(-1, len(values))
+        Of how far each group is from holding that is how far the condition is; of lower bounds it is one, and infinite
+        where what is infinite (refuted) refutes the condition.
+        """
         stack: list[Floats] = []
         at = 0
         while at < len(self.program):
@@ -114,26 +105,44 @@ class Plan:
             else:
                 count = int(self.program[at])
                 at += 1
-                parts = np.array(stack[len(stack) - count :]).reshape(count, len(values))
-                empty = -np.inf if code == AND else np.inf
-                stack[len(stack) - count :] = [
-                    parts.max(0, initial=empty) if code == AND else parts.min(0, initial=empty)
-                ]
+                parts = np.array(stack[len(stack) - count :]).reshape(count, groups.shape[1])
+                most = parts.max(0, initial=-np.inf) if code == AND else parts.min(0, initial=np.inf)
+                stack[len(stack) - count :] = [most]
         return stack[0]
+
+    def violation(self, values: Floats) -> Floats:
+        """(B, q) values of the goals -> (B,): at most 0 where the condition holds (up to strictness and rounding)."""
+        groups = [values[:, self.group(g)].max(1) for g in range(self.groups)]
+        return self.combined(np.array(groups).reshape(self.groups, len(values)))
 
     def values(self, x: Floats) -> Floats:
         """Float values of the goals: (B, m) -> (B, q); no error bound."""
         y = self.network.evaluate(x)
-        outputs = np.array([[float(c) for c in g.outputs] for g in self.goals]).reshape(len(self.goals), -1)
-        constants = np.array([float(g.constant) for g in self.goals])
+        outputs, constants = self._floats
         return np.asarray(y @ outputs.T + x @ self.direct.T + constants)
+
+    @cached_property
+    def _floats(self) -> tuple[Floats, Floats]:
+        outputs = np.array([[float(c) for c in g.outputs] for g in self.goals], dtype=np.float64)
+        constants = np.array([float(g.constant) for g in self.goals], dtype=np.float64)
+        return outputs.reshape(len(self.goals), self.network.output_size), constants
+
+    def magnitude(self, x: Floats) -> float:
+        """The size of what is added up in a goal at points (B, m); of the goal where that is least."""
+        h = x
+        for layer, relu in zip(self.hidden, self.relus, strict=True):
+            h = h @ layer.weight.T + layer.bias
+            h = np.maximum(h, 0) if relu else h
+        # what cancelled in the goals themselves is still known by its rounding
+        size = (np.abs(h) @ self.goal_error.T + self.bias_error) * 2.0**50 + np.abs(x) @ np.abs(self.direct).T
+        return float(np.nan_to_num(size.max(0).min(initial=np.inf)))
 
     def holds(self, x: Sequence[Fraction]) -> bool:
         """Does the condition hold at a rational point, exactly?"""
         y = self.network.evaluate_exact(x)
         met = np.array([g.holds(x, y) for g in self.goals], dtype=bool)
-        groups = np.array([[not met[self.group(g)].all()] for g in range(len(self.starts) - 1)]).reshape(-1, 1)
-        return not bool(self.refuted(groups)[0])
+        missed = [[0.0 if met[self.group(g)].all() else 1.0] for g in range(self.groups)]
+        return bool(self.combined(np.array(missed).reshape(self.groups, 1))[0] <= 0)
 
 
 def plan_of(network: Network, condition: Formula) -> Plan:
@@ -224,4 +233,3 @@ def _goal(network: Network, comparison: Comparison) -> Goal:
     for name, c in expr.terms:
         (outputs if name.startswith("Y_") else inputs)[int(name[2:])] = c
     return Goal(tuple(outputs), tuple(inputs), expr.constant, comparison.relation.strict)
-

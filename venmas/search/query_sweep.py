@@ -1,11 +1,11 @@
 """Bounds of a query's condition over many boxes at once: affine forms forward, substitution backward, in numpy.
 
-Forward, a box becomes an affine form in its m scaled sides and one symbol for each ReLU whose sign is open (Singh et al.,
-*Fast and effective robustness certification*, NeurIPS 2018), in every layer. The goals of the condition are bounded as
-what they are, combinations of the last layer's forms. What that leaves open is substituted backward through the same
-pre-activation bounds, with a lower line per ReLU that suits the sign (Zhang et al., *Efficient neural network robustness
-certification with general activation functions*, NeurIPS 2018). The better bound counts. All constraints of a group
-must hold together, so the bound is that of a convex combination of goals, chosen by multiplicative weights.
+Forward, a box becomes an affine form in its m scaled sides and one symbol for each ReLU whose sign is open (Singh et
+al., *Fast and effective robustness certification*, NeurIPS 2018), in every layer. The goals of the condition are
+bounded as what they are, combinations of the last layer's forms. What that leaves open is substituted backward through
+the same pre-activation bounds, with a lower line per ReLU that suits the sign (Zhang et al., *Efficient neural network
+robustness certification with general activation functions*, NeurIPS 2018). The better bound counts. All constraints of
+a group must hold together, so the bound is that of a convex combination of goals, chosen by multiplicative weights.
 
 Rounding is bounded a priori as in `venmas.search.forms`: each unit has a radius e besides its symbols.
 """
@@ -32,7 +32,8 @@ ULP = 2.0**-50
 class Swept:
     """What is known of B boxes.
 
-    closed (B,): no point of the box meets the condition. lower (B,): the least bound of a group that is open.
+    closed (B,): no point of the box meets the condition. lower (B,): a bound
+    of how far it is from holding, infinite where closed.
     influence (B, m): what each input adds to the range of open goals. tried (B, m): the most promising point seen, and
     worst (B,): how far the condition is from holding there, in floats; at most 0 where it seems to hold.
     """
@@ -73,11 +74,9 @@ def _swept(plan: Plan, low: Floats, high: Floats, cap: int) -> Swept:
     radius = np.maximum(high - centre, centre - low) * (1 + ULP) + TINY
     forms = _forward(plan, centre, radius, cap)
     g, g_err, base = _goals(plan, forms, centre, radius)
-    groups = len(plan.starts) - 1
-    refuted = np.zeros((groups, count), dtype=bool)
-    least, influence = np.full((groups, count), np.inf), np.zeros((count, m))
+    lower, influence = np.zeros((plan.groups, count)), np.zeros((count, m))
     points = [centre]
-    for group in range(groups):
+    for group in range(plan.groups):
         members = plan.group(group)
         bound, mix, combined = _mix(g[:, members], g_err[:, members])
         done = bound > 0
@@ -91,14 +90,20 @@ def _swept(plan: Plan, low: Floats, high: Floats, cap: int) -> Swept:
             done |= bound > 0
             corner = centre - radius * np.sign(slopes)
         points.append(corner)
-        refuted[group], least[group] = done, np.where(done, np.inf, bound)
+        lower[group] = np.where(done, np.inf, np.nan_to_num(bound, nan=-np.inf))
         size = np.abs(combined[:, 1 : 1 + m])
         size = size + (np.abs(combined[:, 1 + m :])[:, None, :] @ forms.share)[:, 0]
         influence += np.where(done[:, None], 0.0, size)
-    tried = np.clip(np.stack(points), low, high)
-    worst = plan.violation(plan.values(tried.reshape(-1, m))).reshape(len(points), count)
-    best, at = worst.argmin(0), np.arange(count)
-    return Swept(plan.refuted(refuted), least.min(0, initial=np.inf), influence, tried[best, at], worst[best, at])
+    least = plan.combined(lower)
+    closed = least == np.inf
+    rows = np.flatnonzero(~closed)
+    tried = np.clip(np.stack(points)[:, rows], low[rows], high[rows])
+    worst = plan.violation(plan.values(tried.reshape(-1, m))).reshape(len(points), len(rows))
+    worst = np.nan_to_num(worst, nan=np.inf)
+    best, at = worst.argmin(0), np.arange(len(rows))
+    swept = Swept(closed, least, influence, centre, np.full(count, np.inf))
+    swept.tried[rows], swept.worst[rows] = tried[best, at], worst[best, at]
+    return swept
 
 
 def _forward(plan: Plan, centre: Floats, radius: Floats, cap: int) -> _Forms:
@@ -109,7 +114,7 @@ def _forward(plan: Plan, centre: Floats, radius: Floats, cap: int) -> _Forms:
     for k, layer in enumerate(plan.hidden):
         size = np.abs(layer.weight)
         n, rows = size.shape[1], forms.z.shape[1]
-        new = forms.z @ layer.weight.T
+        new = _times(forms.z, layer.weight)
         new[:, 0] += layer.bias
         spread = forms.mass @ size.T
         slack = gamma(n + rows) + layer.weight_error
@@ -127,9 +132,12 @@ def _forward(plan: Plan, centre: Floats, radius: Floats, cap: int) -> _Forms:
     return forms
 
 
-def _relu(
-    forms: _Forms, new: Floats, e: Floats, mass: Floats, reach: Floats, lo: Floats, hi: Floats, cap: int
-) -> None:
+def _times(z: Floats, weight: Floats) -> Floats:
+    """``z @ weight.T`` for z (B, R, n) as one product of matrices, not B small ones."""
+    return (z.reshape(-1, z.shape[2]) @ weight.T).reshape(*z.shape[:2], len(weight))
+
+
+def _relu(forms: _Forms, new: Floats, e: Floats, mass: Floats, reach: Floats, lo: Floats, hi: Floats, cap: int) -> None:
     """``max(x, 0)``: x or 0 where the sign is known, else the parallelogram of least area with a symbol of its own."""
     count, rows, n = new.shape
     m = forms.share.shape[2]
@@ -159,7 +167,7 @@ def _relu(
 def _goals(plan: Plan, forms: _Forms, centre: Floats, radius: Floats) -> tuple[Floats, Floats, Floats]:
     """Forms of the goals (B, q, R), their radius (B, q), and that part of it which does not depend on the layers."""
     m, width, rows = centre.shape[1], plan.goal.shape[1], forms.z.shape[1]
-    g = plan.goal @ forms.z.swapaxes(1, 2)
+    g = np.ascontiguousarray(_times(forms.z, plan.goal).swapaxes(1, 2))
     g[:, :, 0] += plan.goal_bias + centre @ plan.direct.T
     g[:, :, 1 : 1 + m] += plan.direct * radius[:, None]
     base = np.abs(plan.goal_bias) * gamma(4) + plan.bias_error
