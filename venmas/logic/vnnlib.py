@@ -214,6 +214,10 @@ class _Reader:
             terms = [self.term(part) for part in rest]
             relation = _RELATIONS[head.word]
             return conjunction([Atom(Comparison(a - b, relation)) for a, b in pairwise(terms)])
+        if head.word not in ("and", "or", "not", "=>"):
+            self.fail(
+                head.at, f"{head.word or '(..)'!r} is no operator here: expected and, or, not, =>, <=, >=, <, > or ="
+            )
         parts = [self.condition(part) for part in rest]
         match head.word:
             case "and" if parts:
@@ -224,9 +228,7 @@ class _Reader:
                 return Not(parts[0])
             case "=>" if len(parts) == 2:
                 return Implies(parts[0], parts[1])
-            case "and" | "or" | "not" | "=>":
-                self.fail(node.at, f"{head.word} does not take {len(parts)} conditions")
-        self.fail(head.at, f"{head.word or '(..)'!r} is no operator here: expected and, or, not, =>, <=, >=, <, > or =")
+        self.fail(node.at, f"{head.word} does not take {len(parts)} conditions")
 
     def term(self, node: _Node) -> LinearExpr:
         if not node.parts:
@@ -265,6 +267,8 @@ class _Reader:
     def cases(self, assertion: Formula, inputs: int) -> tuple[Case, ...]:
         boxes: dict[Formula, dict[Box, None]] = {}
         for bounds, rest in _boxes(assertion, lambda: self.fail(len(self.text), _TOO_MANY)):
+            if isinstance(rest, Bottom):
+                continue
             box = []
             for i in range(inputs):
                 low, high = bounds.get(i, (None, None))
@@ -273,7 +277,7 @@ class _Reader:
                     remedy = f"add (assert ({'>=' if low is None else '<='} X_{i} ..))"
                     self.fail(len(self.text), f"input X_{i} has no {side} bound: {remedy} or a bound in every disjunct")
                 box.append((low, high))
-            if all(low <= high for low, high in box) and not isinstance(rest, Bottom):
+            if all(low <= high for low, high in box):
                 boxes.setdefault(rest, {})[tuple(box)] = None
         return tuple(Case(tuple(found), rest) for rest, found in boxes.items())
 
