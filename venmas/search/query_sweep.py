@@ -63,7 +63,7 @@ class _Forms:
 
 
 def sweep(plan: Plan, low: Floats, high: Floats, cap: int) -> Swept:
-    """Bound the condition over the boxes low, high (B, m); at most `cap` symbols a box."""
+    """Bound the condition over the boxes low, high (B, m); at most `cap` symbols, which boxes share in numpy."""
     with np.errstate(all="ignore"):
         return _swept(plan, low, high, cap)
 
