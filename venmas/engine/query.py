@@ -11,19 +11,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from time import monotonic
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from venmas.engine.certify import prove
-from venmas.engine.verify import verify
 from venmas.errors import UsageError
 from venmas.logic import AX, Formula, Not
 from venmas.logic.vnnlib import Box, Case, Query
-from venmas.model import System, apply_network
 from venmas.nn import Network
 from venmas.search.query import Bisection, Point
 from venmas.search.query_plan import plan_of
+
+if TYPE_CHECKING:  # what most queries do without is imported when it is needed
+    from venmas.model import System
 
 FEW_INPUTS = 12
 """Inputs up to which bisection alone is asked."""
@@ -167,6 +167,8 @@ class _Run:
         self, box: Box, condition: Formula, tick: Callable[[], None], seconds: float
     ) -> tuple[bool, Point | None]:
         """The search in rationals on a box."""
+        from venmas.engine.certify import prove
+
         limit = monotonic() + seconds
 
         def limited() -> None:
@@ -183,6 +185,8 @@ class _Run:
         return proof.complete, None
 
     def ask_solver(self, case: Case, why: str) -> bool:
+        from venmas.engine.verify import verify
+
         self.report.notes.append(f"{why}: a mixed-integer program is asked")
         left = None if self.deadline is None else max(0.01, self.deadline - monotonic())
         found = verify(
@@ -208,6 +212,8 @@ class _LimitError(Exception):
 
 def question(network: Network, boxes: tuple[Box, ...]) -> System:
     """A system that holds the inputs and takes one step to the outputs: ``AX condition`` asks about them."""
+    from venmas.model import System, apply_network
+
     system = System("query")
     ranges = [(min(box[i][0] for box in boxes), max(box[i][1] for box in boxes)) for i in range(network.input_size)]
     x = [system.real(f"X_{i}", low, high) for i, (low, high) in enumerate(ranges)]
