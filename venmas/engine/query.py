@@ -145,7 +145,7 @@ class _Run:
                 raise _EnoughError
 
         def exact(box: Box, seconds: float) -> tuple[bool, Point | None]:
-            return self.exact(box, case.condition, tick, seconds)
+            return exactly(self.network, box, case.condition, tick, seconds)
 
         search = Bisection(plan, case.boxes, tick, self.workers, exact, self.compiled)
         try:
@@ -162,27 +162,6 @@ class _Run:
             self.report.verdict, self.report.inputs = "sat", result.point
             return False
         return result.proved or self.ask_solver(case, why)
-
-    def exact(
-        self, box: Box, condition: Formula, tick: Callable[[], None], seconds: float
-    ) -> tuple[bool, Point | None]:
-        """The search in rationals on a box."""
-        from venmas.engine.certify import prove
-
-        limit = monotonic() + seconds
-
-        def limited() -> None:
-            tick()
-            if monotonic() > limit:
-                raise _LimitError
-
-        try:
-            proof = prove(question(self.network, (box,)), AX(Not(condition)), limited)
-        except _LimitError:
-            return False, None
-        if proof.witness is not None:
-            return True, _inputs(proof.witness.initial, len(box))
-        return proof.complete, None
 
     def ask_solver(self, case: Case, why: str) -> bool:
         from venmas.engine.verify import verify
@@ -204,6 +183,28 @@ class _Run:
         self.report.verdict = "timeout" if found.reason == "time" else "unknown"
         self.report.reason = f"{found.reason}: {found.message}"
         return False
+
+
+def exactly(
+    network: Network, box: Box, condition: Formula, tick: Callable[[], None], seconds: float
+) -> tuple[bool, Point | None]:
+    """The search in rationals on a box, for some seconds: could it decide, and where is the condition met?"""
+    from venmas.engine.certify import prove
+
+    limit = monotonic() + seconds
+
+    def limited() -> None:
+        tick()
+        if monotonic() > limit:
+            raise _LimitError
+
+    try:
+        proof = prove(question(network, (box,)), AX(Not(condition)), limited)
+    except _LimitError:
+        return False, None
+    if proof.witness is not None:
+        return True, _inputs(proof.witness.initial, len(box))
+    return proof.complete, None
 
 
 class _LimitError(Exception):

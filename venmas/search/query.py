@@ -65,7 +65,7 @@ class Bisection:
         tick: Callable[[], None],
         threads: int,
         exact: Exact,
-        compiled: bool | None,
+        compiled: bool | None = None,
     ) -> None:
         """compiled: None to choose by time."""
         self.plan, self.boxes, self.tick, self.threads, self.exact = plan, boxes, tick, threads, exact
