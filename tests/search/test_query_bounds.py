@@ -13,7 +13,7 @@ from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, Formula, conjunction, disjunction
 from venmas.logic.vnnlib import meets
 from venmas.nn import Network, relu_network
-from venmas.search import query_compiled, query_sweep
+from venmas.search import query_compiled, query_kernel, query_plan, query_sweep
 from venmas.search.query_plan import Plan, plan_of
 from venmas.search.query_points import confirm, floats
 from venmas.search.query_sweep import Swept
@@ -161,6 +161,11 @@ def test_plans_decide_points_as_formulas_do(data: st.DataObject, network: Networ
     assert plan.holds(x) == meets(condition, named)
     value = plan.violation(plan.values(np.array([x], dtype=float)))[0]
     assert value <= 0 if plan.holds(x) else value >= 0
+
+
+def test_compiled_code_has_the_same_constants() -> None:
+    here = (query_kernel._STEPS, query_kernel._TINY, query_kernel._ULP, query_kernel._OR)
+    assert here == (query_sweep.STEPS, query_sweep.TINY, query_sweep.ULP, query_plan.OR)
 
 
 def test_points_are_confirmed_inside_the_exact_box() -> None:

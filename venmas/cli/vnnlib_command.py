@@ -38,7 +38,6 @@ def command(
     Y_j are a counterexample. Prints `sat` and a counterexample, for which the property holds in exact numbers, or
     `unsat`, which is proved, or `timeout` or `unknown`. Exit status: 0 unsat, 10 sat, 20 timeout or unknown.
     """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small: threads of their own only get in the way
     from venmas.cli.interrupt import interruptible
     from venmas.engine.query import decide_query
     from venmas.engine.query_replay import replay_query

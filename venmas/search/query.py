@@ -200,4 +200,7 @@ def compiled_sweep() -> Callable[..., Swept] | None:
     except ImportError:
         log.info("numba is not installed: pip install 'venmas[fast]' makes long searches several times faster")
         return None
+    except RuntimeError as error:  # there is no folder where compiled code may be kept
+        log.warning("the compiled sweep is not used: %s; set NUMBA_CACHE_DIR to a folder that can be written", error)
+        return None
     return query_compiled.sweep

@@ -12,10 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from venmas.search.query_plan import OR
-from venmas.search.query_sweep import STEPS, TINY, ULP
-
-_STEPS, _TINY, _ULP, _OR = STEPS, TINY, ULP, OR
+# Those of query_sweep and query_plan, here again: the cache of compiled code notices changes of this file only.
+_STEPS, _TINY, _ULP, _OR = 12, 2.0**-1000, 2.0**-50, -2
 _PLAIN = {"contract"}
 _ANY_ORDER = {"contract", "reassoc", "nsz"}
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,24 @@ from venmas.nn import Layer, Network
 
 Ints = NDArray[np.int64]
 AND, OR = -1, -2
+_ALONE = 2**17
+"""Products of numbers in one product of matrices up to which the libraries that numpy uses start no threads."""
+
+
+def times(rows: Floats, weight: Floats) -> Floats:
+    """``rows @ weight.T`` for rows (..., n), in pieces that one thread computes.
+
+    Threads of the linear algebra would wait for each other longer than such small matrices take.
+    """
+    count, n = int(np.prod(rows.shape[:-1])), rows.shape[-1]
+    flat = np.ascontiguousarray(rows).reshape(count, n)
+    size = max(8, _ALONE // max(1, weight.size))
+    pieces = count // size
+    whole = pieces * size
+    product = np.empty((count, len(weight)))
+    np.matmul(flat[:whole].reshape(pieces, size, n), weight.T, out=product[:whole].reshape(pieces, size, len(weight)))
+    np.matmul(flat[whole:], weight.T, out=product[whole:])
+    return product.reshape(*rows.shape[:-1], len(weight))
 
 
 @dataclass(frozen=True)
@@ -117,25 +134,21 @@ class Plan:
 
     def values(self, x: Floats) -> Floats:
         """Float values of the goals: (B, m) -> (B, q); no error bound."""
-        y = self.network.evaluate(x)
-        outputs, constants = self._floats
-        return np.asarray(y @ outputs.T + x @ self.direct.T + constants)
-
-    @cached_property
-    def _floats(self) -> tuple[Floats, Floats]:
-        outputs = np.array([[float(c) for c in g.outputs] for g in self.goals], dtype=np.float64)
-        constants = np.array([float(g.constant) for g in self.goals], dtype=np.float64)
-        return outputs.reshape(len(self.goals), self.network.output_size), constants
+        return times(self._last(x), self.goal) + self.goal_bias + x @ self.direct.T
 
     def magnitude(self, x: Floats) -> float:
         """The size of what is added up in a goal at points (B, m); of the goal where that is least."""
-        h = x
-        for layer, relu in zip(self.hidden, self.relus, strict=True):
-            h = h @ layer.weight.T + layer.bias
-            h = np.maximum(h, 0) if relu else h
         # what cancelled in the goals themselves is still known by its rounding
-        size = (np.abs(h) @ self.goal_error.T + self.bias_error) * 2.0**50 + np.abs(x) @ np.abs(self.direct).T
+        size = times(np.abs(self._last(x)), self.goal_error) + self.bias_error
+        size = size * 2.0**50 + np.abs(x) @ np.abs(self.direct).T
         return float(np.nan_to_num(size.max(0).min(initial=np.inf)))
+
+    def _last(self, x: Floats) -> Floats:
+        """The last hidden layer."""
+        for layer, relu in zip(self.hidden, self.relus, strict=True):
+            x = times(x, layer.weight) + layer.bias
+            x = np.maximum(x, 0) if relu else x
+        return x
 
     def holds(self, x: Sequence[Fraction]) -> bool:
         """Does the condition hold at a rational point, exactly?"""

@@ -18,7 +18,7 @@ import numpy as np
 
 from venmas.bounds.forms import Bools, Floats, gamma
 from venmas.search.forms import span
-from venmas.search.query_plan import Ints, Plan
+from venmas.search.query_plan import Ints, Plan, times
 
 TINY = 2.0**-1000
 """What underflow may lose, with room."""
@@ -114,11 +114,11 @@ def _forward(plan: Plan, centre: Floats, radius: Floats, cap: int) -> _Forms:
     for k, layer in enumerate(plan.hidden):
         size = np.abs(layer.weight)
         n, rows = size.shape[1], forms.z.shape[1]
-        new = _times(forms.z, layer.weight)
+        new = times(forms.z, layer.weight)
         new[:, 0] += layer.bias
-        spread = forms.mass @ size.T
+        spread = times(forms.mass, size)
         slack = gamma(n + rows) + layer.weight_error
-        e = (forms.e @ size.T + slack * spread + gamma(2) * np.abs(layer.bias) + TINY) * (1 + gamma(n + 8))
+        e = (times(forms.e, size) + slack * spread + gamma(2) * np.abs(layer.bias) + TINY) * (1 + gamma(n + 8))
         lo, hi = span(new, e)
         forms.lo.append(lo)
         forms.hi.append(hi)
@@ -130,11 +130,6 @@ def _forward(plan: Plan, centre: Floats, radius: Floats, cap: int) -> _Forms:
         else:
             forms.z, forms.e, forms.mass = new, e, mass
     return forms
-
-
-def _times(z: Floats, weight: Floats) -> Floats:
-    """``z @ weight.T`` for z (B, R, n) as one product of matrices, not B small ones."""
-    return (z.reshape(-1, z.shape[2]) @ weight.T).reshape(*z.shape[:2], len(weight))
 
 
 def _relu(forms: _Forms, new: Floats, e: Floats, mass: Floats, reach: Floats, lo: Floats, hi: Floats, cap: int) -> None:
@@ -167,12 +162,12 @@ def _relu(forms: _Forms, new: Floats, e: Floats, mass: Floats, reach: Floats, lo
 def _goals(plan: Plan, forms: _Forms, centre: Floats, radius: Floats) -> tuple[Floats, Floats, Floats]:
     """Forms of the goals (B, q, R), their radius (B, q), and that part of it which does not depend on the layers."""
     m, width, rows = centre.shape[1], plan.goal.shape[1], forms.z.shape[1]
-    g = np.ascontiguousarray(_times(forms.z, plan.goal).swapaxes(1, 2))
+    g = np.ascontiguousarray(times(forms.z, plan.goal).swapaxes(1, 2))
     g[:, :, 0] += plan.goal_bias + centre @ plan.direct.T
     g[:, :, 1 : 1 + m] += plan.direct * radius[:, None]
     base = np.abs(plan.goal_bias) * gamma(4) + plan.bias_error
     base = (base + gamma(m + 4) * ((np.abs(centre) + radius) @ np.abs(plan.direct).T)) * (1 + gamma(m + 8))
-    error = (forms.e + gamma(width + rows) * forms.mass) @ np.abs(plan.goal).T + forms.mass @ plan.goal_error.T
+    error = times(forms.e + gamma(width + rows) * forms.mass, np.abs(plan.goal)) + times(forms.mass, plan.goal_error)
     return g, (error + base + TINY) * (1 + gamma(width + 8)), base
 
 
@@ -231,7 +226,7 @@ def _backward(
         reach = slack * forms.spread[i] + 4 * ULP * np.maximum(-lo, hi)
         error += (np.abs(back) * np.where(back == 0, 0.0, reach)).sum(1)
         constant, size = constant + back @ layer.bias, size + np.abs(back) @ np.abs(layer.bias)
-        back = back @ layer.weight
+        back = times(back, layer.weight.T)
         terms += 2 * layer.out_size
     direct = plan.direct[members]
     reach = np.abs(centre) + radius
