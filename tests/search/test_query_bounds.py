@@ -165,7 +165,7 @@ def test_plans_decide_points_as_formulas_do(data: st.DataObject, network: Networ
 
 def test_compiled_code_has_the_same_constants() -> None:
     here = (query_kernel._STEPS, query_kernel._TINY, query_kernel._ULP, query_kernel._OR)
-    assert here == (query_sweep.STEPS, query_sweep.TINY, query_sweep.ULP, query_plan.OR)
+    assert here == (query_sweep.STEPS, query_plan.TINY, query_sweep.ULP, query_plan.OR)
 
 
 def test_points_are_confirmed_inside_the_exact_box() -> None:

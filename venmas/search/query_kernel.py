@@ -40,7 +40,7 @@ def sweep_boxes(network, goals, condition, low, high, cap, gammas, found):
     share = np.zeros((cap, m))
     room = (
         *(z, np.zeros((most, widest)), e, mass, np.zeros(widest), np.zeros(widest), np.zeros(widest)),
-        *(np.zeros(widest, np.int64), share, np.zeros(units), np.zeros(units), np.zeros(units)),
+        *(np.zeros(widest, np.int64), share, np.zeros(units), np.zeros(units), np.zeros(units), np.zeros(layers)),
     )
     lines = np.zeros(widest), np.zeros(widest)
     g, g_err, g_base = np.zeros((q, most)), np.zeros(q), np.zeros(q)
@@ -120,7 +120,7 @@ def _goals(goals, gammas, centre, radius, z, e, mass, width, top, g, g_err, g_ba
         for k in range(m):
             g[i, 0] += direct[i, k] * centre[k]
             g[i, 1 + k] += direct[i, k] * radius[k]
-            base += gammas[m + 4] * abs(direct[i, k]) * (abs(centre[k]) + radius[k])
+            base += (gammas[m + 4] * abs(direct[i, k]) + _TINY) * (abs(centre[k]) + radius[k])
         g_base[i] = base * (1 + gammas[m + 8])
         g_err[i] = (error + extra + base + _TINY) * (1 + gammas[width + 8])
 
@@ -173,14 +173,12 @@ def _combine(program, groups, levels):
 def _forward(network, gammas, centre, radius, cap, room):
     """Affine forms of the last hidden layer into z, e and mass; ends of all pre-activations; returns the symbols."""
     sizes, weights, _rows, biases, relus, errors = network
-    z, new, e, mass, err, total, slope, active, share, lo, hi, spread = room
+    z, new, e, mass, err, total, slope, active, share, lo, hi, spread, below = room
     m = sizes[0]
     n = m
     symbols = 0
     fresh = 0  # the last `fresh` symbols have one column each, found in `active` below
-    for r in range(1 + m):
-        for j in range(m):
-            z[r, j] = 0.0
+    z[: 1 + m, :m] = 0.0
     for j in range(m):
         z[0, j] = centre[j]
         z[1 + j, j] = radius[j]
@@ -193,7 +191,9 @@ def _forward(network, gammas, centre, radius, cap, room):
         w = weights[offset_w : offset_w + n * width].reshape((n, width))
         bias = biases[offset_b : offset_b + width]
         live = 0
+        below[k] = 0.0
         for j in range(n):
+            below[k] += mass[j]
             if mass[j] > 0 or np.isnan(mass[j]):
                 active[live] = j
                 live += 1
@@ -379,7 +379,7 @@ def _backward(network, goals, group, gammas, g_base, mix, centre, radius, room, 
     sizes, _weights, rows, biases, relus, errors = network
     goal, goal_error, goal_bias, _bias_error, direct, _strict = goals
     members, first, last = group
-    _z, _new, _e, mass, _err, _total, _slope, _active, _share, lo, hi, spread = room
+    _z, _new, _e, mass, _err, _total, _slope, _active, _share, lo, hi, spread, below = room
     back, down = lines
     layers = len(relus)
     m = sizes[0]
@@ -395,7 +395,7 @@ def _backward(network, goals, group, gammas, g_base, mix, centre, radius, room, 
             i = members[first + a]
             back[j] += mix[a] * goal[i, j]
             spill += mix[a] * (goal_error[i, j] + gammas[k + 4] * abs(goal[i, j]))
-        error += spill * mass[j]
+        error += (spill + _TINY) * mass[j]
     for a in range(k):
         i = members[first + a]
         constant += mix[a] * goal_bias[i]
@@ -409,9 +409,9 @@ def _backward(network, goals, group, gammas, g_base, mix, centre, radius, room, 
         offset_b -= width
         offset_w -= width * n
         w = rows[offset_w : offset_w + width * n].reshape((width, n))
-        for j in range(n):
-            down[j] = 0.0
+        down[:n] = 0.0
         slack = gammas[width] + errors[layer]
+        error += _TINY * below[layer]  # slopes that underflow lose less than that
         for j in range(width):
             c = back[j]
             bottom, above = lo[offset_b + j], hi[offset_b + j]
@@ -430,15 +430,15 @@ def _backward(network, goals, group, gammas, g_base, mix, centre, radius, room, 
                     constant += c * lift
                     size -= c * lift
                     c *= s
+                    error += _TINY * max(above, -bottom if s > 0 else 0.0)
             if c != 0.0:
-                error += abs(c) * (slack * spread[offset_b + j] + 2.0**-52 * max(-bottom, above))
+                error += abs(c) * (slack * spread[offset_b + j] + 2.0**-52 * max(-bottom, above) + _TINY)
                 constant += c * biases[offset_b + j]
                 size += abs(c * biases[offset_b + j])
                 wj = w[j]
                 for i in range(n):
                     down[i] += c * wj[i]
-        for i in range(n):
-            back[i] = down[i]
+        back[:n] = down[:n]
     for i in range(m):
         c = back[i]
         spill = 0.0
@@ -446,7 +446,7 @@ def _backward(network, goals, group, gammas, g_base, mix, centre, radius, room, 
             d = mix[a] * direct[members[first + a], i]
             c += d
             spill += abs(d)
-        error += gammas[k + 4] * (spill + abs(c)) * (abs(centre[i]) + radius[i])
+        error += (gammas[k + 4] * (spill + abs(c)) + _TINY) * (abs(centre[i]) + radius[i])
         constant += c * centre[i] - abs(c) * radius[i]
         size += abs(c) * (abs(centre[i]) + radius[i])
         corner[i] = centre[i] - radius[i] if c > 0 else centre[i] + radius[i] if c < 0 else centre[i]

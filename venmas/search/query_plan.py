@@ -21,6 +21,8 @@ from venmas.nn import Layer, Network
 
 Ints = NDArray[np.int64]
 AND, OR = -1, -2
+TINY = 2.0**-1000
+"""What underflow may lose in one coefficient or sum, with room."""
 _ALONE = 2**17
 """Products of numbers in one product of matrices up to which the libraries that numpy uses start no threads."""
 
@@ -69,7 +71,7 @@ class Plan:
     sizes: (L+1,). weights: all layers, (in, out) each, one after the other; rows: the same, (out, in) each; biases.
     relus, errors (relative, of the weights): (L,). The goals are ``goal @ h + goal_bias + direct @ x`` for the last
     hidden h: goal and its rounding goal_error (q, n_L), goal_bias and its rounding bias_error (q,), direct (q, m),
-    rounded to nearest. members: the goals of group g are members[starts[g]:starts[g + 1]]. program: the condition in
+    rounded to nearest (below the normal floats, by less than TINY). members: the goals of group g are members[starts[g]:starts[g + 1]]. program: the condition in
     postfix form over groups: a number pushes that group; AND or OR, then k, joins the last k.
     """
 
@@ -218,9 +220,9 @@ def plan_of(network: Network, condition: Formula) -> Plan:
         np.array([layer.activation == "relu" for layer in hidden], dtype=bool),
         np.array([layer.weight_error for layer in hidden], dtype=np.float64),
         goal,
-        size * unit + 1e-300,
+        size * unit + TINY * (1 + np.abs(last.weight).sum(0)),
         goal_bias,
-        bias_size * unit + 1e-300,
+        bias_size * unit + TINY * (1 + np.abs(last.bias).sum()),
         np.array([[float(c) for c in g.inputs] for g in goals]).reshape(len(goals), network.input_size),
         np.array([g.strict for g in goals], dtype=bool),
         np.array(starts),

@@ -18,10 +18,8 @@ import numpy as np
 
 from venmas.bounds.forms import Bools, Floats, gamma
 from venmas.search.forms import span
-from venmas.search.query_plan import Ints, Plan, times
+from venmas.search.query_plan import TINY, Ints, Plan, times
 
-TINY = 2.0**-1000
-"""What underflow may lose, with room."""
 STEPS = 12
 """Steps of multiplicative weights."""
 ULP = 2.0**-50
@@ -50,6 +48,7 @@ class _Forms:
     """z: (B, R, n) forms, e: (B, n) radius, mass: (B, n) greatest absolute value; of the last hidden layer.
 
     lo, hi, spread: (B, n) by layer: ends of pre-activations, and ``abs(weight) @ mass`` of the layer below.
+    below: (B,) by layer: the sum of the mass of the layer below.
     share: (B, R - 1 - m, m), what part of a symbol is due to which input.
     """
 
@@ -59,6 +58,7 @@ class _Forms:
     lo: list[Floats]
     hi: list[Floats]
     spread: list[Floats]
+    below: list[Floats]
     share: Floats
 
 
@@ -110,7 +110,7 @@ def _forward(plan: Plan, centre: Floats, radius: Floats, cap: int) -> _Forms:
     count, m = centre.shape
     z = np.zeros((count, 1 + m, m))
     z[:, 0], z[:, 1 + np.arange(m), np.arange(m)] = centre, radius
-    forms = _Forms(z, np.zeros((count, m)), np.abs(centre) + radius, [], [], [], np.zeros((count, 0, m)))
+    forms = _Forms(z, np.zeros((count, m)), np.abs(centre) + radius, [], [], [], [], np.zeros((count, 0, m)))
     for k, layer in enumerate(plan.hidden):
         size = np.abs(layer.weight)
         n, rows = size.shape[1], forms.z.shape[1]
@@ -123,6 +123,7 @@ def _forward(plan: Plan, centre: Floats, radius: Floats, cap: int) -> _Forms:
         forms.lo.append(lo)
         forms.hi.append(hi)
         forms.spread.append(spread)
+        forms.below.append(forms.mass.sum(1))
         reach = np.maximum(hi - new[:, 0], new[:, 0] - lo)
         mass = (np.abs(new[:, 0]) + reach) * (1 + ULP)
         if plan.relus[k]:
@@ -166,7 +167,7 @@ def _goals(plan: Plan, forms: _Forms, centre: Floats, radius: Floats) -> tuple[F
     g[:, :, 0] += plan.goal_bias + centre @ plan.direct.T
     g[:, :, 1 : 1 + m] += plan.direct * radius[:, None]
     base = np.abs(plan.goal_bias) * gamma(4) + plan.bias_error
-    base = (base + gamma(m + 4) * ((np.abs(centre) + radius) @ np.abs(plan.direct).T)) * (1 + gamma(m + 8))
+    base = (base + (np.abs(centre) + radius) @ (gamma(m + 4) * np.abs(plan.direct) + TINY).T) * (1 + gamma(m + 8))
     error = times(forms.e + gamma(width + rows) * forms.mass, np.abs(plan.goal)) + times(forms.mass, plan.goal_error)
     return g, (error + base + TINY) * (1 + gamma(width + 8)), base
 
@@ -204,11 +205,14 @@ def _mix(g: Floats, error: Floats) -> tuple[Floats, Floats, Floats]:
 def _backward(
     plan: Plan, forms: _Forms, mix: Floats, members: Ints, base: Floats, centre: Floats, radius: Floats
 ) -> tuple[Floats, Floats]:
-    """A lower bound (B,) of the mixed goals and the slopes (B, m) of the linear form that gives it."""
+    """A lower bound (B,) of the mixed goals and the slopes (B, m) of the linear form that gives it.
+
+    A slope that underflows loses less than TINY, and with it as much as its unit is large.
+    """
     k, m = len(members), centre.shape[1]
     back = mix @ plan.goal[members]
     spill = mix @ (plan.goal_error[members] + gamma(k + 4) * np.abs(plan.goal[members]))
-    error = (spill * forms.mass).sum(1) + (mix * base[:, members]).sum(1) * (1 + gamma(k + 4))
+    error = ((spill + TINY) * forms.mass).sum(1) + (mix * base[:, members]).sum(1) * (1 + gamma(k + 4))
     constant, size = mix @ plan.goal_bias[members], mix @ np.abs(plan.goal_bias[members])
     terms = 8 + m + k
     for i in range(len(plan.hidden) - 1, -1, -1):
@@ -220,18 +224,19 @@ def _backward(
             above = crossing & (back < 0)
             raised = np.where(above, back * np.where(above, lift, 0.0), 0.0)
             constant, size = constant + raised.sum(1), size - raised.sum(1)
+            error += TINY * np.where(above, np.maximum(np.where(slope > 0, -lo, 0.0), hi), 0.0).sum(1)
             zero = (hi <= 0) | (crossing & (back >= 0) & (hi <= -lo))
             back = np.where(zero, 0.0, np.where(above, back * slope, back))
         slack = gamma(layer.out_size) + layer.weight_error
-        reach = slack * forms.spread[i] + 4 * ULP * np.maximum(-lo, hi)
-        error += (np.abs(back) * np.where(back == 0, 0.0, reach)).sum(1)
+        reach = slack * forms.spread[i] + 4 * ULP * np.maximum(-lo, hi) + TINY
+        error += (np.abs(back) * np.where(back == 0, 0.0, reach)).sum(1) + TINY * forms.below[i]
         constant, size = constant + back @ layer.bias, size + np.abs(back) @ np.abs(layer.bias)
         back = times(back, layer.weight.T)
         terms += 2 * layer.out_size
     direct = plan.direct[members]
     reach = np.abs(centre) + radius
     back = back + mix @ direct
-    error += gamma(k + 4) * ((mix @ np.abs(direct) + np.abs(back)) * reach).sum(1)
+    error += ((gamma(k + 4) * (mix @ np.abs(direct) + np.abs(back)) + TINY) * reach).sum(1)
     constant = constant + (back * centre).sum(1) - (np.abs(back) * radius).sum(1)
     size = size + (np.abs(back) * reach).sum(1)
     rounding = gamma(terms)
