@@ -15,6 +15,8 @@ from click.testing import CliRunner, Result
 
 from venmas import load_network
 from venmas.cli.main import main
+from venmas.engine import query_replay
+from venmas.errors import NetworkError
 from venmas.nn import relu_network
 from venmas.nn.runtime import onnx_model
 
@@ -75,6 +77,28 @@ def test_json(tent: Path) -> None:
     path = tent.parent / "a.json"
     assert run(tent, asking(tent.parent, "(>= Y_0 0.6)"), "--json", path).stdout == "unsat\n"
     assert json.loads(path.read_text())["basis"] == "bounds"
+
+
+def test_an_answer_outlives_a_runtime_that_fails(tent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise NetworkError("onnxruntime does not run it")
+
+    monkeypatch.setattr(query_replay, "run_deployed", refuse)
+    result = run(tent, asking(tent.parent, "(>= Y_0 0.45)"), "--json", tent.parent / "a.json")
+    assert (result.exit_code, result.stdout[:3]) == (10, "sat")
+    assert "was not run as deployed: onnxruntime does not run it" in result.stderr
+    assert "holds at this point" in result.stderr
+    assert json.loads((tent.parent / "a.json").read_text())["replay"] is None
+
+
+def test_numbers_that_floats_do_not_hold(tmp_path: Path) -> None:
+    network = relu_network([[[1e200]], [[1e200]]], [[0.0], [0.0]], dtype="float64")
+    (tmp_path / "n.onnx").write_bytes(onnx_model(network, "float64"))
+    result = run(tmp_path / "n.onnx", asking(tmp_path, "(= (* 3 X_0) 1)"), "--json", tmp_path / "a.json")
+    assert result.exit_code == 10
+    assert result.stdout == "sat\n((X_0 0.3333333333333333)\n (Y_0 inf))\n"
+    assert "holds at X = (1/3), which floats can only come near to" in result.stderr
+    assert json.loads((tmp_path / "a.json").read_text())["outputs"] == [None]
 
 
 def test_inputs_of_acas_shape(data_dir: Path) -> None:

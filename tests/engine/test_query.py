@@ -20,7 +20,7 @@ from venmas.errors import UsageError
 from venmas.linear import Comparison, LinearExpr, Relation, format_number
 from venmas.logic import AX, Atom, Formula, Not, conjunction, disjunction, nnf
 from venmas.logic.vnnlib import Box, Case, Query, meets, parse_vnnlib, read_vnnlib
-from venmas.nn import Network, relu_network
+from venmas.nn import Layer, Network, relu_network
 from venmas.search import query as bisection
 from venmas.testing.networks import adversarial_networks, networks
 
@@ -164,6 +164,16 @@ def test_every_box_of_a_union_is_looked_at() -> None:
     assert Fraction(42, 100) <= found.inputs[0] <= Fraction(45, 100)
     none = asked(TENT, [(0, 1)], "(or (<= X_0 0.1) (and (>= X_0 0.4) (<= X_0 0.45)))", "(>= Y_0 0.46)")
     assert decide_query(TENT, none, timeout=20).verdict == "unsat"
+
+
+def test_outputs_beyond_the_numbers_of_systems() -> None:
+    network = relu_network([[[1e200]], [[1e200], [1.0]]], [[0.0], [0.0, 0.0]])
+    found = decide_query(network, asked(network, [(0, 1)], "(>= X_0 1)", "(> Y_0 1)"), timeout=20)
+    assert (found.verdict, found.inputs) == ("sat", (1,))
+    assert found.outputs[0] > 10**399
+    tied = Network((Layer([[1e200], [1.0]], [0.0, 0.0]),))
+    found = decide_query(tied, asked(tied, [(1, 1)], "(> Y_1 1)"), timeout=20)
+    assert (found.verdict, found.reason[:31]) == ("unknown", "inputs or outputs are too large")
 
 
 def test_sizes_must_agree() -> None:

@@ -107,6 +107,7 @@ def test_cases_say_what_the_assertion_says(condition: str) -> None:
         (DECLARED + "(assert (<= (/ X_0 0) 1))", "do not divide by 0", 5, 13),
         (DECLARED + "(assert (<= X_0 1.2.3))", "expected a number", 5, 17),
         (DECLARED + "(assert (<= X_0 1e9999))", "beyond 1e100", 5, 17),
+        (DECLARED + f"(assert (<= (* 1.{'0' * 400}1 X_0) (+ X_0 1)))", "closer to 0 than 1e-100", 5, 9),
         (DECLARED + "(assert (<= X_0))", "compares two terms", 5, 9),
         (DECLARED + "(assert (and))", "does not take 0 conditions", 5, 9),
         (DECLARED + "(assert X_0)", "expected a condition", 5, 9),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, Formula, conjunction, disjunction
 from venmas.logic.vnnlib import meets
-from venmas.nn import Network, relu_network
+from venmas.nn import Layer, Network, relu_network
 from venmas.search import query_compiled, query_kernel, query_plan, query_sweep
 from venmas.search.query_plan import Plan, plan_of
 from venmas.search.query_points import confirm, floats
@@ -136,6 +136,32 @@ def test_overflow_closes_nothing(sweep: Sweep, size: float) -> None:
     network = relu_network([[[size], [-size]], [[size, size]]], [[0, 0], [0]])
     plan = plan_of(network, atom({"Y_0": Fraction(1)}, Fraction(-1)))
     assert not sweep(plan, np.array([[-2.0]]), np.array([[2.0]]), 10).closed[0]
+
+
+TINY, SMALLEST = Fraction(1, 10**51), Fraction(24, 10**325)
+
+
+@pytest.mark.parametrize(
+    ("weights", "relu", "coefficient", "threshold"),
+    [
+        ((1e300, 1e-200, 1e-150), False, Fraction(-1), -5 * TINY),  # products of slopes that a float does not hold
+        ((1e300, 1e-200, 1e-150), True, Fraction(-1), -5 * TINY),
+        ((1e300, 1e-160, 1e-150, 1e-10, 1e-30), True, Fraction(-1), -5 * TINY),
+        ((-1e308,), False, SMALLEST, Fraction(-1, 10**17)),  # a coefficient that a float does not hold
+        ((1e300, -1e8), True, SMALLEST, Fraction(-1, 10**17)),
+    ],
+)
+@SWEEPS
+def test_underflow_closes_nothing(
+    sweep: Sweep, weights: tuple[float, ...], relu: bool, coefficient: Fraction, threshold: Fraction
+) -> None:
+    kinds = ["relu" if relu else "linear"] * (len(weights) - 1) + ["linear"]
+    network = Network(tuple(Layer([[w]], [0.0], kind) for w, kind in zip(weights, kinds, strict=True)))
+    plan = plan_of(network, atom({"Y_0": coefficient}, threshold))
+    assert plan.holds((Fraction(1),))
+    assert not sweep(plan, np.array([[0.0]]), np.array([[1.0]]), 10).closed[0]
+    beyond = plan_of(network, atom({"Y_0": coefficient}, 10**30 * threshold))
+    assert coefficient == SMALLEST or sweep(beyond, np.array([[0.0]]), np.array([[1.0]]), 10).closed[0]
 
 
 @QUIET

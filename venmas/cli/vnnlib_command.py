@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING
 
 import click
@@ -36,11 +37,13 @@ def command(
 
     NETWORK is an .onnx file (or .h5, .keras, .nnet), PROPERTY.vnnlib says in VNN-LIB 1.0 which inputs X_i and outputs
     Y_j are a counterexample. Prints `sat` and a counterexample, for which the property holds in exact numbers, or
-    `unsat`, which is proved, or `timeout` or `unknown`. Exit status: 0 unsat, 10 sat, 20 timeout or unknown.
+    `unsat` (stderr says what proves it), or `timeout` or `unknown`. Exit status: 0 unsat, 10 sat, 20 timeout or
+    unknown.
     """
     from venmas.cli.interrupt import interruptible
     from venmas.engine.query import decide_query
     from venmas.engine.query_replay import replay_query
+    from venmas.errors import NetworkError
     from venmas.logic.vnnlib import read_vnnlib
     from venmas.nn import load_network
 
@@ -59,7 +62,12 @@ def command(
                     status.update(f"{so_far.boxes} boxes bounded, {so_far.seconds:.0f} s")
 
                 report = decide_query(loaded, query, timeout=timeout, workers=workers or cores, progress=show)
-    replay = replay_query(network, loaded, query, report) if report.verdict == "sat" else None
+    replay = None
+    if report.verdict == "sat":
+        try:
+            replay = replay_query(network, loaded, query, report)
+        except NetworkError as error:
+            report.notes.append(f"the counterexample was not run as deployed: {error}")
     if json_path is not None:
         write_json(json_path, _as_json(report, replay), "--json")
     if json_path != STDOUT:
@@ -74,8 +82,10 @@ def answer(report: QueryReport) -> str:
     """The answer in the form of VNN-COMP: the verdict, and for sat the values of X_i and Y_j as one list."""
     if report.verdict != "sat":
         return report.verdict
+    from venmas.engine.query_replay import nearest
+
     values = [f"(X_{i} {_decimal(v)})" for i, v in enumerate(report.inputs)]
-    values += [f"(Y_{i} {float(v)!r})" for i, v in enumerate(report.outputs)]
+    values += [f"(Y_{i} {nearest(v)!r})" for i, v in enumerate(report.outputs)]
     return "sat\n(" + "\n ".join(values) + ")"
 
 
@@ -88,9 +98,15 @@ def _decimal(value: Fraction) -> str:
 
 
 def _explained(report: QueryReport, replay: QueryReplay | None) -> list[str]:
+    from venmas.linear import format_number
+
     lines = [*report.notes, f"{report.verdict}: {report.reason}"] if report.reason else list(report.notes)
+    if report.verdict == "sat":
+        point = "this point"
+        if any("/" in format_number(v) for v in report.inputs):
+            point = f"X = ({', '.join(map(format_number, report.inputs))}), which floats can only come near to,"
+        lines.append(f"the property holds at {point} in exact rational numbers")
     if replay is not None:
-        lines.append("the property holds at this point in exact rational numbers")
         lines.append(str(replay))
     if report.verdict == "unsat":
         lines.append(
@@ -107,13 +123,14 @@ def _explained(report: QueryReport, replay: QueryReplay | None) -> list[str]:
 
 def _as_json(report: QueryReport, replay: QueryReplay | None) -> dict[str, object]:
     from venmas._version import __version__
+    from venmas.engine.query_replay import nearest
 
     return {
         "verdict": report.verdict,
         "reason": report.reason,
         "basis": report.basis,
         "inputs": [_decimal(v) for v in report.inputs],
-        "outputs": [float(v) for v in report.outputs],
+        "outputs": [nearest(v) if abs(nearest(v)) < inf else None for v in report.outputs],
         "replay": None if replay is None else replay.as_json(),
         "boxes": report.boxes,
         "boxes_in_rationals": report.exact,

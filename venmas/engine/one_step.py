@@ -139,7 +139,11 @@ def _search(step: OneStep, box: Box, condition: Formula, tick: Callable[[], None
     def exact(part: Box, seconds: float) -> tuple[bool, Point | None]:
         return exactly(network, part, condition, tick, seconds)
 
-    return Bisection(plan_of(network, condition), (box,), tick, threads, exact).run()
+    try:
+        plan = plan_of(network, condition)
+    except OverflowError:
+        return Result(why="a number is beyond all floats")
+    return Bisection(plan, (box,), tick, threads, exact).run()
 
 
 def _renamed(formula: Formula, values: Terms) -> Formula:

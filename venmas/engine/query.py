@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from venmas.errors import UsageError
+from venmas.errors import ModelError, UsageError
 from venmas.logic import AX, Formula, Not
 from venmas.logic.vnnlib import Box, Case, Query
 from venmas.nn import Network
@@ -168,9 +168,13 @@ class _Run:
 
         self.report.notes.append(f"{why}: a mixed-integer program is asked")
         left = None if self.deadline is None else max(0.01, self.deadline - monotonic())
-        found = verify(
-            question(self.network, case.boxes), AX(Not(case.condition)), mode="mono", timeout=left, isolated=True
-        )
+        try:
+            found = verify(
+                question(self.network, case.boxes), AX(Not(case.condition)), mode="mono", timeout=left, isolated=True
+            )
+        except ModelError as error:  # of `question`, as other systems have no such limits
+            self.report.verdict, self.report.reason = "unknown", f"inputs or outputs are too large: {error}"
+            return False
         if found.violated and found.witness is not None:
             self.report.verdict, self.report.inputs = "sat", _inputs(found.witness.initial, self.network.input_size)
             return False
@@ -188,7 +192,10 @@ class _Run:
 def exactly(
     network: Network, box: Box, condition: Formula, tick: Callable[[], None], seconds: float
 ) -> tuple[bool, Point | None]:
-    """The search in rationals on a box, for some seconds: could it decide, and where is the condition met?"""
+    """The search in rationals on a box, for some seconds: could it decide, and where is the condition met?
+
+    It does not where inputs or outputs are beyond the numbers that a system may have.
+    """
     from venmas.engine.certify import prove
 
     limit = monotonic() + seconds
@@ -200,7 +207,7 @@ def exactly(
 
     try:
         proof = prove(question(network, (box,)), AX(Not(condition)), limited)
-    except _LimitError:
+    except (_LimitError, ModelError):
         return False, None
     if proof.witness is not None:
         return True, _inputs(proof.witness.initial, len(box))

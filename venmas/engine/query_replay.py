@@ -54,11 +54,19 @@ class QueryReplay:
         }
 
 
+def nearest(value: Fraction) -> float:
+    """The nearest float, infinite where no float is so large."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
 def replay_query(path: str | PathLike[str], network: Network, query: Query, report: QueryReport) -> QueryReplay:
     """Run the counterexample of a ``sat``; path: the file of the network."""
     runtime, x, y = run_deployed(path, network, report.inputs)
-    exact = np.array([float(v) for v in report.outputs])
-    if y.shape != exact.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
+    exact = np.array([nearest(v) for v in report.outputs])
+    if y.shape != exact.shape or not all(np.isfinite(values).all() for values in (x, y, exact)):
         return QueryReplay(runtime, False, False, float("inf"), tuple(map(float, y)))
     values = {f"X_{i}": Fraction(float(v)) for i, v in enumerate(x)}
     values |= {f"Y_{i}": Fraction(float(v)) for i, v in enumerate(y)}

@@ -213,7 +213,7 @@ class _Reader:
                 self.fail(node.at, f"{head.word} compares two terms, got {len(rest)}")
             terms = [self.term(part) for part in rest]
             relation = _RELATIONS[head.word]
-            return conjunction([Atom(Comparison(a - b, relation)) for a, b in pairwise(terms)])
+            return conjunction([Atom(Comparison(self.held(a - b, node), relation)) for a, b in pairwise(terms)])
         if head.word not in ("and", "or", "not", "=>"):
             self.fail(
                 head.at, f"{head.word or '(..)'!r} is no operator here: expected and, or, not, =>, <=, >=, <, > or ="
@@ -235,7 +235,7 @@ class _Reader:
             if node.word in self.declared:
                 return LinearExpr.variable(node.word)
             if _NUMBER.fullmatch(node.word):
-                return LinearExpr((), self.number(node))
+                return self.held(LinearExpr((), self.number(node)), node)
             if _VARIABLE.fullmatch(node.word):
                 self.fail(node.at, f"{node.word} is not declared: add (declare-const {node.word} Real) before")
             self.fail(node.at, f"expected a number, X_i or Y_j, got {node.word or '()'!r}")
@@ -252,17 +252,18 @@ class _Reader:
                 total = total.scaled(1 / term.constant)
             else:
                 self.fail(node.at, "this is not linear: multiply by numbers only, and do not divide by 0")
-        if any(not 1 / _LARGEST <= abs(c) <= _LARGEST for c in (total.constant, *(c for _, c in total.terms)) if c):
+        return self.held(total, node)
+
+    def held(self, expr: LinearExpr, node: _Node) -> LinearExpr:
+        """The expression itself, of numbers that floats hold, and quotients of two of them."""
+        if any(not 1 / _LARGEST <= abs(c) <= _LARGEST for c in (expr.constant, *(c for _, c in expr.terms)) if c):
             self.fail(node.at, "a number beyond 1e100, or closer to 0 than 1e-100: scale the property")
-        return total
+        return expr
 
     def number(self, node: _Node) -> Fraction:
         if len(node.word) > _MAX_DIGITS:
             self.fail(node.at, f"a number of {len(node.word)} characters: at most {_MAX_DIGITS} are read")
-        value = Fraction(node.word)
-        if value and not 1 / _LARGEST <= abs(value) <= _LARGEST:
-            self.fail(node.at, "a number beyond 1e100, or closer to 0 than 1e-100: scale the property")
-        return value
+        return Fraction(node.word)
 
     def cases(self, assertion: Formula, inputs: int) -> tuple[Case, ...]:
         boxes: dict[Formula, dict[Box, None]] = {}

@@ -452,7 +452,8 @@ def _backward(network, goals, group, gammas, g_base, mix, centre, radius, room, 
         corner[i] = centre[i] - radius[i] if c > 0 else centre[i] + radius[i] if c < 0 else centre[i]
     terms = len(biases) + len(biases) + m + k + 8
     rounding = (terms + 4) * 2.0**-53 / (1 - (terms + 4) * 2.0**-53)
-    return constant - (error + rounding * (size + error)) * (1 + rounding) - _TINY * terms
+    size += error + abs(constant)  # with the constant in it, what overflows is no number and closes nothing
+    return constant - (error + rounding * size) * (1 + rounding) - _TINY * terms
 
 
 @njit(cache=True, error_model="numpy", fastmath=_ANY_ORDER)

@@ -71,8 +71,9 @@ class Plan:
     sizes: (L+1,). weights: all layers, (in, out) each, one after the other; rows: the same, (out, in) each; biases.
     relus, errors (relative, of the weights): (L,). The goals are ``goal @ h + goal_bias + direct @ x`` for the last
     hidden h: goal and its rounding goal_error (q, n_L), goal_bias and its rounding bias_error (q,), direct (q, m),
-    rounded to nearest (below the normal floats, by less than TINY). members: the goals of group g are members[starts[g]:starts[g + 1]]. program: the condition in
-    postfix form over groups: a number pushes that group; AND or OR, then k, joins the last k.
+    rounded to nearest (below the normal floats, by less than TINY). members: the goals of group g are
+    members[starts[g]:starts[g + 1]]. program: the condition in postfix form over groups: a number pushes that group;
+    AND or OR, then k, joins the last k.
     """
 
     network: Network

@@ -240,4 +240,6 @@ def _backward(
     constant = constant + (back * centre).sum(1) - (np.abs(back) * radius).sum(1)
     size = size + (np.abs(back) * reach).sum(1)
     rounding = gamma(terms)
-    return constant - (error + rounding * (size + error)) * (1 + rounding) - TINY * terms, back
+    # with the constant in it, what overflows is no number and closes nothing
+    slack = rounding * (size + error + np.abs(constant))
+    return constant - (error + slack) * (1 + rounding) - TINY * terms, back
