@@ -1,5 +1,6 @@
 """Formulas about the next state that are decided as queries, against the other modes."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,11 @@ from venmas import load_network, verify
 from venmas.engine.one_step import one_step
 from venmas.engine.query import question
 from venmas.errors import ModelError
-from venmas.logic import AX, Not
+from venmas.linear import Comparison, LinearExpr, Relation
+from venmas.logic import AX, Atom, Not
 from venmas.logic.vnnlib import read_vnnlib
 from venmas.model import System, apply_network
+from venmas.model.expr import Expr, Sum
 from venmas.nn import relu_network
 
 TENT = relu_network([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -0.5], [0.0]], name="tent")
@@ -62,6 +65,29 @@ def test_regions_may_be_cut_by_planes() -> None:
 def test_leaving_the_declared_box_is_reported() -> None:
     with pytest.raises(ModelError, match="y"):
         verify(tent(top=1 / 4), "AX y <= 3")
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1, "satisfied"), (1 - Fraction(1, 10**30), "violated")])
+def test_ties_of_outputs_larger_than_those_of_queries(factor: Fraction, verdict: str) -> None:
+    system = System("large")
+    x, y = system.real("x", 0, Fraction(9, 10)), system.real("y", -(10**100), 10**100)
+    system.initial(y == 0)
+    system.branch("go", y=apply_network(relu_network([[[1e100]]], [[0.0]]), [x])[0])
+    least = LinearExpr.variable("y") - LinearExpr((), factor * Fraction(1e100) * 9 / 10)
+    assert verify(system, AX(Atom(Comparison(least, Relation.LE))), timeout=30).verdict == verdict
+
+
+def test_coefficients_beyond_all_floats_are_left_to_others() -> None:
+    system, large = System("large"), Fraction(10) ** 100
+    x, y = system.real("x", 0, 1), system.real("y", 0, 1)
+    system.real("z", 0, 0)
+    system.initial(y == 0)
+    product: Expr = x
+    for _ in range(4):
+        product = Sum(((large, product),), Fraction(0))
+    system.branch("go", y=apply_network(TENT, [x])[0], z=product)
+    with pytest.raises(ModelError, match="branch 'go' of system 'large' leaves the declared box: z"):
+        verify(system, "AX z <= 1", timeout=30)
 
 
 def test_other_systems_are_not_of_this_kind() -> None:
