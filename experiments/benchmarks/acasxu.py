@@ -13,14 +13,13 @@ from statistics import median
 from experiments.benchmarks.ask import Built, Question
 from experiments.benchmarks.bench import Bench
 from experiments.benchmarks.machine import DATA
-from experiments.benchmarks.vnnlib import read_property
 from venmas import load_network
-from venmas.model import System, apply_network
+from venmas.engine.query import question
+from venmas.logic import AX, Not
+from venmas.logic.vnnlib import read_vnnlib
 from venmas.nn import Network
 
 FOLDER = DATA / "acasxu"
-LARGEST = 10**9
-"""Range of an output, beyond what interval bounds give."""
 
 
 @cache
@@ -29,19 +28,8 @@ def network(name: str) -> Network:
 
 
 def instance(name: str, prop: str) -> Built:
-    asked = read_property(FOLDER / "vnnlib" / prop)
-    net = network(name)
-    system = System("acasxu")
-    x = [
-        system.real(f"x[{i + 1}]", min(b[i][0] for b in asked.boxes), max(b[i][1] for b in asked.boxes))
-        for i in range(net.input_size)
-    ]
-    y = [system.real(f"y[{i + 1}]", -LARGEST, LARGEST) for i in range(net.output_size)]
-    system.branch("step", dict(zip(y, apply_network(net, x), strict=True)))
-    for box in asked.boxes:
-        sides = [(v >= low) & (v <= high) for v, (low, high) in zip(x, box, strict=True)]
-        system.initial(*sides, *(v == 0 for v in y))
-    return system, f"AX !({asked.unsafe})"
+    (case,) = read_vnnlib(FOLDER / "vnnlib" / prop).cases
+    return question(network(name), case.boxes), AX(Not(case.condition))
 
 
 def run(bench: Bench) -> None:

@@ -34,6 +34,7 @@ COMMANDS = {
     "check": "venmas.cli.check_command",
     "export": "venmas.cli.export_command",
     "solvers": "venmas.cli.solvers_command",
+    "vnnlib": "venmas.cli.vnnlib_command",
 }
 DEFAULT = "verify"
 

@@ -14,6 +14,7 @@ import numpy as np
 from venmas.checker.check import claim
 from venmas.engine.certify import certify_graph, prove
 from venmas.engine.deadlocks import deadlock, deadlocked, note
+from venmas.engine.one_step import settle
 from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report, Verdict
 from venmas.logic import AX, Formula, nnf, subformulas
@@ -68,6 +69,14 @@ def decide(
         if report.satisfied and explored.may_deadlock is not None:
             report.notes.append(note(system, explored.may_deadlock))
         return
+    if wanted is None and report.semantics == "real":
+        settled = settle(system, formula, tick, report.workers)
+        if settled is not None:
+            report.graph = Figures(1, settled.boxes, settled.boxes)
+            _settle(report, target, system, settled.witness)
+            if report.satisfied and settled.exact:
+                report.basis = "exact"
+            return
     if wanted is not None:  # equal nodes become one, as they are for who checks: choices have the same numbers
         system = system_from_json(system_to_json(system), networks_of(system))
     try:

@@ -1,0 +1,1 @@
+"""ACAS Xu by ``venmas vnnlib``."""

@@ -1,0 +1,83 @@
+"""Formulas about the next state that are decided as queries, against the other modes."""
+
+from pathlib import Path
+
+import pytest
+
+from venmas import load_network, verify
+from venmas.engine.one_step import one_step
+from venmas.engine.query import question
+from venmas.errors import ModelError
+from venmas.logic import AX, Not
+from venmas.logic.vnnlib import read_vnnlib
+from venmas.model import System, apply_network
+from venmas.nn import relu_network
+
+TENT = relu_network([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -0.5], [0.0]], name="tent")
+SUM = relu_network([[[1.0, 1.0], [1.0, -1.0]], [[1.0, 1.0]]], [[0.0, 0.0], [0.0]], name="max")  # 2 max(x, y) if >= 0
+
+
+def tent(top: float = 10) -> System:
+    system = System("tent")
+    x, y, z = system.real("x", 0, 1), system.real("y", -top, top), system.real("z", -9, 9)
+    system.initial(x >= 0, x <= 1, y == 1, z >= 2)
+    system.branch("go", y=apply_network(TENT, [x])[0], x=1 - x)
+    return system
+
+
+@pytest.mark.parametrize(
+    ("formula", "verdict"),
+    [
+        ("AX y <= 0.5", "satisfied"),
+        ("AX y < 0.5", "violated"),
+        ("EX y <= 0.5", "satisfied"),
+        ("AX (y <= x & y <= 1 - x)", "satisfied"),
+        ("AX (y < x | y < 1 - x)", "violated"),
+        ("AX (z >= 2 | y > 1)", "satisfied"),
+    ],
+)
+def test_agrees_with_the_search_in_rationals(formula: str, verdict: str) -> None:
+    found, other = verify(tent(), formula), verify(tent(), formula, mode="exact")
+    assert (found.verdict, other.verdict) == (verdict, verdict)
+    assert (found.replay is not None and found.replay.confirmed) == (verdict == "violated")
+
+
+def test_regions_may_be_cut_by_planes() -> None:
+    system = System("max")
+    x, y = system.real("x", 0, 4), system.real("y", 0, 4)
+    system.initial(x + y <= 1, x >= y)
+    system.branch("go", x=apply_network(SUM, [x, y])[0], y=y)
+    assert one_step(system) is not None
+    for formula, verdict in (
+        ("AX x <= 2", "satisfied"),
+        ("AX x < 2", "violated"),
+        ("AX (x <= 1 | y <= 0.5)", "satisfied"),
+        ("AX (x < 1 | y < 0.5)", "violated"),
+        ("AX x - 2*y >= 0", "satisfied"),
+    ):
+        assert verify(system, formula).verdict == verdict, formula
+        assert verify(system, formula, mode="exact").verdict == verdict, formula
+
+
+def test_leaving_the_declared_box_is_reported() -> None:
+    with pytest.raises(ModelError, match="y"):
+        verify(tent(top=1 / 4), "AX y <= 3")
+
+
+def test_other_systems_are_not_of_this_kind() -> None:
+    system = tent()
+    system.branch("stay")
+    assert one_step(system) is None
+    system = System("guarded")
+    x = system.real("x", 0, 1)
+    system.branch("go", x=apply_network(TENT, [x])[0], when=x > 0.5)
+    assert one_step(system) is None
+
+
+def test_acas_xu(data_dir: Path) -> None:
+    folder = data_dir / "acasxu"
+    network = load_network(folder / "onnx" / "ACASXU_run2a_2_2_batch_2000.onnx")
+    for prop, verdict in ((2, "violated"), (3, "satisfied")):
+        (case,) = read_vnnlib(folder / "vnnlib" / f"prop_{prop}.vnnlib").cases
+        report = verify(question(network, case.boxes), AX(Not(case.condition)), timeout=60, workers=1)
+        assert report.verdict == verdict

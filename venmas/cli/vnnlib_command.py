@@ -1,0 +1,124 @@
+"""``venmas vnnlib``: a one-step query about a network file, asked and answered as in VNN-COMP."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import click
+
+from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
+from venmas.cli.options import Positive, verbose_option
+from venmas.cli.output import STDOUT, check_writable, console, write_json
+
+if TYPE_CHECKING:
+    from venmas.engine.query import QueryReport
+    from venmas.engine.query_replay import QueryReplay
+
+_STATUS = {"unsat": SATISFIED, "sat": VIOLATED, "timeout": UNKNOWN, "unknown": UNKNOWN}
+
+
+@click.command("vnnlib")
+@click.argument("network", metavar="NETWORK")
+@click.argument("prop", metavar="PROPERTY.vnnlib")
+@click.option("--timeout", type=Positive(), metavar="SECONDS", help="Give up after this long; no limit by default.")
+@click.option(
+    "--workers", type=click.IntRange(1, 1024), metavar="N", help="Threads; as many as there are cores by default."
+)
+@click.option("--json", "json_path", metavar="FILE|-", help="Write the answer as JSON to a file, or to stdout (-).")
+@click.option("-q", "--quiet", is_flag=True, help="Print the answer only.")
+@verbose_option
+def command(
+    network: str, prop: str, timeout: float | None, workers: int | None, json_path: str | None, quiet: bool
+) -> int:
+    """Is there an input that meets a VNN-LIB property?
+
+    NETWORK is an .onnx file (or .h5, .keras, .nnet), PROPERTY.vnnlib says in VNN-LIB 1.0 which inputs X_i and outputs
+    Y_j are a counterexample. Prints `sat` and a counterexample, for which the property holds in exact numbers, or
+    `unsat`, which is proved, or `timeout` or `unknown`. Exit status: 0 unsat, 10 sat, 20 timeout or unknown.
+    """
+    from venmas.cli.interrupt import interruptible
+    from venmas.engine.query import decide_query
+    from venmas.engine.query_replay import replay_query
+    from venmas.logic.vnnlib import read_vnnlib
+    from venmas.nn import load_network
+
+    check_writable(json_path, "--json")
+    query = read_vnnlib(prop)
+    loaded = load_network(network)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    err = console(stderr=True)
+    with interruptible():
+        if quiet or not err.is_terminal:
+            report = decide_query(loaded, query, timeout=timeout, workers=workers or cores)
+        else:
+            with err.status("looking for a counterexample") as status:
+
+                def show(so_far: QueryReport) -> None:
+                    status.update(f"{so_far.boxes} boxes bounded, {so_far.seconds:.0f} s")
+
+                report = decide_query(loaded, query, timeout=timeout, workers=workers or cores, progress=show)
+    replay = replay_query(network, loaded, query, report) if report.verdict == "sat" else None
+    if json_path is not None:
+        write_json(json_path, _as_json(report, replay), "--json")
+    if json_path != STDOUT:
+        print(answer(report))
+    if not quiet:
+        for line in _explained(report, replay):
+            err.print(line, soft_wrap=True)
+    return _STATUS[report.verdict]
+
+
+def answer(report: QueryReport) -> str:
+    """The answer in the form of VNN-COMP: the verdict, and for sat the values of X_i and Y_j as one list."""
+    if report.verdict != "sat":
+        return report.verdict
+    values = [f"(X_{i} {_decimal(v)})" for i, v in enumerate(report.inputs)]
+    values += [f"(Y_{i} {float(v)!r})" for i, v in enumerate(report.outputs)]
+    return "sat\n(" + "\n ".join(values) + ")"
+
+
+def _decimal(value: Fraction) -> str:
+    """The number itself where it has a decimal of reasonable length, else the nearest float."""
+    from venmas.linear import format_number
+
+    text = format_number(value)
+    return repr(float(value)) if "/" in text else text
+
+
+def _explained(report: QueryReport, replay: QueryReplay | None) -> list[str]:
+    lines = [*report.notes, f"{report.verdict}: {report.reason}"] if report.reason else list(report.notes)
+    if replay is not None:
+        lines.append("the property holds at this point in exact rational numbers")
+        lines.append(str(replay))
+    if report.verdict == "unsat":
+        lines.append(
+            {
+                "bounds": "proved by bounds that allow for their rounding errors",
+                "exact": f"proved by bounds that allow for their rounding errors, {report.exact} boxes in rationals",
+                "solver": "a mixed-integer solver found no counterexample, up to its tolerances",
+            }[report.basis]
+        )
+    compiled = ", compiled" if report.compiled else ""
+    lines.append(f"{report.boxes} boxes bounded{compiled}; {report.seconds:.2f} s")
+    return lines
+
+
+def _as_json(report: QueryReport, replay: QueryReplay | None) -> dict[str, object]:
+    from venmas._version import __version__
+
+    return {
+        "verdict": report.verdict,
+        "reason": report.reason,
+        "basis": report.basis,
+        "inputs": [_decimal(v) for v in report.inputs],
+        "outputs": [float(v) for v in report.outputs],
+        "replay": None if replay is None else replay.as_json(),
+        "boxes": report.boxes,
+        "boxes_in_rationals": report.exact,
+        "compiled": report.compiled,
+        "seconds": report.seconds,
+        "notes": report.notes,
+        "versions": {"venmas": __version__},
+    }

@@ -1,0 +1,72 @@
+"""A counterexample of a query, run as deployed: does single precision show it as well?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from os import PathLike
+
+import numpy as np
+
+from venmas.engine.query import QueryReport
+from venmas.logic.vnnlib import Query
+from venmas.nn import Network
+from venmas.nn.deployed import run_deployed
+
+TOLERANCE = Fraction(1, 10_000)
+"""By how much VNN-COMP lets a counterexample miss a constraint."""
+RELATIVE = 1e-3
+"""By how much, relatively, it lets outputs differ from those that are run."""
+
+
+@dataclass(frozen=True)
+class QueryReplay:
+    """A counterexample as deployed.
+
+    runtime: what ran the network in float32. holds: the property, at the input and outputs it saw, without tolerance;
+    within: with that of VNN-COMP, the outputs agreeing as well. difference: the largest of an output from the exact
+    one. outputs: those that were run.
+    """
+
+    runtime: str
+    holds: bool
+    within: bool
+    difference: float
+    outputs: tuple[float, ...]
+
+    def __str__(self) -> str:
+        told = (
+            "accepted" if self.holds else "accepted within the tolerance of VNN-COMP" if self.within else "NOT accepted"
+        )
+        return (
+            f"{self.runtime} in single precision: {told}; outputs differ from the exact ones by {self.difference:.1e}"
+        )
+
+    def as_json(self) -> dict[str, object]:
+        """For ``--json``."""
+        finite = bool(np.isfinite([*self.outputs, self.difference]).all())
+        return {
+            "runtime": self.runtime,
+            "accepted": self.holds,
+            "accepted_within_tolerance": self.within,
+            "largest_difference": self.difference if finite else None,
+            "outputs": list(self.outputs) if finite else None,
+        }
+
+
+def replay_query(path: str | PathLike[str], network: Network, query: Query, report: QueryReport) -> QueryReplay:
+    """Run the counterexample of a ``sat``; path: the file of the network."""
+    runtime, x, y = run_deployed(path, network, report.inputs)
+    exact = np.array([float(v) for v in report.outputs])
+    if y.shape != exact.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
+        return QueryReplay(runtime, False, False, float("inf"), tuple(map(float, y)))
+    values = {f"X_{i}": Fraction(float(v)) for i, v in enumerate(x)}
+    values |= {f"Y_{i}": Fraction(float(v)) for i, v in enumerate(y)}
+    agrees = np.allclose(y, exact, rtol=RELATIVE, atol=float(TOLERANCE))
+    return QueryReplay(
+        runtime,
+        query.holds(values),
+        bool(agrees) and query.holds(values, TOLERANCE),
+        float(np.abs(y - exact).max()),
+        tuple(map(float, y)),
+    )
