@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 from mkdocs.config.defaults import MkDocsConfig
@@ -13,22 +11,6 @@ from mkdocs.structure.files import File, Files
 from venmas.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[1]
-COMING = ("papers.md", "journal.md", "plots.md", "report.md", "vnnlib.md", "gym.md", "export.md", "clusters.md")
-"""Pages that are listed as soon as they exist."""
-
-
-def on_config(config: MkDocsConfig) -> None:
-    """Leave out what is not written yet."""
-
-    def kept(entries: list[Any]) -> Iterator[Any]:
-        for entry in entries:
-            ((title, target),) = entry.items()
-            if isinstance(target, list):
-                yield {title: list(kept(target))}
-            elif target not in COMING or (Path(config.docs_dir) / target).is_file():
-                yield entry
-
-    config.nav = list(kept(config.nav or []))
 
 
 def on_files(files: Files, config: MkDocsConfig) -> None:

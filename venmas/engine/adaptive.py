@@ -3,7 +3,7 @@ where something is open, with candidates tried on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -28,8 +28,9 @@ from venmas.search.explicit import explore
 from venmas.search.graph import Graph
 from venmas.search.proof import IncompleteError
 from venmas.search.residual import UnsuitableError
+from venmas.search.rollouts import rollouts
 from venmas.search.space import Space, space_of
-from venmas.search.trace import candidates, slices
+from venmas.search.trace import Candidate, candidates, slices
 
 MAX_PASSES = 16
 MAX_PIECES = 4_000_000
@@ -38,6 +39,8 @@ _MAX_TRIES = 20
 _SLICES = 12
 _EXACT_PRODUCTS = 1_000_000
 """Products of rationals that one try may cost, which take about a second."""
+_SEARCH_SHARE, _SLICE_SHARE = 0.1, 0.3
+"""Parts of the time so far up to which candidates without a path, and lines of the initial set, are tried."""
 _LEAST_PROOF, _MOST_PROOF = 0.1, 2.0
 """Seconds for an attempt at a proof in rationals between two passes."""
 
@@ -127,7 +130,7 @@ def _refine(
     """
     graph, begun = Graph(space, target, tick, keep), monotonic()
     trials = _Trials(space, target, tick)
-    witness = trials.slices(graph, points=False)
+    witness = trials.rollouts(graph) or trials.slices(graph, points=False)
     if witness is not None:
         return witness, graph
     while graph.counts.passes < MAX_PASSES and graph.counts.pieces < MAX_PIECES:
@@ -135,7 +138,7 @@ def _refine(
         report.graph = Figures(graph.counts.passes, graph.counts.nodes, graph.counts.pieces)
         if done:
             return None, graph
-        witness = trials.look(graph) or trials.slices(graph, points=False)
+        witness = trials.look(candidates(graph)) or trials.rollouts(graph) or trials.slices(graph, points=False)
         if witness is None and trials.branching:
             witness = trials.slices(graph, points=True)
         if witness is not None:
@@ -156,36 +159,56 @@ class _Trials:
         networks = {n.application.network for _, n in space.system.nodes() if isinstance(n, Output)}
         weights = max((sum(layer.weight.size for layer in n.layers) for n in networks), default=1)
         self._affordable = _EXACT_PRODUCTS // weights
+        self._begun, self._searching, self._slicing = monotonic(), 0.0, 0.0
 
-    def look(self, graph: Graph) -> Witness | None:
-        """Try what an open graph suggests."""
+    def _may(self, spent: float, share: float) -> bool:
+        """Is what was spent on something less than its share of the time so far? The first time it always is."""
+        return spent <= share * (monotonic() - self._begun)
+
+    def look(self, suggested: Iterator[Candidate]) -> Witness | None:
+        """Try the first of some candidates."""
         whole = False
-        for candidate in islice(candidates(graph), _MAX_TRIES):
+        for candidate in islice(suggested, _MAX_TRIES):
             key = (*candidate.state.values(), candidate.branches)
             if key in self._tried or not any(contains(r, candidate.state) for r in self.space.system.regions):
                 continue
-            self._tried.add(key)
             self.tick()
             depth = self.target.depth
             # with a path only that is followed; else what the formula asks is searched for, once
             followed = bool(candidate.branches) and not self.branching
-            budget = depth + 3 if followed or whole else max(depth + 3, min(50 * (depth + 2), self._affordable))
-            whole |= not followed
+            search = not followed and not whole and self._may(self._searching, _SEARCH_SHARE)
+            if followed or search:
+                self._tried.add(key)
+            budget = max(depth + 3, min(50 * (depth + 2), self._affordable)) if search else depth + 3
+            whole |= search
+            begun = monotonic()
             try:
                 witness = explain(self.space.system, self.target, candidate.state, candidate.hints, budget)
             except UndecidedError:
                 continue
+            finally:
+                self._searching += monotonic() - begun if search else 0.0
             if witness is not None:
                 return witness
         return None
 
     def slices(self, graph: Graph, points: bool) -> Witness | None:
         """Try what is open on lines through the initial set, or at points of it."""
-        root = slices(graph, _SLICES, points)
+        root = slices(graph, _SLICES, points) if self._may(self._slicing, _SLICE_SHARE) else None
         if root is None:
             return None
-        part = Graph(self.space, self.target, self.tick, root=root)
-        return None if part.refine() else self.look(part)
+        begun = monotonic()
+        try:
+            part = Graph(self.space, self.target, self.tick, root=root)
+            return None if part.refine() else self.look(candidates(part))
+        finally:
+            self._slicing += monotonic() - begun
+
+    def rollouts(self, graph: Graph) -> Witness | None:
+        """Try what random runs suggest, where the root is so wide that its graph takes longer."""
+        if self.branching or slices(graph, 1, points=False) is None:
+            return None
+        return self.look(rollouts(graph))
 
 
 def _certify(graph: Graph, formula: Formula, inside: bool, report: Report, wanted: Wanted) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from venmas.engine.blas import on_one_thread
 from venmas.errors import ModelError, UsageError
 from venmas.logic import AX, Formula, Not
 from venmas.logic.vnnlib import Box, Case, Query
@@ -61,6 +62,7 @@ class _EnoughError(Exception):
     pass
 
 
+@on_one_thread
 def decide_query(
     network: Network,
     query: Query,

@@ -14,6 +14,7 @@ import numpy as np
 from venmas.checker.values import Semantics
 from venmas.encoding import ReluEncoding, Strategy, Task
 from venmas.engine.adaptive import Wanted, decide
+from venmas.engine.blas import on_one_thread
 from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.establish import Clock, establish
 from venmas.engine.journal import Journal
@@ -44,6 +45,7 @@ SHARE = 2 / 3
 """Part of the timeout that solvers may use where a proof is owed as well; then it is sought without them."""
 
 
+@on_one_thread
 def verify(
     system: System,
     formula: str | Formula,

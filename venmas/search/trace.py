@@ -45,10 +45,10 @@ def candidates(graph: Graph) -> Iterator[Candidate]:
             if key not in seen:
                 seen.add(key)
                 yield found
-    root = graph.layers[0].nodes.take(np.flatnonzero(graph.layers[0].may.any(1)))
+    root = open_root(graph)
     for row in range(min(4, len(root))):
         for point in _points(root.take(np.array([row]))):
-            yield Candidate(_state(graph, point, int(root.location[row])), ())
+            yield Candidate(state_at(graph, point, int(root.location[row])), ())
 
 
 def slices(graph: Graph, count: int, points: bool) -> Boxes | None:
@@ -56,9 +56,7 @@ def slices(graph: Graph, count: int, points: bool) -> Boxes | None:
 
     None where the initial set is no more than that.
     """
-    nodes = graph.root
-    if graph.layers:
-        nodes = graph.layers[0].nodes.take(np.flatnonzero(graph.layers[0].may.any(1)))
+    nodes = open_root(graph)
     wide = nodes.high > nodes.low
     if not points:
         wide[:, graph.sweep] = False
@@ -74,7 +72,13 @@ def slices(graph: Graph, count: int, points: bool) -> Boxes | None:
     return Boxes(nodes.location, low, high, nodes.wanted)
 
 
-def _state(graph: Graph, point: Ints, number: int) -> dict[str, Fraction]:
+def open_root(graph: Graph) -> Boxes:
+    """The part of the root in which the target may hold."""
+    return graph.layers[0].nodes.take(np.flatnonzero(graph.layers[0].may.any(1))) if graph.layers else graph.root
+
+
+def state_at(graph: Graph, point: Ints, number: int) -> dict[str, Fraction]:
+    """The state at a point of the root, in a location."""
     space = graph.space
     values = dict(zip(space.integers, map(Fraction, space.locations[number].values), strict=True))
     values.update({n: Fraction(int(v), space.unit) for n, v in zip(space.reals, point, strict=True)})
@@ -172,4 +176,4 @@ def _back(graph: Graph, marks: list[Bools], step: int, where: int, point: Ints) 
         node = int(layer.pieces.node[piece])
         step -= 1
     number = int(graph.layers[0].nodes.location[node])
-    return Candidate(_state(graph, point, number), tuple(reversed(branches)))
+    return Candidate(state_at(graph, point, number), tuple(reversed(branches)))
