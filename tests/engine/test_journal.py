@@ -17,10 +17,11 @@ from journal_systems import walker
 
 from venmas import verify
 from venmas.encoding import Task, encode
+from venmas.engine import establish
 from venmas.engine import journal as journals
 from venmas.engine import mapper
 from venmas.engine.report import Report, Verdict
-from venmas.errors import StoreError, UsageError
+from venmas.errors import ModelError, StoreError, UsageError
 from venmas.logic import nnf, parse
 from venmas.milp.program import Feasible, Infeasible, Program, Reason, Unknown
 from venmas.model import System
@@ -254,6 +255,27 @@ def test_another_trust_takes_the_word_of_the_solver_for_no_more(journal: Path) -
     assert (report.verdict, report.basis) == (Verdict.SATISFIED, "exact")
     assert report.seconds.prove > 0
     assert report.subproblems.skipped == 27  # the solver's word, which the proof does not rest on
+
+
+def test_what_an_error_has_left_is_no_verdict(tmp_path: Path) -> None:
+    """The solver has answered, and the proof that is owed beyond it cannot be written: nothing is proved."""
+    with pytest.raises(UsageError, match="cannot write the certificate"):
+        run(tmp_path / "j", trust="exact", certificate=tmp_path / "nowhere" / "proof")
+    assert entries(tmp_path / "j", "path:") and not entries(tmp_path / "j", "verdict:")
+    report = run(tmp_path / "j", trust="exact")
+    assert (report.verdict, report.basis) == (Verdict.SATISFIED, "exact")
+
+
+def test_a_run_that_leaves_its_box_is_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Solver and floats saw nothing, the proof in rationals does."""
+
+    def prove(*_: object) -> None:
+        raise ModelError("x leaves its box")
+
+    monkeypatch.setattr(establish, "prove", prove)
+    for _ in range(2):
+        with pytest.raises(ModelError):
+            run(tmp_path / "j", trust="auto")
 
 
 def test_another_mode_or_semantics_has_a_verdict_of_its_own(journal: Path) -> None:

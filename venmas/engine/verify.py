@@ -169,6 +169,9 @@ def verify(
         _unknown(report, Reason.FAILURE, str(error))
     except KeyboardInterrupt:
         _unknown(report, Reason.INTERRUPTED, "interrupted before a verdict was reached")
+    except BaseException:
+        report.verdict = Verdict.UNKNOWN  # what an error has left is no verdict, and none to be kept
+        raise
     finally:
         if book is not None:
             book.close(parsed, report, monotonic() - begun)
