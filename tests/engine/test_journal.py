@@ -17,9 +17,8 @@ from journal_systems import walker
 
 from venmas import verify
 from venmas.encoding import Task, encode
-from venmas.engine import establish
+from venmas.engine import establish, identity, mapper
 from venmas.engine import journal as journals
-from venmas.engine import mapper
 from venmas.engine.report import Report, Verdict
 from venmas.errors import ModelError, StoreError, UsageError
 from venmas.logic import nnf, parse
@@ -289,13 +288,13 @@ def test_an_edit_of_the_code_is_another_version(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "part").mkdir()
     (tmp_path / "__init__.py").write_text("x = 1\n")
     (tmp_path / "part" / "a.py").write_text("y = 2\n")
-    monkeypatch.setattr(journals.venmas, "__file__", str(tmp_path / "__init__.py"))
-    whole = journals.code_digest.__wrapped__()
-    assert whole == journals.code_digest.__wrapped__()
+    monkeypatch.setattr(identity, "FOLDER", tmp_path)
+    whole = identity.code_digest.__wrapped__()
+    assert whole == identity.code_digest.__wrapped__()
     (tmp_path / "part" / "a.py").write_text("y = 3\n")
-    edited = journals.code_digest.__wrapped__()
-    monkeypatch.setattr(journals, "__version__", "9.9")
-    assert len({whole, edited, journals.code_digest.__wrapped__()}) == 3
+    edited = identity.code_digest.__wrapped__()
+    monkeypatch.setattr(identity, "__version__", "9.9")
+    assert len({whole, edited, identity.code_digest.__wrapped__()}) == 3
 
 
 class Recorder:

@@ -23,10 +23,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import venmas
-from venmas._version import __version__
 from venmas.encoding import Task
 from venmas.encoding.encode import BOUNDS
+from venmas.engine.identity import code_digest
 from venmas.engine.memory import peak_mb
 from venmas.engine.report import Counts, Graph, Largest, Report, Verdict
 from venmas.errors import ModelError, StoreError, UsageError
@@ -201,12 +200,3 @@ class Paths:
 def solver_version(name: str) -> str:
     """Version of an installed solver."""
     return get_solver(name).version()
-
-
-@cache
-def code_digest() -> str:
-    """Sha256 (hex) of the version and the source files of VenMAS."""
-    digest, folder = hashlib.sha256(__version__.encode()), Path(venmas.__file__).parent
-    for file in sorted(folder.rglob("*.py")):
-        digest.update(str(file.relative_to(folder)).encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
