@@ -382,7 +382,11 @@ def test_a_damaged_entry_ends_the_journal_and_not_the_run(facts: Path) -> None:
 def test_files_that_cannot_be_used_are_told_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("no journal " * 100)
     Store(tmp_path / "cells", "experiment").close()
-    for name, problem in (("other", "no store of VenMAS"), ("cells", "'experiment'"), ("no/where", "no folder")):
+    for name, problem in (
+        ("other", "no store of VenMAS"),
+        ("cells", "'experiment'"),
+        ("no/where", "is in a folder that is not there"),
+    ):
         with pytest.raises(StoreError, match=problem):
             run(tmp_path / name)
     with Store(tmp_path / "open", "journal"), pytest.raises(StoreError, match="in use"):
