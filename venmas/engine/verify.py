@@ -257,7 +257,7 @@ def _decide(formula: Formula, search: Search, report: Report, base: Task) -> Non
         inside = nnf(_inside(system, names, formula.depth), negate=True)
         check = search.run(replace(base, target=inside), left_box_ends=True)
         if check.left_box:
-            raise ModelError(f"{check.left_box}; widen the range of the variable, or look fewer steps ahead")
+            raise ModelError(check.left_box)
         result.undecided += check.undecided
         result.solved += check.solved
     if result.undecided:
