@@ -40,7 +40,11 @@ def run(path: Path | None, formula: str = SAFE, system: System | None = None, **
 
 def entries(path: Path, kind: str) -> dict[str, Any]:
     with Store(path, "journal") as store:
-        return {key: value for key, value in store.items() if key.startswith(kind)}
+        return entries_of(store, kind)
+
+
+def entries_of(store: Store, kind: str) -> dict[str, Any]:
+    return {key: value for key, value in store.items() if key.startswith(kind)}
 
 
 def answer_first(count: int, monkeypatch: pytest.MonkeyPatch, then: Any) -> list[Program]:
@@ -200,6 +204,17 @@ def test_entries_of_another_form_count_for_nothing(value: object, journal: Path)
             store.put(key, value)
     report = run(journal)
     assert report.satisfied and report.subproblems.solved == 27
+
+
+@pytest.mark.parametrize("change", [{"verdict": "unknown"}, {"verdict": "fine"}, {"basis": "solver"}])
+def test_a_stored_verdict_is_no_less_than_what_is_owed(change: dict[str, str], tmp_path: Path) -> None:
+    before = run(tmp_path / "j", trust="exact")
+    with Store(tmp_path / "j", "journal") as store:
+        for key, value in entries_of(store, "verdict:").items():
+            store.put(key, value | change)
+    again = run(tmp_path / "j", trust="exact")
+    assert (again.verdict, again.basis) == (before.verdict, before.basis) == (Verdict.SATISFIED, "exact")
+    assert again.seconds.prove > 0
 
 
 def test_a_certificate_needs_the_proof_again(journal: Path, tmp_path: Path) -> None:

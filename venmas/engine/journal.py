@@ -85,6 +85,10 @@ class Journal:
             return False
         try:
             found = _Stored(**stored)
+            owed = report.trust == "exact" or report.semantics == "float32"
+            if found.verdict == Verdict.UNKNOWN or (owed and found.basis == "solver"):
+                raise UsageError("it is none, or less than the proof that is owed")
+            verdict = Verdict(found.verdict)
             if (found.verdict == Verdict.SATISFIED and certificate) or not self._current(found.solvers):
                 return False
             if found.verdict == Verdict.VIOLATED:
@@ -94,11 +98,11 @@ class Journal:
             counts = Counts(before.created, before.discarded, 0, before.cancelled, before.solved + before.skipped)
             report.subproblems, report.depth = counts, found.depth
             report.largest_program, report.graph = Largest(**found.largest), Graph(**found.graph)
-        except (TypeError, UsageError) as error:  # not written by `_keep`
+        except (TypeError, ValueError, UsageError) as error:  # not written by `_keep`
             report.witness = report.replay = None
             log.warning("the verdict in the journal cannot be read and is sought anew: %s", error)
             return False
-        report.verdict, report.basis, report.solvers = Verdict(found.verdict), found.basis, dict(found.solvers)
+        report.verdict, report.basis, report.solvers = verdict, found.basis, dict(found.solvers)
         how = "the witness was replayed again" if report.witness is not None else "nothing was computed again"
         took = f"the run that decided it took {found.seconds:.3g} s"
         report.peak_rss_mb, self._recalled = peak_mb(), True
