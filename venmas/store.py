@@ -106,7 +106,7 @@ class Store:
             found = self.path.stat()
         except FileNotFoundError:
             if not self.path.absolute().parent.is_dir():
-                raise self._error(f"there is no folder {str(self.path.parent)!r}", "make it, or give another") from None
+                raise self._error("is in a folder that is not there", "make it, or give another") from None
             return
         except (OSError, ValueError) as error:
             raise self._error(f"cannot be opened ({error})", "give another") from None

@@ -31,13 +31,17 @@ class Claim:
 
 @dataclass(frozen=True)
 class Row:
-    """A cell with its answer (None: not decided yet) and what is expected of it."""
+    """A cell with its answer (None: not decided yet) and what is expected of it.
+
+    contradicted: another mode says the opposite of the same question.
+    """
 
     cell: Cell
     answer: Mapping[str, Any] | None
     known: Known
     claim: Claim | None
     networks: str
+    contradicted: bool = False
 
     @property
     def verdict(self) -> str:
@@ -49,8 +53,10 @@ class Row:
 
     @property
     def wrong(self) -> bool:
-        """Does the verdict contradict the check, which is a mistake of one of them?"""
-        return self.verdict in ("satisfied", "violated") and self.known.verdict not in ("", self.verdict)
+        """Does the verdict contradict the check, or where that cannot tell another mode, which is a mistake of one?"""
+        if self.verdict not in ("satisfied", "violated"):
+            return False
+        return self.known.verdict != self.verdict if self.known.verdict else self.contradicted
 
     @property
     def unexplained(self) -> bool:
@@ -63,6 +69,8 @@ class Row:
             return ""
         if self.verdict == "unknown":
             return f"undecided ({self.answer['result']['reason']}): {self.answer['result']['message']}"
+        if self.wrong and not self.known.verdict:
+            return "MISTAKE of the verifier: its modes contradict each other"
         if self.wrong:
             return f"MISTAKE of the verifier or of the check, which says {self.known.verdict}: {self.known.why}"
         if self.claim is not None and self.claim.verdict != self.verdict:
@@ -98,10 +106,24 @@ def rows_of(
     cells: Sequence[Cell], answers: Mapping[Cell, Mapping[str, Any]], expected: Expected, claims: Mapping[str, Claim]
 ) -> list[Row]:
     """claims: by ``row, k``."""
+    said: dict[object, set[str]] = {}
+    for cell, answer in answers.items():
+        said.setdefault(_question(cell), set()).add(str(answer["result"]["verdict"]))
     return [
-        Row(c, answers.get(c), expected.known(c), claims.get(f"{c.row}, {c.k}"), expected.name(c.scenario))
+        Row(
+            c,
+            answers.get(c),
+            expected.known(c),
+            claims.get(f"{c.row}, {c.k}"),
+            expected.name(c.scenario),
+            said.get(_question(c), set()) >= {"satisfied", "violated"},
+        )
         for c in cells
     ]
+
+
+def _question(cell: Cell) -> object:
+    return cell.scenario, cell.settings, cell.formula
 
 
 def to_csv(rows: Sequence[Row]) -> str:

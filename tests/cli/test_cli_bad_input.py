@@ -157,6 +157,16 @@ CASES = {
     "json without name": ([*GOOD, "--json", ""], ["--json", "empty"]),
     "json not permitted": ([*GOOD, "--json", "/proc/out.json"], ["--json", "cannot write", "elsewhere"]),
     "witness to stdout": ([*GOOD, "--witness", "-"], ["--witness takes a file", "--json -"]),
+    "journal over json": (
+        [*GOOD, "--json", "{tmp}/a", "--journal", "{tmp}/./a"],
+        ["--json and --journal both name"],
+    ),
+    "certificate over witness": (
+        [*GOOD, "--witness", "{tmp}/a", "--certificate", "{tmp}/./a"],
+        ["--witness and --certificate both name"],
+    ),
+    "journal to stdout": ([*GOOD, "--journal", "-"], ["--journal takes a file"]),
+    "certificate to stdout": ([*GOOD, "--certificate", "-"], ["--certificate takes a file"]),
     "witness over json": ([*GOOD, "--json", "{tmp}/a", "--witness", "{tmp}/a"], ["both name"]),
     # usage
     "unknown option": ([*GOOD, "--wokers", "2"], ["--wokers", "--workers"]),

@@ -268,6 +268,20 @@ def test_a_scheduler_that_goes_away_ends_the_stream(
     assert capfd.readouterr().err == ""
 
 
+def test_an_answer_of_the_scheduler_that_cannot_be_read_ends_the_stream(
+    shared: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def look(_: cluster_link.Link) -> cluster_link.Workers:
+        raise KeyError("workers")
+
+    with Cluster(SOLVERS, address=shared.address) as mapper:
+        results = mapper.map(jobs(hard(0)))
+        run_until(results, lambda: bool(mapper._running))
+        monkeypatch.setattr(cluster_link.Link, "_look", look)
+        with pytest.raises(WorkerError, match=r"can not be watched any more \(KeyError: 'workers'"):
+            answers(results)
+
+
 def test_a_connection_that_breaks_costs_time_only(shared: LocalCluster) -> None:
     with Cluster(SOLVERS, address=shared.address) as mapper:
         found, cuts = [], 0

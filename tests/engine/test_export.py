@@ -11,7 +11,7 @@ from tests.corpus.entries_more import CORPUS
 from venmas.engine.export import Exported, export_programs
 from venmas.engine.report import Verdict
 from venmas.engine.verify import read_formula, verify
-from venmas.errors import FormulaError, UsageError
+from venmas.errors import FormulaError, ModelError, UsageError
 from venmas.logic import nnf
 from venmas.model import System, apply_network, argmax, explain, load_scenario, switch
 from venmas.model.canonical import system_digest
@@ -169,6 +169,20 @@ def test_indicators_are_written_as_such(tmp_path):
 def test_what_bounds_decide_makes_no_program(tmp_path):
     found = export_programs(load_scenario("vcas").system(), "AX safe", tmp_path)
     assert (found.programs, found.stopped) == (0, "") and found.discarded > 0
+
+
+def test_runs_that_may_leave_their_box_are_named(tmp_path):
+    """Nothing refutes that x > 10 is reached, which is no run: programs are about runs inside the box."""
+    for factor, names in ((Fraction(1, 2), ()), (3, ("x",))):
+        system = System("tank")
+        x = system.real("x", 0, 10)
+        system.branch("fill", x=x * factor)
+        system.initial(x >= 0, x <= 4)
+        found = export_programs(system, "AX x <= 10", tmp_path / str(len(names)))
+        manifest = json.loads((tmp_path / str(len(names)) / "manifest.json").read_text())
+        assert found.may_leave_box == tuple(manifest["may_leave_box"]) == names
+    with pytest.raises(ModelError, match="leaves the declared box"):
+        verify(system, "AX x <= 10", mode="comp-seq", isolated=False)
 
 
 def test_what_can_not_be_exported(tmp_path):

@@ -17,10 +17,10 @@ from journal_systems import walker
 
 from venmas import verify
 from venmas.encoding import Task, encode
+from venmas.engine import establish, identity, mapper
 from venmas.engine import journal as journals
-from venmas.engine import mapper
 from venmas.engine.report import Report, Verdict
-from venmas.errors import StoreError, UsageError
+from venmas.errors import ModelError, StoreError, UsageError
 from venmas.logic import nnf, parse
 from venmas.milp.program import Feasible, Infeasible, Program, Reason, Unknown
 from venmas.model import System
@@ -40,7 +40,11 @@ def run(path: Path | None, formula: str = SAFE, system: System | None = None, **
 
 def entries(path: Path, kind: str) -> dict[str, Any]:
     with Store(path, "journal") as store:
-        return {key: value for key, value in store.items() if key.startswith(kind)}
+        return entries_of(store, kind)
+
+
+def entries_of(store: Store, kind: str) -> dict[str, Any]:
+    return {key: value for key, value in store.items() if key.startswith(kind)}
 
 
 def answer_first(count: int, monkeypatch: pytest.MonkeyPatch, then: Any) -> list[Program]:
@@ -202,6 +206,17 @@ def test_entries_of_another_form_count_for_nothing(value: object, journal: Path)
     assert report.satisfied and report.subproblems.solved == 27
 
 
+@pytest.mark.parametrize("change", [{"verdict": "unknown"}, {"verdict": "fine"}, {"basis": "solver"}])
+def test_a_stored_verdict_is_no_less_than_what_is_owed(change: dict[str, str], tmp_path: Path) -> None:
+    before = run(tmp_path / "j", trust="exact")
+    with Store(tmp_path / "j", "journal") as store:
+        for key, value in entries_of(store, "verdict:").items():
+            store.put(key, value | change)
+    again = run(tmp_path / "j", trust="exact")
+    assert (again.verdict, again.basis) == (before.verdict, before.basis) == (Verdict.SATISFIED, "exact")
+    assert again.seconds.prove > 0
+
+
 def test_a_certificate_needs_the_proof_again(journal: Path, tmp_path: Path) -> None:
     report = run(journal, certificate=tmp_path / "proof.gz", trust="auto")
     assert report.basis == "exact" and report.certificate is not None
@@ -256,6 +271,27 @@ def test_another_trust_takes_the_word_of_the_solver_for_no_more(journal: Path) -
     assert report.subproblems.skipped == 27  # the solver's word, which the proof does not rest on
 
 
+def test_what_an_error_has_left_is_no_verdict(tmp_path: Path) -> None:
+    """The solver has answered, and the proof that is owed beyond it cannot be written: nothing is proved."""
+    with pytest.raises(UsageError, match="cannot write the certificate"):
+        run(tmp_path / "j", trust="exact", certificate=tmp_path / "nowhere" / "proof")
+    assert entries(tmp_path / "j", "path:") and not entries(tmp_path / "j", "verdict:")
+    report = run(tmp_path / "j", trust="exact")
+    assert (report.verdict, report.basis) == (Verdict.SATISFIED, "exact")
+
+
+def test_a_run_that_leaves_its_box_is_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Solver and floats saw nothing, the proof in rationals does."""
+
+    def prove(*_: object) -> None:
+        raise ModelError("x leaves its box")
+
+    monkeypatch.setattr(establish, "prove", prove)
+    for _ in range(2):
+        with pytest.raises(ModelError):
+            run(tmp_path / "j", trust="auto")
+
+
 def test_another_mode_or_semantics_has_a_verdict_of_its_own(journal: Path) -> None:
     assert run(journal, mode="mono").subproblems.solved > 0
     single = run(journal, semantics="float32", timeout=3)
@@ -267,13 +303,13 @@ def test_an_edit_of_the_code_is_another_version(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "part").mkdir()
     (tmp_path / "__init__.py").write_text("x = 1\n")
     (tmp_path / "part" / "a.py").write_text("y = 2\n")
-    monkeypatch.setattr(journals.venmas, "__file__", str(tmp_path / "__init__.py"))
-    whole = journals.code_digest.__wrapped__()
-    assert whole == journals.code_digest.__wrapped__()
+    monkeypatch.setattr(identity, "FOLDER", tmp_path)
+    whole = identity.code_digest.__wrapped__()
+    assert whole == identity.code_digest.__wrapped__()
     (tmp_path / "part" / "a.py").write_text("y = 3\n")
-    edited = journals.code_digest.__wrapped__()
-    monkeypatch.setattr(journals, "__version__", "9.9")
-    assert len({whole, edited, journals.code_digest.__wrapped__()}) == 3
+    edited = identity.code_digest.__wrapped__()
+    monkeypatch.setattr(identity, "__version__", "9.9")
+    assert len({whole, edited, identity.code_digest.__wrapped__()}) == 3
 
 
 class Recorder:
@@ -361,7 +397,11 @@ def test_a_damaged_entry_ends_the_journal_and_not_the_run(facts: Path) -> None:
 def test_files_that_cannot_be_used_are_told_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("no journal " * 100)
     Store(tmp_path / "cells", "experiment").close()
-    for name, problem in (("other", "no store of VenMAS"), ("cells", "'experiment'"), ("no/where", "no folder")):
+    for name, problem in (
+        ("other", "no store of VenMAS"),
+        ("cells", "'experiment'"),
+        ("no/where", "is in a folder that is not there"),
+    ):
         with pytest.raises(StoreError, match=problem):
             run(tmp_path / name)
     with Store(tmp_path / "open", "journal"), pytest.raises(StoreError, match="in use"):

@@ -14,6 +14,7 @@ from experiments.papers.cell import Cell, How, Keys
 from experiments.papers.known import Expected, Known
 from experiments.papers.main import Choice, main
 from experiments.papers.run import Watch
+from experiments.papers.table import rows_of
 
 PAPER = ("jaamas2022", "", TABLES)
 ARCH = ("archcomp_vcas", "", INSTANCES)
@@ -90,6 +91,23 @@ def test_a_verdict_that_contradicts_the_check_ends_with_status_1(
     assert main(*PAPER, some) == 1
     assert "MISTAKE" in capsys.readouterr().err
     assert "**" in (tmp_path / "table1.md").read_text().split("| φ_safe")[1]
+
+
+def test_modes_that_contradict_each_other_are_a_mistake_where_the_check_cannot_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how = How()
+    cells = [c for c in TABLES["table1"].cells(Choice(False, (1, 2), None, ("mono", "exact"))) if "safe" in c.formula]
+    monkeypatch.setattr(Expected, "known", lambda _self, _cell: Known("", "too close"))
+
+    def told(*verdicts: str) -> list[bool]:
+        answers = {c: {"result": {"verdict": v}} for c, v in zip(cells, verdicts, strict=True)}
+        return [row.unexplained for row in rows_of(cells, answers, Expected(how), {})]
+
+    assert [(c.k, c.mode) for c in cells] == [("1", "mono"), ("1", "exact"), ("2", "mono"), ("2", "exact")]
+    assert told("satisfied", "violated", "violated", "violated") == [True, True, False, False]
+    answers = {cells[0]: {"result": {"verdict": "satisfied"}}}
+    assert not any(row.unexplained for row in rows_of(cells, answers, Expected(how), {}))
 
 
 def test_a_time_limit_is_an_undecided_cell_that_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -193,6 +193,43 @@ def test_claims_of_a_witness_are_not_repeated(violated: Path) -> None:
     assert not any(part in text for part in ("5000 ", "7777", "WRONG", "8888"))
 
 
+def test_a_replay_is_that_of_the_file_where_none_was_made(violated: Path) -> None:
+    stored = json.loads(violated.read_text())
+    edit(violated, origin={**stored["origin"], "scenario": "mine.py"})
+    text = Seen(page_of(violated)).text
+    assert "Replayed from the initial state, as the result file says in exact numbers violated" in text
+    stored["witness"]["replay"] |= {"confirmed": False, "reason": "h is -90 there"}
+    edit(violated, witness=stored["witness"])
+    assert "in exact numbers not violated: h is -90 there" in Seen(page_of(violated)).text
+
+
+def test_a_formula_that_was_not_asked_for_is_not_told_as_if(violated: Path) -> None:
+    stored = json.loads(violated.read_text())
+    assert "as written safe3" in Seen(page_of(violated)).text
+    for other in ("safe2", "AX true", "AX ("):
+        edit(violated, asked={**stored["asked"], "formula": other})
+        assert f"as written, which reads as another one now {other}" in Seen(page_of(violated)).text
+
+
+def test_a_result_without_a_digest_of_its_system_is_noticed(results: dict[str, Path], tmp_path: Path) -> None:
+    path = tmp_path / "copy.json"
+    path.write_bytes(results["satisfied"].read_bytes())
+    assert "has no digest of the system" not in Seen(page_of(path)).text
+    edit(path, system="")
+    assert "Take care: the file has no digest of the system" in Seen(page_of(path, "--set", "pilot=middle")).text
+
+
+def test_what_a_journal_knew_was_found_by_the_solver(results: dict[str, Path], tmp_path: Path) -> None:
+    path = tmp_path / "copy.json"
+    path.write_bytes(results["satisfied"].read_bytes())
+    counts = {"created": 27, "discarded": 4, "solved": 0, "cancelled": 0, "skipped": 27}
+    solver = [{"name": "highs", "version": "1"}]
+    edit(path, mode="comp-seq", basis="solver", solver=solver, subproblems=counts)
+    text = Seen(page_of(path)).text
+    assert "highs finding 27 programs infeasible" in text
+    assert "27 created, 4 discarded by bounds, 0 solved, 27 known from a journal, 0 cancelled" in text
+
+
 def test_other_systems_and_networks_are_noticed(results: dict[str, Path], tmp_path: Path) -> None:
     path = tmp_path / "copy.json"
     path.write_bytes(results["satisfied"].read_bytes())
@@ -313,7 +350,8 @@ def test_the_page_goes_where_it_is_asked_to(violated: Path, tmp_path: Path) -> N
     assert done.stdout == f"{violated.with_suffix('.html')}: violated\n"
     told = run("report", str(violated), "-o", "-").stdout
     assert told == violated.with_suffix(".html").read_text()
-    assert run("report", str(violated), "-o", str(violated)).exit_code == 2
+    for itself in (violated, violated.parent / ".." / violated.parent.name / violated.name):
+        assert run("report", str(violated), "-o", str(itself)).exit_code == 2
     done = run("report", str(violated), "-o", str(tmp_path / "no" / "page.html"))
     assert done.exit_code == 2 and "there is no folder" in done.stderr
     assert json.loads(violated.read_text())["verdict"] == "violated"

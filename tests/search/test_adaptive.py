@@ -5,9 +5,12 @@ from time import monotonic
 
 import pytest
 
+from venmas.engine import adaptive
+from venmas.engine.search import StopSearchError
 from venmas.engine.verify import verify
 from venmas.errors import ModelError
 from venmas.logic import AX, And, Atom, parse
+from venmas.milp.outcome import Reason
 from venmas.model import System, absolute, where
 
 
@@ -72,12 +75,28 @@ def test_leaving_the_box_is_an_error_where_the_formula_looks():
     assert ask(system, "AX^2 x <= 1") == "violated"
 
 
-def test_deadlocks():
+def stops():
+    """Up to 2, then no further."""
     system = System("stops")
     x, m = system.real("x", -9, 9), system.integer("m", 0, 1)
     system.branch("up", x=x + 1, when=x < 2)
     system.branch("mark", m=1, when=(x >= 5) & (m == 0))
     system.initial(x >= 0, x <= 1, m == 0)
+    return system
+
+
+def test_a_deadlock_that_time_leaves_open_is_told(monkeypatch):
+    def late(_):
+        raise StopSearchError(Reason.TIME, "the time limit was reached")
+
+    monkeypatch.setattr(adaptive, "deadlock", late)
+    report = verify(stops(), "AX^4 false", mode="adaptive", timeout=10)
+    assert report.satisfied
+    assert report.notes == ["a deadlock may be reachable: the time limit was reached before it was decided"]
+
+
+def test_deadlocks():
+    system = stops()
     report = verify(system, "AX^4 false", mode="adaptive", timeout=10)
     assert report.satisfied and any("a deadlock is reachable" in n for n in report.notes)
     report = verify(system, "AX x >= 1", mode="adaptive", timeout=10)

@@ -104,6 +104,13 @@ def programs(
         out.print(f"There are more programs: --limit {limit} ended the export.")
     elif not found.programs:
         out.print("Bounds alone refute every way to violate the formula: there is no program to solve.")
+    if found.may_leave_box:
+        names = ", ".join(found.may_leave_box[:20]) + (" and others" if len(found.may_leave_box) > 20 else "")
+        out.print(
+            f"Take care: it is not excluded that {names} leaves the declared range. All this is about the runs that "
+            "stay inside; `venmas verify` asks about the others, too.",
+            soft_wrap=True,
+        )
     return SATISFIED
 
 

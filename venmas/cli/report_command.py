@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -46,7 +47,7 @@ def command(
     that is no result.
     """
     target = output if output is not None else str(Path(path).with_suffix(".html"))
-    if target == path:
+    if target != STDOUT and os.path.realpath(target) == os.path.realpath(path):
         raise UsageError(f"-o: the page would take the place of the result {path!r}; name another file")
     check_writable(target, "-o")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,7 @@ import click
 
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import Positive, load, read_formula_text, read_settings, scenario_options, verbose_option
-from venmas.cli.output import check_writable, console, write_json
+from venmas.cli.output import STDOUT, check_writable, console, write_json
 from venmas.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
@@ -117,10 +119,7 @@ def command(
     check_writable(json_path, "--json")
     check_writable(witness_path, "--witness")
     check_writable(certificate, "--certificate")
-    if witness_path == "-":
-        raise UsageError("--witness takes a file; `--json -` writes the result, witness included, to standard output")
-    if json_path is not None and json_path == witness_path:
-        raise UsageError(f"--json and --witness both name {json_path!r}; the JSON result holds the witness already")
+    _check_apart({"--json": json_path, "--witness": witness_path, "--certificate": certificate, "--journal": journal})
 
     from venmas.cli.interrupt import interruptible
     from venmas.cli.progress import ProgressLine
@@ -168,6 +167,21 @@ def command(
             print_report(console(), report, loaded.system)
     _store(report, json_path, witness_path, certificate)
     return {"satisfied": SATISFIED, "violated": VIOLATED}.get(report.verdict.value, UNKNOWN)
+
+
+def _check_apart(files: Mapping[str, str | None]) -> None:
+    """Each option has a file of its own, lest one takes the place of another at the end. Raises `UsageError`."""
+    named: dict[str, str] = {}
+    for option, path in files.items():
+        if path is None or (path == STDOUT and option == "--json"):
+            continue
+        if path == STDOUT:
+            raise UsageError(
+                f"{option} takes a file; `--json -` writes the result, witness included, to standard output"
+            )
+        if (other := named.setdefault(os.path.realpath(path), option)) != option:
+            more = "; the JSON result holds the witness already" if option == "--witness" else ": name two files"
+            raise UsageError(f"{other} and {option} both name {path!r}{more}")
 
 
 def _log_solvers(preference: str) -> None:

@@ -17,7 +17,9 @@ from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.one_step import settle
 from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report, Verdict
+from venmas.engine.search import StopSearchError
 from venmas.logic import AX, Formula, nnf, subformulas
+from venmas.milp.outcome import Reason
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.expr import Output
 from venmas.model.regions import contains
@@ -256,6 +258,10 @@ def _deadlocks(space: Space, formula: Formula, report: Report, tick: Callable[[]
         witness, _ = _refine(space, deadlock(formula.depth), report, tick)
     except UnsuitableError:
         return ["a deadlock may be reachable: there AX would hold and EX would not"]
+    except StopSearchError as stop:
+        if stop.reason is not Reason.TIME:
+            raise
+        return [f"a deadlock may be reachable: {stop.message} before it was decided"]
     finally:
         report.graph = figures
     if witness is None:

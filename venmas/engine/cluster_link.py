@@ -170,6 +170,15 @@ class Link:
 
     async def _watch(self) -> None:
         """Tell which workers there are whenever that changes, and when the scheduler does not come back."""
+        why = f"is gone and did not come back within {CONNECT:g} s"
+        try:
+            await self._look_on()
+        except Exception as error:  # who does not look on does not hear of losses, and would wait for ever
+            why = f"can not be watched any more ({_line(error)})"
+        self._post(Gone(f"the scheduler at {self._address!r} {why}"))
+
+    async def _look_on(self) -> None:
+        """Look until the connection has ended."""
         assert self._client is not None
         told: Workers | Offline = Workers()
         while self._client.status not in ("closing", "closed"):
@@ -189,7 +198,6 @@ class Link:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._introduced.wait(), LOOK)
             self._introduced.clear()
-        self._post(Gone(f"the scheduler at {self._address!r} is gone and did not come back within {CONNECT:g} s"))
 
     async def _look(self) -> Workers:
         """The workers that are there and fit; new ones are asked who they are."""

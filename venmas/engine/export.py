@@ -38,13 +38,15 @@ class Exported:
     """What `export_programs` wrote into `folder`.
 
     programs: how many. discarded: cases that bounds refuted, of which there is no program. stopped: why there are no
-    more of them: "" (there are no more), "limit" or "interrupted".
+    more of them: "" (there are no more), "limit" or "interrupted". may_leave_box: variables of which bounds do not
+    exclude that they leave their declared ranges: `verify` asks about that by further programs, which are not written.
     """
 
     folder: Path
     programs: int = 0
     discarded: int = 0
     stopped: str = ""
+    may_leave_box: tuple[str, ...] = ()
     entries: list[dict[str, Any]] = field(default_factory=list, repr=False)
 
 
@@ -117,7 +119,9 @@ def export_programs(
         raise UsageError(f"cannot write into {str(found.folder)!r}: {error.strerror or error}") from error
     finally:
         found.discarded = stream.discarded
-        manifest = {**head, "stopped": found.stopped, "discarded": found.discarded, "programs": found.entries}
+        found.may_leave_box = tuple(sorted({name for f in stream.findings for name in f.may_leave_box}))
+        manifest = {**head, "stopped": found.stopped, "discarded": found.discarded}
+        manifest |= {"may_leave_box": found.may_leave_box, "programs": found.entries}
         with suppress(OSError):
             _text(found.folder / MANIFEST, json.dumps(manifest, indent=1, allow_nan=False) + "\n")
     return found

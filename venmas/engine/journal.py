@@ -23,10 +23,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import venmas
-from venmas._version import __version__
 from venmas.encoding import Task
 from venmas.encoding.encode import BOUNDS
+from venmas.engine.identity import code_digest
 from venmas.engine.memory import peak_mb
 from venmas.engine.report import Counts, Graph, Largest, Report, Verdict
 from venmas.errors import ModelError, StoreError, UsageError
@@ -86,6 +85,10 @@ class Journal:
             return False
         try:
             found = _Stored(**stored)
+            owed = report.trust == "exact" or report.semantics == "float32"
+            if found.verdict == Verdict.UNKNOWN or (owed and found.basis == "solver"):
+                raise UsageError("it is none, or less than the proof that is owed")
+            verdict = Verdict(found.verdict)
             if (found.verdict == Verdict.SATISFIED and certificate) or not self._current(found.solvers):
                 return False
             if found.verdict == Verdict.VIOLATED:
@@ -95,11 +98,11 @@ class Journal:
             counts = Counts(before.created, before.discarded, 0, before.cancelled, before.solved + before.skipped)
             report.subproblems, report.depth = counts, found.depth
             report.largest_program, report.graph = Largest(**found.largest), Graph(**found.graph)
-        except (TypeError, UsageError) as error:  # not written by `_keep`
+        except (TypeError, ValueError, UsageError) as error:  # not written by `_keep`
             report.witness = report.replay = None
             log.warning("the verdict in the journal cannot be read and is sought anew: %s", error)
             return False
-        report.verdict, report.basis, report.solvers = Verdict(found.verdict), found.basis, dict(found.solvers)
+        report.verdict, report.basis, report.solvers = verdict, found.basis, dict(found.solvers)
         how = "the witness was replayed again" if report.witness is not None else "nothing was computed again"
         took = f"the run that decided it took {found.seconds:.3g} s"
         report.peak_rss_mb, self._recalled = peak_mb(), True
@@ -201,12 +204,3 @@ class Paths:
 def solver_version(name: str) -> str:
     """Version of an installed solver."""
     return get_solver(name).version()
-
-
-@cache
-def code_digest() -> str:
-    """Sha256 (hex) of the version and the source files of VenMAS."""
-    digest, folder = hashlib.sha256(__version__.encode()), Path(venmas.__file__).parent
-    for file in sorted(folder.rglob("*.py")):
-        digest.update(str(file.relative_to(folder)).encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()

@@ -9,7 +9,6 @@ Everything here is found by name on the other machines; imports are few, as the 
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import pickle
 import platform
@@ -17,13 +16,12 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, cast
 from uuid import uuid4
 
 from venmas._version import __version__
+from venmas.engine.identity import code_digest
 
 if TYPE_CHECKING:
     from venmas.engine.mapper import Done
@@ -65,7 +63,7 @@ class Reply:
 def versions(solvers: Sequence[str] = ()) -> dict[str, str]:
     """What has to agree: VenMAS down to its source text, Python up to its minor version, and the solvers."""
     found = {
-        "venmas": f"{__version__} (source {_source_digest()})",
+        "venmas": f"{__version__} (source {code_digest()[:12]})",
         "python": ".".join(platform.python_version_tuple()[:2]),
     }
     if solvers:
@@ -90,14 +88,6 @@ def differences(here: dict[str, str], there: dict[str, str]) -> list[str]:
         for name, value in here.items()
         if there.get(name) != value
     ]
-
-
-@cache
-def _source_digest() -> str:
-    digest, root = hashlib.sha256(), Path(__file__).resolve().parents[1]
-    for path in sorted(root.rglob("*.py")):
-        digest.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:12]
 
 
 def solve_order(instance: str, order: bytes) -> Reply | None:

@@ -169,6 +169,9 @@ def verify(
         _unknown(report, Reason.FAILURE, str(error))
     except KeyboardInterrupt:
         _unknown(report, Reason.INTERRUPTED, "interrupted before a verdict was reached")
+    except BaseException:
+        report.verdict = Verdict.UNKNOWN  # what an error has left is no verdict, and none to be kept
+        raise
     finally:
         if book is not None:
             book.close(parsed, report, monotonic() - begun)
@@ -254,7 +257,7 @@ def _decide(formula: Formula, search: Search, report: Report, base: Task) -> Non
         inside = nnf(_inside(system, names, formula.depth), negate=True)
         check = search.run(replace(base, target=inside), left_box_ends=True)
         if check.left_box:
-            raise ModelError(f"{check.left_box}; widen the range of the variable, or look fewer steps ahead")
+            raise ModelError(check.left_box)
         result.undecided += check.undecided
         result.solved += check.solved
     if result.undecided:

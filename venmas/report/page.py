@@ -123,6 +123,7 @@ def html_page(
             checked=_checked(report, checks),
             property_facts=property_facts(report, system),
             trace=trace,
+            replayed=checks.replay is not None,
             initial=initial_table(system, witness) if witness else None,
             margins=margin_table(witness, places) if witness else None,
             replays=_replays(replay) if witness and replay else [],
@@ -161,7 +162,12 @@ def _checked(report: Report, checks: Checks) -> list[str]:
         found.append(
             f"The verdict is that of the result file; the proof was not done again, and {known} for this page."
         )
-    if checks.same_system is True:
+    if checks.same_system is None and report.origin is not None and not checks.undescribed:
+        found.append(
+            "Take care: the file has no digest of the system, so that nothing tells whether the scenario still "
+            "describes the one of the result."
+        )
+    elif checks.same_system is True:
         found.append("The scenario still describes the system of the result (the digests are equal).")
     elif checks.same_system is False:
         found.append(
@@ -175,7 +181,7 @@ def _checked(report: Report, checks: Checks) -> list[str]:
 
 def _replays(replay: Replay) -> Facts:
     margin = "" if replay.margin is None else f", margin {precise(replay.margin)}"
-    found = [("in exact numbers", f"violated{margin}")]
+    found = [("in exact numbers", f"violated{margin}" if replay.confirmed else f"not violated: {replay.reason}")]
     return found + [(f"in {p}, by {run.runtime}", _float_run(run)) for p, run in (replay.floats or {}).items()]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from venmas.engine.report import Report, Verdict
 from venmas.errors import FormulaError
-from venmas.logic import nnf, parse
+from venmas.logic import Formula, nnf, parse
 from venmas.logic.printing import to_short_text
 from venmas.model.expr import Output
 from venmas.model.show import group_name, kind_of, number, region_text, variable_groups
@@ -31,18 +31,29 @@ def property_facts(report: Report, system: System | None) -> Facts:
     """The formula as written and rewritten, and the propositions that it names."""
     asked = report.asked.formula if report.asked else ""
     found = [("formula", report.formula)]
-    if asked.strip() and " ".join(asked.split()) != report.formula:
+    written = bool(asked.strip()) and " ".join(asked.split()) != report.formula
+    if written:
         found.insert(0, ("as written", asked))
     if system is None:
         return found
     try:
         parsed = parse(report.formula, system.vocabulary)
+        if written and not _reads_as(asked, parsed, system):
+            found[0] = ("as written, which reads as another one now", asked)
         found.append(("looks ahead", f"{parsed.depth} step{'' if parsed.depth == 1 else 's'}"))
         found.append(("negation normal form", to_short_text(nnf(parsed), _MOST_TEXT)))
         found.append(("what a counterexample has to show", to_short_text(nnf(parsed, negate=True), _MOST_TEXT)))
     except FormulaError as error:
         found.append(("not of this system", error.problem))
     return found
+
+
+def _reads_as(text: str, formula: Formula, system: System) -> bool:
+    """Is the text, or the property that it names, that formula?"""
+    try:
+        return parse(system.properties.get(text.strip(), text), system.vocabulary) == formula
+    except FormulaError:
+        return False
 
 
 def proof_facts(report: Report) -> Facts:
@@ -68,14 +79,15 @@ def proof_facts(report: Report) -> Facts:
         text = f"{_count(graph.nodes, 'node')} and {_count(graph.pieces, 'piece')} in {_count(graph.passes, 'pass')}"
         found.append(("reach graph", text))
     if counts.created or counts.discarded:
+        skipped = f"{counts.skipped} known from a journal, " if counts.skipped else ""
         found.append(
             (
                 "subproblems",
                 f"{counts.created} created, {counts.discarded} discarded by bounds, {counts.solved} solved, "
-                f"{counts.cancelled} cancelled; depth {report.depth}",
+                f"{skipped}{counts.cancelled} cancelled; depth {report.depth}",
             )
         )
-    if counts.created:
+    if largest.variables:  # none was made where a journal knew them all
         sizes = f"{_count(largest.variables, 'variable')} ({largest.binaries} binary), "
         found.append(("largest program", sizes + _count(largest.constraints, "constraint")))
     phases = {n: getattr(seconds, n) for n in ("encode", "solve", "prove", "replay")}

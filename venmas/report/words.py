@@ -28,7 +28,7 @@ def meaning(verdict: Verdict) -> str:
 def basis(report: Report) -> str:
     """What a verdict other than unknown rests on."""
     if report.verdict is Verdict.VIOLATED:
-        return "It rests on the counterexample alone, which was computed in exact rational numbers."
+        return "It rests on the counterexample alone."
     if report.verdict is Verdict.UNKNOWN:
         return ""
     if report.semantics == "float32":
@@ -40,10 +40,10 @@ def basis(report: Report) -> str:
     elif report.basis == "exact":
         how = "Proved in exact rational numbers; no solver is trusted."
     else:
-        names = " and ".join(report.solvers) or "a solver"
+        names, counts = " and ".join(report.solvers) or "a solver", report.subproblems
         how = (
-            f"It rests on {names} finding {report.subproblems.solved} programs infeasible, up to the tolerance of the "
-            f"solver; this is no certificate. Bounds refuted {report.subproblems.discarded} subproblems beforehand. "
+            f"It rests on {names} finding {counts.solved + counts.skipped} programs infeasible, up to the tolerance of "
+            f"the solver; this is no certificate. Bounds refuted {counts.discarded} subproblems beforehand. "
             "Ask for --trust exact or --certificate FILE for a proof in rational numbers."
         )
     return f"{how} {networks}"
