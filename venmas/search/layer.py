@@ -78,7 +78,7 @@ def classify(
             may, may_not = space.atoms(stage.atoms, boxes, step)
             open_ |= (may & may_not).any(1)
         width = boxes.high - boxes.low
-        able = width > np.where(crowded[:, None], 1, np.maximum(least, 1))
+        able = width > np.maximum(least, 1)
         split = open_ & able.any(1)
         if (crowded & ~split).any():
             raise UnsuitableError(f"more than {MAX_CASES} cases are possible in a region too small to be cut")
