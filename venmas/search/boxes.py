@@ -73,6 +73,11 @@ def cut(boxes: Boxes, grid: Grid) -> tuple[Boxes, Index]:
     return boxes, origin
 
 
+def present(numbers: Index) -> Index:
+    """The different numbers, in order, where they are small and not negative."""
+    return np.flatnonzero(np.bincount(numbers))
+
+
 def ranks(count: Index) -> Index:
     """0, 1, .., count[0]-1, 0, 1, .., count[1]-1, .."""
     total = np.arange(int(count.sum()))

@@ -9,7 +9,7 @@ import numpy as np
 
 from venmas.bounds.forms import Bools
 from venmas.search.agenda import Stage
-from venmas.search.boxes import MAX_BOXES, Boxes, Index, ranks
+from venmas.search.boxes import MAX_BOXES, Boxes, Index, present, ranks
 from venmas.search.lattice import Ints
 from venmas.search.residual import MAX_CASES, Case, Move, UnsuitableError
 from venmas.search.space import Space
@@ -129,7 +129,7 @@ def advance(space: Space, pieces: Pieces, wanted: Bools, step: int) -> Moves:
     option: list[int] = []
     size = len(pieces.case_list)
     first, options, counts = (np.zeros(size, dtype=np.intp) for _ in range(3))
-    for kind in np.unique(pieces.kind):
+    for kind in present(pieces.kind):
         first[kind] = len(listed)
         cases = pieces.case_list[kind]
         options[kind] = len(cases)

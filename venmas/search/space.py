@@ -18,7 +18,7 @@ from venmas.linear import Comparison, LinearExpr
 from venmas.model.expr import ArgMax, to_linear
 from venmas.model.regions import bounding_box
 from venmas.model.system import System
-from venmas.search.boxes import Boxes, Index
+from venmas.search.boxes import Boxes, Index, present
 from venmas.search.forms import Evaluator, Form, whole
 from venmas.search.lattice import Frame, Ints, Map, Matrix, Row, check_size, product, to_boxes, unit_of
 from venmas.search.residual import Choice, Location, Move, Sign, UnsuitableError
@@ -27,7 +27,7 @@ from venmas.search.stacked import MOST_ROWS, gaps, stack
 BATCH = 2048
 """Boxes bounded in one go: their numbers fit into a processor's cache, and threads share the work."""
 
-_WORTH = 400_000
+_WORTH = 1_200_000
 """Boxes swept by numpy in this process, a call counting as 1,000, after which loading the compiled sweep costs less."""
 
 MAX_OUTCOMES = 62
@@ -180,7 +180,7 @@ class Space:
 
     def decide(self, boxes: Boxes, step: int) -> Iterator[Decided]:
         """Possible outcomes of every choice over boxes, location by location; large batches on several threads."""
-        every = [(int(n), np.flatnonzero(boxes.location == n)) for n in np.unique(boxes.location)]
+        every = [(int(n), np.flatnonzero(boxes.location == n)) for n in present(boxes.location)]
         parts = [(n, rows[at : at + BATCH]) for n, rows in every for at in range(0, len(rows), BATCH)]
         if (compiled := self._compiled(len(boxes))) is not None:
             yield from self._decide_few(boxes, every, step, compiled)
@@ -298,7 +298,7 @@ class Space:
         for column, comparison in enumerate(comparisons):
             real = LinearExpr(tuple(t for t in comparison.expr.terms if t[0] in self.reals), comparison.expr.constant)
             whole = [(self.integers.index(n), c) for n, c in comparison.expr.terms if n not in self.reals]
-            for number in np.unique(boxes.location) if whole else [None]:
+            for number in present(boxes.location) if whole else [None]:
                 at = slice(None) if number is None else np.flatnonzero(boxes.location == number)
                 shift = (
                     Fraction(0)
@@ -316,7 +316,7 @@ class Space:
         for decl in self.system.variables.values():
             if decl.integral:
                 at = self.integers.index(decl.name)
-                values = [self.locations[i].values[at] for i in np.unique(boxes.location)]
+                values = [self.locations[i].values[at] for i in present(boxes.location)]
                 if any(not decl.lower <= v <= decl.upper for v in values):
                     return True
                 continue
