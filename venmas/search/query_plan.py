@@ -23,24 +23,6 @@ Ints = NDArray[np.int64]
 AND, OR = -1, -2
 TINY = 2.0**-1000
 """What underflow may lose in one coefficient or sum, with room."""
-_ALONE = 2**17
-"""Products of numbers in one product of matrices up to which the libraries that numpy uses start no threads."""
-
-
-def times(rows: Floats, weight: Floats) -> Floats:
-    """``rows @ weight.T`` for rows (..., n), in pieces that one thread computes.
-
-    Threads of the linear algebra would wait for each other longer than such small matrices take.
-    """
-    count, n = int(np.prod(rows.shape[:-1])), rows.shape[-1]
-    flat = np.ascontiguousarray(rows).reshape(count, n)
-    size = max(8, _ALONE // max(1, weight.size))
-    pieces = count // size
-    whole = pieces * size
-    product = np.empty((count, len(weight)))
-    np.matmul(flat[:whole].reshape(pieces, size, n), weight.T, out=product[:whole].reshape(pieces, size, len(weight)))
-    np.matmul(flat[whole:], weight.T, out=product[whole:])
-    return product.reshape(*rows.shape[:-1], len(weight))
 
 
 @dataclass(frozen=True)
@@ -137,19 +119,19 @@ class Plan:
 
     def values(self, x: Floats) -> Floats:
         """Float values of the goals: (B, m) -> (B, q); no error bound."""
-        return times(self._last(x), self.goal) + self.goal_bias + x @ self.direct.T
+        return self._last(x) @ self.goal.T + self.goal_bias + x @ self.direct.T
 
     def magnitude(self, x: Floats) -> float:
         """The size of what is added up in a goal at points (B, m); of the goal where that is least."""
         # what cancelled in the goals themselves is still known by its rounding
-        size = times(np.abs(self._last(x)), self.goal_error) + self.bias_error
+        size = np.abs(self._last(x)) @ self.goal_error.T + self.bias_error
         size = size * 2.0**50 + np.abs(x) @ np.abs(self.direct).T
         return float(np.nan_to_num(size.max(0).min(initial=np.inf)))
 
     def _last(self, x: Floats) -> Floats:
         """The last hidden layer."""
         for layer, relu in zip(self.hidden, self.relus, strict=True):
-            x = times(x, layer.weight) + layer.bias
+            x = x @ layer.weight.T + layer.bias
             x = np.maximum(x, 0) if relu else x
         return x
 

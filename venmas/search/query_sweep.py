@@ -18,7 +18,7 @@ import numpy as np
 
 from venmas.bounds.forms import Bools, Floats, gamma
 from venmas.search.forms import span
-from venmas.search.query_plan import TINY, Ints, Plan, times
+from venmas.search.query_plan import TINY, Ints, Plan
 
 STEPS = 12
 """Steps of multiplicative weights."""
@@ -114,11 +114,11 @@ def _forward(plan: Plan, centre: Floats, radius: Floats, cap: int) -> _Forms:
     for k, layer in enumerate(plan.hidden):
         size = np.abs(layer.weight)
         n, rows = size.shape[1], forms.z.shape[1]
-        new = times(forms.z, layer.weight)
+        new = forms.z @ layer.weight.T
         new[:, 0] += layer.bias
-        spread = times(forms.mass, size)
+        spread = forms.mass @ size.T
         slack = gamma(n + rows) + layer.weight_error
-        e = (times(forms.e, size) + slack * spread + gamma(2) * np.abs(layer.bias) + TINY) * (1 + gamma(n + 8))
+        e = (forms.e @ size.T + slack * spread + gamma(2) * np.abs(layer.bias) + TINY) * (1 + gamma(n + 8))
         lo, hi = span(new, e)
         forms.lo.append(lo)
         forms.hi.append(hi)
@@ -163,12 +163,12 @@ def _relu(forms: _Forms, new: Floats, e: Floats, mass: Floats, reach: Floats, lo
 def _goals(plan: Plan, forms: _Forms, centre: Floats, radius: Floats) -> tuple[Floats, Floats, Floats]:
     """Forms of the goals (B, q, R), their radius (B, q), and that part of it which does not depend on the layers."""
     m, width, rows = centre.shape[1], plan.goal.shape[1], forms.z.shape[1]
-    g = np.ascontiguousarray(times(forms.z, plan.goal).swapaxes(1, 2))
+    g = np.ascontiguousarray((forms.z @ plan.goal.T).swapaxes(1, 2))
     g[:, :, 0] += plan.goal_bias + centre @ plan.direct.T
     g[:, :, 1 : 1 + m] += plan.direct * radius[:, None]
     base = np.abs(plan.goal_bias) * gamma(4) + plan.bias_error
     base = (base + (np.abs(centre) + radius) @ (gamma(m + 4) * np.abs(plan.direct) + TINY).T) * (1 + gamma(m + 8))
-    error = times(forms.e + gamma(width + rows) * forms.mass, np.abs(plan.goal)) + times(forms.mass, plan.goal_error)
+    error = (forms.e + gamma(width + rows) * forms.mass) @ np.abs(plan.goal).T + forms.mass @ plan.goal_error.T
     return g, (error + base + TINY) * (1 + gamma(width + 8)), base
 
 
@@ -231,7 +231,7 @@ def _backward(
         reach = slack * forms.spread[i] + 4 * ULP * np.maximum(-lo, hi) + TINY
         error += (np.abs(back) * np.where(back == 0, 0.0, reach)).sum(1) + TINY * forms.below[i]
         constant, size = constant + back @ layer.bias, size + np.abs(back) @ np.abs(layer.bias)
-        back = times(back, layer.weight.T)
+        back = back @ layer.weight
         terms += 2 * layer.out_size
     direct = plan.direct[members]
     reach = np.abs(centre) + radius
