@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product as combinations
@@ -25,10 +24,11 @@ from venmas.search.residual import Choice, Location, Move, Sign, UnsuitableError
 from venmas.search.stacked import MOST_ROWS, gaps, stack
 
 BATCH = 2048
-"""Boxes bounded in one go: their numbers fit into a processor's cache, and threads share the work."""
+"""Boxes bounded in one go: their numbers fit into a processor's cache."""
 
-_WORTH = 1_200_000
-"""Boxes swept by numpy in this process, a call counting as 1,000, after which loading the compiled sweep costs less."""
+_WORTH, _CALL = 80_000, 30
+"""Boxes swept by numpy in this process, and what a call counts for beside its boxes, after which loading the compiled
+sweep (some 1.2 s) costs less than going on (some 20 microseconds a box)."""
 
 MAX_OUTCOMES = 62
 """Outcomes of one choice, at most."""
@@ -64,14 +64,13 @@ def space_of(system: System, single: bool = False) -> Space:
 
 
 class Space:
-    """A system as the region graph sees it; `single`: networks in any float32 evaluation; workers: threads."""
+    """A system as the region graph sees it; `single`: networks in any float32 evaluation; workers: threads of compiled sweeps."""
 
     swept = 0
     """Boxes that were swept in this process so far, all spaces together."""
 
     def __init__(self, system: System, single: bool = False) -> None:
         self.system, self.single, self.workers = system, single, 1
-        self._threads: ThreadPoolExecutor | None = None
         decls = system.variables.values()
         self.integers = tuple(d.name for d in decls if d.integral)
         self.reals = tuple(d.name for d in decls if not d.integral)
@@ -179,23 +178,19 @@ class Space:
         return Evaluator(env, len(low), len(roots), self.single), roots
 
     def decide(self, boxes: Boxes, step: int) -> Iterator[Decided]:
-        """Possible outcomes of every choice over boxes, location by location; large batches on several threads."""
+        """Possible outcomes of every choice over boxes, location by location."""
         every = [(int(n), np.flatnonzero(boxes.location == n)) for n in present(boxes.location)]
         parts = [(n, rows[at : at + BATCH]) for n, rows in every for at in range(0, len(rows), BATCH)]
         if (compiled := self._compiled(len(boxes))) is not None:
             yield from self._decide_few(boxes, every, step, compiled)
         elif len(boxes) <= MOST_ROWS:
             yield from self._decide_few(boxes, parts, step)
-        elif self.workers == 1:
-            yield from (self._decide(number, boxes, rows, step) for number, rows in parts)
         else:
-            if self._threads is None:
-                self._threads = ThreadPoolExecutor(self.workers)
-            yield from self._threads.map(lambda part: self._decide(part[0], boxes, part[1], step), parts)
+            yield from (self._decide(number, boxes, rows, step) for number, rows in parts)
 
     def _compiled(self, size: int) -> ModuleType | None:
         """The compiled sweep, where numba is installed and the work is worth loading it."""
-        Space.swept += size + 1000
+        Space.swept += size + _CALL
         if self.single or Space.swept <= _WORTH:
             return None
         try:
