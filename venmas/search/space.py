@@ -64,7 +64,10 @@ def space_of(system: System, single: bool = False) -> Space:
 
 
 class Space:
-    """A system as the region graph sees it; `single`: networks in any float32 evaluation; workers: threads of compiled sweeps."""
+    """A system as the region graph sees it; `single`: networks in any float32 evaluation.
+
+    workers: threads of compiled sweeps.
+    """
 
     swept = 0
     """Boxes that were swept in this process so far, all spaces together."""
@@ -213,9 +216,8 @@ class Space:
             yield self._outcomes_of(number, boxes, rows, step, evaluator, roots)
 
     def _decide(self, number: int, boxes: Boxes, rows: Index, step: int) -> Decided:
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the setting is one of the thread
-            evaluator, roots = self.evaluator(boxes.low[rows], boxes.high[rows], step)
-            return self._outcomes_of(number, boxes, rows, step, evaluator, roots)
+        evaluator, roots = self.evaluator(boxes.low[rows], boxes.high[rows], step)
+        return self._outcomes_of(number, boxes, rows, step, evaluator, roots)
 
     def _outcomes_of(
         self, number: int, boxes: Boxes, rows: Index, step: int, evaluator: Evaluator, roots: Index
