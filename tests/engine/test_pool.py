@@ -301,11 +301,12 @@ def test_memory_limit_kills_the_largest_worker() -> None:
 
 
 def test_memory_limit_below_what_it_takes_to_start() -> None:
+    program = hard()  # made before: a worker that is ready when memory is looked at gets the job
     own = int(psutil.Process().memory_info().rss / 2**20)
     with Pool(SOLVERS, None, own - 5, workers=2) as pool, pytest.raises(MemoryLimitError, match="main process alone"):
         answers(pool.map(jobs(easy(0))))
     with Pool(SOLVERS, None, own + 15, workers=3) as pool, pytest.raises(MemoryLimitError, match="no room"):
-        answers(pool.map(iter([Job(0, hard())])))
+        answers(pool.map(iter([Job(0, program)])))
     with Serial(SOLVERS, None, own - 5) as serial, pytest.raises(MemoryLimitError, match="main process alone"):
         answers(serial.map(jobs(easy(0))))
 

@@ -11,17 +11,17 @@ import logging
 import pickle
 import queue
 import time
-from collections import Counter, deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
 from importlib.util import find_spec
 
 from venmas.engine.cluster_link import Attempt, Ended, Event, Gone, Link, Misfit, Offline, Worker, Workers
 from venmas.engine.cluster_local import LocalCluster
-from venmas.engine.mapper import Closing, Done, Job, known, late, main_too_large
+from venmas.engine.flow import Flow, Task, relay
+from venmas.engine.mapper import Done, main_too_large
 from venmas.engine.memory import own_resident_mb
 from venmas.engine.node import Order, Reply
-from venmas.engine.pool import GRACE, TICK
+from venmas.engine.pool import GRACE
 from venmas.engine.process import WorkerError
 from venmas.errors import UsageError
 from venmas.milp.outcome import Outcome, Reason, Unknown
@@ -37,15 +37,7 @@ _TRAVEL = 1.0  # s that an answer may take beyond the deadline and `GRACE`
 LOCAL = "local:"
 
 
-@dataclass(eq=False)
-class _Task:
-    """A job, and how many workers were lost with it."""
-
-    job: Job
-    deaths: int = 0
-
-
-class Cluster(Closing):
+class Cluster(Flow):
     """Solves on the Dask cluster at `address`, or on one of N workers of its own for ``local:N``.
 
     `solvers`, `deadline` as for `Serial`. `memory_mb`: of this process, and on the cluster of each Dask worker with one
@@ -68,19 +60,16 @@ class Cluster(Closing):
         at_once: int | None = None,
     ) -> None:
         count = check_address(address)
-        self._solvers, self._ahead, self._at_once = known(solvers), ahead, at_once
-        self._deadline, self._memory_mb = deadline, memory_mb
+        super().__init__(solvers, deadline, memory_mb, ahead)
+        self._at_once = at_once
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        self._first: deque[_Task] = deque()
-        self._waiting: deque[_Task] = deque()
-        self._results: list[Done] = []
-        self._running: dict[Attempt, _Task] = {}
+        self._running: dict[Attempt, Task] = {}
         self._workers: tuple[Worker, ...] = ()
         self._resting: frozenset[Worker] = frozenset()
         self._misfits: dict[str, str] = {}
         self._peaks: dict[str, float] = {}
         self._own_peak = self._looked = 0.0
-        self._streams, self._closed, self._threads = 0, False, 0
+        self._threads = 0
         self._local = LocalCluster(count) if count else None
         try:
             self.address = self._local.address if self._local is not None else address
@@ -90,47 +79,6 @@ class Cluster(Closing):
                 self._local.close()
             raise
         self._alone_since, self._hinted = time.monotonic(), False
-
-    def map(self, jobs: Iterator[Job | None]) -> Iterator[Done | None]:
-        """See `Mapper.map`. Closing it early stops the solvers that are busy."""
-        if self._closed:
-            raise ValueError("this cluster is closed: make a new one")
-        self._drop()
-        self._streams += 1
-        stream, end, more, told = self._streams, object(), True, time.monotonic()
-        self._alone_since = time.monotonic()
-        try:
-            while more or self.in_flight:
-                item: object = end
-                take = not self._first and len(self._running) + len(self._waiting) < self._room + self._ahead
-                if more and take:
-                    item = next(jobs, end)
-                    more = item is not end
-                    if isinstance(item, Job):
-                        self._waiting.append(_Task(item))
-                self._dispatch()
-                idle = not (more and take) and (more or self.in_flight) and not self._results
-                self._poll(TICK if idle else 0.0)
-                answers = bool(self._results)
-                self._results.sort(key=lambda done: -done.job.number)
-                while self._results:  # of what came together the lowest number goes first
-                    yield self._results.pop()
-                if not answers and (item is None or time.monotonic() - told >= TICK):
-                    yield None
-                    answers = True
-                told = time.monotonic() if answers else told
-        finally:
-            if stream == self._streams:
-                self._drop()
-
-    def put_first(self, job: Job) -> None:
-        """See `Mapper.put_first`."""
-        self._first.append(_Task(job))
-
-    @property
-    def in_flight(self) -> int:
-        """See `Mapper.in_flight`."""
-        return len(self._running) + len(self._first) + len(self._waiting) + len(self._results)
 
     @property
     def peak_rss_mb(self) -> float:
@@ -148,9 +96,15 @@ class Cluster(Closing):
         if self._local is not None:
             self._local.close()
 
+    def _begin(self) -> None:
+        self._alone_since = time.monotonic()
+
+    @property
+    def _busy(self) -> int:
+        return len(self._running)
+
     @property
     def _room(self) -> int:
-        """Orders that may be out at a time."""
         threads = sum(worker.threads for worker in self._workers if worker not in self._resting)
         threads += sum(attempt.worker in self._resting for attempt in self._running)
         return threads if self._at_once is None else min(threads, self._at_once)
@@ -166,17 +120,9 @@ class Cluster(Closing):
         for waiting in (self._running, self._first, self._waiting, self._results):
             waiting.clear()
 
-    def _left(self) -> float | None:
-        """Time to the deadline in s."""
-        return None if self._deadline is None else self._deadline - time.monotonic()
-
     def _dispatch(self) -> None:
-        """Give waiting jobs to workers that have a thread free; after the deadline, answer them."""
         left = self._left()
-        if left is not None and left <= 0:
-            self._results.extend(late(task.job) for task in (*self._first, *self._waiting))
-            self._first.clear()
-            self._waiting.clear()
+        self._give_up_late(left)
         busy = Counter(attempt.worker for attempt in self._running)
         while (self._first or self._waiting) and len(self._running) < self._room:
             awake = [worker for worker in self._workers if worker not in self._resting]
@@ -184,7 +130,7 @@ class Cluster(Closing):
             busy[worker] += 1
             self._send((self._first or self._waiting).popleft(), worker, left)
 
-    def _send(self, task: _Task, worker: Worker, left: float | None) -> None:
+    def _send(self, task: Task, worker: Worker, left: float | None) -> None:
         level = logging.getLogger("venmas").getEffectiveLevel()
         order = Order(task.job.program, self._solvers, left, self._memory_mb, level)
         attempt = Attempt(worker, pickle.dumps(order, pickle.HIGHEST_PROTOCOL))
@@ -192,7 +138,6 @@ class Cluster(Closing):
         self._link.start(attempt)
 
     def _poll(self, timeout: float) -> None:
-        """Take what has happened, wait for it up to `timeout` s, and enforce the limits."""
         try:
             self._take(self._events.get(timeout=timeout) if timeout else self._events.get_nowait())
             while True:
@@ -200,9 +145,13 @@ class Cluster(Closing):
         except queue.Empty:
             pass
         now = time.monotonic()
-        if now - self._looked < _LOOK:
-            return
-        self._looked = now
+        if now - self._looked >= _LOOK:
+            self._looked = now
+            self._look(now)
+        self._results.sort(key=lambda done: done.job.number)  # of what came together the lowest number goes first
+
+    def _look(self, now: float) -> None:
+        """Enforce the limits."""
         left = self._left()
         if left is not None and left < -GRACE - _TRAVEL:
             for attempt in list(self._running):
@@ -252,9 +201,7 @@ class Cluster(Closing):
 
     def _reply(self, attempt: Attempt, reply: Reply) -> None:
         for record in reply.records:
-            logger = logging.getLogger(record.name)
-            if logger.isEnabledFor(record.levelno):
-                logger.handle(record)
+            relay(record)
         instance = attempt.worker.instance
         self._peaks[instance] = max(self._peaks.get(instance, 0.0), reply.peak_mb)
         self._answer(attempt, reply.outcome, reply.solver, reply.seconds)

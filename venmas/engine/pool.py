@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from multiprocessing.connection import wait
 from typing import TypeAlias
 
-from venmas.engine.mapper import Closing, Done, Job, Mapper, MemoryLimitError, Serial, known, late, main_too_large
+from venmas.engine.flow import Flow, Task, relay
+from venmas.engine.mapper import Done, Job, Mapper, MemoryLimitError, Serial, main_too_large
 from venmas.engine.memory import own_resident_mb
 from venmas.engine.process import WorkerError, WorkerProcess, interrupts_held
 from venmas.engine.worker import Answer, Order, Ready
@@ -34,9 +33,6 @@ __all__ = ["Done", "Job", "Mapper", "MemoryLimitError", "Pool", "Serial", "Worke
 log = logging.getLogger(__name__)
 
 
-TICK = 0.1
-"""Longest time (s) between two items that a mapper yields, None included, while it waits for workers."""
-
 GRACE = 0.3
 """Time (s) after the deadline that a worker gets to answer."""
 
@@ -44,18 +40,10 @@ _LOOK = 0.05  # least time (s) between two looks at the memory
 _FAILED_STARTS = 2  # deaths at start-up in a row, beyond one for each worker, that end the run
 
 
-@dataclass(eq=False)
-class _Task:
-    """A job and how many workers have died of it."""
-
-    job: Job
-    deaths: int = 0
+_Worker: TypeAlias = WorkerProcess[Task]
 
 
-_Worker: TypeAlias = WorkerProcess[_Task]
-
-
-class Pool(Closing):
+class Pool(Flow):
     """Solves on `workers` processes.
 
     `solvers`, `deadline`, `memory_mb` as for `Serial`, the memory being that of this process and all workers. `ahead`:
@@ -77,57 +65,15 @@ class Pool(Closing):
     ) -> None:
         if workers < 1 or ahead < 0:
             raise ValueError(f"a pool needs workers >= 1 and ahead >= 0, got {workers} and {ahead}")
-        self._solvers, self._size, self._ahead = known(solvers), workers, ahead
-        self._deadline, self._memory_mb = deadline, memory_mb
-        self._first: deque[_Task] = deque()
-        self._waiting: deque[_Task] = deque()
-        self._results: deque[Done] = deque()
+        super().__init__(solvers, deadline, memory_mb, ahead)
+        self._size, self._failed_starts = workers, 0
         self._workers: list[_Worker] = []
         self._peak = self._looked = 0.0
-        self._failed_starts, self._streams, self._closed = 0, 0, False
         self._fill()  # they import while the caller makes the first job
-
-    def map(self, jobs: Iterator[Job | None]) -> Iterator[Done | None]:
-        """See `Mapper.map`. Closing it early kills the workers that are busy; the others serve the next call."""
-        if self._closed:
-            raise ValueError("this pool is closed: make a new one")
-        self._drop()  # what an unfinished stream left
-        self._streams += 1
-        stream, end, more, told = self._streams, object(), True, time.monotonic()
-        try:
-            self._fill()
-            while more or self.in_flight:
-                item: object = end
-                if more and not self._first and self._busy + len(self._waiting) < self._size + self._ahead:
-                    item = next(jobs, end)
-                    more = item is not end
-                    if isinstance(item, Job):
-                        self._waiting.append(_Task(item))
-                self._dispatch()
-                self._poll(0.0 if item is not end or self._results or not self.in_flight else TICK)
-                answers = bool(self._results)
-                while self._results:
-                    yield self._results.popleft()
-                if not answers and (item is None or time.monotonic() - told >= TICK):
-                    yield None
-                    answers = True
-                told = time.monotonic() if answers else told
-        finally:
-            if stream == self._streams:
-                self._drop()
 
     def limit(self, deadline: float | None, memory_mb: int | None) -> None:
         """Set other limits, for a pool that outlives a run; to be called between two streams."""
         self._deadline, self._memory_mb = deadline, memory_mb
-
-    def put_first(self, job: Job) -> None:
-        """See `Mapper.put_first`."""
-        self._first.append(_Task(job))
-
-    @property
-    def in_flight(self) -> int:
-        """See `Mapper.in_flight`."""
-        return self._busy + len(self._first) + len(self._waiting) + len(self._results)
 
     @property
     def threads(self) -> int:
@@ -165,15 +111,18 @@ class Pool(Closing):
         self._waiting.clear()
         self._results.clear()
 
-    def _left(self) -> float | None:
-        """Time to the deadline in s."""
-        return None if self._deadline is None else self._deadline - time.monotonic()
+    @property
+    def _room(self) -> int:
+        return self._size
+
+    def _begin(self) -> None:
+        self._fill()
 
     def _fill(self) -> None:
         while len(self._workers) < self._size:
             self._start(None)
 
-    def _start(self, task: _Task | None) -> None:
+    def _start(self, task: Task | None) -> None:
         with interrupts_held():  # also: no process that is in no list
             self._workers.append(WorkerProcess(self._solvers, task))
 
@@ -183,12 +132,7 @@ class Pool(Closing):
         return how
 
     def _dispatch(self) -> None:
-        """Give the waiting jobs to workers that are ready; after the deadline, answer them."""
-        left = self._left()
-        if left is not None and left <= 0:
-            self._results.extend(late(task.job) for task in (*self._first, *self._waiting))
-            self._first.clear()
-            self._waiting.clear()
+        self._give_up_late(self._left())
         for worker in [worker for worker in self._workers if worker.ready and worker.task is None]:
             queue = self._first or self._waiting
             if queue:
@@ -206,7 +150,6 @@ class Pool(Closing):
             self._bury(worker)
 
     def _poll(self, timeout: float) -> None:
-        """Take what workers have sent, wait for it up to `timeout` s, and enforce the limits."""
         readable = wait([worker.connection for worker in self._workers], timeout)
         for worker in list(self._workers):
             if worker.connection in readable:
@@ -226,9 +169,7 @@ class Pool(Closing):
             for _ in range(100):
                 message = worker.connection.recv()
                 if isinstance(message, logging.LogRecord):
-                    logger = logging.getLogger(message.name)
-                    if logger.isEnabledFor(message.levelno):
-                        logger.handle(message)
+                    relay(message)
                 elif isinstance(message, Ready):
                     worker.ready, self._failed_starts = True, 0
                     if worker.task is not None:
