@@ -3,9 +3,8 @@ where something is open, with candidates tried on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from time import monotonic
 
@@ -18,33 +17,23 @@ from venmas.engine.one_step import settle
 from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report, Verdict
 from venmas.engine.search import StopSearchError
-from venmas.logic import AX, Formula, nnf, subformulas
+from venmas.engine.trials import Shares, Trials
+from venmas.logic import Formula, nnf
 from venmas.milp.outcome import Reason
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
-from venmas.model.expr import Output
-from venmas.model.regions import contains
 from venmas.model.system import System
 from venmas.model.trace import Witness
-from venmas.model.witness import UndecidedError, explain, replay
+from venmas.model.witness import replay
 from venmas.search.explicit import explore
 from venmas.search.graph import Graph
 from venmas.search.proof import IncompleteError
 from venmas.search.residual import UnsuitableError
-from venmas.search.rollouts import rollouts
 from venmas.search.space import Space, space_of
-from venmas.search.trace import Candidate, candidates, slices
+from venmas.search.trace import candidates
 
 MAX_PASSES = 16
 MAX_PIECES = 4_000_000
 """Pieces of all passes together after which another procedure is tried."""
-_MAX_TRIES = 20
-_SLICES = 12
-_EXACT_PRODUCTS = 1_000_000
-"""Products of rationals that one try may cost, which take about a second."""
-_SEARCH_SHARE, _SLICE_SHARE = 0.1, 0.3
-"""Parts of the time so far up to which candidates without a path, and lines of the initial set, are tried."""
-_LEAST_PROOF, _MOST_PROOF = 0.1, 2.0
-"""Seconds for an attempt at a proof in rationals between two passes."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +119,8 @@ def _refine(
     Between passes, for a part of their time, the search in rationals is tried on `formula`; no graph is returned where
     it decided.
     """
-    graph, begun = Graph(space, target, tick, keep), monotonic()
-    trials = _Trials(space, target, tick)
+    graph = Graph(space, target, tick, keep)
+    trials = Trials(space, target, tick)
     witness = trials.rollouts(graph) or trials.slices(graph, points=False)
     if witness is not None:
         return witness, graph
@@ -145,72 +134,9 @@ def _refine(
             witness = trials.slices(graph, points=True)
         if witness is not None:
             return witness, graph
-        if formula is not None and _proved(space.system, formula, report, tick, monotonic() - begun):
+        if formula is not None and _proved(space.system, formula, report, tick, trials.shares):
             return None, None
     raise UnsuitableError(f"{graph.counts.passes} passes over {graph.counts.pieces} regions left something open")
-
-
-class _Trials:
-    """Initial states that are tried in exact numbers, each once."""
-
-    def __init__(self, space: Space, target: Formula, tick: Callable[[], None]) -> None:
-        self.space, self.target, self.tick = space, target, tick
-        self._tried: set[tuple[object, ...]] = set()
-        self.branching = any(isinstance(f, AX) for f in subformulas(target))
-        """Is a witness a tree, so that following one path is not enough?"""
-        networks = {n.application.network for _, n in space.system.nodes() if isinstance(n, Output)}
-        weights = max((sum(layer.weight.size for layer in n.layers) for n in networks), default=1)
-        self._affordable = _EXACT_PRODUCTS // weights
-        self._begun, self._searching, self._slicing = monotonic(), 0.0, 0.0
-
-    def _may(self, spent: float, share: float) -> bool:
-        """Is what was spent on something less than its share of the time so far? The first time it always is."""
-        return spent <= share * (monotonic() - self._begun)
-
-    def look(self, suggested: Iterator[Candidate]) -> Witness | None:
-        """Try the first of some candidates."""
-        whole = False
-        for candidate in islice(suggested, _MAX_TRIES):
-            key = (*candidate.state.values(), candidate.branches)
-            if key in self._tried or not any(contains(r, candidate.state) for r in self.space.system.regions):
-                continue
-            self.tick()
-            depth = self.target.depth
-            # with a path only that is followed; else what the formula asks is searched for, once
-            followed = bool(candidate.branches) and not self.branching
-            search = not followed and not whole and self._may(self._searching, _SEARCH_SHARE)
-            if followed or search:
-                self._tried.add(key)
-            budget = max(depth + 3, min(50 * (depth + 2), self._affordable)) if search else depth + 3
-            whole |= search
-            begun = monotonic()
-            try:
-                witness = explain(self.space.system, self.target, candidate.state, candidate.hints, budget)
-            except UndecidedError:
-                continue
-            finally:
-                self._searching += monotonic() - begun if search else 0.0
-            if witness is not None:
-                return witness
-        return None
-
-    def slices(self, graph: Graph, points: bool) -> Witness | None:
-        """Try what is open on lines through the initial set, or at points of it."""
-        root = slices(graph, _SLICES, points) if self._may(self._slicing, _SLICE_SHARE) else None
-        if root is None:
-            return None
-        begun = monotonic()
-        try:
-            part = Graph(self.space, self.target, self.tick, root=root)
-            return None if part.refine() else self.look(candidates(part))
-        finally:
-            self._slicing += monotonic() - begun
-
-    def rollouts(self, graph: Graph) -> Witness | None:
-        """Try what random runs suggest, where the root is so wide that its graph takes longer."""
-        if self.branching or slices(graph, 1, points=False) is None:
-            return None
-        return self.look(rollouts(graph))
 
 
 def _certify(graph: Graph, formula: Formula, inside: bool, report: Report, wanted: Wanted) -> None:
@@ -224,26 +150,15 @@ def _certify(graph: Graph, formula: Formula, inside: bool, report: Report, wante
         report.seconds.prove += monotonic() - begun
 
 
-class _EnoughError(Exception):
-    """The time for an attempt is over."""
-
-
-def _proved(system: System, formula: Formula, report: Report, tick: Callable[[], None], spent: float) -> bool:
-    """Does the search in rationals decide within a part of the time spent so far? At ties and thresholds it does."""
+def _proved(system: System, formula: Formula, report: Report, tick: Callable[[], None], shares: Shares) -> bool:
+    """Does the search in rationals decide within its part of the time so far? At ties and thresholds it does."""
     begun = monotonic()
-    until = begun + min(_MOST_PROOF, _LEAST_PROOF + spent / 2)
-
-    def limited() -> None:
-        tick()
-        if monotonic() > until:
-            raise _EnoughError
-
     try:
-        proof = prove(system, formula, limited, report.semantics)
-    except _EnoughError:
-        return False
+        proof = shares.run("proof", tick, lambda limited: prove(system, formula, limited, report.semantics))
     finally:
         report.seconds.prove += monotonic() - begun
+    if proof is None:
+        return False
     if proof.complete:
         report.verdict, report.basis = Verdict.SATISFIED, "exact"
     elif proof.witness is not None:

@@ -57,10 +57,7 @@ def slices(graph: Graph, count: int, points: bool) -> Boxes | None:
     None where the initial set is no more than that.
     """
     nodes = open_root(graph)
-    wide = nodes.high > nodes.low
-    if not points:
-        wide[:, graph.sweep] = False
-    if not wide.any():
+    if not (wide(graph) or (points and (nodes.high > nodes.low).any())):
         return None
     rng = np.random.default_rng(len(graph.layers))
     nodes = nodes.take(np.resize(rng.permutation(len(nodes)), count))
@@ -70,6 +67,14 @@ def slices(graph: Graph, count: int, points: bool) -> Boxes | None:
     fixed[:, graph.sweep] = points
     low[fixed] = high[fixed] = place[fixed]
     return Boxes(nodes.location, low, high, nodes.wanted)
+
+
+def wide(graph: Graph) -> bool:
+    """Is the open part of the root wide in another direction than the sweep?"""
+    nodes = open_root(graph)
+    apart = nodes.high > nodes.low
+    apart[:, graph.sweep] = False
+    return bool(apart.any())
 
 
 def open_root(graph: Graph) -> Boxes:

@@ -1,0 +1,124 @@
+"""Initial states that are tried in exact numbers while a reach graph is refined, for a part of the time each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from time import monotonic
+from typing import TypeVar
+
+from venmas.logic import AX, Formula, subformulas
+from venmas.model.expr import Output
+from venmas.model.regions import contains
+from venmas.model.trace import Witness
+from venmas.model.witness import UndecidedError, explain
+from venmas.search.graph import Graph
+from venmas.search.rollouts import rollouts
+from venmas.search.space import Space
+from venmas.search.trace import Candidate, candidates, slices, wide
+
+_SHARES = {"search": 0.1, "paths": 0.05, "runs": 0.1, "slices": 0.1, "proof": 0.1}
+"""Parts of the time so far that go to candidates without a path and with one, to random runs, to lines of the initial
+set, and to a proof in rationals."""
+_LEAST, _MOST = 0.1, 2.0
+"""Seconds that each may take beyond its part, and at most at a time."""
+_MAX_TRIES = 20
+_SLICES = 6
+_EXACT_PRODUCTS = 1_000_000
+"""Products of rationals that one try may cost, which take about a second."""
+
+_Found = TypeVar("_Found")
+
+
+class _EnoughError(Exception):
+    """The time for an attempt is over."""
+
+
+class Shares:
+    """Who may take how much of the time."""
+
+    def __init__(self) -> None:
+        self._begun, self._spent = monotonic(), dict.fromkeys(_SHARES, 0.0)
+
+    def left(self, kind: str) -> float:
+        """Seconds that are left for something."""
+        return min(_MOST, _LEAST + _SHARES[kind] * (monotonic() - self._begun) - self._spent[kind])
+
+    def run(self, kind: str, tick: Callable[[], None], work: Callable[[Callable[[], None]], _Found]) -> _Found | None:
+        """Do some work, which calls what it is given now and then; None where its time is over."""
+        begun = monotonic()
+        until = begun + self.left(kind)
+
+        def limited() -> None:
+            tick()
+            if monotonic() > until:
+                raise _EnoughError
+
+        try:
+            return work(limited) if until > begun else None
+        except _EnoughError:
+            return None
+        finally:
+            self._spent[kind] += monotonic() - begun
+
+
+class Trials:
+    """Initial states that are tried in exact numbers, each once."""
+
+    def __init__(self, space: Space, target: Formula, tick: Callable[[], None]) -> None:
+        self.space, self.target, self.tick, self.shares = space, target, tick, Shares()
+        self._tried: set[tuple[object, ...]] = set()
+        self.branching = any(isinstance(f, AX) for f in subformulas(target))
+        """Is a witness a tree, so that following one path is not enough?"""
+        networks = {n.application.network for _, n in space.system.nodes() if isinstance(n, Output)}
+        weights = max((sum(layer.weight.size for layer in n.layers) for n in networks), default=1)
+        self._affordable = _EXACT_PRODUCTS // weights
+
+    def look(self, suggested: Iterator[Candidate]) -> Witness | None:
+        """Try the first of some candidates."""
+        whole = False
+        for candidate in islice(suggested, _MAX_TRIES):
+            key = (*candidate.state.values(), candidate.branches)
+            if key in self._tried or not any(contains(r, candidate.state) for r in self.space.system.regions):
+                continue
+            self.tick()
+            depth = self.target.depth
+            # with a path only that is followed; else what the formula asks is searched for, once
+            followed = bool(candidate.branches) and not self.branching
+            search = not followed and not whole and self.shares.left("search") > 0
+            if followed or search:
+                self._tried.add(key)
+            whole |= search
+            budget = max(depth + 3, min(50 * (depth + 2), self._affordable)) if search else depth + 3
+            state, hints = candidate.state, candidate.hints
+            try:
+                witness = self.shares.run(
+                    "search" if search else "paths",
+                    self.tick,
+                    lambda _: explain(self.space.system, self.target, state, hints, budget),  # noqa: B023
+                )
+            except UndecidedError:
+                continue
+            if witness is not None:
+                return witness
+        return None
+
+    def slices(self, graph: Graph, points: bool) -> Witness | None:
+        """Try what is open on lines through the initial set, or at points of it."""
+        root = slices(graph, _SLICES, points)
+        if root is None:
+            return None
+
+        def refined(limited: Callable[[], None]) -> Graph | None:
+            part = Graph(self.space, self.target, limited, root=root)
+            return None if part.refine() else part
+
+        found = self.shares.run("slices", self.tick, refined)
+        return None if found is None else self.look(candidates(found))
+
+    def rollouts(self, graph: Graph) -> Witness | None:
+        """Try what random runs suggest, where the root is so wide that its graph takes longer."""
+        if self.branching or not wide(graph):
+            return None
+        found = self.shares.run("runs", self.tick, lambda _: list(rollouts(graph)))
+        return self.look(iter(found or ()))
