@@ -1,22 +1,43 @@
-"""The sweep of `venmas.search.stacked` compiled by numba (``venmas[fast]``): the same bounds, box by box.
-
-The order of additions differs from that of numpy, which the a-priori rounding bounds allow for.
-"""
+"""The sweep of `venmas.search.stacked` compiled by numba (``venmas[fast]``): the same bounds, several boxes at once."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numba import config, njit, prange, set_num_threads
 from numpy.typing import NDArray
 
-from venmas.bounds.forms import _TINY, Floats, gamma
+from venmas.bounds.forms import Floats, gamma
+from venmas.search.boxes import Index
 from venmas.search.forms import pairs
+from venmas.search.lanes import AT_MOST, BELOW, EQUAL, NONE, SETTLED, SEVERAL, SIGN, UNKNOWN, cut
+from venmas.search.lattice import Ints
 from venmas.search.stacked import Stack
 
-_WORTH_THREADS = 4096
-"""Boxes from which several threads sweep them; waking them for less costs more than it saves."""
+__all__ = [
+    "AT_MOST",
+    "BELOW",
+    "EQUAL",
+    "NONE",
+    "SETTLED",
+    "SEVERAL",
+    "SIGN",
+    "UNKNOWN",
+    "Parts",
+    "Question",
+    "cut_boxes",
+]
+
+MOST_OUTCOMES = 1 << 15
+"""Outcomes up to which there is a table of them."""
+_WORTH_THREADS = 512
+"""Boxes from which several threads cut them; waking them for less costs more than it saves."""
+_PART = 512
+"""Boxes that a thread takes at a time, and ..."""
+_SWEEPS = 20_000
+"""... how many sweeps it makes of them before it comes back (some 40 ms)."""
 
 
 @lru_cache(maxsize=1)
@@ -26,171 +47,91 @@ def gammas(most: int) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _prepared(found: Stack, rows: int) -> tuple[object, ...]:
-    """What the compiled sweep reads of networks, for forms of so many rows."""
+def _prepared(found: Stack, rows: int) -> tuple[tuple[object, ...], Floats]:
+    """What compiled code reads of networks, and rounding bounds for forms of so many rows.
+
+    Flat arrays, so that networks of any depth are of one type to the compiler.
+    """
     last, bias = found.weights[-1], found.biases[-1]
     _, first, second = pairs(last.shape[1])
-    turned = (*found.weights[:-1], last[:, first] - last[:, second], np.abs(last[:, first]) + np.abs(last[:, second]))
-    *weights, gap, size = (np.ascontiguousarray(w.swapaxes(1, 2)) for w in turned)
-    return (
-        tuple(weights),
-        tuple(np.ascontiguousarray(b) for b in found.biases[:-1]),
-        np.array(found.errors),
-        np.array(found.relus),
-        gap,
-        size,
-        bias[:, first] - bias[:, second],
-        np.abs(bias[:, first]) + np.abs(bias[:, second]),
-        first,
-        second,
-        # what compiled code reads beyond the end of an array is no error
-        gammas(1 << (sum(max(w.shape[1:]) for w in found.weights) + rows + 16).bit_length()),
-        last.shape[1],
+    sizes = np.array([w.shape[2] for w in found.weights], dtype=np.int64)
+    parts, starts, end = [np.zeros(0)], [], 0
+    for weight, shift in zip(found.weights[:-1], found.biases[:-1], strict=True):
+        starts.append(end)
+        parts += [np.concatenate([w.ravel(), b]) for w, b in zip(weight, shift, strict=True)]
+        end += weight.size + shift.size
+    widest = int(max(*sizes, len(first), 1))
+    differences = (last[:, first] - last[:, second], bias[:, first] - bias[:, second])
+    masses = (np.abs(last[:, first]) + np.abs(last[:, second]), np.abs(bias[:, first]) + np.abs(bias[:, second]))
+    nets = (
+        (sizes, np.array(starts, np.int64), np.array(found.relus[:-1]), np.array(found.errors), np.concatenate(parts)),
+        tuple(np.ascontiguousarray(a) for a in (*differences, *masses)),
+        (first.astype(np.int64), second.astype(np.int64), last.shape[1]),
+        widest,
     )
+    # what compiled code reads beyond the end of an array is no error
+    return nets, gammas(1 << (int(sizes.sum()) + last.shape[1] + rows + 16).bit_length())
 
 
-def winners(
-    found: Stack, index: NDArray[np.intp], z: Floats, e: Floats, threads: int
-) -> tuple[NDArray[np.int64], Floats]:
-    """Which outputs can be the greatest, as bits (B,), and the influence of each root on open differences (B, m).
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is open in G groups of boxes: the argmax of a network, signs of affine expressions, and atoms.
 
-    index: (B,) row of the stack for each box. z: (B, 1+m, n), e: (B, n) are the inputs.
+    network: (G,) rows of the stack. coefficients (G, k, n), constants (G, k): inputs of the networks over the boxes'
+    coordinates. lines: signs and atoms, see `venmas.search.lanes.cut`. outcomes: 2^q 8^S, how many may be told apart.
     """
-    most = int(getattr(config, "NUMBA_NUM_THREADS"))  # noqa: B009
-    set_num_threads(min(threads, most) if len(z) >= _WORTH_THREADS else 1)
-    boxes = (np.ascontiguousarray(index), np.ascontiguousarray(z), np.ascontiguousarray(e))
-    bits, influence = _sweep(*_prepared(found, z.shape[1]), *boxes)  # type: ignore[call-arg]  # numba's own types
-    return bits, influence
+
+    found: Stack
+    network: Index
+    coefficients: Floats
+    constants: Floats
+    lines: tuple[Ints, Ints, Floats, Ints]
+    outcomes: int
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
-def _sweep(  # type: ignore[no-untyped-def]  # numba infers the types
-    weights, biases, errors, relus, gap, size, gap_bias, size_bias, first, second, gammas, outputs, index, z0, e0
-):
-    count, rows, inputs = z0.shape
-    widest = max(inputs, gap.shape[2])
-    for k in range(len(weights)):
-        widest = max(widest, weights[k].shape[2])
-    bits = np.zeros(count, np.int64)
-    influence = np.zeros((count, rows - 1))
-    chunk = 64
-    for part in prange((count + chunk - 1) // chunk):
-        z, new = np.empty((rows, widest)), np.empty((rows, widest))
-        e, err = np.empty(widest), np.empty(widest)
-        beaten = np.empty(outputs, np.bool_)
-        for b in range(part * chunk, min(count, (part + 1) * chunk)):
-            net = index[b]
-            n = inputs
-            for j in range(n):
-                e[j] = e0[b, j]
-                for r in range(rows):
-                    z[r, j] = z0[b, r, j]
-            for k in range(len(weights)):
-                _layer(weights[k][net], biases[k][net], errors[k], relus[k], z, e, new, err, n, rows, gammas)
-                n = weights[k].shape[2]
-            # all differences of two outputs
-            matrix, sizes = gap[net], size[net]
-            total = matrix.shape[1]
-            extra = gammas[outputs] + 2 * errors[len(weights)]
-            _times(matrix, gammas[n + rows], z, e, new, err, n, rows)
-            for j in range(n):
-                more = extra * _mass(z, e, j, rows)
-                for q in range(total):
-                    err[q] += more * sizes[j, q]
-            for i in range(outputs):
-                beaten[i] = False
-            for q in range(total):
-                offset = gap_bias[net, q]
-                new[0, q] += offset
-                err[q] = (err[q] + gammas[2] * abs(offset) + extra * size_bias[net, q] + _TINY * n) * (
-                    1 + gammas[n + outputs + 8]
-                )
-            for q in range(total):
-                lo, hi = _ends(new, err[q], q, rows, gammas)
-                if not hi >= 0:
-                    beaten[first[q]] = True
-                if not lo < 0:
-                    beaten[second[q]] = True
-            able = 0
-            for i in range(outputs):
-                if not beaten[i]:
-                    able |= 1 << i
-            if able == 0:
-                able = (1 << outputs) - 1
-            bits[b] = able
-            if able & (able - 1):
-                for q in range(total):
-                    if able >> first[q] & 1 and able >> second[q] & 1:
-                        lo, hi = _ends(new, err[q], q, rows, gammas)
-                        if lo < 0 and hi >= 0:
-                            for r in range(1, rows):
-                                influence[b, r - 1] += abs(new[r, q])
-    return bits, influence
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Parts of boxes: which box each is of, its ends, and its outcomes, -1 where it was not swept yet.
+
+    Outcomes are the winners as bits, and above these three bits for each sign: negative, zero, positive.
+    """
+
+    source: Index
+    low: Ints
+    high: Ints
+    outcomes: Ints
 
 
-@njit(cache=True, error_model="numpy")
-def _ends(z, error, q, rows, gammas):  # type: ignore[no-untyped-def]
-    radius = error
-    for r in range(1, rows):
-        radius += abs(z[r, q])
-    slack = gammas[rows + 1] * (radius + abs(z[0, q])) + _TINY
-    lo, hi = z[0, q] - radius - slack, z[0, q] + radius + slack
-    return (-np.inf if np.isnan(lo) else lo), (np.inf if np.isnan(hi) else hi)
+def cut_boxes(
+    asked: Question, table: NDArray[np.uint8], group: Index, low: Ints, high: Ints, least: Ints, threads: int
+) -> Parts:
+    """Cut boxes (B, n) until outcomes and atoms settle what happens, or their sides are at most `least`.
+
+    table: (G, outcomes), see `venmas.search.lanes.UNKNOWN`. Where it does not know the outcomes, a box is left as it
+    is; one that takes long may be left, to be given again.
+    """
+    n = low.shape[1]
+    roots = np.flatnonzero((high > low).any(0))
+    nets, bounds = _prepared(asked.found, 1 + len(roots))
+    inputs = (asked.coefficients, asked.constants, asked.network)
+    threads = threads if len(low) >= _WORTH_THREADS else 1
+    size = max(1, min(_PART, -(-len(low) // (4 * threads)))) if threads > 1 else _PART
+
+    def part(first: int) -> Ints:
+        at = slice(first, first + size)
+        rows: Ints
+        rows, count = cut(
+            nets, bounds, inputs, asked.lines, table, (least, roots), group[at], low[at], high[at], _SWEEPS
+        )
+        rows[:count, 2 * n] += first
+        return rows[:count]
+
+    firsts = range(0, len(low), size)
+    found = list(_executor(threads).map(part, firsts)) if threads > 1 else [part(first) for first in firsts]
+    rows = np.concatenate(found)
+    return Parts(rows[:, 2 * n], rows[:, :n], rows[:, n : 2 * n], rows[:, 2 * n + 1])
 
 
-@njit(cache=True, error_model="numpy")
-def _mass(z, e, j, rows):  # type: ignore[no-untyped-def]
-    m = e[j]
-    for r in range(rows):
-        m += abs(z[r, j])
-    return m
-
-
-@njit(cache=True, error_model="numpy")
-def _times(weight, slack, z, e, new, err, n, rows):  # type: ignore[no-untyped-def]
-    """``weight.T @ z`` into `new`, and what its radius and rounding come to into `err`."""
-    for q in range(weight.shape[1]):
-        err[q] = 0.0
-        for r in range(rows):
-            new[r, q] = 0.0
-    for j in range(n):
-        own = e[j] + slack * _mass(z, e, j, rows)
-        for q in range(weight.shape[1]):
-            err[q] += own * abs(weight[j, q])
-        for r in range(rows):
-            value = z[r, j]
-            for q in range(weight.shape[1]):
-                new[r, q] += value * weight[j, q]
-
-
-@njit(cache=True, error_model="numpy")
-def _layer(  # type: ignore[no-untyped-def]
-    weight, bias, weight_error, relu, z, e, new, err, n, rows, gammas
-):
-    """One affine layer and its ReLU, in place."""
-    outputs = weight.shape[1]
-    _times(weight, gammas[n + rows] + weight_error, z, e, new, err, n, rows)
-    for q in range(outputs):
-        error = (err[q] + gammas[2] * abs(bias[q]) + _TINY * n) * (1 + gammas[n + 2])
-        new[0, q] += bias[q]
-        if relu:
-            lo, hi = _ends(new, error, q, rows, gammas)
-            if hi <= 0:
-                error = 0.0
-                for r in range(rows):
-                    new[r, q] = 0.0
-            elif lo < 0:
-                slope = hi / (hi - lo)
-                if np.isnan(slope):
-                    slope = 1.0
-                slope = min(max(slope, 0.0), 1.0)
-                lift = max(-slope * lo, (1 - slope) * hi) / 2
-                total = lift + error
-                for r in range(rows):
-                    total += abs(new[r, q])
-                    new[r, q] *= slope
-                new[0, q] += lift
-                error = error * slope + lift + gammas[6] * total
-        e[q] = error
-        for r in range(rows):
-            z[r, q] = new[r, q]
+@lru_cache(maxsize=1)
+def _executor(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, "venmas-cut")

@@ -8,9 +8,9 @@ import numpy as np
 
 from venmas.logic import Formula
 from venmas.search.boxes import Index
+from venmas.search.cutting import Pieces
 from venmas.search.graph import Graph
 from venmas.search.lattice import Ints
-from venmas.search.layer import Pieces
 
 
 @dataclass(frozen=True)

@@ -176,8 +176,6 @@ class Evaluator:
         self._inside: dict[int, Inside] = {}
         self.gaps: dict[int, tuple[Floats, Floats]] = {}
         """Forms of all differences of an argmax's scores that were found elsewhere."""
-        self.decided: dict[int, tuple[NDArray[np.int64], Floats]] = {}
-        """Possible winners, as bits, and influences of argmaxes that were decided elsewhere."""
 
     def form(self, expr: Expr) -> Form:
         """The form of an expression whose node outlives this evaluator."""

@@ -20,8 +20,9 @@ from venmas.bounds.forms import Bools
 from venmas.logic import EX, Formula
 from venmas.search.agenda import Stage, agenda
 from venmas.search.boxes import Boxes, Grid, Index, Known, cut, merge
+from venmas.search.cutting import Pieces
 from venmas.search.lattice import Ints, check_size
-from venmas.search.layer import Moves, Pieces, advance, classify
+from venmas.search.layer import Moves, advance, classify
 from venmas.search.space import Space
 
 DISTINCT = 256

@@ -10,24 +10,13 @@ import numpy as np
 from venmas.bounds.forms import Bools
 from venmas.search.agenda import Stage
 from venmas.search.boxes import MAX_BOXES, Boxes, Index, present, ranks
+from venmas.search.cutting import Cases, Pieces, cut_compiled, too_many_cases
 from venmas.search.lattice import Ints
-from venmas.search.residual import MAX_CASES, Case, Move, UnsuitableError
+from venmas.search.residual import Move, UnsuitableError
 from venmas.search.space import Space
 
 FEW = 256
 """Boxes up to which a round costs about the same, so that they are cut into four at once."""
-
-
-@dataclass(eq=False)
-class Pieces:
-    """The parts of a layer's boxes on which choices are decided, or too small to be cut further."""
-
-    boxes: Boxes
-    node: Index
-    """Which box of the layer each is part of."""
-    case_list: list[tuple[Case, ...]]
-    kind: Index
-    """Position in `case_list` of each piece's cases."""
 
 
 @dataclass(eq=False)
@@ -48,12 +37,18 @@ def classify(
     space: Space, stage: Stage, boxes: Boxes, node: Index, step: int, least: Ints, tick: Callable[[], None]
 ) -> Pieces:
     """Cut boxes until all choices that matter are decided or their sides are at most `least` (n,)."""
-    tables: dict[tuple[Case, ...], int] = {}
-    case_list: list[tuple[Case, ...]] = []
+    watched = bool(stage.atoms) and any(f.depth for f in stage.formulas)
+    met = Cases()
+    kind: Index
     done: list[tuple[Boxes, Index, Index]] = []
     total = 0
     while len(boxes):
         tick()
+        compiled = cut_compiled(space, stage, met, boxes, step, least, tick) if space.worth_compiled_code else None
+        if compiled is not None:
+            boxes, source, kind = compiled
+            done.append((boxes, node[source], kind))
+            break
         kind = np.zeros(len(boxes), dtype=np.intp)
         force = np.zeros(boxes.low.shape)
         open_, crowded = (np.zeros(len(boxes), dtype=bool) for _ in range(2))
@@ -67,21 +62,18 @@ def classify(
                 if cases is None:
                     several[i] = many[i] = True
                     continue
-                if cases not in tables:
-                    tables[cases] = len(case_list)
-                    case_list.append(cases)
-                names[i] = tables[cases]
+                names[i] = met.number(cases)
                 several[i] = len(cases) > 1
             kind[rows], open_[rows], force[rows] = names[which], several[which], decided.influence
             crowded[rows] = many[which]
-        if stage.atoms and any(f.depth for f in stage.formulas):
+        if watched:
             may, may_not = space.atoms(stage.atoms, boxes, step)
             open_ |= (may & may_not).any(1)
         width = boxes.high - boxes.low
         able = width > np.maximum(least, 1)
         split = open_ & able.any(1)
         if (crowded & ~split).any():
-            raise UnsuitableError(f"more than {MAX_CASES} cases are possible in a region too small to be cut")
+            raise too_many_cases()
         done.append((boxes.take(~split), node[~split], kind[~split]))
         total += int((~split).sum())
         # where nothing tells which side matters, the longest one in terms of what counts as small
@@ -99,7 +91,9 @@ def classify(
         np.concatenate([b.high for b in parts]),
         np.concatenate([b.wanted for b in parts]),
     )
-    return Pieces(together, np.concatenate([n for _, n, _ in done]), case_list, np.concatenate([k for _, _, k in done]))
+    return Pieces(
+        together, np.concatenate([n for _, n, _ in done]), met.listed, np.concatenate([k for _, _, k in done])
+    )
 
 
 def _distinct(signature: Ints) -> tuple[Ints, Index]:

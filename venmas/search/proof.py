@@ -21,9 +21,9 @@ from venmas.errors import VenmasError
 from venmas.logic import AX, EX, Formula
 from venmas.model.expr import Condition
 from venmas.search.cover import Cover, Key
+from venmas.search.cutting import Pieces
 from venmas.search.graph import Graph, Layer
 from venmas.search.lattice import Ints
-from venmas.search.layer import Pieces
 
 Line: TypeAlias = dict[str, object]
 MAX_CUTS = 16

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product as combinations
 from math import ceil, floor
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from venmas.bounds.forms import Bools, Floats
 from venmas.bounds.interpret import certain
@@ -23,10 +24,13 @@ from venmas.search.lattice import Frame, Ints, Map, Matrix, Row, check_size, pro
 from venmas.search.residual import Choice, Location, Move, Sign, UnsuitableError
 from venmas.search.stacked import MOST_ROWS, gaps, stack
 
+if TYPE_CHECKING:
+    from venmas.search.compiled import Question
+
 BATCH = 2048
 """Boxes bounded in one go: their numbers fit into a processor's cache."""
 
-_WORTH, _CALL = 80_000, 30
+_WORTH, _CALL = 15_000, 30
 """Boxes swept by numpy in this process, and what a call counts for beside its boxes, after which loading the compiled
 sweep (some 1.2 s) costs less than going on (some 20 microseconds a box)."""
 
@@ -90,6 +94,10 @@ class Space:
         self.unit = unit_of(system, ends)
         self.frames = [Frame.identity(len(self.reals), self.unit)]
         self.locations: list[Location] = []
+        self.tables: dict[int, NDArray[np.uint8]] = {}
+        """By location, what compiled code is to know of the sets of winners of its one choice."""
+        self.questions: dict[tuple[object, ...], Question | None] = {}
+        """What compiled code is asked, by step, atoms and locations."""
         self._numbers: dict[tuple[int, ...], int] = {}
         self._rows: dict[tuple[LinearExpr, int], Row] = {}
         self._maps: dict[tuple[Move, int], Map] = {}
@@ -184,34 +192,25 @@ class Space:
         """Possible outcomes of every choice over boxes, location by location."""
         every = [(int(n), np.flatnonzero(boxes.location == n)) for n in present(boxes.location)]
         parts = [(n, rows[at : at + BATCH]) for n, rows in every for at in range(0, len(rows), BATCH)]
-        if (compiled := self._compiled(len(boxes))) is not None:
-            yield from self._decide_few(boxes, every, step, compiled)
-        elif len(boxes) <= MOST_ROWS:
+        Space.swept += len(boxes) + _CALL
+        if len(boxes) <= MOST_ROWS:
             yield from self._decide_few(boxes, parts, step)
         else:
             yield from (self._decide(number, boxes, rows, step) for number, rows in parts)
 
-    def _compiled(self, size: int) -> ModuleType | None:
-        """The compiled sweep, where numba is installed and the work is worth loading it."""
-        Space.swept += size + _CALL
-        if self.single or Space.swept <= _WORTH:
-            return None
-        try:
-            from venmas.search import compiled
-        except ImportError:
-            return None
-        return compiled
+    @property
+    def worth_compiled_code(self) -> bool:
+        """Is there so much to cut that loading compiled code costs less than doing without?"""
+        return not self.single and Space.swept > _WORTH
 
-    def _decide_few(
-        self, boxes: Boxes, parts: list[tuple[int, Index]], step: int, compiled: ModuleType | None = None
-    ) -> Iterator[Decided]:
+    def _decide_few(self, boxes: Boxes, parts: list[tuple[int, Index]], step: int) -> Iterator[Decided]:
         every, roots = self.evaluator(boxes.low, boxes.high, step)
         evaluators = []
         for _, rows in parts:
             env = {n: Form(f.z[rows], f.e[rows]) for n, f in every.env.items()}
             evaluators.append(Evaluator(env, len(rows), len(roots), self.single))
-        if compiled or (len(parts) > 1 and not self.single):
-            self._together([(self.locations[n], e) for (n, _), e in zip(parts, evaluators, strict=True)], compiled)
+        if len(parts) > 1 and not self.single:
+            self._together([(self.locations[n], e) for (n, _), e in zip(parts, evaluators, strict=True)])
         for (number, rows), evaluator in zip(parts, evaluators, strict=True):
             yield self._outcomes_of(number, boxes, rows, step, evaluator, roots)
 
@@ -231,11 +230,11 @@ class Space:
         signature = np.stack(columns, 1) if columns else np.zeros((len(low), 0), dtype=np.int64)
         return Decided(number, rows, signature, full)
 
-    def _together(self, parts: list[tuple[Location, Evaluator]], compiled: ModuleType | None) -> None:
+    def _together(self, parts: list[tuple[Location, Evaluator]]) -> None:
         """Sweep the networks that several locations ask in one go, where they have one shape."""
         asked = [(c, whole(c), e) for loc, e in parts for c in loc.choices if isinstance(c, ArgMax)]
         plain = [(c, a, e) for c, a, e in asked if a is not None]
-        stacked = stack(tuple(a.network for _, a, _ in plain)) if len(plain) > (0 if compiled else 1) else None
+        stacked = stack(tuple(a.network for _, a, _ in plain)) if len(plain) > 1 else None
         if stacked is None:
             return
         inputs = [[e.form(i) for i in a.inputs] for _, a, e in plain]
@@ -244,11 +243,6 @@ class Space:
         sizes = [e.size for _, _, e in plain]
         index = np.repeat(np.arange(len(plain)), sizes)
         ends = np.cumsum(sizes)
-        if compiled and stacked.outputs <= MAX_OUTCOMES:
-            bits, influence = compiled.winners(stacked, index, z, radius, self.workers)
-            for (choice, _, evaluator), size, end in zip(plain, sizes, ends, strict=True):
-                evaluator.decided[id(choice)] = bits[end - size : end], influence[end - size : end]
-            return
         z, radius = gaps(stacked, index, z, radius)
         for (choice, _, evaluator), size, end in zip(plain, sizes, ends, strict=True):
             evaluator.gaps[id(choice)] = z[end - size : end], radius[end - size : end]
@@ -278,31 +272,31 @@ class Space:
             influence += np.where((below & above)[:, None], force, 0.0)
             signs: Ints = below + 2 * zero.astype(np.int64) + 4 * above
             return signs
-        if id(choice) in evaluator.decided:
-            found, force = evaluator.decided[id(choice)]
-            influence += force
-            return found
         able = evaluator.winners(choice, influence) if isinstance(choice, ArgMax) else evaluator.largest(choice)
         if able.shape[1] > MAX_OUTCOMES:
             raise UnsuitableError(f"a choice has more than {MAX_OUTCOMES} outcomes")
         bits: Ints = able @ (np.int64(1) << np.arange(able.shape[1], dtype=np.int64))
         return bits
 
+    def atom_row(self, comparison: Comparison, number: int | None, step: int) -> Row:
+        """The left side of a comparison over boxes of a location, which is None where the integers do not matter."""
+        constant, terms = comparison.expr.constant, []
+        for name, factor in comparison.expr.terms:
+            if name in self.reals:
+                terms.append((name, factor))
+            elif number is not None:
+                constant += factor * self.locations[number].values[self.integers.index(name)]
+        return self.row(LinearExpr(tuple(terms), constant), step)
+
     def atoms(self, comparisons: Sequence[Comparison], boxes: Boxes, step: int) -> tuple[Bools, Bools]:
         """(B, A) twice: where a comparison of variables may hold, and where it may fail."""
         size = len(boxes)
         may, may_not = np.ones((size, len(comparisons)), dtype=bool), np.ones((size, len(comparisons)), dtype=bool)
         for column, comparison in enumerate(comparisons):
-            real = LinearExpr(tuple(t for t in comparison.expr.terms if t[0] in self.reals), comparison.expr.constant)
-            whole = [(self.integers.index(n), c) for n, c in comparison.expr.terms if n not in self.reals]
-            for number in present(boxes.location) if whole else [None]:
+            located = not comparison.expr.variables <= set(self.reals)
+            for number in present(boxes.location) if located else [None]:
                 at = slice(None) if number is None else np.flatnonzero(boxes.location == number)
-                shift = (
-                    Fraction(0)
-                    if number is None
-                    else sum((c * self.locations[number].values[i] for i, c in whole), Fraction(0))
-                )
-                row = self.row(LinearExpr(real.terms, real.constant + shift), step)
+                row = self.atom_row(comparison, number, step)
                 least, greatest = row.range(boxes.low[at], boxes.high[at])
                 may[at, column] = ~np.asarray(certain(comparison.relation.negated, least, greatest), dtype=bool)
                 may_not[at, column] = ~np.asarray(certain(comparison.relation, least, greatest), dtype=bool)

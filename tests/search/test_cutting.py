@@ -1,0 +1,158 @@
+"""Compiled cutting of boxes: parts cover, and what an exact state does is among the cases of every part it is in."""
+
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from tests.search.test_region_forms import cancel
+from venmas.engine.verify import verify
+from venmas.logic import nnf, parse
+from venmas.model import System, apply_network, argmax, where
+from venmas.model.simulate import Exact
+from venmas.nn import relu_network
+from venmas.search import space
+from venmas.search.agenda import agenda
+from venmas.search.boxes import Boxes
+from venmas.search.cutting import Cases, cut_compiled
+from venmas.search.residual import Sign
+from venmas.search.space import Space
+from venmas.search.stacked import stack
+from venmas.testing import adversarial_networks, networks
+
+compiled = pytest.importorskip("venmas.search.compiled", reason="numba is not installed: pip install 'venmas[fast]'")
+
+FORMULAS = ("AX AX (x <= 1)", "AG^2 (x < 1)", "AG^2 (x + y >= i)", "A((x != 1) U^2 (y > i))")
+MANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+WIDTHS = (2, 4, 3, 3)
+
+
+@st.composite
+def agents(draw):
+    """A system with an argmax, thresholds and an integer; boxes of its lattice, and the least sides."""
+    system = System("agents")
+    x, y, i = system.real("x", -8, 8), system.real("y", -8, 8), system.integer("i", 0, 2)
+    kinds = draw(st.sampled_from(("plain", "cancelling", "adversarial")))
+    net = draw(adversarial_networks() if kinds == "adversarial" else networks(WIDTHS))
+    net = cancel(net) if kinds == "cancelling" else net
+    scale, shift = draw(st.sampled_from((Fraction(1), Fraction(1, 3), Fraction(7, 2)))), draw(st.integers(-2, 2))
+    move = system.agent(argmax(apply_network(net, (scale * x + shift, y - x))), name="move")
+    level = Fraction(draw(st.integers(-4, 4)), 2)
+    step = where(x + y <= level, move, where(2 * x >= level + i, 1, 0)) if draw(st.booleans()) else move
+    system.branch("go", x=x + step / 4, y=y - 1, i=move)
+    system.branch("stay", when=y > level, i=where(move == 1, step, 2 - move))
+    system.initial((x >= -1) & (x <= 1) & (y >= -1) & (y <= 1))
+    return system
+
+
+def exact(place, location, unit):
+    """The outcomes of the choices of a location at a place, as a signature of single outcomes."""
+    values = {n: Fraction(int(p), unit) for n, p in zip("xy", place, strict=True)}
+    found = []
+    for choice in location.choices:
+        if isinstance(choice, Sign):
+            value = Exact(values).value(choice.expr)
+            found.append(1 if value < 0 else 4 if value > 0 else 2)
+        else:
+            found.append(1 << int(Exact(values).value(choice)))
+    return tuple(found)
+
+
+@MANY
+@given(st.data(), agents(), st.sampled_from(FORMULAS), st.sampled_from((1, 7)))
+def test_parts_cover_and_hold_what_happens(data, system, formula, threads):
+    world = Space(system)
+    world.workers = threads
+    stage = agenda(nnf(parse(formula, system), negate=True))[1]
+    numbers = [world.number((i,)) for i in data.draw(st.permutations(range(3)))]
+    unit, low, high = world.unit, [], []
+    for _ in range(data.draw(st.integers(1, 6))):
+        at = [data.draw(st.integers(-4 * unit, 4 * unit)) for _ in range(2)]
+        low.append(at)
+        high.append([a + data.draw(st.sampled_from((0, 1, unit, 3 * unit))) for a in at])
+    where_ = np.array([data.draw(st.sampled_from(numbers)) for _ in low], dtype=np.intp)
+    boxes = Boxes(where_, np.array(low), np.array(high), np.ones((len(low), len(stage.formulas)), dtype=bool))
+    least = np.array([data.draw(st.sampled_from((unit // 8, unit // 2, unit))) for _ in range(2)])
+    met, ticks = Cases(), []
+    found = cut_compiled(world, stage, met, boxes, 0, least, lambda: ticks.append(1))
+    assume(found is not None)  # a twist may leave a network without an affine end
+    parts, source, kind = found
+    assert ticks
+    atoms = list(zip(*world.atoms(stage.atoms, parts, 0), strict=True))
+    watched = any(f.depth for f in stage.formulas)
+    for part in range(len(parts)):
+        small = (parts.high[part] - parts.low[part] <= least).all()
+        decided = len(met.listed[kind[part]]) == 1 and not (watched and (atoms[part][0] & atoms[part][1]).any())
+        assert small or decided
+    for row in range(len(boxes)):
+        mine = np.flatnonzero(source == row)
+        sides = [tuple(int(v) for v in parts.high[p] - parts.low[p]) for p in mine]
+        wide = boxes.high[row] > boxes.low[row]
+        volume = prod(int(v) for v in (boxes.high[row] - boxes.low[row])[wide])
+        assert volume == sum(prod(s for s, w in zip(side, wide, strict=True) if w) for side in sides)
+        location = world.locations[boxes.location[row]]
+        spots = [[data.draw(st.integers(int(a), int(b))) for a, b in zip(low[row], high[row], strict=True)]]
+        spots += [low[row], high[row], *(parts.low[p].tolist() for p in mine[:3])]
+        for place in spots:
+            held = [p for p in mine if (parts.low[p] <= place).all() and (parts.high[p] >= place).all()]
+            (case,) = location.cases(exact(place, location, unit))
+            assert held and all(any(case is c for c in met.listed[kind[p]]) for p in held)
+
+
+@pytest.mark.parametrize("threads", [1, 64])
+def test_wide_networks(monkeypatch, threads):
+    """Sums of more terms than a fixed table of rounding bounds has: a tie is seen as one. More threads than cores."""
+    monkeypatch.setattr(compiled, "_WORTH_THREADS", 0)
+    width, rng = 5000, np.random.default_rng(1)
+    for _ in range(3):
+        row = rng.normal(size=width)
+        # equal units: both outputs are the sum of a row
+        weights = [np.ones((2, 2)) / 4, np.full((width, 2), 0.25), np.array([row, rng.permutation(row)])]
+        found = stack((relu_network(weights, [np.ones(2), np.ones(width), np.zeros(2)]),))
+        none = np.zeros((1, 0), np.int64)
+        asked = compiled.Question(
+            found,
+            np.zeros(1, dtype=np.intp),
+            np.array([[[0.25, 0.0], [0.0, 0.5]]]),
+            np.array([[1.0, 0.0]]),
+            (np.zeros((1, 0, 2), np.int64), none, none.astype(float), none),
+            4,
+        )
+        box = np.array([[-1, -1]]), np.array([[1, 1]])
+        table = np.full((1, 4), compiled.SETTLED, np.uint8)
+        parts = compiled.cut_boxes(asked, table, np.zeros(1, dtype=np.intp), *box, np.ones(2, np.int64), threads)
+        assert parts.outcomes.tolist()[0] & 1 and len(parts.outcomes) == 1
+
+
+def test_long_work_comes_back(monkeypatch):
+    """What takes more sweeps than a turn has is given again until it is done."""
+    monkeypatch.setattr(compiled, "_SWEEPS", 5)
+    system = System("line")
+    x, y = system.real("x", -4, 4), system.real("y", -4, 4)
+    net = relu_network([np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[1.0, -1.0], [-1.0, 1.0]])], [np.zeros(2)] * 2)
+    move = argmax(apply_network(net, (x, y)))
+    system.branch("go", x=x + where(move <= 0, 1, 0) / 4)
+    system.initial((x >= -1) & (x <= 1) & (y >= -1) & (y <= 1))
+    world, ticks = Space(system), []
+    stage = agenda(nnf(parse("AX AX (x <= 1)", system), negate=True))[0]
+    least = np.full(2, world.unit // 64)
+    parts, _, _ = cut_compiled(world, stage, Cases(), world.root(), 0, least, lambda: ticks.append(1))
+    assert len(ticks) > 10 and len(parts) > 100
+
+
+def test_verdicts_do_not_hang_on_it(monkeypatch):
+    """The same passes by numpy and by compiled code, from the first box on."""
+    for worth in (10**12, -1):
+        monkeypatch.setattr(space, "_WORTH", worth)
+        system = System("drift")
+        x, y = system.real("x", -9, 9), system.real("y", -9, 9)
+        rng = np.random.default_rng(3)
+        net = relu_network([rng.normal(size=(8, 2)), rng.normal(size=(3, 8))], [rng.normal(size=8), np.zeros(3)])
+        move = argmax(apply_network(net, (x, y)))
+        system.branch("go", x=x + where(x >= 0, move / 8, -move / 8), y=y / 2)
+        system.initial((x >= -1) & (x <= 1) & (y >= -1) & (y <= 1))
+        assert str(verify(system, "AX AX AX (x <= 1.76)").verdict) == "satisfied"
+        assert str(verify(system, "AX AX AX (x <= 0.99)").verdict) == "violated"
