@@ -51,8 +51,9 @@ class Pool(Flow):
     does (sequential mode).
 
     A worker that dies is replaced; its job is tried once more on the fresh worker, and after a second death it is
-    `Unknown` (failure). Above the memory limit the largest worker is killed and its job is `Unknown` (memory). Workers
-    that do not answer `GRACE` s after the deadline are killed, their jobs are `Unknown` (time).
+    `Unknown` (failure). Above the memory limit the largest worker is killed and its job is `Unknown` (memory); no
+    worker gets a first job unless there is room for it. Workers that do not answer `GRACE` s after the deadline are
+    killed, their jobs are `Unknown` (time).
     """
 
     def __init__(
@@ -135,9 +136,25 @@ class Pool(Flow):
         self._give_up_late(self._left())
         for worker in [worker for worker in self._workers if worker.ready and worker.task is None]:
             queue = self._first or self._waiting
-            if queue:
+            if queue and (worker.used or self._fits()):
                 worker.task = queue.popleft()
                 self._send(worker)
+
+    def _fits(self) -> bool:
+        """Do all processes fit below the memory limit? Where not, the next look at the memory ends one.
+
+        Asked before a worker gets its first job, which would otherwise be lost with a worker for which there is no room.
+        """
+        if self._memory_mb is None:
+            return True
+        own, sizes = self._measure()
+        return own + sum(sizes.values()) <= self._memory_mb
+
+    def _take_back(self, worker: _Worker) -> None:
+        """Have the task of a worker that was not given it solved elsewhere."""
+        if worker.task is not None:
+            self._first.appendleft(worker.task)
+            worker.task = None
 
     def _send(self, worker: _Worker) -> None:
         assert worker.task is not None
@@ -172,6 +189,8 @@ class Pool(Flow):
                     relay(message)
                 elif isinstance(message, Ready):
                     worker.ready, self._failed_starts = True, 0
+                    if not self._fits():
+                        self._take_back(worker)
                     if worker.task is not None:
                         self._send(worker)
                         return
@@ -229,11 +248,12 @@ class Pool(Flow):
         text = f"{total:.0f} MB in use, {self._memory_mb} MB are allowed"
         log.info("killed the largest worker, %.0f MB: %s", sizes[largest], text)
         self._end(largest)
-        if largest.task is not None:
-            self._answer(largest, Unknown(Reason.MEMORY, text))
-        elif not largest.used:  # even a fresh worker is too much: do with one less, lest this goes on for ever
+        if not largest.used:  # even a fresh worker is too much: do with one less, lest this goes on for ever
+            self._take_back(largest)
             self._size -= 1
             if self._size == 0:
                 raise MemoryLimitError(f"no room for a worker beside the main process ({own:.0f} MB): {text}")
             return
+        if largest.task is not None:
+            self._answer(largest, Unknown(Reason.MEMORY, text))
         self._start(None)
