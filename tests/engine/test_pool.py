@@ -311,6 +311,21 @@ def test_memory_limit_below_what_it_takes_to_start() -> None:
         answers(serial.map(jobs(easy(0))))
 
 
+def test_pool_does_with_fewer_workers_when_the_room_for_them_is_gone() -> None:
+    with Pool(SOLVERS, workers=2) as pool:
+        answers(pool.map(jobs(*(easy(seed) for seed in range(8)))))
+        own, sizes = pool._measure()
+        pool.limit(None, int(own + 1.5 * max(sizes.values())))  # as if this process had grown
+        found, end = [], time.monotonic() + 20
+        for done in answers_lazily(pool.map(Job(number, easy(number)) for number in itertools.count())):
+            found.append(done)
+            assert time.monotonic() < end, "the pool keeps both workers"
+            if pool._size == 1 and len(found) % 100 == 0:
+                break
+        assert len(children()) == 1
+        assert sum(isinstance(done.outcome, Unknown) for done in found) <= 1
+
+
 def test_log_records_arrive(caplog: pytest.LogCaptureFixture) -> None:
     with Pool(SOLVERS, workers=1) as pool:
         assert [reason(done) for done in answers(pool.map(jobs(Broken())))] == [Reason.FAILURE]

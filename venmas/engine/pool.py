@@ -51,9 +51,9 @@ class Pool(Flow):
     does (sequential mode).
 
     A worker that dies is replaced; its job is tried once more on the fresh worker, and after a second death it is
-    `Unknown` (failure). Above the memory limit the largest worker is killed and its job is `Unknown` (memory); no
-    worker gets a first job unless there is room for it. Workers that do not answer `GRACE` s after the deadline are
-    killed, their jobs are `Unknown` (time).
+    `Unknown` (failure). Above the memory limit the largest worker is killed and its job is `Unknown` (memory); where
+    there is no room for its replacement, the pool does with one less, and no worker gets a first job unless there is
+    room for it. Workers that do not answer `GRACE` s after the deadline are killed, their jobs are `Unknown` (time).
     """
 
     def __init__(
@@ -123,9 +123,9 @@ class Pool(Flow):
         while len(self._workers) < self._size:
             self._start(None)
 
-    def _start(self, task: Task | None) -> None:
+    def _start(self, task: Task | None, extra: bool = False) -> None:
         with interrupts_held():  # also: no process that is in no list
-            self._workers.append(WorkerProcess(self._solvers, task))
+            self._workers.append(WorkerProcess(self._solvers, task, extra))
 
     def _end(self, worker: _Worker) -> str:
         how = worker.end()
@@ -143,7 +143,7 @@ class Pool(Flow):
     def _fits(self) -> bool:
         """Do all processes fit below the memory limit? Where not, the next look at the memory ends one.
 
-        Asked before a worker gets its first job, which would otherwise be lost with a worker for which there is no room.
+        Asked before a worker gets its first job, which would be lost together with a worker for which there is no room.
         """
         if self._memory_mb is None:
             return True
@@ -244,16 +244,18 @@ class Pool(Flow):
             return
         if own > self._memory_mb or not sizes:
             raise main_too_large(own, self._memory_mb)
-        largest = max(sizes, key=lambda worker: sizes[worker])
+        # the replacement of a worker that was killed for its memory goes first: while it starts it is smaller than
+        # those that have jobs, which would be killed one after another
+        victim = max(sizes, key=lambda worker: (worker.extra and not worker.used, sizes[worker]))
         text = f"{total:.0f} MB in use, {self._memory_mb} MB are allowed"
-        log.info("killed the largest worker, %.0f MB: %s", sizes[largest], text)
-        self._end(largest)
-        if not largest.used:  # even a fresh worker is too much: do with one less, lest this goes on for ever
-            self._take_back(largest)
+        log.info("killed a worker of %.0f MB: %s", sizes[victim], text)
+        self._end(victim)
+        if not victim.used:  # even a fresh worker is too much: do with one less, lest this goes on for ever
+            self._take_back(victim)
             self._size -= 1
             if self._size == 0:
                 raise MemoryLimitError(f"no room for a worker beside the main process ({own:.0f} MB): {text}")
             return
-        if largest.task is not None:
-            self._answer(largest, Unknown(Reason.MEMORY, text))
-        self._start(None)
+        if victim.task is not None:
+            self._answer(victim, Unknown(Reason.MEMORY, text))
+        self._start(None, extra=True)

@@ -45,8 +45,9 @@ class WorkerProcess(Generic[T]):
     message, is an end of file here and concerns nobody else.
     """
 
-    def __init__(self, solvers: tuple[str, ...], task: T | None = None) -> None:
-        self.task = task
+    def __init__(self, solvers: tuple[str, ...], task: T | None = None, extra: bool = False) -> None:
+        """extra: it replaces one that was killed for its memory, and there may be no room for it."""
+        self.task, self.extra = task, extra
         self.ready = self.used = False
         self.peak_mb = 0.0
         self.connection: Connection[Any, Any]
