@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from venmas.model.show import show_value, state_columns, title
+from venmas.model.show import is_number, show_value, state_columns, title
 from venmas.model.system import System
 from venmas.model.trace import Node, Witness
 
@@ -36,7 +36,7 @@ def print_table(
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
         shown = [*range(keys), *part]
         for i in shown:
-            numeric = all(_is_number(r[i]) for r in rows) and bool(rows)
+            numeric = all(is_number(r[i]) for r in rows) and bool(rows)
             table.add_column(
                 headers[i], justify="right" if numeric else "left", no_wrap=not wrap or i < len(headers) - 1
             )
@@ -45,14 +45,6 @@ def print_table(
         out.print(table)
     if len(rows) > _MOST_ROWS:
         out.print(f"... and {len(rows) - _MOST_ROWS} more rows; --json FILE has all of them")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return text == ""
-    return True
 
 
 def print_trace(out: Console, system: System, witness: Witness) -> dict[int, int]:

@@ -42,6 +42,15 @@ def _digits(value: Fraction | float) -> str:
         return f"{'below -' if value < 0 else 'above '}1e308"
 
 
+def is_number(text: str) -> bool:
+    """Whether a cell may stand in a column of numbers: it is one, or empty."""
+    try:
+        float(text)
+    except ValueError:
+        return text == ""
+    return True
+
+
 def precise(value: Fraction) -> str:
     """A short decimal in full; of other numbers what can be read, with a short exact quotient or marked as rounded."""
     text = format_number(value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from venmas.linear import format_number
-from venmas.model.show import Column, number, show_value, state_columns, title
+from venmas.model.show import Column, is_number, number, show_value, state_columns, title
 from venmas.model.system import System
 from venmas.model.trace import Node, Value, Witness
 
@@ -38,21 +38,13 @@ class Table:
     @cached_property
     def kinds(self) -> tuple[str, ...]:
         """By column."""
-        numbers = [i >= self.keys and all(_is_number(row[i]) for row in self.rows) for i in range(len(self.head))]
-        return tuple("number" if is_number else "" for is_number in numbers)
+        numbers = [i >= self.keys and all(is_number(row[i]) for row in self.rows) for i in range(len(self.head))]
+        return tuple("number" if numeric else "" for numeric in numbers)
 
     @property
     def compact(self) -> bool:
         """Whether everything is so short that two cells fit beside each other on a narrow page."""
         return all(len(cell) <= _SHORT for row in (self.head, *self.rows) for cell in row[self.keys :])
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return text == ""
-    return True
 
 
 def exactly(value: Value) -> str:
