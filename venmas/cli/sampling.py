@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from venmas.errors import ModelError
-from venmas.model.simulate import Batch, step_batch
+from venmas.model.simulate import random_branches, step_batch, within
 from venmas.model.system import System
-
-_ROUNDING = 1e-9
 
 
 def summary(
@@ -26,14 +24,11 @@ def summary(
     state = {name: np.array([float(s[name]) for s in starts]) for name in system.variables}
     rows = [_row(system, state, 0)]
     for number, planned in enumerate(plan, 1):
-        at = Batch(state)
-        enabled = np.stack([at.holds(b.guard) for b in system.branches], axis=1)  # (runs, branches)
+        choice, alive = random_branches(system, state, rng, np.arange(len(system.branches)) == planned)
         if planned is not None:
-            enabled &= np.arange(len(system.branches)) == planned
-        alive = enabled.any(axis=1)
+            alive &= choice == planned
         if not alive.any():
             break
-        choice = np.where(enabled, rng.random(enabled.shape), -1.0).argmax(axis=1)
         state, _ = step_batch(system, {n: v[alive] for n, v in state.items()}, choice[alive])
         rows.append(_row(system, state, number))
     return rows
@@ -42,10 +37,9 @@ def summary(
 def _row(system: System, state: dict[str, np.ndarray[Any, np.dtype[np.float64]]], number: int) -> dict[str, Any]:
     spans = {n: (float(v.min()), float(v.max())) for n, v in state.items()}
     for name, (low, high) in spans.items():
-        decl = system.variables[name]
-        slack = _ROUNDING * max(1.0, abs(float(decl.lower)), abs(float(decl.upper)))
-        if low < decl.lower - slack or high > decl.upper + slack:
-            value = low if low < decl.lower - slack else high
+        decl, ends = system.variables[name], np.array([low, high])
+        if not (inside := within(decl, ends)).all():
+            value = ends[~inside][0]
             raise ModelError(
                 f"step {number}: {name} = {value:.6g} is outside its range [{float(decl.lower):.6g}, "
                 f"{float(decl.upper):.6g}]. Widen the range of the variable, or take fewer steps"

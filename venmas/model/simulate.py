@@ -34,7 +34,7 @@ from venmas.model.expr import (
     Variable,
     Where,
 )
-from venmas.model.system import System
+from venmas.model.system import System, VariableDecl
 from venmas.nn.network import FloatType
 from venmas.nn.runtime import Numpy, Runtime
 
@@ -325,3 +325,23 @@ def step_batch(
             for name, expr in chosen.updates:
                 new[name][rows] = at.value(expr)[rows]
     return new, enabled
+
+
+def random_branches(
+    system: System, state: Mapping[str, Array], rng: np.random.Generator, favoured: Bools | bool = False
+) -> tuple[npt.NDArray[np.intp], Bools]:
+    """A branch index for each row, at random among those enabled, and whether there is one; both of shape (B,).
+
+    favoured: (B, branches), those that are taken before others where they are enabled.
+    """
+    at = Batch(state)
+    enabled = np.stack([at.holds(b.guard) for b in system.branches], axis=1)
+    chosen: npt.NDArray[np.intp] = np.where(enabled, rng.random(enabled.shape) + favoured, -1.0).argmax(axis=1)
+    return chosen, np.asarray(enabled.any(axis=1))
+
+
+def within(decl: VariableDecl, values: Array) -> Bools:
+    """Which of some floats are in the range of a variable, but for rounding."""
+    low, high = float(decl.lower), float(decl.upper)
+    slack = 1e-9 * max(1.0, abs(low), abs(high))
+    return np.asarray((values >= low - slack) & (values <= high + slack))

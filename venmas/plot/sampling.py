@@ -9,13 +9,11 @@ import numpy as np
 from venmas.errors import ModelError
 from venmas.model.regions import bounding_box
 from venmas.model.regions import sample as sample_region
-from venmas.model.simulate import Batch, step_batch
+from venmas.model.simulate import random_branches, step_batch, within
 from venmas.model.system import System
 
 if TYPE_CHECKING:
     from venmas.plot.trace import Array
-
-_ROUNDING = 1e-9
 
 
 def sample(system: System, steps: int, count: int, seed: int) -> dict[str, Array]:
@@ -34,7 +32,7 @@ def sample(system: System, steps: int, count: int, seed: int) -> dict[str, Array
     runs = {name: np.full((steps + 1, len(starts)), np.nan) for name in system.variables}
     alive = np.arange(len(starts))
     for step in range(steps + 1):
-        inside = _inside(system, state)
+        inside = np.all([within(decl, state[decl.name]) for decl in system.variables.values()], axis=0)
         alive, state = alive[inside], {n: v[inside] for n, v in state.items()}
         if not alive.size:
             break
@@ -42,20 +40,8 @@ def sample(system: System, steps: int, count: int, seed: int) -> dict[str, Array
             runs[name][step, alive] = values
         if step == steps:
             break
-        at = Batch(state)
-        enabled = np.stack([at.holds(b.guard) for b in system.branches], axis=1)
-        going = enabled.any(axis=1)
+        choice, going = random_branches(system, state, rng)
         alive, state = alive[going], {n: v[going] for n, v in state.items()}
         if alive.size:
-            choice = np.where(enabled[going], rng.random((alive.size, len(system.branches))), -1.0).argmax(axis=1)
-            state, _ = step_batch(system, state, choice)
+            state, _ = step_batch(system, state, choice[going])
     return runs
-
-
-def _inside(system: System, state: dict[str, Array]) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    inside = np.full(len(next(iter(state.values()))), True)
-    for name, values in state.items():
-        low, high = (float(end) for end in system.box[name])
-        slack = _ROUNDING * max(1.0, abs(low), abs(high))
-        inside &= (values >= low - slack) & (values <= high + slack)
-    return inside

@@ -9,7 +9,7 @@ import numpy as np
 from venmas.bounds.forms import Bools, Floats
 from venmas.bounds.interpret import certain
 from venmas.errors import ModelError
-from venmas.model.simulate import Batch, step_batch
+from venmas.model.simulate import random_branches, step_batch
 from venmas.search.agenda import Stage
 from venmas.search.boxes import Boxes, Index
 from venmas.search.graph import Graph
@@ -60,13 +60,11 @@ def _runs(
     states, alive, branches = [state], [], []
     count, running = len(starts), np.full(len(starts), True)
     habit = rng.permutation(np.arange(count)) % (2 * len(system.branches))
+    kept = habit[:, None] == np.arange(len(system.branches))
     for _ in graph.stages[1:]:
         graph.tick()
-        at = Batch(state)
-        enabled = np.stack([np.broadcast_to(at.holds(b.guard), count) for b in system.branches], 1)
-        score = rng.random(enabled.shape) + (habit[:, None] == np.arange(len(system.branches)))
-        choice = np.where(enabled, score, -1.0).argmax(1)
-        running = running & enabled.any(1)
+        choice, enabled = random_branches(system, state, rng, kept)
+        running = running & enabled
         state, _ = step_batch(system, state, choice)
         states.append(state)
         alive.append(running)
