@@ -7,13 +7,12 @@ from fractions import Fraction
 from math import prod
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.errors import NetworkError
 from venmas.nn.network import Network
+from venmas.nn.runtime import OnnxRuntime, refusals
 
 
 def run_deployed(
@@ -28,20 +27,17 @@ def run_deployed(
         x = np.array([float(v) for v in point], dtype=np.float32)
     if Path(path).suffix.lower() == ".onnx":
         try:
-            import onnxruntime
+            runtime = OnnxRuntime()
         except ImportError:
             pass
         else:
-            return f"onnxruntime {onnxruntime.__version__}", x, _run(onnxruntime, Path(path), x)
+            return f"onnxruntime {runtime.version}", x, _run(runtime, Path(path), x)
     return "numpy", x, network.evaluate_float32(x)
 
 
-def _run(onnxruntime: Any, path: Path, x: NDArray[np.float32]) -> NDArray[np.float32]:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+def _run(runtime: OnnxRuntime, path: Path, x: NDArray[np.float32]) -> NDArray[np.float32]:
+    with refusals(str(path)):
+        session = runtime.session(str(path))
         (given,) = session.get_inputs()
         known = prod(d for d in given.shape if isinstance(d, int) and d > 0)
         shape = [d if isinstance(d, int) and d > 0 else 1 for d in given.shape]
@@ -53,5 +49,3 @@ def _run(onnxruntime: Any, path: Path, x: NDArray[np.float32]) -> NDArray[np.flo
         kind = np.float64 if "double" in given.type else np.float32
         outputs = session.run(None, {given.name: x.reshape(shape).astype(kind)})
         return np.asarray(outputs[0], dtype=np.float32).ravel()
-    except Exception as error:  # it has a dozen classes of errors, some of them plain RuntimeErrors
-        raise NetworkError(f"onnxruntime does not run {path}: {error}") from error

@@ -6,6 +6,8 @@ Gemm and a Relu node for each layer, the usual form of an export, whatever the f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,7 +51,7 @@ class OnnxRuntime:
     def __init__(self) -> None:
         import onnxruntime
 
-        self._module = onnxruntime
+        self._module, self.version = onnxruntime, str(onnxruntime.__version__)
         self._options = onnxruntime.SessionOptions()
         self._options.intra_op_num_threads = self._options.inter_op_num_threads = 1
         self._options.log_severity_level = 3  # errors, which are raised as well
@@ -58,16 +60,25 @@ class OnnxRuntime:
     def evaluate(self, network: Network, x: Array, precision: FloatType) -> Array:
         """See `Runtime.evaluate`. Raises `NetworkError` where onnxruntime refuses the network."""
         key = network.digest, precision
-        try:
+        with refusals(f"network {network.name!r} in {precision}"):
             if key not in self._sessions:
-                self._sessions[key] = self._module.InferenceSession(
-                    onnx_model(network, precision), self._options, providers=["CPUExecutionProvider"]
-                )
+                self._sessions[key] = self.session(onnx_model(network, precision))
             with np.errstate(over="ignore"):
                 inputs = np.asarray(x, dtype=precision)
             return np.asarray(self._sessions[key].run(None, {"x": inputs})[0], dtype=np.float64)
-        except Exception as error:  # it has a dozen classes of errors, some of them plain RuntimeErrors
-            raise NetworkError(f"onnxruntime does not run network {network.name!r} in {precision}: {error}") from error
+
+    def session(self, model: bytes | str) -> Any:
+        """An `onnxruntime.InferenceSession` of the content of an .onnx file, or of the file at a path."""
+        return self._module.InferenceSession(model, self._options, providers=["CPUExecutionProvider"])
+
+
+@contextmanager
+def refusals(what: str) -> Iterator[None]:
+    """Raise whatever onnxruntime raises about `what` as `NetworkError`."""
+    try:
+        yield
+    except Exception as error:  # it has a dozen classes of errors, some of them plain RuntimeErrors
+        raise NetworkError(f"onnxruntime does not run {what}: {error}") from error
 
 
 def onnx_model(network: Network, precision: FloatType) -> bytes:
