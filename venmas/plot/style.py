@@ -20,7 +20,7 @@ from venmas.errors import UsageError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREEN, RED, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"
+BLUE, ORANGE, GREEN, RED, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"
 CURVES = (BLUE, GREEN, PURPLE, ORANGE)
 DASHES = ("-", "--", "-.", ":")
 INK, GREY, FAINT = "#222222", "#8a8a8a", "#dddddd"
