@@ -10,6 +10,7 @@ from onnx_models import RNG, f32, i64, model, n, run, save, weights
 
 from venmas.errors import NetworkError
 from venmas.nn import load_network
+from venmas.nn.deployed import run_deployed
 
 W, B = weights(4, 3), weights(4)
 
@@ -184,6 +185,28 @@ def test_normalisation_is_not_folded_with_rounding(tmp_path):
 def test_alpha_that_floats_cannot_hold(tmp_path):
     proto = model([n("Gemm", "_ w", alpha=0.1)], w=np.full((3, 1), 0.1), dtype=TensorProto.DOUBLE)
     with pytest.raises(NetworkError, match=r"node 'node_0' \(Gemm\): alpha"):
+        load_network(save(tmp_path, proto))
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_beyond_float32(tmp_path):
+    def path(weight, *nodes):
+        return save(tmp_path, model([*nodes], w=np.full((3, 1), weight), dtype=TensorProto.DOUBLE))
+
+    network = load_network(halved := path(1e300, n("Gemm", "_ w", alpha=0.5)))
+    assert network.evaluate_exact([Fraction(1), Fraction(0), Fraction(0)]) == (Fraction(1e300) / 2,)
+    assert [*run_deployed(halved, network, [Fraction(-1)] * 3)[2]] == [-np.inf]
+    with pytest.raises(NetworkError, match=r"alpha = 10\.0 times the stored numbers is not a float64"):
+        load_network(path(1e308, n("Gemm", "_ w", alpha=10.0)))
+    with pytest.raises(NetworkError, match="must be a finite number"):
+        load_network(path(0.0, n("Gemm", "_ w", alpha=np.inf)))
+
+
+@pytest.mark.filterwarnings("error")
+def test_constants_that_a_cast_makes_infinite(tmp_path):
+    proto = model([n("MatMul", "_ v")], w=np.full((3, 1), 1e300))
+    proto.graph.node.insert(0, helper.make_node("Cast", ["w"], ["v"], to=TensorProto.FLOAT))
+    with pytest.raises(NetworkError, match="'v' holds NaN or infinite values"):
         load_network(save(tmp_path, proto))
 
 

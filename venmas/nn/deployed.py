@@ -48,4 +48,5 @@ def _run(runtime: OnnxRuntime, path: Path, x: NDArray[np.float32]) -> NDArray[np
             ]
         kind = np.float64 if "double" in given.type else np.float32
         outputs = session.run(None, {given.name: x.reshape(shape).astype(kind)})
-        return np.asarray(outputs[0], dtype=np.float32).ravel()
+        with np.errstate(over="ignore"):
+            return np.asarray(outputs[0], dtype=np.float32).ravel()

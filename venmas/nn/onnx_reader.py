@@ -200,7 +200,8 @@ class _Reader:
                 dtype = {"value_float": np.float32, "value_int": np.int64, "value_ints": np.int64}.get(kind)
                 return np.asarray(value, dtype=dtype)
             if op == "Cast" and attributes.get("to") in DTYPES:
-                return values[0].astype(DTYPES[attributes["to"]])
+                with np.errstate(over="ignore"):  # what becomes infinite is refused where it is used
+                    return values[0].astype(DTYPES[attributes["to"]])
             if op == "Shape":
                 return np.array(values[0].shape, dtype=np.int64)
             if op == "Gather":
@@ -343,6 +344,7 @@ class _Reader:
             raise NetworkError("is in training mode, which is random: export the model for inference")
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what is infinite by then is no product, and no float32
 def _scaled(value: Array, factor: float, name: str) -> Array:
     """value * factor, if floats hold it exactly; float32 values times a float32 factor always are."""
     product = value * factor
