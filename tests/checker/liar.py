@@ -8,10 +8,10 @@ from random import Random
 from tests.checker.proofs import Line, random_form
 from venmas.checker.check import claim
 from venmas.checker.goals import Goal, first_goal
-from venmas.engine.exact_lp import Excluded, solve_rows
-from venmas.engine.prove import write_number
 from venmas.logic import Formula
 from venmas.model import System
+from venmas.search.exact_lp import Excluded, solve_rows
+from venmas.search.prover import write_number
 
 
 def lies(system: System, formula: Formula, inside: bool, rng: Random, most: int = 150) -> Iterator[Line]:

@@ -11,7 +11,6 @@ from typing import Any
 from venmas.checker.cell import fraction, rational
 from venmas.checker.check import Checked, CheckError, check, claim
 from venmas.checker.goals import Fact, Goal, Holds, Requires, Unless
-from venmas.engine.prove import Proof, Prover
 from venmas.errors import ModelError
 from venmas.logic import Formula, nnf, parse
 from venmas.model import System, satisfies
@@ -19,6 +18,7 @@ from venmas.model.expr import ArgMax
 from venmas.model.simulate import Exact
 from venmas.search.graph import Graph
 from venmas.search.proof import GraphProof, IncompleteError
+from venmas.search.prover import Proof, Prover
 from venmas.search.residual import UnsuitableError
 from venmas.search.space import Space
 

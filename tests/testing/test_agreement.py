@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from venmas.bounds import States
 from venmas.checker.check import check
-from venmas.engine.prove import Line, Proof, Prover
 from venmas.engine.report import Verdict
 from venmas.engine.verify import verify
 from venmas.logic import Formula, evaluate, nnf, parse
 from venmas.model import System, replay, satisfies
 from venmas.model.regions import bounding_box, contains
 from venmas.model.simulate import successors
+from venmas.search.prover import Line, Proof, Prover
 from venmas.testing import (
     adversarial_systems,
     boxes,

@@ -15,13 +15,13 @@ from venmas._version import __version__
 from venmas.checker.check import claim
 from venmas.checker.file import FORMAT
 from venmas.checker.values import Semantics
-from venmas.engine.prove import Line, Proof, Prover
 from venmas.errors import UsageError
 from venmas.logic import Formula
 from venmas.model.canonical import networks_of, system_to_json
 from venmas.model.system import System
 from venmas.search.graph import Graph
 from venmas.search.proof import GraphProof, IncompleteError
+from venmas.search.prover import Line, Proof, Prover
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,12 @@ from venmas.checker.cell import Cell, Form, Q, fraction, negative, rational
 from venmas.checker.check import covers, lemma_key
 from venmas.checker.goals import Goal, Holds, World, first_goal
 from venmas.checker.values import Semantics
-from venmas.engine.exact_lp import Excluded, Point, solve_rows
 from venmas.logic import AX, EX, Formula
 from venmas.model.domain import MAX_DOMAIN
 from venmas.model.system import System
 from venmas.model.trace import Witness
 from venmas.model.witness import UndecidedError, explain
+from venmas.search.exact_lp import Excluded, Point, solve_rows
 
 Line = dict[str, object]
 
