@@ -1,13 +1,16 @@
 """Formulas about the next state that are decided as queries, against the other modes."""
 
+import itertools
+import time
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from venmas import load_network, verify
-from venmas.engine.one_step import one_step
+from venmas.engine.one_step import one_step, settle
 from venmas.engine.query import question
+from venmas.engine.verify import read_formula
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import AX, Atom, Not
@@ -15,6 +18,7 @@ from venmas.logic.vnnlib import read_vnnlib
 from venmas.model import System, apply_network
 from venmas.model.expr import Expr, Sum
 from venmas.nn import relu_network
+from venmas.search.query import Bisection
 
 TENT = relu_network([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -0.5], [0.0]], name="tent")
 SUM = relu_network([[[1.0, 1.0], [1.0, -1.0]], [[1.0, 1.0]]], [[0.0, 0.0], [0.0]], name="max")  # 2 max(x, y) if >= 0
@@ -98,6 +102,32 @@ def test_other_systems_are_not_of_this_kind() -> None:
     x = system.real("x", 0, 1)
     system.branch("go", x=apply_network(TENT, [x])[0], when=x > 0.5)
     assert one_step(system) is None
+
+
+def test_a_hard_question_leaves_half_of_the_time_to_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = []
+
+    def endless(self: Bisection) -> None:
+        try:
+            while True:
+                self.tick()
+                time.sleep(0.01)
+        finally:
+            ends.append(time.monotonic())
+
+    monkeypatch.setattr(Bisection, "run", endless)
+    begun = time.monotonic()
+    report = verify(tent(), "AX y <= 1", timeout=3)  # two thirds of it are for this mode, half of them for queries
+    assert report.satisfied and report.graph.passes
+    assert len(ends) == 1 and 1 <= ends[0] - begun < 1.9
+
+
+@pytest.mark.parametrize(("seconds", "decided"), [(None, True), (10_000, True), (0.5, False)])
+def test_time_of_queries(seconds: float | None, decided: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count()
+    monkeypatch.setattr("venmas.engine.one_step.monotonic", lambda: next(clock))  # one second more at every look
+    formula = read_formula(tent(), "AX y <= 1")
+    assert (settle(tent(), formula, lambda: None, 1, seconds) is not None) == decided
 
 
 def test_acas_xu(data_dir: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from venmas.checker.check import claim
 from venmas.engine.certify import certify_graph, prove
 from venmas.engine.deadlocks import deadlock, deadlocked, note
+from venmas.engine.establish import Clock
 from venmas.engine.one_step import settle
 from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report, Verdict
@@ -44,9 +45,7 @@ class Wanted:
     about: dict[str, object]
 
 
-def decide(
-    system: System, formula: Formula, report: Report, tick: Callable[[], None], wanted: Wanted | None = None
-) -> None:
+def decide(system: System, formula: Formula, report: Report, tick: Clock, wanted: Wanted | None = None) -> None:
     """Decide `formula` into `report`; the verdict stays unknown where neither a proof nor a witness is found.
 
     wanted: a certificate to write of what the region graph proves, where rationals follow it.
@@ -64,7 +63,7 @@ def decide(
             report.notes.append(note(system, explored.may_deadlock))
         return
     if wanted is None and report.semantics == "real":
-        settled = settle(system, formula, tick, report.workers)
+        settled = settle(system, formula, tick, report.workers, None if tick.left is None else tick.left / 2)
         if settled is not None:
             report.graph = Figures(1, settled.boxes, settled.boxes)
             _settle(report, target, system, settled.witness)

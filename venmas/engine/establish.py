@@ -38,6 +38,11 @@ class Clock:
         self.deadline, self.memory_mb, self.report, self.progress = deadline, memory_mb, report, progress
         self.started, self.steps, self._shown = started, 0, 0.0
 
+    @property
+    def left(self) -> float | None:
+        """Seconds to the deadline, None without one."""
+        return None if self.deadline is None else self.deadline - monotonic()
+
     def __call__(self) -> None:
         """Raise `StopSearchError` when a limit is met."""
         self.steps += 1

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
+from time import monotonic
 
 from venmas.checker.check import claim
 from venmas.engine.query import FEW_INPUTS, exactly
@@ -99,11 +101,34 @@ class Settled:
     exact: int
 
 
-def settle(system: System, formula: Formula, tick: Callable[[], None], threads: int) -> Settled | None:
+class _EnoughError(Exception):
+    """The time for the queries is over."""
+
+
+def settle(
+    system: System, formula: Formula, tick: Callable[[], None], threads: int, seconds: float | None = None
+) -> Settled | None:
     """Decide a formula about the next state of a system as queries; None where it is not of this kind, or open.
+
+    seconds: time after which it stays open, no limit by default.
 
     Raises `ModelError` where the next state may leave its declared box, and what `tick` raises.
     """
+    until = inf if seconds is None else monotonic() + seconds
+
+    def limited() -> None:
+        tick()
+        if monotonic() > until:
+            raise _EnoughError
+
+    try:
+        return _settle(system, formula, limited, threads)
+    except _EnoughError:
+        log.info("not decided as queries within %.1f s", seconds)
+        return None
+
+
+def _settle(system: System, formula: Formula, tick: Callable[[], None], threads: int) -> Settled | None:
     step = one_step(system)
     target = nnf(formula, negate=True)
     if step is None or not isinstance(target, EX | AX) or target.operand.depth:
