@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from tests.search.test_graph import check
 from tests.search.test_region_forms import cancel
 from venmas.engine.verify import verify
 from venmas.logic import nnf, parse
@@ -21,7 +22,7 @@ from venmas.search.cutting import Cases, cut_compiled
 from venmas.search.residual import Sign
 from venmas.search.space import Space
 from venmas.search.stacked import stack
-from venmas.testing import adversarial_networks, networks
+from venmas.testing import adversarial_networks, initial_states, networks
 
 compiled = pytest.importorskip("venmas.search.compiled", reason="numba is not installed: pip install 'venmas[fast]'")
 
@@ -100,6 +101,18 @@ def test_parts_cover_and_hold_what_happens(data, system, formula, threads):
             held = [p for p in mine if (parts.low[p] <= place).all() and (parts.high[p] >= place).all()]
             (case,) = location.cases(exact(place, location, unit))
             assert held and all(any(case is c for c in met.listed[kind[p]]) for p in held)
+
+
+@pytest.mark.parametrize("worth", [-1, 10**12])
+@settings(MANY, max_examples=25)
+@given(st.data(), agents())
+def test_known_runs_stay_open(worth, data, system):
+    """In passes by compiled code, and by numpy."""
+    target = nnf(parse(data.draw(st.sampled_from(FORMULAS)), system), negate=data.draw(st.booleans()))
+    states = [data.draw(initial_states(system)) for _ in range(4)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(space, "_WORTH", worth)
+        check(system, target, states, 4)
 
 
 @pytest.mark.parametrize("threads", [1, 64])
