@@ -15,7 +15,7 @@ from venmas.logic import nnf, parse
 from venmas.model import System, apply_network, argmax, where
 from venmas.model.simulate import Exact
 from venmas.nn import relu_network
-from venmas.search import space
+from venmas.search import layer, space
 from venmas.search.agenda import agenda
 from venmas.search.boxes import Boxes
 from venmas.search.cutting import Cases, cut_compiled
@@ -138,6 +138,29 @@ def test_wide_networks(monkeypatch, threads):
         table = np.full((1, 4), compiled.SETTLED, np.uint8)
         parts = compiled.cut_boxes(asked, table, np.zeros(1, dtype=np.intp), *box, np.ones(2, np.int64), threads)
         assert parts.outcomes.tolist()[0] & 1 and len(parts.outcomes) == 1
+
+
+@pytest.mark.parametrize("compiled_code", [True, False])
+def test_inputs_that_cancel(monkeypatch, compiled_code):
+    """Two inputs are equal but for rounding, and small differences of large numbers."""
+    monkeypatch.setattr(space, "_WORTH", -1 if compiled_code else 10**12)
+    system = System("cancel")
+    x, y = system.real("x", 0, 10**6), system.real("y", 0, 1)
+    net = relu_network([np.array([[1.0, 0.0], [0.0, 3.0]])], [np.zeros(2)])
+    move = argmax(apply_network(net, (3 * x - 10**6 + y, x - Fraction(10**6, 3) + y / 3)))
+    system.branch("go", y=move)
+    system.initial(x >= 0, y >= 0)
+    world = Space(system)
+    stage = agenda(nnf(parse("AX AX (y <= 0)", system), negate=True))[0]
+    low = np.array([[10**6 * world.unit // 3 + i * i, i % 7] for i in range(-100, 100)])
+    boxes = Boxes(np.full(200, world.number(())), low, low + 1, np.ones((200, 1), dtype=bool))
+    pieces = layer.classify(world, stage, boxes, np.arange(200), 0, np.ones(2, np.int64), lambda: None)
+    assert all(0 in winners(pieces, piece) for piece in range(200))
+
+
+def winners(pieces, piece):
+    """The values that y may get in a piece."""
+    return {int(m.affine[1].constant) for case in pieces.case_list[pieces.kind[piece]] for m in case.moves}
 
 
 def test_long_work_comes_back(monkeypatch):
