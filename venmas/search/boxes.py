@@ -84,6 +84,18 @@ def ranks(count: Index) -> Index:
     return total - np.repeat(np.cumsum(count) - count, count)
 
 
+def bisect(sorted_: Ints, value: Ints, start: Index, stop: Index, side: str) -> Index:
+    """As `numpy.searchsorted`, for each value within its own part [start, stop) of an array."""
+    low, high = start.copy(), stop.copy()
+    while (busy := np.flatnonzero(low < high)).size:
+        middle = (low[busy] + high[busy]) // 2
+        found, wanted = sorted_[middle], value[busy]
+        below = found < wanted if side == "left" else found <= wanted
+        low[busy[below]] = middle[below] + 1
+        high[busy[~below]] = middle[~below]
+    return low
+
+
 def cells(boxes: Boxes, grid: Grid) -> Ints:
     """(B, n): location and grid cell of boxes that were cut."""
     parts = [boxes.location.astype(np.int64)]
@@ -92,23 +104,47 @@ def cells(boxes: Boxes, grid: Grid) -> Ints:
     return np.stack(parts, 1)
 
 
+def _groups(keys: Ints) -> Index:
+    """The place of each row of keys (B, n) among the different ones in their order."""
+    floor = keys.min(0)
+    span = keys.max(0) - floor + 1
+    if codable(span):
+        return np.unique(code_of(keys, floor, span), return_inverse=True)[1]
+    order = np.lexsort(keys.T[::-1])
+    fresh = np.zeros(len(order), dtype=np.intp)
+    fresh[1:] = (keys[order[1:]] != keys[order[:-1]]).any(1)
+    group = np.empty(len(order), dtype=np.intp)
+    group[order] = np.cumsum(fresh)
+    return group
+
+
+def codable(span: Ints) -> bool:
+    """Do rows of keys with these spans have numbers of 64 bits?"""
+    return float(np.prod(span.astype(float))) < 2.0**62
+
+
+def code_of(keys: Ints, floor: Ints, span: Ints) -> Ints:
+    """One number for each row of keys (B, n) in floor .. floor + span - 1, in their order."""
+    code = np.zeros(len(keys), dtype=np.int64)
+    for column in range(keys.shape[1]):
+        code = code * span[column] + (keys[:, column] - floor[column])
+    return code
+
+
 def merge(boxes: Boxes, grid: Grid) -> tuple[Boxes, Index]:
     """Union of boxes that were cut; for every box, which one of the union holds it."""
     if not len(boxes):
         return boxes, np.zeros(0, dtype=np.intp)
-    keys = cells(boxes, grid)
+    group = _groups(cells(boxes, grid))
     start, end = boxes.low[:, grid.sweep], boxes.high[:, grid.sweep]
-    order = np.lexsort((start, *keys.T[::-1]))
-    keys, start, end = keys[order], start[order], end[order]
-    fresh = np.ones(len(order), dtype=bool)
-    fresh[1:] = (keys[1:] != keys[:-1]).any(1)
     base = int(start.min())
     width = int(end.max()) - base + 2
-    group = np.cumsum(fresh) - 1
-    if width * (int(group[-1]) + 1) >= 2**62:
+    if width * (int(group.max()) + 1) >= 2**62:
         raise OverflowError("coordinates of regions are too large")
-    reach = np.maximum.accumulate(group * width + (end - base)) - group * width + base
-    fresh[1:] |= start[1:] > reach[:-1]
+    places = group * width - base
+    order = np.argsort(places + start)
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = (places + start)[order[1:]] > np.maximum.accumulate((places + end)[order])[:-1]
     first = np.flatnonzero(fresh)
     union = Boxes(
         boxes.location[order][first],
@@ -132,19 +168,13 @@ class Known:
         keys = cells(boxes, grid) if len(boxes) else np.zeros((0, len(grid.cell)), dtype=np.int64)
         self._floor = keys.min(0) if len(boxes) else np.zeros(keys.shape[1], dtype=np.int64)
         self._span = keys.max(0) - self._floor + 1 if len(boxes) else np.ones(keys.shape[1], dtype=np.int64)
-        code = self._code(keys)
+        if not codable(self._span):
+            raise OverflowError("coordinates of regions are too large")
+        code = code_of(keys, self._floor, self._span)
         order = np.lexsort((boxes.low[:, grid.sweep], code))
         self.boxes, self._codes = boxes.take(order), code[order]
         unique, first = np.unique(self._codes, return_index=True)
         self._unique, self._first = unique, np.append(first, len(order))
-
-    def _code(self, keys: Ints) -> Ints:
-        if float(np.prod(self._span.astype(float))) >= 2.0**62:
-            raise OverflowError("coordinates of regions are too large")
-        code = np.zeros(len(keys), dtype=np.int64)
-        for column in range(keys.shape[1]):
-            code = code * self._span[column] + (keys[:, column] - self._floor[column])
-        return code
 
     def meet(self, boxes: Boxes) -> tuple[Boxes, Index]:
         """The parts of boxes that lie in known ones, asked for no more than those; of every part, which box it is from.
@@ -170,15 +200,19 @@ class Known:
         keys = np.stack(candidates, 1)
         inside = ((keys >= self._floor) & (keys < self._floor + self._span)).all(1)
         keys, origin = keys[inside], origin[inside]
-        code = self._code(keys)
+        code = code_of(keys, self._floor, self._span)
         group = np.minimum(np.searchsorted(self._unique, code), max(0, len(self._unique) - 1))
         found = self._unique[group] == code if len(self._unique) else np.zeros(len(code), dtype=bool)
         group, origin = group[found], origin[found]
-        count = np.diff(self._first)[group]
+        # the known boxes of a cell follow each other along the sweep
+        sweep = self.grid.sweep
+        start, stop = self._first[group], self._first[group + 1]
+        first = bisect(self.boxes.high[:, sweep], boxes.low[origin, sweep], start, stop, "left")
+        count = bisect(self.boxes.low[:, sweep], boxes.high[origin, sweep], first, stop, "right") - first
         if count.sum() > MAX_BOXES:
             raise OverflowError("too many regions")
         index = np.repeat(np.arange(len(group)), count)
-        other = self._first[group][index] + ranks(count)
+        other = first[index] + ranks(count)
         origin = origin[index]
         low = np.maximum(boxes.low[origin], self.boxes.low[other])
         high = np.minimum(boxes.high[origin], self.boxes.high[other])

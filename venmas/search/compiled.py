@@ -85,7 +85,7 @@ class Question:
     network: Index
     coefficients: Floats
     constants: Floats
-    lines: tuple[Ints, Ints, Floats, Ints]
+    lines: tuple[Ints, Ints, Ints]
     outcomes: int
 
 
@@ -119,12 +119,12 @@ def cut_boxes(
 
     def part(first: int) -> Ints:
         at = slice(first, first + size)
-        rows: Ints
-        rows, count = cut(
+        tree: Ints = cut(
             nets, bounds, inputs, asked.lines, table, (least, roots), group[at], low[at], high[at], _SWEEPS
         )
-        rows[:count, 2 * n] += first
-        return rows[:count]
+        rows = tree[tree[:, 2 * n + 1] >= -1]
+        rows[:, 2 * n] += first
+        return rows
 
     firsts = range(0, len(low), size)
     found = list(_executor(threads).map(part, firsts)) if threads > 1 else [part(first) for first in firsts]

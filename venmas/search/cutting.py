@@ -95,17 +95,17 @@ def question(space: Space, atoms: Sequence[Comparison], numbers: Index, step: in
         return None
     groups, longest, n = len(numbers), max(map(len, lines)), len(space.reals)
     weights, constants = np.zeros((groups, longest, n), np.int64), np.zeros((groups, longest), np.int64)
-    scales, kinds = np.ones((groups, longest)), np.full((groups, longest), compiled.NONE)
+    kinds = np.full((groups, longest), compiled.NONE)
     for g, rows in enumerate(lines):
         for i, (kind, row) in enumerate(rows):
             weights[g, i], constants[g, i] = row.plus + row.minus, row.constant
-            scales[g, i], kinds[g, i] = row.scale, kind
+            kinds[g, i] = kind
     return compiled.Question(
         found,
         np.array([networks.index(p.network) for p in places if p is not None], dtype=np.intp),
         np.array([[[float(Fraction(int(w), r.scale)) for w in r.plus + r.minus] for r in rows] for rows in inputs]),
         np.array([[float(Fraction(r.constant, r.scale)) for r in rows] for rows in inputs]),
-        (weights, constants, scales, kinds),
+        (weights, constants, kinds),
         1 << found.outputs + 3 * most,
     )
 

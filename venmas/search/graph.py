@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from venmas.bounds.forms import Bools
+from venmas.bounds.forms import Bools, Floats
 from venmas.logic import EX, Formula
 from venmas.search.agenda import Stage, agenda
 from venmas.search.boxes import Boxes, Grid, Index, Known, cut, merge
@@ -29,6 +29,9 @@ DISTINCT = 256
 """Values of a coordinate that the first pass keeps apart in one layer."""
 _FIRST_CELLS = 8
 _FIRST_PIECES = 16
+_ROUGH = 4
+_SAMPLE, _PROPORTIONS = 64, (1 / 64, 4)
+"""Boxes by which it is told what a coordinate counts for beside the sweep, and how much of that is believed."""
 
 
 @dataclass(eq=False)
@@ -88,10 +91,19 @@ class Graph:
         spread = (root.high.max(0) - root.low.min(0)) if len(root) else np.ones(len(space.reals), dtype=np.int64)
         self.sweep = int(spread.argmax())
         self._side = (root.high - root.low).max(0) if len(root) else spread
-        self._level = -1
+        self._weights: list[Floats] = []
+        """By layer and coordinate, what sides of the root do to open choices, in proportion to that of the sweep."""
+        # where several sides are wide, a rough pass tells what each of them counts for
+        self._level, self._rough = -1, bool((self._side > 0).sum() > 1)
 
     def refine(self) -> bool:
         """One pass, finer than the last; True when no initial state can meet the target."""
+        if self._rough and self._level == 0:  # it was there to be learnt from: begin again
+            self._rough, self._level = False, -1
+            self.may_leave_box = self.may_deadlock = False
+            self._cells.clear()
+            self.layers.clear()
+            self.past.clear()
         known = [Known(_restrict(layer), layer.grid) for layer in self.layers]
         self._level += 1
         self.counts.passes += 1
@@ -99,9 +111,9 @@ class Graph:
         images = self.root
         for step, stage in enumerate(self.stages):
             self.tick()
-            if self._level and step >= len(known):
+            if known and step >= len(known):
                 break  # the pass before left nothing open so late
-            layer = self._gather(images, known[step] if self._level else None, step)
+            layer = self._gather(images, known[step] if known else None, step)
             self.layers.append(layer)
             if step + 1 == len(self.stages) or not len(layer.nodes):
                 break
@@ -136,19 +148,42 @@ class Graph:
 
     def _grid(self, images: Boxes, step: int) -> Grid:
         if len(self._cells) <= step:
+            if self._rough:
+                self._weights.append(self._weigh(images, step))
+            parts = self._first(_FIRST_CELLS, step, ahead=True)
             cells = []
             for at in range(images.low.shape[1]):
                 low, high = images.low[:, at], images.high[:, at]
                 span = int(high.max() - low.min()) if len(images) else 0
                 points = bool((low == high).all()) and len(np.unique(low)) <= DISTINCT
                 side = int(self._side[at])
-                cells.append(_power(side // _FIRST_CELLS) if side else 1 if points else _power(span // DISTINCT))
+                share = int(side / parts[at])
+                cells.append(_power(share) if side else 1 if points else _power(span // DISTINCT))
             self._cells.append(np.array(cells, dtype=np.int64))
         cell = np.maximum(self._cells[step] >> self._level, 1)
         if len(images):  # cells much smaller than what is to be cut would only cost
             widest = (images.high - images.low).max(0)
             cell = np.array([max(int(c), _power(int(w) // 4)) for c, w in zip(cell, widest, strict=True)], np.int64)
         return Grid(cell, self.sweep)
+
+    def _first(self, parts: int, step: int, ahead: bool = False) -> Floats:
+        """Into how many parts a side is cut in the first pass, (n,); `ahead`: as fine as any later step wants it."""
+        if self._rough:
+            return np.full(len(self._side), parts / _ROUGH)
+        weights = self._weights[step : None if ahead else step + 1] or self._weights[-1:]
+        return parts * np.max(weights, axis=0) if weights else np.full(len(self._side), float(parts))
+
+    def _weigh(self, images: Boxes, step: int) -> Floats:
+        """What the sides of the root do to open choices of this step, in proportion to that of the sweep, (n,)."""
+        if not len(images):
+            return np.ones(len(self._side))
+        rng = np.random.default_rng(step)
+        sample = images.take(rng.integers(0, len(images), _SAMPLE))
+        point, half = rng.integers(sample.low, sample.high + 1), self._side // (2 * _FIRST_CELLS)
+        found = self.space.decide(Boxes(sample.location, point - half, point + half, sample.wanted), step)
+        force = np.nan_to_num(sum((d.influence.sum(0) for d in found), np.zeros(len(half))), nan=0.0, posinf=0.0)
+        told = (self._side > 0) & (force[self.sweep] > 0)
+        return np.where(told, np.clip(force / (force[self.sweep] or 1.0), *_PROPORTIONS), 1.0)
 
     def _expand(self, layer: Layer, stage: Stage, step: int) -> Boxes | None:
         """The images of a layer's nodes; None where atoms decide all."""
@@ -157,7 +192,8 @@ class Graph:
         alive = np.flatnonzero(needed.any(1))
         if not len(alive):
             return None
-        small = np.maximum(self._side // _FIRST_PIECES >> self._level, 1)
+        small = (self._side / self._first(_FIRST_PIECES, step)).astype(np.int64)
+        small = np.maximum(small >> self._level, 1)
         least = np.where(self._side > 0, small, np.maximum(layer.grid.cell // 2, 1))
         layer.pieces = pieces = classify(self.space, stage, nodes.take(alive), alive, step, least, self.tick)
         self.counts.pieces += len(pieces.kind)

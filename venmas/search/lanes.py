@@ -19,8 +19,8 @@ UNKNOWN, SETTLED, SEVERAL = 0, 1, 2
 """What a table says of a box with some outcomes: not known yet, its cases are one, or several."""
 NONE, SIGN, AT_MOST, BELOW, EQUAL = 0, 1, 2, 3, 4
 """What a row is there for: nothing, a choice by its sign, or an atom that says that it is <= 0, < 0, or 0."""
-# that of venmas.bounds.forms is smaller; here again, as the cache of compiled code notices changes of this file only
-_TINY = 2.0**-1000
+# those of venmas.search.layer and (smaller) venmas.bounds.forms; here again, as the cache of compiled code notices changes of this file only
+_MINOR, _TINY = 0.25, 2.0**-1000
 _FUSED = {"contract"}
 
 
@@ -30,12 +30,13 @@ def cut(nets, gammas, inputs, lines, table, rules, group, low, high, most):
 
     nets: see `venmas.search.compiled`. inputs: (coefficients (G, k, n) and constants (G, k) of the networks' inputs
     over the boxes' coordinates, the network of each group (G,)). lines: rows in whole numbers, (weights (G, R, n),
-    constants (G, R), scales (G, R), what they are for (G, R)). table (G, 2^q 8^S): see `UNKNOWN`. rules: (n,) least
-    sides, the wide coordinates (m,).
-    Returns low, high, source and outcomes (-1: not swept yet) of the parts as columns, and how many parts there are.
+    constants (G, R), what they are for (G, R)). table (G, 2^q 8^S): see `UNKNOWN`. rules: (n,) least sides, the wide
+    coordinates (m,).
+    Returns low, high, source and outcome (-1: not swept yet; below: no part) of parts as columns. Halves that came to
+    the same outcome are one part again, as what was cut there was cut in vain.
     """
     least, roots = rules
-    weights, offsets, scales, kinds = lines
+    weights, offsets, kinds = lines
     outcomes = 1 << nets[2][2]
     coefficients, constants, network = inputs
     count, n = low.shape
@@ -44,40 +45,32 @@ def cut(nets, gammas, inputs, lines, table, rules, group, low, high, most):
     rows = m + 1
     room = _room(nets, rows)
     z, e, able, force = room[0], room[1], room[6], room[7]
-    stack = np.empty((count + 4 * LANES, 2 * n), np.int64)
-    origin = np.empty(len(stack), np.int64)
-    top = 0
-    for b in range(count - 1, -1, -1):
-        origin[top] = b
+    # a row for each box: ends, source, outcome, and the box that it is half of
+    tree = np.empty((2 * count + 64 * LANES, 2 * n + 3), np.int64)
+    own, state, up = 2 * n, 2 * n + 1, 2 * n + 2
+    for b in range(count):
         for i in range(n):
-            stack[top, i], stack[top, n + i] = low[b, i], high[b, i]
-        top += 1
-    parts = np.empty((2 * count + 64, 2 * n + 2), np.int64)
-    found = 0
+            tree[b, i], tree[b, n + i] = low[b, i], high[b, i]
+        tree[b, own], tree[b, state], tree[b, up] = b, -1, -1
+    known = count
+    stack = np.arange(count - 1, -1, -1)
+    top = count
     swept = 0
     middle, mass = np.empty(n), np.empty(n)
-    lanes = np.empty((LANES, 2 * n), np.int64)
-    source = np.empty(LANES, np.int64)
-    while top:
-        if found + top + LANES > len(parts):
-            more = np.empty((2 * len(parts) + top + LANES, 2 * n + 2), np.int64)
-            more[:found] = parts[:found]
-            parts = more
-        if swept >= most:
-            break
-        g = group[origin[top - 1]]
+    taken = np.empty(LANES, np.int64)
+    while top and swept < most:
+        g = group[tree[stack[top - 1], own]]
         size = 0
-        while top and size < LANES and group[origin[top - 1]] == g:
+        while top and size < LANES and group[tree[stack[top - 1], own]] == g:
             top -= 1
-            source[size] = origin[top]
-            lanes[size] = stack[top]
+            taken[size] = stack[top]
             size += 1
         swept += size
         for lane in range(LANES):
-            at = min(lane, size - 1)
+            box = tree[taken[min(lane, size - 1)]]
             for i in range(n):  # exact: coordinates are below 2^50
-                middle[i] = 0.5 * (lanes[at, i] + lanes[at, n + i])
-                mass[i] = abs(middle[i]) + 0.5 * (lanes[at, n + i] - lanes[at, i])
+                middle[i] = 0.5 * (box[i] + box[n + i])
+                mass[i] = abs(middle[i]) + 0.5 * (box[n + i] - box[i])
             for j in range(k):
                 total = constants[g, j]
                 size_of = abs(total)
@@ -88,18 +81,24 @@ def cut(nets, gammas, inputs, lines, table, rules, group, low, high, most):
                 e[j, lane] = gammas[n + 8] * size_of + _TINY
                 for r in range(m):
                     i = roots[r]
-                    z[j, (r + 1) * LANES + lane] = coefficients[g, j, i] * (0.5 * (lanes[at, n + i] - lanes[at, i]))
+                    z[j, (r + 1) * LANES + lane] = coefficients[g, j, i] * (0.5 * (box[n + i] - box[i]))
         _decide(nets, network[g], gammas, k, rows, size, room)
+        if known + 2 * LANES > len(tree):
+            taller = np.empty((2 * len(tree), tree.shape[1]), np.int64)
+            taller[:known] = tree[:known]
+            tree = taller
         if top + 2 * LANES > len(stack):
-            taller = np.empty((2 * len(stack), 2 * n), np.int64)
-            taller[:top] = stack[:top]
-            stack = taller
-            longer = np.empty(len(stack), np.int64)
-            longer[:top] = origin[:top]
-            origin = longer
+            longer = np.empty(2 * len(stack) + 2 * LANES, np.int64)
+            longer[:top] = stack[:top]
+            stack = longer
         for lane in range(size):
-            at = -1
-            place, watched = outcomes, False
+            at, box = -1, tree[taken[lane]]
+            place, watched, atoms = outcomes, False, False
+            whole = 0.0
+            for r in range(m):
+                whole += force[r, lane]
+            for r in range(m):
+                force[r, lane] = force[r, lane] / whole if whole > 0 and whole < np.inf else 0.0
             for row in range(kinds.shape[1]):
                 kind = kinds[g, row]
                 if kind == NONE:
@@ -107,54 +106,58 @@ def cut(nets, gammas, inputs, lines, table, rules, group, low, high, most):
                 below = above = offsets[g, row]
                 for i in range(n):
                     w = weights[g, row, i]
-                    below += w * lanes[lane, i if w > 0 else n + i]
-                    above += w * lanes[lane, n + i if w > 0 else i]
+                    below += w * box[i if w > 0 else n + i]
+                    above += w * box[n + i if w > 0 else i]
                 if kind == SIGN:
                     sign = (below < 0) + 2 * (below <= 0 and above >= 0) + 4 * (above > 0)
                     able[lane] += place * sign
                     place *= 8
-                    if below < 0 and above > 0:
+                    if below < 0 and above > 0:  # choices have units of their own: each counts for one
                         for r in range(m):
                             i = roots[r]
-                            width = float(lanes[lane, n + i] - lanes[lane, i])
-                            force[r, lane] += abs(weights[g, row, i]) * width / scales[g, row]
-                elif kind == AT_MOST:
+                            width = float(box[n + i] - box[i])
+                            force[r, lane] += abs(weights[g, row, i]) * width / float(above - below)
+                    continue
+                atoms = True
+                if kind == AT_MOST:
                     watched |= below <= 0 and above > 0
                 elif kind == BELOW:
                     watched |= below < 0 and above >= 0
                 else:
                     watched |= below <= 0 and above >= 0 and below < above
             if watched or table[g, able[lane]] == SEVERAL:
-                best = -1.0
+                best, most_force = -1.0, 0.0
+                for r in range(m):
+                    most_force = max(most_force, force[r, lane])
                 for r in range(m):
                     i = roots[r]
-                    width = lanes[lane, n + i] - lanes[lane, i]
-                    if width > max(least[i], 1):
+                    width = box[n + i] - box[i]
+                    if width > max(least[i], 1) and force[r, lane] >= _MINOR * most_force:
                         # where nothing tells which side matters, the longest one in terms of what counts as small
                         score = force[r, lane] + 1e-12 * width / max(least[i], 1)
-                        if np.isnan(score):
-                            score = np.inf
                         if score > best:
                             best = score
                             at = i
-            if at < 0:
-                parts[found, : 2 * n] = lanes[lane]
-                parts[found, 2 * n] = source[lane]
-                parts[found, 2 * n + 1] = able[lane]
-                found += 1
+            if at >= 0:
+                for part in range(2):
+                    tree[known] = box
+                    tree[known, at if part else n + at] = (box[at] + box[n + at]) // 2
+                    tree[known, up] = taken[lane]
+                    stack[top] = known
+                    known += 1
+                    top += 1
+                box[state] = -2
                 continue
-            half = (lanes[lane, at] + lanes[lane, n + at]) // 2
-            for part in range(2):
-                stack[top] = lanes[lane]
-                origin[top] = source[lane]
-                stack[top, at if part else n + at] = half
-                top += 1
-    for at in range(top):
-        parts[found, : 2 * n] = stack[at]
-        parts[found, 2 * n] = origin[at]
-        parts[found, 2 * n + 1] = -1
-        found += 1
-    return parts, found
+            box[state] = able[lane]
+            node = taken[lane]
+            while tree[node, up] >= 0 and not atoms and table[g, able[lane]] != UNKNOWN:
+                other = ((node - count) ^ 1) + count
+                if tree[other, state] != able[lane]:
+                    break
+                tree[node, state] = tree[other, state] = -2
+                node = tree[node, up]
+                tree[node, state] = able[lane]
+    return tree[:known]
 
 
 @njit(cache=True, error_model="numpy", fastmath=_FUSED)

@@ -15,6 +15,8 @@ from venmas.search.lattice import Ints
 from venmas.search.residual import Move, UnsuitableError
 from venmas.search.space import Space
 
+MINOR = 0.25
+"""Part of the greatest influence on open choices below which a coordinate is not cut."""
 FEW = 256
 """Boxes up to which a round costs about the same, so that they are cut into four at once."""
 
@@ -70,7 +72,7 @@ def classify(
             may, may_not = space.atoms(stage.atoms, boxes, step)
             open_ |= (may & may_not).any(1)
         width = boxes.high - boxes.low
-        able = width > np.maximum(least, 1)
+        able = (width > np.maximum(least, 1)) & (force >= MINOR * force.max(1, keepdims=True))
         split = open_ & able.any(1)
         if (crowded & ~split).any():
             raise too_many_cases()

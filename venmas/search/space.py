@@ -43,7 +43,7 @@ MAX_STARTS = 4096
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """Boxes (by row) of one location: the signature of their choices, and what each coordinate does to open ones."""
+    """Boxes (by row) of one location: the signature of their choices, and each coordinate's part in open ones."""
 
     location: int
     rows: Index
@@ -224,7 +224,13 @@ class Space:
         influence = np.zeros((len(rows), len(roots)))
         low, high = boxes.low[rows], boxes.high[rows]
         choices = self.locations[number].choices
-        columns = [self._outcomes(c, evaluator, low, high, step, influence, roots) for c in choices]
+        columns = []
+        for choice in choices:
+            force = np.zeros_like(influence)
+            columns.append(self._outcomes(choice, evaluator, low, high, step, force, roots))
+            # choices have units of their own: each counts for one where it is open
+            total = force.sum(1, keepdims=True)
+            influence += np.where((total > 0) & np.isfinite(total), force / np.where(total > 0, total, 1.0), 0.0)
         full = np.zeros(low.shape)
         full[:, roots] = influence
         signature = np.stack(columns, 1) if columns else np.zeros((len(low), 0), dtype=np.int64)
