@@ -19,7 +19,7 @@ UNKNOWN, SETTLED, SEVERAL = 0, 1, 2
 """What a table says of a box with some outcomes: not known yet, its cases are one, or several."""
 NONE, SIGN, AT_MOST, BELOW, EQUAL = 0, 1, 2, 3, 4
 """What a row is there for: nothing, a choice by its sign, or an atom that says that it is <= 0, < 0, or 0."""
-# those of venmas.search.layer and (smaller) venmas.bounds.forms; here again, as the cache of compiled code notices changes of this file only
+# those of venmas.search.layer and (smaller) venmas.bounds.forms; the cache of compiled code notices this file only
 _MINOR, _TINY = 0.25, 2.0**-1000
 _FUSED = {"contract"}
 
