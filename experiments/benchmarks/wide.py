@@ -8,8 +8,8 @@ from experiments.benchmarks.ask import Question
 from experiments.benchmarks.bench import Bench
 from experiments.benchmarks.vcas import encounter
 
-WIDE = {"climb0": "-45..45", "h_min": -400, "h_max": 400, "h_limit": 8000}
-"""Runs of 23 seconds and more leave the usual 3000 ft."""
+WIDE = {"climb0": "-45..45", "h_min": -400, "h_max": 400, "h_limit": 12000}
+"""Runs of 23 seconds and more leave the usual 3000 ft; a limit that coarse regions reach would be asked about, too."""
 VIOLATED = (1, 2, 3, 5, 8, 10)
 HARD = (12, 14, 15, 16, 17)
 """Where nothing is expected: whatever comes is reported. At tau 25 s all pilots from 3,000 (k = 12) and 5,000 (k = 14)

@@ -77,8 +77,8 @@ def test_parts_cover_and_hold_what_happens(data, system, formula, threads):
     where_ = np.array([data.draw(st.sampled_from(numbers)) for _ in low], dtype=np.intp)
     boxes = Boxes(where_, np.array(low), np.array(high), np.ones((len(low), len(stage.formulas)), dtype=bool))
     least = np.array([data.draw(st.sampled_from((unit // 8, unit // 2, unit))) for _ in range(2)])
-    met, ticks = Cases(), []
-    found = cut_compiled(world, stage, met, boxes, 0, least, lambda: ticks.append(1))
+    met, ticks, join = Cases(), [], data.draw(st.booleans())
+    found = cut_compiled(world, stage, met, boxes, 0, least, lambda: ticks.append(1), join)
     assume(found is not None)  # a twist may leave a network without an affine end
     parts, source, kind = found
     assert ticks
@@ -131,7 +131,7 @@ def test_wide_networks(monkeypatch, threads):
         )
         box = np.array([[-1, -1]]), np.array([[1, 1]])
         table = np.full((1, 4), compiled.SETTLED, np.uint8)
-        parts = compiled.cut_boxes(asked, table, np.zeros(1, dtype=np.intp), *box, np.ones(2, np.int64), threads)
+        parts = compiled.cut_boxes(asked, table, np.zeros(1, dtype=np.intp), *box, np.ones(2, np.int64), threads, False)
         assert parts.outcomes.tolist()[0] & 1 and len(parts.outcomes) == 1
 
 
@@ -170,7 +170,7 @@ def test_long_work_comes_back(monkeypatch):
     world, ticks = Space(system), []
     stage = agenda(nnf(parse("AX AX (x <= 1)", system), negate=True))[0]
     least = np.full(2, world.unit // 64)
-    parts, _, _ = cut_compiled(world, stage, Cases(), world.root(), 0, least, lambda: ticks.append(1))
+    parts, _, _ = cut_compiled(world, stage, Cases(), world.root(), 0, least, lambda: ticks.append(1), False)
     assert len(ticks) > 10 and len(parts) > 100
 
 

@@ -3,7 +3,7 @@ where something is open, with candidates tried on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -11,26 +11,25 @@ from time import monotonic
 import numpy as np
 
 from venmas.checker.check import claim
-from venmas.engine.certify import certify_graph, prove
+from venmas.engine.certify import certify_graph
 from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.establish import Clock
 from venmas.engine.one_step import settle
+from venmas.engine.refine import refine, settle_by
 from venmas.engine.report import Graph as Figures
-from venmas.engine.report import Report, Verdict
+from venmas.engine.report import Report
 from venmas.engine.search import StopSearchError
-from venmas.engine.trials import Shares, Trials
 from venmas.logic import Formula, nnf
 from venmas.milp.outcome import Reason
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.system import System
-from venmas.model.trace import Witness
-from venmas.model.witness import replay
 from venmas.search.explicit import explore
 from venmas.search.graph import Graph
 from venmas.search.proof import IncompleteError
 from venmas.search.residual import UnsuitableError
 from venmas.search.space import Space, space_of
-from venmas.search.trace import candidates
+
+log = logging.getLogger(__name__)
 
 MAX_PASSES = 16
 MAX_PIECES = 4_000_000
@@ -58,7 +57,7 @@ def decide(system: System, formula: Formula, report: Report, tick: Clock, wanted
     explored = explore(system, target, tick) if finite and exact else None
     if explored is not None:
         report.graph = Figures(1, explored.states, explored.expanded)
-        _settle(report, target, system, explored.witness())
+        settle_by(report, target, system, explored.witness())
         if report.satisfied and explored.may_deadlock is not None:
             report.notes.append(note(system, explored.may_deadlock))
         return
@@ -66,7 +65,7 @@ def decide(system: System, formula: Formula, report: Report, tick: Clock, wanted
         settled = settle(system, formula, tick, report.workers, None if tick.left is None else tick.left / 2)
         if settled is not None:
             report.graph = Figures(1, settled.boxes, settled.boxes)
-            _settle(report, target, system, settled.witness)
+            settle_by(report, target, system, settled.witness)
             if report.satisfied and settled.exact:
                 report.basis = "exact"
             return
@@ -77,65 +76,20 @@ def decide(system: System, formula: Formula, report: Report, tick: Clock, wanted
         space.workers = report.workers
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             inside, keep = False, wanted is not None
-            witness, graph = _refine(space, target, report, tick, formula, keep)
+            witness, graph = refine(space, target, report, tick, formula, keep)
             if witness is None and graph is not None and graph.may_leave_box:
                 # what is refuted holds as long as no state leaves its box: show both together
                 inside = True
-                witness, graph = _refine(space, claim(system, formula, True), report, tick, formula, keep)
+                witness, graph = refine(space, claim(system, formula, True), report, tick, formula, keep)
             if graph is None:
                 return
-            _settle(report, target, system, witness)
+            settle_by(report, target, system, witness)
             if report.satisfied and graph.may_deadlock:
                 report.notes += _deadlocks(space, formula, report, tick)
             if report.satisfied and wanted is not None:
                 _certify(graph, formula, inside, report, wanted)
     except (UnsuitableError, OverflowError, RecursionError) as error:
         report.notes.append(f"no reach graph: {str(error) or 'the system is nested too deeply'}")
-
-
-def _settle(report: Report, target: Formula, system: System, witness: Witness | None) -> None:
-    if witness is None:
-        report.verdict, report.basis = Verdict.SATISFIED, "bounds"
-        return
-    begun = monotonic()
-    checked = replay(system, target, witness)
-    report.seconds.replay += monotonic() - begun
-    if not checked.confirmed:
-        raise AssertionError(f"a witness did not replay: {checked.reason}")
-    report.verdict, report.witness, report.replay = Verdict.VIOLATED, witness, checked
-
-
-def _refine(
-    space: Space,
-    target: Formula,
-    report: Report,
-    tick: Callable[[], None],
-    formula: Formula | None = None,
-    keep: bool = False,
-) -> tuple[Witness | None, Graph | None]:
-    """Passes until no initial state can meet the target, or one does. Raises `UnsuitableError` when it is given up.
-
-    Between passes, for a part of their time, the search in rationals is tried on `formula`; no graph is returned where
-    it decided.
-    """
-    graph = Graph(space, target, tick, keep)
-    trials = Trials(space, target, tick)
-    witness = trials.rollouts(graph) or trials.slices(graph, points=False)
-    if witness is not None:
-        return witness, graph
-    while graph.counts.passes < MAX_PASSES and graph.counts.pieces < MAX_PIECES:
-        done = graph.refine()
-        report.graph = Figures(graph.counts.passes, graph.counts.nodes, graph.counts.pieces)
-        if done:
-            return None, graph
-        witness = trials.look(candidates(graph)) or trials.rollouts(graph) or trials.slices(graph, points=False)
-        if witness is None and trials.branching:
-            witness = trials.slices(graph, points=True)
-        if witness is not None:
-            return witness, graph
-        if formula is not None and _proved(space.system, formula, report, tick, trials.shares):
-            return None, None
-    raise UnsuitableError(f"{graph.counts.passes} passes over {graph.counts.pieces} regions left something open")
 
 
 def _certify(graph: Graph, formula: Formula, inside: bool, report: Report, wanted: Wanted) -> None:
@@ -149,27 +103,11 @@ def _certify(graph: Graph, formula: Formula, inside: bool, report: Report, wante
         report.seconds.prove += monotonic() - begun
 
 
-def _proved(system: System, formula: Formula, report: Report, tick: Callable[[], None], shares: Shares) -> bool:
-    """Does the search in rationals decide within its part of the time so far? At ties and thresholds it does."""
-    begun = monotonic()
-    try:
-        proof = shares.run("proof", tick, lambda limited: prove(system, formula, limited, report.semantics))
-    finally:
-        report.seconds.prove += monotonic() - begun
-    if proof is None:
-        return False
-    if proof.complete:
-        report.verdict, report.basis = Verdict.SATISFIED, "exact"
-    elif proof.witness is not None:
-        _settle(report, nnf(formula, negate=True), system, proof.witness)
-    return proof.complete or proof.witness is not None
-
-
-def _deadlocks(space: Space, formula: Formula, report: Report, tick: Callable[[], None]) -> list[str]:
+def _deadlocks(space: Space, formula: Formula, report: Report, tick: Clock) -> list[str]:
     """Is a state without successor reachable before the last step that the formula looks at? (design S4)"""
     figures = report.graph
     try:
-        witness, _ = _refine(space, deadlock(formula.depth), report, tick)
+        witness, _ = refine(space, deadlock(formula.depth), report, tick)
     except UnsuitableError:
         return ["a deadlock may be reachable: there AX would hold and EX would not"]
     except StopSearchError as stop:

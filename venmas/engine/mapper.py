@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from venmas.engine.memory import own_resident_mb, peak_mb
-from venmas.engine.worker import solve
+from venmas.engine.worker import Work, solve
 from venmas.errors import VenmasError
 from venmas.milp.outcome import Outcome, Reason, Unknown
 from venmas.milp.program import Program
@@ -26,7 +26,7 @@ class Job:
     """A subproblem to solve; `attempt` is the caller's own and comes back untouched."""
 
     number: int
-    program: Program
+    program: Program | Work
     attempt: str = ""
 
 

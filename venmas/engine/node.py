@@ -26,6 +26,7 @@ from venmas.engine.identity import code_digest
 if TYPE_CHECKING:
     from venmas.engine.mapper import Done
     from venmas.engine.pool import Pool
+    from venmas.engine.worker import Work
     from venmas.milp.outcome import Outcome
     from venmas.milp.program import Program
 
@@ -42,7 +43,7 @@ _RECORDS = 100  # log records that go back with one answer, at most
 class Order:
     """A program to solve. `time_limit`: s; `memory_mb`: for the Dask worker and the solver process of this order."""
 
-    program: Program
+    program: Program | Work
     solvers: tuple[str, ...]
     time_limit: float | None
     memory_mb: int | None

@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from venmas.engine.memory import peak_mb
 from venmas.milp.outcome import Outcome, Reason, Unknown
@@ -26,11 +26,19 @@ from venmas.solvers.registry import get_solver, solve_in_order
 _PR_SET_PDEATHSIG = 1
 
 
+@runtime_checkable
+class Work(Protocol):
+    """What is to be done in another process, if it is no program; what comes out is handed back as it is."""
+
+    def run(self, time_limit: float | None) -> Any:
+        """Do it in `time_limit` s."""
+
+
 @dataclass(frozen=True, eq=False)
 class Order:
     """What a worker is asked to solve. `time_limit`: s; `level`: of the log records that are wanted back."""
 
-    program: Program
+    program: Program | Work
     time_limit: float | None
     level: int
 
@@ -50,9 +58,11 @@ class Answer:
     peak_mb: float
 
 
-def solve(program: Program, solvers: Sequence[str], time_limit: float | None) -> tuple[Outcome, str]:
+def solve(program: Program | Work, solvers: Sequence[str], time_limit: float | None) -> tuple[Outcome, str]:
     """Solve on one thread with the first of the named solvers that answers; what is raised becomes `Unknown`."""
     try:
+        if isinstance(program, Work):
+            return program.run(time_limit), ""
         return solve_in_order(program, [get_solver(name) for name in solvers], time_limit=time_limit)
     except MemoryError as error:
         return Unknown(Reason.MEMORY, f"out of memory: {error}"), ""

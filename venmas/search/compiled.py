@@ -103,12 +103,19 @@ class Parts:
 
 
 def cut_boxes(
-    asked: Question, table: NDArray[np.uint8], group: Index, low: Ints, high: Ints, least: Ints, threads: int
+    asked: Question,
+    table: NDArray[np.uint8],
+    group: Index,
+    low: Ints,
+    high: Ints,
+    least: Ints,
+    threads: int,
+    join: bool,
 ) -> Parts:
     """Cut boxes (B, n) until outcomes and atoms settle what happens, or their sides are at most `least`.
 
     table: (G, outcomes), see `venmas.search.lanes.UNKNOWN`. Where it does not know the outcomes, a box is left as it
-    is; one that takes long may be left, to be given again.
+    is; one that takes long may be left, to be given again. join: halves of one outcome are one part again.
     """
     n = low.shape[1]
     roots = np.flatnonzero((high > low).any(0))
@@ -120,7 +127,7 @@ def cut_boxes(
     def part(first: int) -> Ints:
         at = slice(first, first + size)
         tree: Ints = cut(
-            nets, bounds, inputs, asked.lines, table, (least, roots), group[at], low[at], high[at], _SWEEPS
+            nets, bounds, inputs, asked.lines, table, (least, roots, join), group[at], low[at], high[at], _SWEEPS
         )
         rows = tree[tree[:, 2 * n + 1] >= -1]
         rows[:, 2 * n] += first

@@ -153,9 +153,11 @@ def _signature(location: Location, outcome: int, outputs: int) -> tuple[int, ...
 
 
 def cut_compiled(
-    space: Space, stage: Stage, met: Cases, boxes: Boxes, step: int, least: Ints, tick: Callable[[], None]
+    space: Space, stage: Stage, met: Cases, boxes: Boxes, step: int, least: Ints, tick: Callable[[], None], join: bool
 ) -> tuple[Boxes, Index, Index] | None:
     """Cut boxes until all that matters is decided or their sides are at most `least` (n,).
+
+    join: parts that were cut in vain are one again; bounds alone do not show then what was found of them.
 
     Returns the parts, the box that each is of, and the numbers of their cases; None where `question` has no words for
     what is open, or numba is not installed.
@@ -184,7 +186,7 @@ def cut_compiled(
     total = 0
     while len(source):
         tick()
-        parts = cut_boxes(asked, table, group[source[:_BATCH]], low[:_BATCH], high[:_BATCH], least, space.workers)
+        parts = cut_boxes(asked, table, group[source[:_BATCH]], low[:_BATCH], high[:_BATCH], least, space.workers, join)
         origin = source[:_BATCH][parts.source]
         swept = parts.outcomes >= 0
         at = group[origin] * size + parts.outcomes

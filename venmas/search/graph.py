@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from venmas.logic import EX, Formula
 from venmas.search.agenda import Stage, agenda
 from venmas.search.boxes import Boxes, Grid, Index, Known, cut, merge
 from venmas.search.cutting import Pieces
-from venmas.search.lattice import Ints, check_size
+from venmas.search.lattice import MAX_COORDINATE, Ints, check_size
 from venmas.search.layer import Moves, advance, classify
 from venmas.search.space import Space
 
@@ -32,6 +33,9 @@ _FIRST_PIECES = 16
 _ROUGH = 4
 _SAMPLE, _PROPORTIONS = 64, (1 / 64, 4)
 """Boxes by which it is told what a coordinate counts for beside the sweep, and how much of that is believed."""
+_FINER, _TILE, _SPREAD = 4, 100_000, 1.5
+"""How much larger the next pass is than the rough one, pieces of a pass that are well kept in memory at a time, and how
+much wider than the root the states of a step may be for it to be cut."""
 
 
 @dataclass(eq=False)
@@ -62,6 +66,19 @@ class Counts:
     nodes: int = 0
     pieces: int = 0
     passes: int = 0
+
+
+class Part(Protocol):
+    """What is known of a part of the root."""
+
+    @property
+    def counts(self) -> Counts: ...  # noqa: D102
+
+    @property
+    def may_leave_box(self) -> bool: ...  # noqa: D102
+
+    @property
+    def may_deadlock(self) -> bool: ...  # noqa: D102
 
 
 class Graph:
@@ -126,6 +143,35 @@ class Graph:
             self.past.append(self.layers)
         return not self.layers[0].may.any()
 
+    def add(self, part: Part) -> None:
+        """Count what was done for a part of the root, and remember what runs from there may do."""
+        self.counts.nodes += part.counts.nodes
+        self.counts.pieces += part.counts.pieces
+        self.counts.passes = max(self.counts.passes, part.counts.passes)
+        self.may_leave_box |= part.may_leave_box
+        self.may_deadlock |= part.may_deadlock
+
+    def tiles(self) -> list[Boxes]:
+        """After the rough pass, the root in parts that are better taken one by one; it alone where that is none.
+
+        It is cut along a coordinate in which states do not spread: what is reached from parts does not overlap then.
+        """
+        wanted = self.counts.pieces * _FINER / _TILE if self._rough else 0
+        side = np.maximum(self._side, 1).astype(float)
+        spread = [layer.nodes.high.max(0) - layer.nodes.low.min(0) for layer in self.layers if len(layer.nodes)]
+        grown = np.where(self._side > 0, np.max(spread, axis=0) / side, np.inf) if spread else side * np.inf
+        at = int(grown.argmin())
+        if wanted <= 1 or grown[at] > _SPREAD:
+            return [self.root]
+        count = min(_power(int(wanted)) * 2, int(side[at]))
+        low, width = self.root.low, self.root.high[:, at] - self.root.low[:, at]
+        found = []
+        for i in range(count):
+            part = self.root.take(np.arange(len(low)))
+            part.low[:, at], part.high[:, at] = (low[:, at] + width * end // count for end in (i, i + 1))
+            found.append(part)
+        return found
+
     def _gather(self, images: Boxes, known: Known | None, step: int) -> Layer:
         """Images as nodes of a layer; the parts that matter are noted in the layer before."""
         origin = np.flatnonzero(images.wanted.any(1))
@@ -180,7 +226,8 @@ class Graph:
         rng = np.random.default_rng(step)
         sample = images.take(rng.integers(0, len(images), _SAMPLE))
         point, half = rng.integers(sample.low, sample.high + 1), self._side // (2 * _FIRST_CELLS)
-        found = self.space.decide(Boxes(sample.location, point - half, point + half, sample.wanted), step)
+        low, high = (np.clip(end, -MAX_COORDINATE, MAX_COORDINATE) for end in (point - half, point + half))
+        found = self.space.decide(Boxes(sample.location, low, high, sample.wanted), step)
         force = np.nan_to_num(sum((d.influence.sum(0) for d in found), np.zeros(len(half))), nan=0.0, posinf=0.0)
         told = (self._side > 0) & (force[self.sweep] > 0)
         return np.where(told, np.clip(force / (force[self.sweep] or 1.0), *_PROPORTIONS), 1.0)
@@ -195,7 +242,9 @@ class Graph:
         small = (self._side / self._first(_FIRST_PIECES, step)).astype(np.int64)
         small = np.maximum(small >> self._level, 1)
         least = np.where(self._side > 0, small, np.maximum(layer.grid.cell // 2, 1))
-        layer.pieces = pieces = classify(self.space, stage, nodes.take(alive), alive, step, least, self.tick)
+        layer.pieces = pieces = classify(
+            self.space, stage, nodes.take(alive), alive, step, least, self.tick, not self.keep
+        )
         self.counts.pieces += len(pieces.kind)
         stuck = [any(not c.moves for c in cases) for cases in pieces.case_list]
         self.may_deadlock |= any(stuck[k] for k in np.unique(pieces.kind))
@@ -204,8 +253,8 @@ class Graph:
         asked = np.zeros((len(pieces.kind), len(stage.next)), dtype=bool)
         for i, operand in enumerate(stage.operand):
             asked[:, operand] |= needed[:, i]
-        layer.moves = advance(self.space, pieces, asked, step)
-        return layer.moves.images
+        layer.moves, images = advance(self.space, pieces, asked, step)
+        return images
 
     # -- formulas ------------------------------------------------------------------------------------------------------
 

@@ -31,11 +31,11 @@ def cut(nets, gammas, inputs, lines, table, rules, group, low, high, most):
     nets: see `venmas.search.compiled`. inputs: (coefficients (G, k, n) and constants (G, k) of the networks' inputs
     over the boxes' coordinates, the network of each group (G,)). lines: rows in whole numbers, (weights (G, R, n),
     constants (G, R), what they are for (G, R)). table (G, 2^q 8^S): see `UNKNOWN`. rules: (n,) least sides, the wide
-    coordinates (m,).
-    Returns low, high, source and outcome (-1: not swept yet; below: no part) of parts as columns. Halves that came to
-    the same outcome are one part again, as what was cut there was cut in vain.
+    coordinates (m,), and whether halves are joined.
+    Returns low, high, source and outcome (-1: not swept yet; below: no part) of parts as columns. Where halves
+    are joined, two of one outcome are one part again, as what was cut there was cut in vain.
     """
-    least, roots = rules
+    least, roots, joined = rules
     weights, offsets, kinds = lines
     outcomes = 1 << nets[2][2]
     coefficients, constants, network = inputs
@@ -150,7 +150,7 @@ def cut(nets, gammas, inputs, lines, table, rules, group, low, high, most):
                 continue
             box[state] = able[lane]
             node = taken[lane]
-            while tree[node, up] >= 0 and not atoms and table[g, able[lane]] != UNKNOWN:
+            while joined and tree[node, up] >= 0 and not atoms and table[g, able[lane]] != UNKNOWN:
                 other = ((node - count) ^ 1) + count
                 if tree[other, state] != able[lane]:
                     break

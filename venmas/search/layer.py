@@ -23,7 +23,7 @@ FEW = 256
 
 @dataclass(eq=False)
 class Moves:
-    """Moves of pieces: (piece, case, move) by rows, with the image of each."""
+    """Moves of pieces: (piece, case, move) by rows."""
 
     piece: Index
     option: Index
@@ -32,13 +32,22 @@ class Moves:
     move: list[Move]
     which: Index
     """Position in `move` of each row's move."""
-    images: Boxes
 
 
 def classify(
-    space: Space, stage: Stage, boxes: Boxes, node: Index, step: int, least: Ints, tick: Callable[[], None]
+    space: Space,
+    stage: Stage,
+    boxes: Boxes,
+    node: Index,
+    step: int,
+    least: Ints,
+    tick: Callable[[], None],
+    join: bool = True,
 ) -> Pieces:
-    """Cut boxes until all choices that matter are decided or their sides are at most `least` (n,)."""
+    """Cut boxes until all choices that matter are decided or their sides are at most `least` (n,).
+
+    join: see `venmas.search.cutting.cut_compiled`.
+    """
     watched = bool(stage.atoms) and any(f.depth for f in stage.formulas)
     met = Cases()
     kind: Index
@@ -46,7 +55,9 @@ def classify(
     total = 0
     while len(boxes):
         tick()
-        compiled = cut_compiled(space, stage, met, boxes, step, least, tick) if space.worth_compiled_code else None
+        compiled = (
+            cut_compiled(space, stage, met, boxes, step, least, tick, join) if space.worth_compiled_code else None
+        )
         if compiled is not None:
             boxes, source, kind = compiled
             done.append((boxes, node[source], kind))
@@ -117,8 +128,8 @@ def halves(boxes: Boxes, at: Index) -> Boxes:
     return double
 
 
-def advance(space: Space, pieces: Pieces, wanted: Bools, step: int) -> Moves:
-    """The images of pieces under all their moves; wanted (P, F'): what is asked of a piece's successors."""
+def advance(space: Space, pieces: Pieces, wanted: Bools, step: int) -> tuple[Moves, Boxes]:
+    """All moves of pieces, and the image under each; wanted (P, F'): what is asked of a piece's successors."""
     moves: list[Move] = []
     numbers: dict[int, int] = {}
     listed: list[int] = []
@@ -154,14 +165,14 @@ def advance(space: Space, pieces: Pieces, wanted: Bools, step: int) -> Moves:
             rows = np.flatnonzero(which == i)
             box = pieces.boxes.low[piece[rows]], pieces.boxes.high[piece[rows]]
             low[rows], high[rows] = _image(space, move, *box, step) if image is None else image.apply(*box)
-    return Moves(
+    made = Moves(
         piece,
         start[piece] + np.array(option, dtype=np.intp)[row],
         np.repeat(np.arange(len(pieces.kind)), options[pieces.kind]),
         moves,
         which,
-        Boxes(targets[which], low, high, wanted[piece]),
     )
+    return made, Boxes(targets[which], low, high, wanted[piece])
 
 
 def _image(space: Space, move: Move, low: Ints, high: Ints, step: int) -> tuple[Ints, Ints]:

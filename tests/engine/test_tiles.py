@@ -1,0 +1,81 @@
+"""Initial sets in tiles: the same verdicts, by processes, as of the whole."""
+
+import logging
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from venmas.engine.refine import Searched, Tile
+from venmas.engine.verify import verify
+from venmas.logic import nnf, parse
+from venmas.model import System, apply_network, argmax, where
+from venmas.model.canonical import networks_of, system_to_json
+from venmas.nn import relu_network
+from venmas.search import graph
+from venmas.search.space import Space
+
+
+def drifting():
+    """x and y spread, the clock does not."""
+    system = System("drift")
+    x, y, clock = system.real("x", -9, 9), system.real("y", -9, 9), system.real("clock", -9, 9)
+    rng = np.random.default_rng(3)
+    net = relu_network([rng.normal(size=(8, 3)), rng.normal(size=(3, 8))], [rng.normal(size=8), np.zeros(3)])
+    move = argmax(apply_network(net, (x, y, clock / 8)))
+    system.branch("go", x=x + where(x >= 0, move / 8, -move / 8), y=y / 2, clock=clock - 1)
+    system.branch("wait", y=y + move / 4, clock=clock - 1)
+    system.initial((x >= -1) & (x <= 1) & (y >= -1) & (y <= 1) & (clock >= 0) & (clock <= 1))
+    return system
+
+
+def refined(system, formula, passes=1):
+    found = graph.Graph(Space(system), nnf(parse(formula, system.vocabulary), negate=True), lambda: None)
+    for _ in range(passes):
+        found.refine()
+    return found
+
+
+def test_tiles_cover_the_root(monkeypatch):
+    monkeypatch.setattr(graph, "_TILE", 50)
+    found = refined(drifting(), "AX AX AX (x <= 1.76)")
+    tiles = found.tiles()
+    assert len(tiles) > 1
+    ends = [(t.low.tolist(), t.high.tolist()) for t in tiles]
+    assert ends[0][0] == found.root.low.tolist() and ends[-1][1] == found.root.high.tolist()
+    for (_, high), (low, _) in pairwise(ends):
+        assert high[0][2] == low[0][2]  # cut along the clock, with a face in common
+    assert all(t.low[0, :2].tolist() == found.root.low[0, :2].tolist() for t in tiles)
+
+
+def test_no_tiles_where_none_are_wanted(monkeypatch):
+    assert len(refined(drifting(), "AX AX AX (x <= 1.76)").tiles()) == 1
+    monkeypatch.setattr(graph, "_TILE", 50)
+    assert len(refined(drifting(), "AX AX AX (x <= 1.76)", passes=2).tiles()) == 1
+    monkeypatch.setattr(graph, "_SPREAD", 0.5)
+    assert len(refined(drifting(), "AX AX AX (x <= 1.76)").tiles()) == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("formula", "verdict"),
+    [("AX AX (x <= 1.255)", "satisfied"), ("AX AX (x <= 1.249)", "violated"), ("AX AX EX (x <= 1.1)", "violated")],
+)
+def test_verdicts_are_those_of_the_whole(monkeypatch, caplog, formula, verdict, workers):
+    monkeypatch.setattr("venmas.engine.trials._LEAST", -1e9)  # nothing but passes decides
+    monkeypatch.setattr(graph, "_TILE", 60)
+    caplog.set_level(logging.INFO, "venmas")
+    report = verify(drifting(), formula, workers=workers)
+    assert str(report.verdict) == verdict
+    assert "the initial set is taken in" in caplog.text
+    assert verdict == "satisfied" or report.replay.confirmed
+
+
+def test_a_tile_that_gets_no_time_says_so():
+    system = drifting()
+    root = refined(system, "AX (x <= 1.5)").root
+    target = nnf(parse("AX AX (x <= 1.4)", system.vocabulary), negate=True)
+    boxes = (((),), root.low, root.high)
+    tile = Tile(system_to_json(system), networks_of(system), target, "real", boxes)
+    found = tile.run(0.0)
+    assert isinstance(found, Searched) and found.witness is None and "time" in found.trouble

@@ -1,0 +1,184 @@
+"""Passes over a reach graph of regions, with candidates tried on the way; a large initial set is taken in tiles."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import monotonic
+
+import numpy as np
+
+from venmas.checker.values import Semantics
+from venmas.engine.certify import prove
+from venmas.engine.establish import Clock
+from venmas.engine.mapper import Done, Job, MemoryLimitError
+from venmas.engine.pool import Pool, WorkerError
+from venmas.engine.report import Graph as Figures
+from venmas.engine.report import Report, Verdict
+from venmas.engine.search import StopSearchError
+from venmas.engine.trials import Shares, Trials
+from venmas.logic import Formula, nnf
+from venmas.milp.outcome import Reason, Unknown
+from venmas.model.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.system import System
+from venmas.model.trace import Witness
+from venmas.model.witness import replay
+from venmas.nn import Network
+from venmas.search.boxes import Boxes
+from venmas.search.graph import Counts, Graph
+from venmas.search.lattice import Ints
+from venmas.search.residual import UnsuitableError
+from venmas.search.space import Space
+from venmas.search.trace import candidates
+
+log = logging.getLogger(__name__)
+
+MAX_PASSES = 16
+MAX_PIECES = 4_000_000
+"""Pieces of all passes together after which another procedure is tried."""
+
+
+def settle_by(report: Report, target: Formula, system: System, witness: Witness | None) -> None:
+    """Write down a verdict: the one of a witness, which is replayed, or the one that there is none."""
+    if witness is None:
+        report.verdict, report.basis = Verdict.SATISFIED, "bounds"
+        return
+    begun = monotonic()
+    checked = replay(system, target, witness)
+    report.seconds.replay += monotonic() - begun
+    if not checked.confirmed:
+        raise AssertionError(f"a witness did not replay: {checked.reason}")
+    report.verdict, report.witness, report.replay = Verdict.VIOLATED, witness, checked
+
+
+def refine(
+    space: Space,
+    target: Formula,
+    report: Report,
+    tick: Clock,
+    formula: Formula | None = None,
+    keep: bool = False,
+    root: Boxes | None = None,
+) -> tuple[Witness | None, Graph | None]:
+    """Passes until no initial state can meet the target, or one does. Raises `UnsuitableError` when it is given up.
+
+    Between passes, for a part of their time, the search in rationals is tried on `formula`; no graph is returned where
+    it decided. root: a part of the initial set.
+    """
+    graph = Graph(space, target, tick, keep, root)
+    trials = Trials(space, target, tick)
+    witness = trials.rollouts(graph) or trials.slices(graph, points=False)
+    if witness is not None:
+        return witness, graph
+    while graph.counts.passes < MAX_PASSES and graph.counts.pieces < MAX_PIECES:
+        done = graph.refine()
+        report.graph = Figures(graph.counts.passes, graph.counts.nodes, graph.counts.pieces)
+        if done:
+            return None, graph
+        witness = trials.look(candidates(graph)) or trials.rollouts(graph) or trials.slices(graph, points=False)
+        if witness is None and trials.branching:
+            witness = trials.slices(graph, points=True)
+        if witness is not None:
+            return witness, graph
+        if formula is not None and _proved(space.system, formula, report, tick, trials.shares):
+            return None, None
+        tiles = graph.tiles() if root is None and not keep else [graph.root]
+        if len(tiles) > 1:
+            return _in_tiles(space, target, report, tick, graph, tiles), graph
+    raise UnsuitableError(f"{graph.counts.passes} passes over {graph.counts.pieces} regions left something open")
+
+
+def _mapped(pool: Pool, jobs: list[Job]) -> Iterator[Done | None]:
+    try:
+        yield from pool.map(iter(jobs))
+    except MemoryLimitError as error:
+        raise StopSearchError(Reason.MEMORY, str(error)) from error
+    except WorkerError as error:
+        raise UnsuitableError(str(error)) from error
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What came out of a tile: a witness, or none; `trouble` says why neither is known."""
+
+    witness: Witness | None
+    counts: Counts
+    may_leave_box: bool
+    may_deadlock: bool
+    trouble: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Tile:
+    """A part of the initial set as work for another process: the system as JSON and its networks, boxes by location."""
+
+    document: dict[str, object]
+    networks: dict[str, Network]
+    target: Formula
+    semantics: Semantics
+    boxes: tuple[tuple[tuple[int, ...], ...], Ints, Ints]
+
+    def run(self, time_limit: float | None) -> Searched:
+        """Refine it, in `time_limit` s."""
+        begun = monotonic()
+        report = Report(Verdict.UNKNOWN, "", "", "adaptive", "", "", semantics=self.semantics)
+        clock = Clock(None if time_limit is None else begun + time_limit, None, report, None, begun)
+        space = Space(system_from_json(self.document, self.networks), self.semantics == "float32")
+        values, low, high = self.boxes
+        where = np.array([space.number(v) for v in values], dtype=np.intp)
+        counts = Counts()
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                root = Boxes(where, low, high, np.ones((len(low), 1), dtype=bool))
+                witness, graph = refine(space, self.target, report, clock, root=root)
+            assert graph is not None
+            return Searched(witness, graph.counts, graph.may_leave_box, graph.may_deadlock)
+        except (UnsuitableError, OverflowError, StopSearchError) as error:
+            return Searched(None, counts, False, False, str(error))
+
+
+def _in_tiles(
+    space: Space, target: Formula, report: Report, tick: Clock, graph: Graph, tiles: list[Boxes]
+) -> Witness | None:
+    """As `refine`, part by part, by as many processes as there are workers; `graph` learns what the parts may do."""
+    log.info("the initial set is taken in %d parts", len(tiles))
+    graph.layers.clear()
+    graph.may_leave_box = graph.may_deadlock = False
+    document, networks = system_to_json(space.system), networks_of(space.system)
+    jobs = []
+    for number, tile in enumerate(tiles):
+        values = tuple(space.locations[i].values for i in tile.location)
+        jobs.append(Job(number, Tile(document, networks, target, report.semantics, (values, tile.low, tile.high))))
+    with Pool((), tick.deadline, tick.memory_mb, workers=min(report.workers, len(tiles))) as pool:
+        for done in _mapped(pool, jobs):
+            tick()
+            if done is None:
+                continue
+            found: object = done.outcome
+            if isinstance(found, Unknown) and found.reason in (Reason.TIME, Reason.MEMORY):
+                raise StopSearchError(found.reason, found.message)
+            if not isinstance(found, Searched) or found.trouble:
+                raise UnsuitableError(f"a part of the initial set: {getattr(found, 'trouble', found)}")
+            graph.add(found)
+            report.graph = Figures(graph.counts.passes, graph.counts.nodes, graph.counts.pieces)
+            report.peak_rss_mb = max(report.peak_rss_mb, pool.peak_rss_mb)
+            if found.witness is not None:
+                return found.witness
+    return None
+
+
+def _proved(system: System, formula: Formula, report: Report, tick: Callable[[], None], shares: Shares) -> bool:
+    """Does the search in rationals decide within its part of the time so far? At ties and thresholds it does."""
+    begun = monotonic()
+    try:
+        proof = shares.run("proof", tick, lambda limited: prove(system, formula, limited, report.semantics))
+    finally:
+        report.seconds.prove += monotonic() - begun
+    if proof is None:
+        return False
+    if proof.complete:
+        report.verdict, report.basis = Verdict.SATISFIED, "exact"
+    elif proof.witness is not None:
+        settle_by(report, nnf(formula, negate=True), system, proof.witness)
+    return proof.complete or proof.witness is not None
