@@ -26,6 +26,7 @@ from venmas.testing import adversarial_networks, initial_states, networks
 
 compiled = pytest.importorskip("venmas.search.compiled", reason="numba is not installed: pip install 'venmas[fast]'")
 
+lanes = pytest.importorskip("venmas.search.lanes")
 FORMULAS = ("AX AX (x <= 1)", "AG^2 (x < 1)", "AG^2 (x + y >= i)", "A((x != 1) U^2 (y > i))")
 MANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 WIDTHS = (2, 4, 3, 3)
@@ -130,7 +131,7 @@ def test_wide_networks(monkeypatch, threads):
             4,
         )
         box = np.array([[-1, -1]]), np.array([[1, 1]])
-        table = np.full((1, 4), compiled.SETTLED, np.uint8)
+        table = np.full((1, 4), lanes.SETTLED, np.uint8)
         parts = compiled.cut_boxes(asked, table, np.zeros(1, dtype=np.intp), *box, np.ones(2, np.int64), threads, False)
         assert parts.outcomes.tolist()[0] & 1 and len(parts.outcomes) == 1
 

@@ -12,23 +12,9 @@ from numpy.typing import NDArray
 from venmas.bounds.forms import Floats, gamma
 from venmas.search.boxes import Index
 from venmas.search.forms import pairs
-from venmas.search.lanes import AT_MOST, BELOW, EQUAL, NONE, SETTLED, SEVERAL, SIGN, UNKNOWN, cut
+from venmas.search.lanes import cut
 from venmas.search.lattice import Ints
 from venmas.search.stacked import Stack
-
-__all__ = [
-    "AT_MOST",
-    "BELOW",
-    "EQUAL",
-    "NONE",
-    "SETTLED",
-    "SEVERAL",
-    "SIGN",
-    "UNKNOWN",
-    "Parts",
-    "Question",
-    "cut_boxes",
-]
 
 MOST_OUTCOMES = 1 << 15
 """Outcomes up to which there is a table of them."""

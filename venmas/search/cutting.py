@@ -17,6 +17,7 @@ from venmas.linear import Comparison, Relation
 from venmas.model.expr import Application, ArgMax, Condition, Constant, Expr, children, to_linear
 from venmas.search.agenda import Stage
 from venmas.search.boxes import MAX_BOXES, Boxes, Index, present
+from venmas.search.fast import compiled
 from venmas.search.forms import whole
 from venmas.search.lattice import Ints
 from venmas.search.residual import MAX_CASES, Case, Location, Sign, UnsuitableError
@@ -72,7 +73,8 @@ def too_many_cases() -> UnsuitableError:
 
 def question(space: Space, atoms: Sequence[Comparison], numbers: Index, step: int) -> Question | None:
     """What is open in some locations; None where it is not one argmax of a network and signs of affine expressions."""
-    from venmas.search import compiled
+    from venmas.search import lanes
+    from venmas.search.compiled import MOST_OUTCOMES, Question
 
     places = [_network(space.locations[number]) for number in numbers]
     networks = tuple(dict.fromkeys(p.network for p in places if p is not None))
@@ -85,22 +87,22 @@ def question(space: Space, atoms: Sequence[Comparison], numbers: Index, step: in
         exprs = [to_linear(e) for e in place.inputs]
         signs = [to_linear(c.expr) for c in _signs(space.locations[number])]
         most = max(most, len(signs))
-        rows = [(compiled.SIGN, space.row(e, step)) for e in signs if e is not None]
-        rows += [(getattr(compiled, _WATCHED[c.relation]), space.atom_row(c, number, step)) for c in atoms]
+        rows = [(lanes.SIGN, space.row(e, step)) for e in signs if e is not None]
+        rows += [(getattr(lanes, _WATCHED[c.relation]), space.atom_row(c, number, step)) for c in atoms]
         if None in (*exprs, *signs) or any(row.big for _, row in rows):
             return None
         inputs.append([space.row(e, step) for e in exprs if e is not None])
         lines.append(rows)
-    if 1 << found.outputs + 3 * most > compiled.MOST_OUTCOMES:
+    if 1 << found.outputs + 3 * most > MOST_OUTCOMES:
         return None
     groups, longest, n = len(numbers), max(map(len, lines)), len(space.reals)
     weights, constants = np.zeros((groups, longest, n), np.int64), np.zeros((groups, longest), np.int64)
-    kinds = np.full((groups, longest), compiled.NONE)
+    kinds = np.full((groups, longest), lanes.NONE)
     for g, rows in enumerate(lines):
         for i, (kind, row) in enumerate(rows):
             weights[g, i], constants[g, i] = row.plus + row.minus, row.constant
             kinds[g, i] = kind
-    return compiled.Question(
+    return Question(
         found,
         np.array([networks.index(p.network) for p in places if p is not None], dtype=np.intp),
         np.array([[[float(Fraction(int(w), r.scale)) for w in r.plus + r.minus] for r in rows] for rows in inputs]),
@@ -162,10 +164,11 @@ def cut_compiled(
     Returns the parts, the box that each is of, and the numbers of their cases; None where `question` has no words for
     what is open, or numba is not installed.
     """
-    try:
-        from venmas.search.compiled import SETTLED, SEVERAL, UNKNOWN, cut_boxes
-    except ImportError:
+    if compiled("compiled") is None:
         return None
+    from venmas.search.compiled import cut_boxes
+    from venmas.search.lanes import SETTLED, SEVERAL, UNKNOWN
+
     numbers = present(boxes.location)
     atoms = tuple(stage.atoms) if any(f.depth for f in stage.formulas) else ()
     key = (step, atoms, *numbers.tolist())

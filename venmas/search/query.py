@@ -17,6 +17,7 @@ import numpy as np
 
 from venmas.bounds.forms import Bools, Floats
 from venmas.logic.vnnlib import Box
+from venmas.search.fast import compiled
 from venmas.search.query_plan import Plan
 from venmas.search.query_points import Falsifier, confirm, floats
 from venmas.search.query_sweep import Swept, sweep
@@ -143,7 +144,8 @@ class Bisection:
 
     def _sweep(self, low: Floats, high: Floats) -> Swept:
         if self._kernel is None and self._wanted is not False and (self._wanted or self._spent > _NUMPY_SECONDS):
-            self._kernel = compiled_sweep() or sweep
+            fast = compiled("query_compiled")
+            self._kernel = fast.sweep if fast else sweep
             self.result.compiled = self._kernel is not sweep
         begun = monotonic()
         if self.result.compiled and self._kernel is not None:
@@ -191,16 +193,3 @@ class Bisection:
                 return decided
         self.result.proved = True
         return True
-
-
-def compiled_sweep() -> Callable[..., Swept] | None:
-    """The sweep of ``venmas[fast]``, or None where numba is not installed."""
-    try:
-        from venmas.search import query_compiled
-    except ImportError:
-        log.info("numba is not installed: pip install 'venmas[fast]' makes long searches several times faster")
-        return None
-    except RuntimeError as error:  # there is no folder where compiled code may be kept
-        log.warning("the compiled sweep is not used: %s; set NUMBA_CACHE_DIR to a folder that can be written", error)
-        return None
-    return query_compiled.sweep

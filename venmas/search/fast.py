@@ -1,0 +1,22 @@
+"""Loading of what numba compiles (``venmas[fast]``)."""
+
+from __future__ import annotations
+
+import logging
+from functools import lru_cache
+from importlib import import_module
+from types import ModuleType
+
+log = logging.getLogger(__name__)
+
+
+@lru_cache
+def compiled(name: str) -> ModuleType | None:
+    """A module of this package that needs numba, or None where that is not installed or has no place for its cache."""
+    try:
+        return import_module(f"venmas.search.{name}")
+    except ImportError:
+        log.info("numba is not installed: pip install 'venmas[fast]' makes long searches several times faster")
+    except RuntimeError as error:
+        log.warning("compiled code is not used: %s; set NUMBA_CACHE_DIR to a folder that can be written", error)
+    return None
