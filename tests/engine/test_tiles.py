@@ -6,9 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from venmas.engine import refine
 from venmas.engine.refine import Searched, Tile
 from venmas.engine.verify import verify
 from venmas.logic import nnf, parse
+from venmas.milp.outcome import Reason
 from venmas.model import System, apply_network, argmax, where
 from venmas.model.canonical import networks_of, system_to_json
 from venmas.nn import relu_network
@@ -76,6 +78,20 @@ def test_a_tile_that_gets_no_time_says_so():
     root = refined(system, "AX (x <= 1.5)").root
     target = nnf(parse("AX AX (x <= 1.4)", system.vocabulary), negate=True)
     boxes = (((),), root.low, root.high)
-    tile = Tile(system_to_json(system), networks_of(system), target, "real", boxes)
-    found = tile.run(0.0)
-    assert isinstance(found, Searched) and found.witness is None and "time" in found.trouble
+    asked = system_to_json(system), networks_of(system), target, "real"
+    found = Tile(*asked, Space(system).unit, boxes).run(0.0)
+    assert isinstance(found, Searched) and found.witness is None and found.reason is Reason.TIME
+    assert "lattice" in Tile(*asked, 1, boxes).run(None).trouble
+
+
+def test_an_error_without_words_is_no_proof(monkeypatch):
+    def broken(*_, **__):
+        raise OverflowError
+
+    system = drifting()
+    found = refined(system, "AX AX (x <= 1.249)")
+    monkeypatch.setattr(refine, "refine", broken)
+    boxes = (((),), found.root.low, found.root.high)
+    target = nnf(parse("AX AX (x <= 1.249)", system.vocabulary), negate=True)
+    tile = Tile(system_to_json(system), networks_of(system), target, "real", found.space.unit, boxes)
+    assert tile.run(None).trouble == "OverflowError"

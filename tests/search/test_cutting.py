@@ -1,5 +1,6 @@
 """Compiled cutting of boxes: parts cover, and what an exact state does is among the cases of every part it is in."""
 
+import os
 from fractions import Fraction
 from math import prod
 
@@ -154,6 +155,41 @@ def test_inputs_that_cancel(monkeypatch, compiled_code):
     assert all(0 in winners(pieces, piece) for piece in range(200))
 
 
+@pytest.mark.parametrize("count", [2, 40, 120])
+def test_more_reals_than_rounding_bounds(count):
+    """Sums over many reals, most of them points: the table of rounding bounds is as long as they are."""
+    rng = np.random.default_rng(count)
+    factors = rng.normal(size=count)
+    found = stack((relu_network([np.eye(2)], [np.zeros(2)]),))
+    none = np.zeros((1, 0), np.int64)
+    asked = compiled.Question(
+        found,
+        np.zeros(1, dtype=np.intp),
+        np.array([[factors, factors[::-1]]]),
+        np.zeros((1, 2)),
+        (np.zeros((1, 0, count), np.int64), none, none),
+        4,
+    )
+    half = rng.integers(-(2**40), 2**40, (200, count // 2))
+    low = np.concatenate([half, half[:, ::-1]], 1)  # sums of the same numbers: a tie, which the lowest index wins
+    high = low.copy()
+    high[:, [0, -1]] += 1
+    least, table = np.ones(count, np.int64), np.full((1, 4), lanes.SETTLED, np.uint8)
+    for box in ((low, low), (low, high)):
+        parts = compiled.cut_boxes(asked, table, np.zeros(200, dtype=np.intp), *box, least, 1, False)
+        assert (parts.outcomes & 1).all() and len(parts.outcomes) == 200
+
+
+def test_a_forked_child_has_threads_of_its_own():
+    if not hasattr(os, "fork"):
+        pytest.skip("there is no fork")
+    compiled._executor(2).submit(int).result()
+    child = os.fork()
+    if not child:
+        os._exit(compiled._executor(2).submit(lambda: 7).result(timeout=20))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
 def winners(pieces, piece):
     """The values that y may get in a piece."""
     return {int(m.affine[1].constant) for case in pieces.case_list[pieces.kind[piece]] for m in case.moves}
@@ -161,7 +197,7 @@ def winners(pieces, piece):
 
 def test_long_work_comes_back(monkeypatch):
     """What takes more sweeps than a turn has is given again until it is done."""
-    monkeypatch.setattr(compiled, "_SWEEPS", 5)
+    monkeypatch.setattr(compiled, "_PRODUCTS", 1)
     system = System("line")
     x, y = system.real("x", -4, 4), system.real("y", -4, 4)
     net = relu_network([np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[1.0, -1.0], [-1.0, 1.0]])], [np.zeros(2)] * 2)

@@ -31,10 +31,6 @@ from venmas.search.space import Space, space_of
 
 log = logging.getLogger(__name__)
 
-MAX_PASSES = 16
-MAX_PIECES = 4_000_000
-"""Pieces of all passes together after which another procedure is tried."""
-
 
 @dataclass(frozen=True)
 class Wanted:

@@ -18,6 +18,7 @@ from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report, Verdict
 from venmas.engine.search import StopSearchError
 from venmas.engine.trials import Shares, Trials
+from venmas.errors import ModelError, VenmasError
 from venmas.logic import Formula, nnf
 from venmas.milp.outcome import Reason, Unknown
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
@@ -106,7 +107,9 @@ class Searched:
     counts: Counts
     may_leave_box: bool
     may_deadlock: bool
-    trouble: str = ""
+    trouble: str | None = None
+    reason: Reason | None = None
+    """The limit that was met, if it was one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +120,7 @@ class Tile:
     networks: dict[str, Network]
     target: Formula
     semantics: Semantics
+    unit: int
     boxes: tuple[tuple[tuple[int, ...], ...], Ints, Ints]
 
     def run(self, time_limit: float | None) -> Searched:
@@ -125,6 +129,8 @@ class Tile:
         report = Report(Verdict.UNKNOWN, "", "", "adaptive", "", "", semantics=self.semantics)
         clock = Clock(None if time_limit is None else begun + time_limit, None, report, None, begun)
         space = Space(system_from_json(self.document, self.networks), self.semantics == "float32")
+        if space.unit != self.unit:
+            return Searched(None, Counts(), False, False, "its lattice is another one")
         values, low, high = self.boxes
         where = np.array([space.number(v) for v in values], dtype=np.intp)
         counts = Counts()
@@ -134,8 +140,10 @@ class Tile:
                 witness, graph = refine(space, self.target, report, clock, root=root)
             assert graph is not None
             return Searched(witness, graph.counts, graph.may_leave_box, graph.may_deadlock)
-        except (UnsuitableError, OverflowError, StopSearchError) as error:
-            return Searched(None, counts, False, False, str(error))
+        except StopSearchError as error:
+            return Searched(None, counts, False, False, error.message, error.reason)
+        except (VenmasError, OverflowError, RecursionError) as error:
+            return Searched(None, counts, False, False, str(error) or type(error).__name__)
 
 
 def _in_tiles(
@@ -145,26 +153,37 @@ def _in_tiles(
     log.info("the initial set is taken in %d parts", len(tiles))
     graph.layers.clear()
     graph.may_leave_box = graph.may_deadlock = False
-    document, networks = system_to_json(space.system), networks_of(space.system)
+    try:
+        document, networks = system_to_json(space.system), networks_of(space.system)
+    except ModelError as error:
+        raise UnsuitableError(f"the initial set is to be taken in parts: {error}") from error
     jobs = []
     for number, tile in enumerate(tiles):
         values = tuple(space.locations[i].values for i in tile.location)
-        jobs.append(Job(number, Tile(document, networks, target, report.semantics, (values, tile.low, tile.high))))
+        boxes = values, tile.low, tile.high
+        jobs.append(Job(number, Tile(document, networks, target, report.semantics, space.unit, boxes)))
+    answers = 0
     with Pool((), tick.deadline, tick.memory_mb, workers=min(report.workers, len(tiles))) as pool:
         for done in _mapped(pool, jobs):
             tick()
             if done is None:
                 continue
+            answers += 1
             found: object = done.outcome
-            if isinstance(found, Unknown) and found.reason in (Reason.TIME, Reason.MEMORY):
-                raise StopSearchError(found.reason, found.message)
-            if not isinstance(found, Searched) or found.trouble:
-                raise UnsuitableError(f"a part of the initial set: {getattr(found, 'trouble', found)}")
+            if isinstance(found, Unknown):
+                found = Searched(None, Counts(), False, False, found.message, found.reason)
+            assert isinstance(found, Searched)
+            if found.reason in (Reason.TIME, Reason.MEMORY):
+                raise StopSearchError(found.reason, found.trouble or "")
+            if found.trouble is not None:
+                raise UnsuitableError(f"a part of the initial set: {found.trouble}")
             graph.add(found)
             report.graph = Figures(graph.counts.passes, graph.counts.nodes, graph.counts.pieces)
             report.peak_rss_mb = max(report.peak_rss_mb, pool.peak_rss_mb)
             if found.witness is not None:
                 return found.witness
+    if answers < len(jobs):
+        raise AssertionError(f"{answers} answers for {len(jobs)} parts of the initial set")
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,14 +17,14 @@ from venmas.search.lanes import cut
 from venmas.search.lattice import Ints
 from venmas.search.stacked import Stack
 
-MOST_OUTCOMES = 1 << 15
-"""Outcomes up to which there is a table of them."""
+MOST_OUTCOMES = 1 << 20
+"""Outcomes, of all groups together, up to which there is a table of them."""
 _WORTH_THREADS = 512
 """Boxes from which several threads cut them; waking them for less costs more than it saves."""
 _PART = 512
 """Boxes that a thread takes at a time, and ..."""
-_SWEEPS = 20_000
-"""... how many sweeps it makes of them before it comes back (some 40 ms)."""
+_PRODUCTS = 200_000_000
+"""... how many products all parts may take before they come back (some 0.1 s)."""
 
 
 @lru_cache(maxsize=1)
@@ -33,8 +34,8 @@ def gammas(most: int) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _prepared(found: Stack, rows: int) -> tuple[tuple[object, ...], Floats]:
-    """What compiled code reads of networks, and rounding bounds for forms of so many rows.
+def _prepared(found: Stack, terms: int) -> tuple[tuple[object, ...], Floats]:
+    """What compiled code reads of networks, and rounding bounds for sums of `terms` more terms than layers have.
 
     Flat arrays, so that networks of any depth are of one type to the compiler.
     """
@@ -56,7 +57,7 @@ def _prepared(found: Stack, rows: int) -> tuple[tuple[object, ...], Floats]:
         widest,
     )
     # what compiled code reads beyond the end of an array is no error
-    return nets, gammas(1 << (int(sizes.sum()) + last.shape[1] + rows + 16).bit_length())
+    return nets, gammas(1 << (int(sizes.sum()) + last.shape[1] + terms + 16).bit_length())
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,21 +106,23 @@ def cut_boxes(
     """
     n = low.shape[1]
     roots = np.flatnonzero((high > low).any(0))
-    nets, bounds = _prepared(asked.found, 1 + len(roots))
+    nets, bounds = _prepared(asked.found, 1 + len(roots) + n)
     inputs = (asked.coefficients, asked.constants, asked.network)
     threads = threads if len(low) >= _WORTH_THREADS else 1
     size = max(1, min(_PART, -(-len(low) // (4 * threads)))) if threads > 1 else _PART
+    firsts = range(0, len(low), size)
+    products = sum(w[0].size for w in asked.found.weights) * (2 + len(roots)) * len(firsts)
+    sweeps = max(1, _PRODUCTS // products)
 
     def part(first: int) -> Ints:
         at = slice(first, first + size)
         tree: Ints = cut(
-            nets, bounds, inputs, asked.lines, table, (least, roots, join), group[at], low[at], high[at], _SWEEPS
+            nets, bounds, inputs, asked.lines, table, (least, roots, join), group[at], low[at], high[at], sweeps
         )
         rows = tree[tree[:, 2 * n + 1] >= -1]
         rows[:, 2 * n] += first
         return rows
 
-    firsts = range(0, len(low), size)
     found = list(_executor(threads).map(part, firsts)) if threads > 1 else [part(first) for first in firsts]
     rows = np.concatenate(found)
     return Parts(rows[:, 2 * n], rows[:, :n], rows[:, n : 2 * n], rows[:, 2 * n + 1])
@@ -128,3 +131,6 @@ def cut_boxes(
 @lru_cache(maxsize=1)
 def _executor(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, "venmas-cut")
+
+
+os.register_at_fork(after_in_child=_executor.cache_clear)  # threads do not live on in a child

@@ -35,6 +35,8 @@ _WATCHED = {
     Relation.EQ: "EQUAL",
     Relation.NE: "EQUAL",
 }
+_QUESTIONS = 2048
+"""Questions that are kept."""
 _BATCH = 8192
 """Boxes that are cut between two looks at the clock."""
 
@@ -93,7 +95,7 @@ def question(space: Space, atoms: Sequence[Comparison], numbers: Index, step: in
             return None
         inputs.append([space.row(e, step) for e in exprs if e is not None])
         lines.append(rows)
-    if 1 << found.outputs + 3 * most > MOST_OUTCOMES:
+    if (1 << found.outputs + 3 * most) * len(numbers) > MOST_OUTCOMES:
         return None
     groups, longest, n = len(numbers), max(map(len, lines)), len(space.reals)
     weights, constants = np.zeros((groups, longest, n), np.int64), np.zeros((groups, longest), np.int64)
@@ -173,6 +175,8 @@ def cut_compiled(
     atoms = tuple(stage.atoms) if any(f.depth for f in stage.formulas) else ()
     key = (step, atoms, *numbers.tolist())
     if key not in space.questions:
+        if len(space.questions) >= _QUESTIONS:
+            space.questions.clear()
         space.questions[key] = question(space, atoms, numbers, step)
     asked = space.questions[key]
     if asked is None:
