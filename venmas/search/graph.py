@@ -33,7 +33,7 @@ _FIRST_PIECES = 16
 _ROUGH = 4
 _SAMPLE, _PROPORTIONS = 64, (1 / 64, 4)
 """Boxes by which it is told what a coordinate counts for beside the sweep, and how much of that is believed."""
-_FINER, _TILE, _SPREAD = 4, 150_000, 1.5
+_FINER, _TILE, _SPREAD = 4, 100_000, 1.5
 """How much larger the next pass is than the rough one, pieces of a pass that are well kept in memory at a time, and how
 much wider than the root the states of a step may be for it to be cut."""
 
