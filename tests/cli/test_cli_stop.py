@@ -99,11 +99,12 @@ def test_a_terminating_signal_is_an_interrupt() -> None:
         assert _gone(workers)
 
 
-def test_two_interrupts_leave_no_traceback_and_no_process() -> None:
+@pytest.mark.parametrize("delay", [0.02, 0.06, 0.1, 0.14])  # while workers are stopped, and while the process ends
+def test_two_interrupts_leave_no_traceback_and_no_process(delay: float) -> None:
     with started(*LONG) as process:
         workers = _workers(process)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.02)
+        time.sleep(delay)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
         assert process.returncode == 20

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -113,6 +114,10 @@ def seen(browser: Any, selector: str) -> str:
 
 
 def picture(browser: Any) -> bytes:
+    end = time.monotonic() + 20
+    while not browser.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]["width"]:
+        assert time.monotonic() < end, "the page has no width"
+        time.sleep(0.05)  # a busy machine: the page is there but not laid out yet
     told = browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
     return base64.b64decode(told["data"])
 

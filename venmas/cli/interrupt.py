@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
@@ -15,7 +16,8 @@ from venmas.cli.main import UNKNOWN
 def interruptible() -> Iterator[None]:
     """SIGINT and SIGTERM raise `KeyboardInterrupt` once; at the second one the process ends, and its workers with it.
 
-    The first one lets `verify` stop its workers and report what it learnt. The exit status is the same for both.
+    The first one lets `verify` stop its workers and report what it learnt. The exit status is the same for both, also
+    where the second one meets the process while it ends.
     """
     asked = False
 
@@ -33,4 +35,7 @@ def interruptible() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if asked:  # the interpreter, as it ends, gives up handlers but goes on ignoring what is ignored
+                atexit.register(signal.signal, number, signal.SIG_IGN)
+            else:
+                signal.signal(number, handler)

@@ -11,7 +11,7 @@ from time import monotonic
 import numpy as np
 
 from venmas.checker.check import claim
-from venmas.engine.certify import certify_graph
+from venmas.engine.certify import Exact, certify_graph
 from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.establish import Clock
 from venmas.engine.one_step import settle
@@ -22,7 +22,6 @@ from venmas.engine.search import StopSearchError
 from venmas.logic import Formula, nnf
 from venmas.milp.outcome import Reason
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
-from venmas.model.system import System
 from venmas.search.explicit import explore
 from venmas.search.graph import Graph
 from venmas.search.proof import IncompleteError
@@ -40,13 +39,15 @@ class Wanted:
     about: dict[str, object]
 
 
-def decide(system: System, formula: Formula, report: Report, tick: Clock, wanted: Wanted | None = None) -> None:
-    """Decide `formula` into `report`; the verdict stays unknown where neither a proof nor a witness is found.
+def decide(search: Exact, report: Report, tick: Clock, wanted: Wanted | None = None) -> None:
+    """Decide the formula of `search` into `report`; the verdict stays unknown where no proof and no witness is found.
 
-    wanted: a certificate to write of what the region graph proves, where rationals follow it.
+    search: gets part of the time, and may be gone on with. wanted: a certificate to write of what the region graph
+    proves, where rationals follow it.
 
     Raises `ModelError` when a run leaves the declared box, and what `tick` raises.
     """
+    system, formula = search.system, search.formula
     target = nnf(formula, negate=True)
     exact = report.semantics == "real" or not networks_of(system)  # states one by one are those of the real function
     finite = all(d.integral for d in system.variables.values())
@@ -72,11 +73,11 @@ def decide(system: System, formula: Formula, report: Report, tick: Clock, wanted
         space.workers = report.workers
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             inside, keep = False, wanted is not None
-            witness, graph = refine(space, target, report, tick, formula, keep)
+            witness, graph = refine(space, target, report, tick, search, keep)
             if witness is None and graph is not None and graph.may_leave_box:
                 # what is refuted holds as long as no state leaves its box: show both together
                 inside = True
-                witness, graph = refine(space, claim(system, formula, True), report, tick, formula, keep)
+                witness, graph = refine(space, claim(system, formula, True), report, tick, search, keep)
             if graph is None:
                 return
             settle_by(report, target, system, witness)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -66,18 +66,45 @@ class _File:
         return self.path.stat().st_size
 
 
+class Exact:
+    """A search in exact rationals for whether every initial state satisfies `formula`; it goes on where it was left."""
+
+    def __init__(self, system: System, formula: Formula, semantics: Semantics = "real") -> None:
+        self.system, self.formula, self.semantics = system, formula, semantics
+        self.proof: Proof | None = None
+        self._steps = self._search()
+
+    def _search(self) -> Generator[None, None, Proof]:
+        for inside in (False, True):
+            prover = Prover(self.system, claim(self.system, self.formula, inside), _nowhere, _nothing, self.semantics)
+            yield from prover.steps()
+            if not (prover.proof.complete and prover.proof.left_box):
+                break
+        return prover.proof
+
+    def run(self, tick: Callable[[], None]) -> Proof:
+        """Search to the end, or until `tick`, which is called all the time, raises.
+
+        `Proof.complete`: satisfied. `Proof.witness`: violated. Otherwise `Proof.gaps` says what was left open. Raises
+        `ModelError` when a run leaves the declared box (design S1).
+        """
+        while self.proof is None:
+            tick()
+            try:
+                next(self._steps)
+            except StopIteration as end:
+                self.proof = end.value
+            except BaseException:  # whoever asks again is to meet it again
+                self._steps = self._search()
+                raise
+        return self.proof
+
+
 def prove(
     system: System, formula: Formula, tick: Callable[[], None] = lambda: None, semantics: Semantics = "real"
 ) -> Proof:
-    """Decide in exact rationals whether every initial state satisfies `formula`, without keeping the proof.
-
-    `Proof.complete`: satisfied. `Proof.witness`: violated. Otherwise `Proof.gaps` says what was left open. `tick` is
-    called all the time and may raise to stop. Raises `ModelError` when a run leaves the declared box (design S1).
-    """
-    proof = Prover(system, claim(system, formula, False), _nowhere, tick, semantics).run()
-    if proof.complete and proof.left_box:
-        proof = Prover(system, claim(system, formula, True), _nowhere, tick, semantics).run()
-    return proof
+    """Decide in exact rationals whether every initial state satisfies `formula`, see `Exact.run`."""
+    return Exact(system, formula, semantics).run(tick)
 
 
 def certify(
@@ -134,3 +161,7 @@ def _header(system: System, formula: Formula, inside: bool, semantics: Semantics
 
 def _nowhere(_: Line) -> None:
     """Keep nothing."""
+
+
+def _nothing() -> None:
+    """Who asks for steps looks at the clock."""

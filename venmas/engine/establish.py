@@ -7,7 +7,7 @@ from pathlib import Path
 from time import monotonic
 
 from venmas.encoding import Task
-from venmas.engine.certify import certify, prove
+from venmas.engine.certify import Exact, certify
 from venmas.engine.contradiction import save_contradicted
 from venmas.engine.memory import own_resident_mb
 from venmas.engine.report import Report, Verdict
@@ -69,10 +69,12 @@ def establish(
     clock: Clock,
     certificate: str | Path | None,
     about: dict[str, object],
+    search: Exact,
 ) -> None:
     """Prove what the report only believes, where its `trust` asks for it, and write the certificate.
 
-    task: how the programs of the report were made; its system is the one that `formula` is about.
+    task: how the programs of the report were made; its system is the one that `formula` is about. search: for a proof
+    without a certificate; it may have begun.
     Raises `StopSearchError` when a limit is met and the proof was asked for.
     """
     system, single = task.system, report.semantics == "float32"
@@ -97,7 +99,7 @@ def establish(
     begun = monotonic()
     try:
         if certificate is None:
-            proof, stored = prove(system, formula, clock, report.semantics), None
+            proof, stored = search.run(clock), None
         else:
             proof, stored = certify(system, formula, certificate, about, clock, report.semantics)
     except StopSearchError as stop:

@@ -10,7 +10,7 @@ from time import monotonic
 import numpy as np
 
 from venmas.checker.values import Semantics
-from venmas.engine.certify import prove
+from venmas.engine.certify import Exact
 from venmas.engine.establish import Clock
 from venmas.engine.mapper import Done, Job, MemoryLimitError
 from venmas.engine.pool import Pool, WorkerError
@@ -58,14 +58,14 @@ def refine(
     target: Formula,
     report: Report,
     tick: Clock,
-    formula: Formula | None = None,
+    exact: Exact | None = None,
     keep: bool = False,
     root: Boxes | None = None,
 ) -> tuple[Witness | None, Graph | None]:
     """Passes until no initial state can meet the target, or one does. Raises `UnsuitableError` when it is given up.
 
-    Between passes, for a part of their time, the search in rationals is tried on `formula`; no graph is returned where
-    it decided. root: a part of the initial set.
+    Between passes, for a part of their time, the search in rationals goes on; no graph is returned where it decided.
+    root: a part of the initial set.
     """
     graph = Graph(space, target, tick, keep, root)
     trials = Trials(space, target, tick)
@@ -82,7 +82,7 @@ def refine(
             witness = trials.slices(graph, points=True)
         if witness is not None:
             return witness, graph
-        if formula is not None and _proved(space.system, formula, report, tick, trials.shares):
+        if exact is not None and _proved(exact, report, tick, trials.shares):
             return None, None
         tiles = graph.tiles() if root is None and not keep else [graph.root]
         if len(tiles) > 1:
@@ -187,17 +187,18 @@ def _in_tiles(
     return None
 
 
-def _proved(system: System, formula: Formula, report: Report, tick: Callable[[], None], shares: Shares) -> bool:
+def _proved(exact: Exact, report: Report, tick: Callable[[], None], shares: Shares) -> bool:
     """Does the search in rationals decide within its part of the time so far? At ties and thresholds it does."""
     begun = monotonic()
     try:
-        proof = shares.run("proof", tick, lambda limited: prove(system, formula, limited, report.semantics))
+        proof = shares.run("proof", tick, exact.run)
     finally:
         report.seconds.prove += monotonic() - begun
+        shares.double("proof")
     if proof is None:
         return False
     if proof.complete:
         report.verdict, report.basis = Verdict.SATISFIED, "exact"
     elif proof.witness is not None:
-        settle_by(report, nnf(formula, negate=True), system, proof.witness)
+        settle_by(report, nnf(exact.formula, negate=True), exact.system, proof.witness)
     return proof.complete or proof.witness is not None

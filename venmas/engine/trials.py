@@ -20,8 +20,10 @@ from venmas.search.trace import Candidate, candidates, slices, wide
 _SHARES = {"search": 0.05, "paths": 0.05, "runs": 0.05, "slices": 0.05, "proof": 0.1}
 """Parts of the time so far that go to candidates without a path and with one, to random runs, to lines of the initial
 set, and to a proof in rationals."""
+_HALF = 0.5
+"""What a part may grow to where passes do not decide."""
 _LEAST, _MOST = 0.1, 2.0
-"""Seconds that each may take beyond its part, and at most at a time."""
+"""Seconds that each may take beyond its part, and at most at a time, but for what goes on where it was left."""
 _MAX_TRIES = 20
 _SLICES = 6
 _EXACT_PRODUCTS = 1_000_000
@@ -39,10 +41,16 @@ class Shares:
 
     def __init__(self) -> None:
         self._begun, self._spent = monotonic(), dict.fromkeys(_SHARES, 0.0)
+        self._parts = dict(_SHARES)
+
+    def double(self, kind: str) -> None:
+        """Give twice as large a part of the time to something, up to half of it."""
+        self._parts[kind] = min(_HALF, 2 * self._parts[kind])
 
     def left(self, kind: str) -> float:
         """Seconds that are left for something."""
-        return min(_MOST, _LEAST + _SHARES[kind] * (monotonic() - self._begun) - self._spent[kind])
+        found = _LEAST + self._parts[kind] * (monotonic() - self._begun) - self._spent[kind]
+        return found if kind == "proof" else min(_MOST, found)
 
     def run(self, kind: str, tick: Callable[[], None], work: Callable[[Callable[[], None]], _Found]) -> _Found | None:
         """Do some work, which calls what it is given now and then; None where its time is over."""

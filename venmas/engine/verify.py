@@ -15,6 +15,7 @@ from venmas.checker.values import Semantics
 from venmas.encoding import ReluEncoding, Strategy, Task
 from venmas.engine.adaptive import Wanted, decide
 from venmas.engine.blas import on_one_thread
+from venmas.engine.certify import Exact
 from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.establish import Clock, establish
 from venmas.engine.journal import Journal
@@ -152,15 +153,16 @@ def verify(
                     if cluster is not None:
                         report.workers = mapper.threads
                         report.notes.append(f"programs went to the cluster {cluster}, {report.workers} at a time")
+        exact = Exact(system, parsed, report.semantics)
         if mode == "adaptive":
             try:
                 wanted = None if certificate is None else Wanted(certificate, header)
-                decide(system, parsed, report, Clock(first_deadline, memory, report, progress, begun), wanted)
+                decide(exact, report, Clock(first_deadline, memory, report, progress, begun), wanted)
             except StopSearchError as stop:
                 if stop.reason is not Reason.TIME:
                     raise  # the rest of the time is for a proof
         clock = Clock(deadline, memory, report, progress, begun)
-        establish(task, parsed, report, clock, certificate, header)
+        establish(task, parsed, report, clock, certificate, header, exact)
     except StopSearchError as stop:
         _unknown(report, stop.reason, stop.message)
     except MemoryLimitError as error:

@@ -8,7 +8,7 @@ free initial variables, whose answers are made exact before they count.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from math import floor, gcd, lcm
 from weakref import WeakSet
@@ -85,23 +85,28 @@ class Prover:
 
     def run(self) -> Proof:
         """Search all regions; ends early with a witness."""
+        for _ in self.steps():
+            self.tick()
+        return self.proof
+
+    def steps(self) -> Iterator[None]:
+        """The same, a goal at a time; `proof` is whole at the end."""
         for index, region in enumerate(self.system.regions):
             goal = first_goal(self.system, region, self.target, self.semantics)
             self._line({"rule": "region", "index": index})
             if goal is not None:
-                found = self._search(goal)
+                found = yield from self._search(goal)
                 self.proof.left_box += goal.world.left_box
                 if found:
                     break
-        return self.proof
 
     def _line(self, line: Line) -> int:
         self.write(line)
         self.proof.lines += 1
         return self.proof.lines  # the header is line 0
 
-    def _search(self, first: Goal) -> bool:
-        """True when a witness was found."""
+    def _search(self, first: Goal) -> Generator[None, None, bool]:
+        """Returns true when a witness was found."""
         stack: list[Goal | _Closed] = [first]
         cell = first.world.cell
         self._widths = [b - a for a, b in zip(cell.low, cell.high, strict=True)]
@@ -109,7 +114,7 @@ class Prover:
         """Goals made by a split: the whole goal becomes a lemma as soon as they are refuted, and they need not."""
         checked: WeakSet[World] = WeakSet()
         while stack:
-            self.tick()
+            yield
             goal = stack.pop()
             if isinstance(goal, _Closed):
                 self._lemmas.setdefault(goal.key, []).append((goal.number, goal.cell))
