@@ -1,7 +1,7 @@
 """Sets of boxes and their lattice: nothing is lost when they are cut, merged, met and moved."""
 
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from random import Random
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 
 from venmas.linear import LinearExpr
 from venmas.model import System
-from venmas.search.boxes import Boxes, Grid, Known, cut, merge
+from venmas.search.boxes import Boxes, Grid, Known, cut, joined, merge
 from venmas.search.lattice import MAX_COORDINATE, Frame, Map, to_boxes, unit_of
 from venmas.search.residual import UnsuitableError
 
@@ -49,7 +49,8 @@ def test_nothing_is_lost(seed):
     sweep = rng.randrange(dims)
 
     def grid():
-        return Grid(np.array([rng.choice((1, 2, 4, 8)) for _ in range(dims)], dtype=np.int64), sweep)
+        cells = [rng.choice((1, 2, 4, 8)) for _ in range(dims)]
+        return Grid(np.array(cells, dtype=np.int64), np.array([rng.randint(-9, 9) for _ in range(dims)]), sweep)
 
     old = grid()
     parts, _ = cut(some_boxes(rng, rng.randint(0, 6), dims, formulas), old)
@@ -78,23 +79,40 @@ def test_cut_covers_exactly():
     rng = Random("cut")
     for _ in range(40):
         boxes = some_boxes(rng, 5, 2, 1)
-        grid = Grid(np.array([rng.choice((1, 2, 4)), 4]), 1)
+        grid = Grid(np.array([rng.choice((1, 2, 4)), 4]), np.array([rng.randint(-9, 9), 3]), 1)
         parts, origin = cut(boxes, grid)
         for i in range(5):
             mine = parts.take(origin == i)
             assert (mine.low[0] == boxes.low[i]).all() and (mine.high[-1] == boxes.high[i]).all()
-            assert (mine.low[1:, 0] == mine.high[:-1, 0]).all() and (mine.low[:, 0] % grid.cell[0] == 0)[1:].all()
+            assert (mine.low[1:, 0] == mine.high[:-1, 0]).all() and (
+                (mine.low[:, 0] - grid.origin[0]) % grid.cell[0] == 0
+            )[1:].all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_merging_in_turns_comes_to_the_same(seed):
+    rng = Random(f"turns {seed}")
+    grid = Grid(np.array([rng.choice((1, 2, 4)) for _ in range(2)]), np.array([rng.randint(-9, 9), 3]), 1)
+    parts, _ = cut(some_boxes(rng, 12, 2, 2), grid)
+    whole, holder = merge(parts, grid)
+    ends = sorted([0, len(parts), *(rng.randint(0, len(parts)) for _ in range(2))])
+    turns = [merge(parts.take(slice(a, b)), grid) for a, b in pairwise(ends)]
+    again, where = merge(joined([nodes for nodes, _ in turns]), grid)
+    for mine, wanted in zip(vars(again).values(), vars(whole).values(), strict=True):
+        assert (mine == wanted).all()
+    offsets = np.cumsum([0, *(len(nodes) for nodes, _ in turns)])
+    assert (np.concatenate([where[h + o] for (_, h), o in zip(turns, offsets, strict=False)]) == holder).all()
 
 
 def test_coordinates_that_are_too_large_for_codes_are_refused():
     far = np.array([[0, 0, 0], [2**40] * 3], dtype=np.int64)
     boxes = Boxes(np.zeros(2, dtype=np.intp), far, far, np.ones((2, 1), dtype=bool))
     with pytest.raises(OverflowError):
-        Known(boxes, Grid(np.ones(3, dtype=np.int64), 0))
+        Known(boxes, Grid(np.ones(3, dtype=np.int64), np.zeros(3, dtype=np.int64), 0))
     many = np.array([[i, i % 2 * 2**50] for i in range(5000)], dtype=np.int64)
     boxes = Boxes(np.zeros(5000, dtype=np.intp), many, many, np.ones((5000, 1), dtype=bool))
     with pytest.raises(OverflowError):
-        merge(boxes, Grid(np.ones(2, dtype=np.int64), 1))
+        merge(boxes, Grid(np.ones(2, dtype=np.int64), np.zeros(2, dtype=np.int64), 1))
 
 
 # -- the lattice -------------------------------------------------------------------------------------------------------

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
 
+from venmas.bounds.forms import Floats
 from venmas.checker.values import Semantics
 from venmas.engine.certify import Exact
 from venmas.engine.establish import Clock
@@ -36,7 +37,7 @@ from venmas.search.trace import candidates
 log = logging.getLogger(__name__)
 
 MAX_PASSES = 16
-MAX_PIECES = 4_000_000
+MAX_PIECES = 20_000_000
 """Pieces of all passes together after which another procedure is tried."""
 
 
@@ -61,13 +62,14 @@ def refine(
     exact: Exact | None = None,
     keep: bool = False,
     root: Boxes | None = None,
+    weights: Sequence[Floats] = (),
 ) -> tuple[Witness | None, Graph | None]:
     """Passes until no initial state can meet the target, or one does. Raises `UnsuitableError` when it is given up.
 
     Between passes, for a part of their time, the search in rationals goes on; no graph is returned where it decided.
-    root: a part of the initial set.
+    root: a part of the initial set. weights: see `Graph`.
     """
-    graph = Graph(space, target, tick, keep, root)
+    graph = Graph(space, target, tick, keep, root, weights)
     trials = Trials(space, target, tick)
     witness = trials.rollouts(graph) or trials.slices(graph, points=False)
     if witness is not None:
@@ -82,11 +84,11 @@ def refine(
             witness = trials.slices(graph, points=True)
         if witness is not None:
             return witness, graph
-        if exact is not None and _proved(exact, report, tick, trials.shares):
+        if exact is not None and _proved(exact, report, tick, trials.shares, graph.grows):
             return None, None
-        tiles = graph.tiles() if root is None and not keep else [graph.root]
-        if len(tiles) > 1:
-            return _in_tiles(space, target, report, tick, graph, tiles), graph
+        tiles, weights = graph.tiles() if root is None and not keep else ([], ())
+        if tiles:
+            return _in_tiles(space, target, report, tick, graph, tiles, weights), graph
     raise UnsuitableError(f"{graph.counts.passes} passes over {graph.counts.pieces} regions left something open")
 
 
@@ -122,6 +124,7 @@ class Tile:
     semantics: Semantics
     unit: int
     boxes: tuple[tuple[tuple[int, ...], ...], Ints, Ints]
+    weights: Sequence[Floats]
 
     def run(self, time_limit: float | None) -> Searched:
         """Refine it, in `time_limit` s."""
@@ -137,7 +140,7 @@ class Tile:
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 root = Boxes(where, low, high, np.ones((len(low), 1), dtype=bool))
-                witness, graph = refine(space, self.target, report, clock, root=root)
+                witness, graph = refine(space, self.target, report, clock, root=root, weights=self.weights)
             assert graph is not None
             return Searched(witness, graph.counts, graph.may_leave_box, graph.may_deadlock)
         except StopSearchError as error:
@@ -147,7 +150,13 @@ class Tile:
 
 
 def _in_tiles(
-    space: Space, target: Formula, report: Report, tick: Clock, graph: Graph, tiles: list[Boxes]
+    space: Space,
+    target: Formula,
+    report: Report,
+    tick: Clock,
+    graph: Graph,
+    tiles: list[Boxes],
+    weights: Sequence[Floats],
 ) -> Witness | None:
     """As `refine`, part by part, by as many processes as there are workers; `graph` learns what the parts may do."""
     log.info("the initial set is taken in %d parts", len(tiles))
@@ -161,7 +170,7 @@ def _in_tiles(
     for number, tile in enumerate(tiles):
         values = tuple(space.locations[i].values for i in tile.location)
         boxes = values, tile.low, tile.high
-        jobs.append(Job(number, Tile(document, networks, target, report.semantics, space.unit, boxes)))
+        jobs.append(Job(number, Tile(document, networks, target, report.semantics, space.unit, boxes, weights)))
     answers = 0
     with Pool((), tick.deadline, tick.memory_mb, workers=min(report.workers, len(tiles))) as pool:
         for done in _mapped(pool, jobs):
@@ -187,14 +196,18 @@ def _in_tiles(
     return None
 
 
-def _proved(exact: Exact, report: Report, tick: Callable[[], None], shares: Shares) -> bool:
-    """Does the search in rationals decide within its part of the time so far? At ties and thresholds it does."""
+def _proved(exact: Exact, report: Report, tick: Callable[[], None], shares: Shares, more: bool) -> bool:
+    """Does the search in rationals decide within its part of the time so far? At ties and thresholds it does.
+
+    more: it gets a larger part from now on.
+    """
     begun = monotonic()
+    if more:
+        shares.double("proof")
     try:
         proof = shares.run("proof", tick, exact.run)
     finally:
         report.seconds.prove += monotonic() - begun
-        shares.double("proof")
     if proof is None:
         return False
     if proof.complete:

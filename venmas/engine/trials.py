@@ -17,7 +17,7 @@ from venmas.search.rollouts import rollouts
 from venmas.search.space import Space
 from venmas.search.trace import Candidate, candidates, slices, wide
 
-_SHARES = {"search": 0.05, "paths": 0.05, "runs": 0.05, "slices": 0.05, "proof": 0.1}
+_SHARES = {"search": 0.03, "paths": 0.03, "runs": 0.03, "slices": 0.03, "proof": 0.1}
 """Parts of the time so far that go to candidates without a path and with one, to random runs, to lines of the initial
 set, and to a proof in rationals."""
 _HALF = 0.5

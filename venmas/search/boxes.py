@@ -6,6 +6,7 @@ merged into unions of intervals there, and into their hull in the others.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,16 +34,29 @@ class Boxes:
     def __len__(self) -> int:
         return len(self.location)
 
-    def take(self, index: Index | Bools) -> Boxes:
+    def take(self, index: Index | Bools | slice) -> Boxes:
         """Some of the boxes."""
         return Boxes(self.location[index], self.low[index], self.high[index], self.wanted[index])
 
 
+def joined(parts: Sequence[Boxes]) -> Boxes:
+    """One after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Boxes(
+        np.concatenate([b.location for b in parts]),
+        np.concatenate([b.low for b in parts]),
+        np.concatenate([b.high for b in parts]),
+        np.concatenate([b.wanted for b in parts]),
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Cell sizes (n,); the sweep coordinate has none (0)."""
+    """Cells: their sizes (n,), where one of them begins (n,), and the sweep coordinate, which has none."""
 
     cell: Ints
+    origin: Ints
     sweep: int
 
     @property
@@ -55,9 +69,9 @@ def cut(boxes: Boxes, grid: Grid) -> tuple[Boxes, Index]:
     """Cut boxes along the grid; for every part, which box it is from."""
     origin = np.arange(len(boxes))
     for at in grid.cut:
-        size = grid.cell[at]
-        first = boxes.low[:, at] // size
-        last = np.maximum(first, (boxes.high[:, at] - 1) // size)
+        size, start = grid.cell[at], grid.origin[at]
+        first = (boxes.low[:, at] - start) // size
+        last = np.maximum(first, (boxes.high[:, at] - start - 1) // size)
         count = (last - first + 1).astype(np.intp)
         if (count == 1).all():
             continue
@@ -67,8 +81,8 @@ def cut(boxes: Boxes, grid: Grid) -> tuple[Boxes, Index]:
         cell = first[index] + ranks(count)
         boxes, origin = boxes.take(index), origin[index]
         low, high = boxes.low.copy(), boxes.high.copy()
-        low[:, at] = np.maximum(low[:, at], cell * size)
-        high[:, at] = np.minimum(high[:, at], (cell + 1) * size)
+        low[:, at] = np.maximum(low[:, at], start + cell * size)
+        high[:, at] = np.minimum(high[:, at], start + (cell + 1) * size)
         boxes = Boxes(boxes.location, low, high, boxes.wanted)
     return boxes, origin
 
@@ -99,7 +113,7 @@ def bisect(sorted_: Ints, value: Ints, start: Index, stop: Index, side: str) -> 
 def cells(boxes: Boxes, grid: Grid) -> Ints:
     """(B, n): location and grid cell of boxes that were cut."""
     parts = [boxes.location.astype(np.int64)]
-    parts += [boxes.low[:, at] // grid.cell[at] for at in grid.cut]
+    parts += [(boxes.low[:, at] - grid.origin[at]) // grid.cell[at] for at in grid.cut]
     # a part may begin where its cell ends only if it is a point there: then it counts for the cell it begins
     return np.stack(parts, 1)
 
@@ -187,7 +201,7 @@ class Known:
         candidates: list[Ints] = [boxes.location.astype(np.int64)]
         for column, at in enumerate(self.grid.cut, 1):
             size = self.grid.cell[at]
-            low, high = boxes.low[origin, at], boxes.high[origin, at]
+            low, high = (ends[origin, at] - self.grid.origin[at] for ends in (boxes.low, boxes.high))
             least, most = self._floor[column], self._floor[column] + self._span[column] - 1
             # neighbours that only touch are among them
             first, last = np.maximum((low - 1) // size, least), np.minimum(high // size, most)

@@ -11,16 +11,17 @@ the reachable set, not with the number of paths.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from venmas.bounds.forms import Bools, Floats
 from venmas.logic import EX, Formula
 from venmas.search.agenda import Stage, agenda
-from venmas.search.boxes import Boxes, Grid, Index, Known, cut, merge
+from venmas.search.boxes import Boxes, Grid, Known, cut, joined, merge
 from venmas.search.cutting import Pieces
 from venmas.search.lattice import MAX_COORDINATE, Ints, check_size
 from venmas.search.layer import Moves, advance, classify
@@ -28,14 +29,16 @@ from venmas.search.space import Space
 
 DISTINCT = 256
 """Values of a coordinate that the first pass keeps apart in one layer."""
+_IMAGES = 32_768
+"""Images that are cut and merged at a time."""
 _FIRST_CELLS = 8
 _FIRST_PIECES = 16
 _ROUGH = 4
 _SAMPLE, _PROPORTIONS = 64, (1 / 64, 4)
 """Boxes by which it is told what a coordinate counts for beside the sweep, and how much of that is believed."""
-_FINER, _TILE, _SPREAD = 4, 100_000, 1.5
-"""How much larger the next pass is than the rough one, pieces of a pass that are well kept in memory at a time, and how
-much wider than the root the states of a step may be for it to be cut."""
+_FINER, _TILE, _SPREAD = 6, 250_000, 1.5
+"""How many more pieces the next pass has than the rough one in as many cells of a coordinate, from how many on the root
+is cut along it, and how much wider than the root the states of a step may be then."""
 
 
 @dataclass(eq=False)
@@ -53,10 +56,11 @@ class Layer:
     piece_truth: dict[Formula, Bools] = field(default_factory=dict)
     """Which parts of the stage's formulas may hold in some state of a piece, (P,)."""
     moves: Moves | None = None
-    part_move: Index = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
-    """Moves lead to parts, which lie in nodes of the next layer: the move, the box and the node of every part."""
-    part: Boxes | None = None
-    part_node: Index = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    part_move: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    """Images come to parts, each in one node of the next layer: the move and the node of every part, and which formulas
+    are asked there, (parts, F)."""
+    part_node: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    part_wanted: Bools | None = None
 
 
 @dataclass
@@ -84,7 +88,8 @@ class Part(Protocol):
 class Graph:
     """The reach graph of a system for the core formula `target`.
 
-    keep: keep the layers of every pass. root: a part of the initial set, to look for violations there.
+    keep: keep the layers of every pass. root: a part of the initial set, to look for violations there. weights: what
+    a rough pass over more than that has told, see `tiles`.
     """
 
     def __init__(
@@ -94,6 +99,7 @@ class Graph:
         tick: Callable[[], None],
         keep: bool = False,
         root: Boxes | None = None,
+        weights: Sequence[Floats] = (),
     ) -> None:
         self.space, self.tick, self.keep = space, tick, keep
         self.past: list[list[Layer]] = []
@@ -104,24 +110,28 @@ class Graph:
         """In some pass: the next one looks no more at regions in which nothing is open, but runs go there."""
         self.layers: list[Layer] = []
         self._cells: list[Ints] = []
+        self._origins: list[Ints] = []
         self.root = root = space.root() if root is None else root
         spread = (root.high.max(0) - root.low.min(0)) if len(root) else np.ones(len(space.reals), dtype=np.int64)
         self.sweep = int(spread.argmax())
         self._side = (root.high - root.low).max(0) if len(root) else spread
-        self._weights: list[Floats] = []
+        self._weights = list(weights)
         """By layer and coordinate, what sides of the root do to open choices, in proportion to that of the sweep."""
         # where several sides are wide, a rough pass tells what each of them counts for
-        self._level, self._rough = -1, bool((self._side > 0).sum() > 1)
+        self._level, self._rough = -1, bool((self._side > 0).sum() > 1 and not weights)
+        self._pieces, self.grows = 0, False
+        """Pieces of the last pass; are they more than those of the one before, so that passes come to no end?"""
 
     def refine(self) -> bool:
         """One pass, finer than the last; True when no initial state can meet the target."""
         if self._rough and self._level == 0:  # it was there to be learnt from: begin again
-            self._rough, self._level = False, -1
+            self._rough, self._level, self._pieces = False, -1, 0
             self.may_leave_box = self.may_deadlock = False
             self._cells.clear()
+            self._origins.clear()
             self.layers.clear()
             self.past.clear()
-        known = [Known(_restrict(layer), layer.grid) for layer in self.layers]
+        known, before = [Known(_restrict(layer), layer.grid) for layer in self.layers], self.counts.pieces
         self._level += 1
         self.counts.passes += 1
         self.layers = []
@@ -139,6 +149,8 @@ class Graph:
                 break
             images = found
         self._evaluate()
+        pieces = self.counts.pieces - before
+        self._pieces, self.grows = pieces, 0 < self._pieces < pieces
         if self.keep:
             self.past.append(self.layers)
         return not self.layers[0].may.any()
@@ -151,48 +163,62 @@ class Graph:
         self.may_leave_box |= part.may_leave_box
         self.may_deadlock |= part.may_deadlock
 
-    def tiles(self) -> list[Boxes]:
-        """After the rough pass, the root in parts that are better taken one by one; it alone where that is none.
+    def tiles(self) -> tuple[list[Boxes], list[Floats]]:
+        """After the rough pass, the root in parts that are better taken one by one, and weights for them; else none.
 
-        It is cut along a coordinate in which states do not spread: what is reached from parts does not overlap then.
+        It is cut along a coordinate in which states do not spread, so that what is reached from parts does not overlap,
+        and as finely as cells will be there, so that there are not many more pieces.
         """
-        wanted = self.counts.pieces * _FINER / _TILE if self._rough else 0
-        side = np.maximum(self._side, 1).astype(float)
         spread = [layer.nodes.high.max(0) - layer.nodes.low.min(0) for layer in self.layers if len(layer.nodes)]
-        grown = np.where(self._side > 0, np.max(spread, axis=0) / side, np.inf) if spread else side * np.inf
+        if not self._rough or not spread:
+            return [], []
+        side = np.maximum(self._side, 1).astype(float)
+        grown = np.where(self._side > 0, np.max(spread, axis=0) / side, np.inf)
         at = int(grown.argmin())
-        if wanted <= 1 or grown[at] > _SPREAD:
-            return [self.root]
-        count = min(_power(int(wanted)) * 2, int(side[at]))
+        rough = self._cells[0][at]
+        cell = _power(int(side[at] / (_FIRST_CELLS * np.max(self._weights, axis=0)[at])))
+        count = -(-int(side[at]) // cell)
+        pieces = _FINER * self.counts.pieces * count / -(-int(side[at]) // rough)
+        if grown[at] > _SPREAD or count == 1 or pieces <= _TILE:
+            return [], []
         low, width = self.root.low, self.root.high[:, at] - self.root.low[:, at]
         found = []
         for i in range(count):
             part = self.root.take(np.arange(len(low)))
             part.low[:, at], part.high[:, at] = (low[:, at] + width * end // count for end in (i, i + 1))
             found.append(part)
-        return found
+        narrower = np.ones(len(side))
+        narrower[at] = count
+        return found, [w / narrower for w in self._weights]
 
     def _gather(self, images: Boxes, known: Known | None, step: int) -> Layer:
         """Images as nodes of a layer; the parts that matter are noted in the layer before."""
-        origin = np.flatnonzero(images.wanted.any(1))
-        images = images.take(origin)
         check_size(images.low, images.high)
-        if known is not None:
-            images, kept = known.meet(images)
-            origin = origin[kept]
-        grid = self._grid(images, step)
-        parts, again = cut(images, grid)
-        origin = origin[again]
-        nodes, holder = merge(parts, grid)
+        grid = self._grid(images, known, step)
+        found = []
+        for first in range(0, max(1, len(images)), _IMAGES):  # what is in the cache is done with in a third of the time
+            few = images.take(slice(first, first + _IMAGES))
+            origin = np.flatnonzero(few.wanted.any(1))
+            few = few.take(origin)
+            if known is not None:
+                few, kept = known.meet(few)
+                origin = origin[kept]
+            parts, again = cut(few, grid)
+            found.append((origin[again] + first, parts.wanted, *merge(parts, grid)))
+        nodes, where = merge(joined([n for _, _, n, _ in found]), grid)
         self.counts.nodes += len(nodes)
         if step:
             before = self.layers[step - 1]
-            before.part_move, before.part, before.part_node = origin, parts, holder
+            ends = np.cumsum([0, *(len(n) for _, _, n, _ in found)])
+            before.part_move = np.concatenate([o for o, _, _, _ in found]).astype(np.int32)
+            before.part_wanted = np.concatenate([w for _, w, _, _ in found])
+            holders = [where[holder + end] for (_, _, _, holder), end in zip(found, ends, strict=False)]
+            before.part_node = np.concatenate(holders).astype(np.int32)
             self.may_leave_box |= self.space.outside(nodes, step)
         atoms, _ = self.space.atoms(self.stages[step].atoms, nodes, step)
         return Layer(nodes, grid, np.zeros(nodes.wanted.shape, dtype=bool), atoms)
 
-    def _grid(self, images: Boxes, step: int) -> Grid:
+    def _grid(self, images: Boxes, known: Known | None, step: int) -> Grid:
         if len(self._cells) <= step:
             if self._rough:
                 self._weights.append(self._weigh(images, step))
@@ -206,11 +232,18 @@ class Graph:
                 share = int(side / parts[at])
                 cells.append(_power(share) if side else 1 if points else _power(span // DISTINCT))
             self._cells.append(np.array(cells, dtype=np.int64))
+            # what all of them move by moves the cells, too, so that images do not lie across them
+            moves = self.layers[step - 1].moves if step else None
+            drift = np.zeros(images.low.shape[1], dtype=np.int64) if moves is None else moves.drift
+            start = self._origins[step - 1] if step else images.low.min(0) if len(images) else drift
+            self._origins.append(start + drift)
         cell = np.maximum(self._cells[step] >> self._level, 1)
         if len(images):  # cells much smaller than what is to be cut would only cost
             widest = (images.high - images.low).max(0)
+            if known is not None and len(known.boxes):
+                widest = np.minimum(widest, (known.boxes.high - known.boxes.low).max(0))
             cell = np.array([max(int(c), _power(int(w) // 4)) for c, w in zip(cell, widest, strict=True)], np.int64)
-        return Grid(cell, self.sweep)
+        return Grid(cell, self._origins[step], self.sweep)
 
     def _first(self, parts: int, step: int, ahead: bool = False) -> Floats:
         """Into how many parts a side is cut in the first pass, (n,); `ahead`: as fine as any later step wants it."""
@@ -281,9 +314,9 @@ class Graph:
         after = self.layers[step + 1].may if step + 1 < len(self.layers) else None
         for i, formula in enumerate(stage.steps):
             holds = np.zeros(len(moves.piece), dtype=bool)
-            if after is not None and layer.part is not None:
+            if after is not None and layer.part_wanted is not None:
                 operand = stage.operand[i]
-                good = after[layer.part_node, operand] & layer.part.wanted[:, operand]
+                good = after[layer.part_node, operand] & layer.part_wanted[:, operand]
                 holds[layer.part_move[good]] = True
             if isinstance(formula, EX):
                 truth[moves.piece[holds], i] = True

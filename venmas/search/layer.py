@@ -9,7 +9,7 @@ import numpy as np
 
 from venmas.bounds.forms import Bools
 from venmas.search.agenda import Stage
-from venmas.search.boxes import MAX_BOXES, Boxes, Index, present, ranks
+from venmas.search.boxes import MAX_BOXES, Boxes, Index, joined, present, ranks
 from venmas.search.cutting import Cases, Pieces, cut_compiled, too_many_cases
 from venmas.search.lattice import Ints
 from venmas.search.residual import Move, UnsuitableError
@@ -32,6 +32,8 @@ class Moves:
     move: list[Move]
     which: Index
     """Position in `move` of each row's move."""
+    drift: Ints
+    """By how much most rows move, coordinate by coordinate, (n,)."""
 
 
 def classify(
@@ -97,16 +99,8 @@ def classify(
             boxes, node = halves(boxes, np.repeat(at, 2)), np.repeat(node, 2)
         if total + len(boxes) > MAX_BOXES:
             raise OverflowError("too many regions")
-    parts = [b for b, _, _ in done]
-    together = Boxes(
-        np.concatenate([b.location for b in parts]),
-        np.concatenate([b.low for b in parts]),
-        np.concatenate([b.high for b in parts]),
-        np.concatenate([b.wanted for b in parts]),
-    )
-    return Pieces(
-        together, np.concatenate([n for _, n, _ in done]), met.listed, np.concatenate([k for _, _, k in done])
-    )
+    boxes, node, kind = joined([b for b, _, _ in done]), *(np.concatenate([d[i] for d in done]) for i in (1, 2))
+    return Pieces(boxes, node, met.listed, kind)
 
 
 def _distinct(signature: Ints) -> tuple[Ints, Index]:
@@ -152,6 +146,7 @@ def advance(space: Space, pieces: Pieces, wanted: Bools, step: int) -> tuple[Mov
     maps = [space.map(m, step) for m in moves]
     n = pieces.boxes.low.shape[1]
     shifts = np.array([m.shift if m is not None and m.shift is not None else np.zeros(n) for m in maps], dtype=np.int64)
+    shifts = shifts.reshape(-1, n)
     targets = np.array([space.number(m.integers) for m in moves], dtype=np.intp)
     count = counts[pieces.kind]
     piece = np.repeat(np.arange(len(pieces.kind)), count)
@@ -159,24 +154,37 @@ def advance(space: Space, pieces: Pieces, wanted: Bools, step: int) -> tuple[Mov
     which = np.array(listed, dtype=np.intp)[row]
     start = np.cumsum(options[pieces.kind]) - options[pieces.kind]
     low, high = pieces.boxes.low[piece], pieces.boxes.high[piece]
-    low, high = low + shifts.reshape(-1, n)[which], high + shifts.reshape(-1, n)[which]
-    for i, (move, image) in enumerate(zip(moves, maps, strict=True)):
-        if image is None or image.shift is None:
+    low, high = low + shifts[which], high + shifts[which]
+    for i, (move, map_) in enumerate(zip(moves, maps, strict=True)):
+        if map_ is None or map_.shift is None:
             rows = np.flatnonzero(which == i)
-            box = pieces.boxes.low[piece[rows]], pieces.boxes.high[piece[rows]]
-            low[rows], high[rows] = _image(space, move, *box, step) if image is None else image.apply(*box)
+            boxes = pieces.boxes.take(piece[rows])
+            low[rows], high[rows] = image(space, move, boxes.low, boxes.high, step)
     made = Moves(
         piece,
         start[piece] + np.array(option, dtype=np.intp)[row],
         np.repeat(np.arange(len(pieces.kind)), options[pieces.kind]),
         moves,
         which,
+        _most_frequent(shifts, np.bincount(which, minlength=len(moves))),
     )
     return made, Boxes(targets[which], low, high, wanted[piece])
 
 
-def _image(space: Space, move: Move, low: Ints, high: Ints, step: int) -> tuple[Ints, Ints]:
-    """Boxes around the images under a move that is not affine, in the next frame."""
+def _most_frequent(rows: Ints, count: Index) -> Ints:
+    """The value that counts most, column by column."""
+    found = np.zeros(rows.shape[1], dtype=np.int64)
+    for at, column in enumerate(rows.T if len(rows) else ()):
+        values, which = np.unique(column, return_inverse=True)
+        found[at] = values[np.bincount(which, weights=count).argmax()]
+    return found
+
+
+def image(space: Space, move: Move, low: Ints, high: Ints, step: int) -> tuple[Ints, Ints]:
+    """Boxes around the images of boxes (B, n) of a step under a move, in the next frame."""
+    map_ = space.map(move, step)
+    if map_ is not None:
+        return map_.apply(low, high)
     evaluator, _ = space.evaluator(low, high, step)
     forms = [evaluator.form(e) for e in move.reals]
     after = space.frames[step + 1]

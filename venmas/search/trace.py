@@ -14,8 +14,10 @@ import numpy as np
 
 from venmas.bounds.forms import Bools
 from venmas.search.boxes import Boxes, Index
+from venmas.search.cutting import Pieces
 from venmas.search.graph import Graph
 from venmas.search.lattice import Ints
+from venmas.search.layer import Moves, image
 
 _ENDS = 6
 """Ends of runs that are followed back, at most, per pass."""
@@ -101,7 +103,7 @@ def _marks(graph: Graph) -> list[Bools]:
             or layer.piece_atoms is None
             or layer.piece_may is None
             or layer.moves is None
-            or layer.part is None
+            or layer.part_wanted is None
         ):
             marks.append(node_marks)
             break
@@ -112,7 +114,7 @@ def _marks(graph: Graph) -> list[Bools]:
         node_marks = np.zeros(after.shape, dtype=bool)
         needed = stage.needed(layer.piece_atoms, marks[-1]) & graph.steps_truth(step)
         for i, operand in enumerate(stage.operand):
-            live = needed[layer.moves.piece[layer.part_move], i] & layer.part.wanted[:, operand]
+            live = needed[layer.moves.piece[layer.part_move], i] & layer.part_wanted[:, operand]
             good = live & after[layer.part_node, operand]
             node_marks[layer.part_node[good], operand] = True
     return marks
@@ -157,28 +159,34 @@ def _back(graph: Graph, marks: list[Bools], step: int, where: int, point: Ints) 
     node = where if layer.pieces is None else int(layer.pieces.node[where])
     while step:
         layer = graph.layers[step - 1]
-        if layer.part is None or layer.moves is None or layer.pieces is None:
+        if layer.moves is None or layer.pieces is None:
             return None
-        into: Index = np.flatnonzero(layer.part_node == node)
-        into = into[marks[step - 1][layer.moves.piece[layer.part_move[into]]].any(1)]
+        into: Index = layer.part_move[layer.part_node == node]
+        into = into[marks[step - 1][layer.moves.piece[into]].any(1)]
         if not len(into):
             return None
-        low, high = layer.part.low[into], layer.part.high[into]
-        away = (np.maximum(low - point, 0) + np.maximum(point - high, 0)).sum(1)
-        part = into[int(away.argmin())]
-        row = layer.part_move[part]
+        row = _nearest(graph, layer.moves, layer.pieces, into, step - 1, point)
         move = layer.moves.move[layer.moves.which[row]]
         piece = layer.moves.piece[row]
-        point = np.clip(point, layer.part.low[part], layer.part.high[part])
-        image = graph.space.map(move, step - 1)
+        map_ = graph.space.map(move, step - 1)
         low, high = layer.pieces.boxes.low[piece], layer.pieces.boxes.high[piece]
         point = (
-            np.clip(point - image.shift, low, high)
-            if image is not None and image.shift is not None
-            else (low + high) // 2
+            np.clip(point - map_.shift, low, high) if map_ is not None and map_.shift is not None else (low + high) // 2
         )
         branches.append(move.branches[0])
         node = int(layer.pieces.node[piece])
         step -= 1
     number = int(graph.layers[0].nodes.location[node])
     return Candidate(state_at(graph, point, number), tuple(reversed(branches)))
+
+
+def _nearest(graph: Graph, moves: Moves, pieces: Pieces, rows: Index, step: int, point: Ints) -> int:
+    """Which of some moves of a step leads nearest to a point."""
+    best = np.inf, -1
+    for which in np.unique(moves.which[rows]):
+        mine = rows[moves.which[rows] == which]
+        boxes = pieces.boxes.take(moves.piece[mine])
+        low, high = image(graph.space, moves.move[which], boxes.low, boxes.high, step)
+        away = (np.maximum(low - point, 0) + np.maximum(point - high, 0)).sum(1)
+        best = min(best, (float(away.min()), int(mine[away.argmin()])))
+    return best[1]
