@@ -15,7 +15,7 @@ from pathlib import Path
 from experiments.benchmarks.bench import Bench
 from experiments.benchmarks.machine import DATA
 
-NAMES = ("vcas", "wide", "frozenlake", "double_integrator", "scaling", "marabou", "acasxu", "nested")
+NAMES = ("vcas", "wide", "frozenlake", "double_integrator", "scaling", "marabou", "acasxu", "nested", "workers")
 
 
 def main() -> int:
