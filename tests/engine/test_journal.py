@@ -19,7 +19,7 @@ from venmas import verify
 from venmas.encoding import Task, encode
 from venmas.engine import identity, mapper
 from venmas.engine import journal as journals
-from venmas.engine.certify import Exact
+from venmas.engine.certify import RationalSearch
 from venmas.engine.report import Report, Verdict
 from venmas.errors import ModelError, StoreError, UsageError
 from venmas.logic import nnf, parse
@@ -287,7 +287,7 @@ def test_a_run_that_leaves_its_box_is_told_again(tmp_path: Path, monkeypatch: py
     def prove(*_: object) -> None:
         raise ModelError("x leaves its box")
 
-    monkeypatch.setattr(Exact, "run", prove)
+    monkeypatch.setattr(RationalSearch, "run", prove)
     for _ in range(2):
         with pytest.raises(ModelError):
             run(tmp_path / "j", trust="auto")

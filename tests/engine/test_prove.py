@@ -1,10 +1,15 @@
 """Where the search for a proof splits: at ties that only a face of the cell has, and no more than it needs to."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 
+import pytest
+
 from venmas import System
-from venmas.engine.certify import prove
+from venmas.engine.certify import RationalSearch, prove
 from venmas.engine.verify import read_formula
+from venmas.errors import ModelError
 from venmas.model import absolute, argmax, clip, maximum
 from venmas.model.expr import as_expr
 
@@ -46,15 +51,67 @@ def test_what_enclosures_refute_is_not_split() -> None:
     assert proof.splits == 0
 
 
-def test_many_hyperplanes_through_one_point() -> None:
-    """The greatest value is where six kinks meet, at no dyadic point: halving alone would never end."""
+def star() -> System:
+    """The greatest value is 0, where six kinks meet, at no dyadic point."""
     system = System("star")
     x, y = system.real("x", 0, 1), system.real("y", 0, 1)
     level = system.real("level", -100, 100)
     kinks = [absolute((x - "1/3") * a + (y - "1/7") * b) for a, b in ((1, 0), (0, 1), (1, 1), (1, -2), (3, 1), (1, 4))]
     system.branch("step", level=-sum(kinks, as_expr(0)))
     system.initial(level == 0)
+    return system
+
+
+def test_many_hyperplanes_through_one_point() -> None:
+    """Halving alone would never end."""
+    system = star()
     assert prove(system, read_formula(system, "AX level <= 0")).complete
     proof = prove(system, read_formula(system, "AX level < 0"))
     assert proof.witness is not None
     assert dict(proof.witness.initial)["x"] == Fraction(1, 3)
+
+
+class EnoughError(Exception):
+    """Raised by a clock."""
+
+
+def limited(count: int) -> Callable[[], None]:
+    """A clock that stops after some steps."""
+    left = iter(range(count))
+
+    def tick() -> None:
+        if next(left, None) is None:
+            raise EnoughError
+
+    return tick
+
+
+@pytest.mark.parametrize("text", ["AX level <= 0", "AX level < 0"])
+def test_a_search_goes_on_where_it_was_left(text: str) -> None:
+    system = star()
+    formula = read_formula(system, text)
+    whole = prove(system, formula)
+    search, turns = RationalSearch(system, formula), 0
+    while search.proof is None:
+        turns += 1
+        with suppress(EnoughError):
+            search.run(limited(5))
+    assert search.run(limited(0)) is search.proof
+    steps = whole.lines + whole.splits
+    assert turns > 3 and turns < steps
+    assert vars(search.proof) == vars(whole)
+
+
+def test_an_error_in_a_search_is_met_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = star()
+    search = RationalSearch(system, read_formula(system, "AX level <= 0"))
+
+    def broken(*_: object) -> None:
+        raise ModelError("leaves its box")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("venmas.search.prover.first_goal", broken)
+        for _ in range(2):
+            with pytest.raises(ModelError, match="leaves its box"):
+                search.run(lambda: None)
+    assert search.run(lambda: None).complete

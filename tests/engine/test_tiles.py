@@ -97,3 +97,11 @@ def test_an_error_without_words_is_no_proof(monkeypatch):
     target = nnf(parse("AX AX (x <= 1.249)", system.vocabulary), negate=True)
     tile = Tile(system_to_json(system), networks_of(system), target, "real", found.space.unit, boxes, ())
     assert tile.run(None).trouble == "OverflowError"
+
+
+def test_a_pass_of_too_many_pieces_is_given_up(monkeypatch):
+    monkeypatch.setattr("venmas.engine.trials._LEAST", -1e9)
+    monkeypatch.setattr(graph, "MOST_PIECES", 100)
+    report = verify(drifting(), "AX (x <= 1.25)")
+    assert report.satisfied and report.basis == "exact"
+    assert "no reach graph: too many regions" in report.notes

@@ -11,7 +11,7 @@ from time import monotonic
 import numpy as np
 
 from venmas.checker.check import claim
-from venmas.engine.certify import Exact, certify_graph
+from venmas.engine.certify import RationalSearch, certify_graph
 from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.establish import Clock
 from venmas.engine.one_step import settle
@@ -39,7 +39,7 @@ class Wanted:
     about: dict[str, object]
 
 
-def decide(search: Exact, report: Report, tick: Clock, wanted: Wanted | None = None) -> None:
+def decide(search: RationalSearch, report: Report, tick: Clock, wanted: Wanted | None = None) -> None:
     """Decide the formula of `search` into `report`; the verdict stays unknown where no proof and no witness is found.
 
     search: gets part of the time, and may be gone on with. wanted: a certificate to write of what the region graph

@@ -66,7 +66,7 @@ class _File:
         return self.path.stat().st_size
 
 
-class Exact:
+class RationalSearch:
     """A search in exact rationals for whether every initial state satisfies `formula`; it goes on where it was left."""
 
     def __init__(self, system: System, formula: Formula, semantics: Semantics = "real") -> None:
@@ -103,8 +103,8 @@ class Exact:
 def prove(
     system: System, formula: Formula, tick: Callable[[], None] = lambda: None, semantics: Semantics = "real"
 ) -> Proof:
-    """Decide in exact rationals whether every initial state satisfies `formula`, see `Exact.run`."""
-    return Exact(system, formula, semantics).run(tick)
+    """Decide in exact rationals whether every initial state satisfies `formula`: `RationalSearch.run`."""
+    return RationalSearch(system, formula, semantics).run(tick)
 
 
 def certify(

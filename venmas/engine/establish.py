@@ -7,7 +7,7 @@ from pathlib import Path
 from time import monotonic
 
 from venmas.encoding import Task
-from venmas.engine.certify import Exact, certify
+from venmas.engine.certify import RationalSearch, certify
 from venmas.engine.contradiction import save_contradicted
 from venmas.engine.memory import own_resident_mb
 from venmas.engine.report import Report, Verdict
@@ -69,7 +69,7 @@ def establish(
     clock: Clock,
     certificate: str | Path | None,
     about: dict[str, object],
-    search: Exact,
+    search: RationalSearch,
 ) -> None:
     """Prove what the report only believes, where its `trust` asks for it, and write the certificate.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from venmas.bounds.forms import Floats
 from venmas.checker.values import Semantics
-from venmas.engine.certify import Exact
+from venmas.engine.certify import RationalSearch
 from venmas.engine.establish import Clock
 from venmas.engine.mapper import Done, Job, MemoryLimitError
 from venmas.engine.pool import Pool, WorkerError
@@ -59,7 +59,7 @@ def refine(
     target: Formula,
     report: Report,
     tick: Clock,
-    exact: Exact | None = None,
+    exact: RationalSearch | None = None,
     keep: bool = False,
     root: Boxes | None = None,
     weights: Sequence[Floats] = (),
@@ -196,7 +196,7 @@ def _in_tiles(
     return None
 
 
-def _proved(exact: Exact, report: Report, tick: Callable[[], None], shares: Shares, more: bool) -> bool:
+def _proved(exact: RationalSearch, report: Report, tick: Callable[[], None], shares: Shares, more: bool) -> bool:
     """Does the search in rationals decide within its part of the time so far? At ties and thresholds it does.
 
     more: it gets a larger part from now on.

@@ -15,7 +15,7 @@ from venmas.checker.values import Semantics
 from venmas.encoding import ReluEncoding, Strategy, Task
 from venmas.engine.adaptive import Wanted, decide
 from venmas.engine.blas import on_one_thread
-from venmas.engine.certify import Exact
+from venmas.engine.certify import RationalSearch
 from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.establish import Clock, establish
 from venmas.engine.journal import Journal
@@ -153,7 +153,7 @@ def verify(
                     if cluster is not None:
                         report.workers = mapper.threads
                         report.notes.append(f"programs went to the cluster {cluster}, {report.workers} at a time")
-        exact = Exact(system, parsed, report.semantics)
+        exact = RationalSearch(system, parsed, report.semantics)
         if mode == "adaptive":
             try:
                 wanted = None if certificate is None else Wanted(certificate, header)

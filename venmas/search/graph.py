@@ -31,6 +31,8 @@ DISTINCT = 256
 """Values of a coordinate that the first pass keeps apart in one layer."""
 _IMAGES = 32_768
 """Images that are cut and merged at a time."""
+MOST_PIECES = 4_000_000
+"""Pieces of one pass, at most, which take some 1.3 GB."""
 _FIRST_CELLS = 8
 _FIRST_PIECES = 16
 _ROUGH = 4
@@ -119,8 +121,8 @@ class Graph:
         """By layer and coordinate, what sides of the root do to open choices, in proportion to that of the sweep."""
         # where several sides are wide, a rough pass tells what each of them counts for
         self._level, self._rough = -1, bool((self._side > 0).sum() > 1 and not weights)
-        self._pieces, self.grows = 0, False
-        """Pieces of the last pass; are they more than those of the one before, so that passes come to no end?"""
+        self._counted, self._pieces, self.grows = 0, 0, False
+        """Pieces before the last pass, and in it; were they fewer in the one before, so that there is no end?"""
 
     def refine(self) -> bool:
         """One pass, finer than the last; True when no initial state can meet the target."""
@@ -131,7 +133,7 @@ class Graph:
             self._origins.clear()
             self.layers.clear()
             self.past.clear()
-        known, before = [Known(_restrict(layer), layer.grid) for layer in self.layers], self.counts.pieces
+        known, self._counted = [Known(_restrict(layer), layer.grid) for layer in self.layers], self.counts.pieces
         self._level += 1
         self.counts.passes += 1
         self.layers = []
@@ -149,7 +151,7 @@ class Graph:
                 break
             images = found
         self._evaluate()
-        pieces = self.counts.pieces - before
+        pieces = self.counts.pieces - self._counted
         self._pieces, self.grows = pieces, 0 < self._pieces < pieces
         if self.keep:
             self.past.append(self.layers)
@@ -279,6 +281,8 @@ class Graph:
             self.space, stage, nodes.take(alive), alive, step, least, self.tick, not self.keep
         )
         self.counts.pieces += len(pieces.kind)
+        if self.counts.pieces - self._counted > MOST_PIECES:
+            raise OverflowError("too many regions")
         stuck = [any(not c.moves for c in cases) for cases in pieces.case_list]
         self.may_deadlock |= any(stuck[k] for k in np.unique(pieces.kind))
         layer.piece_atoms, _ = self.space.atoms(stage.atoms, pieces.boxes, step)
