@@ -159,6 +159,18 @@ def test_coordinates_beyond_64_bits_are_refused():
     assert verify(system, "4 * x <= 5", mode="adaptive").violated
 
 
+def test_shifts_that_add_up_beyond_64_bits(monkeypatch):
+    """Cells that begin so far away would lose states: boxes that lie across the end of the numbers."""
+    monkeypatch.setattr("venmas.search.layer._most_frequent", lambda rows, _: np.full(rows.shape[1], 2**62))
+    system = System("far")
+    x = system.real("x", 0, 64)
+    system.branch("step", x=x + 1)
+    system.initial(x <= 1)
+    graph = Graph(Space(system), nnf(parse("AX^9 x <= 9", system.vocabulary), negate=True), quiet)
+    assert graph.refine() is False and len(graph.layers) == 10
+    assert all((layer.grid.origin >= 0).all() and (layer.grid.origin < 2**52).all() for layer in graph.layers)
+
+
 def test_a_move_beyond_64_bits_is_refused():
     """In the frame x = 4 y a shift of y by 2^62 is one of x by 2^64, which 64 bits take for none."""
     system = System("far")
@@ -259,8 +271,16 @@ def grid_formula(rng, system, depth, size=3.0):
     return (And if kind < 0.75 else Or)((left, grid_formula(rng, system, depth, size - 1)))
 
 
+@pytest.mark.parametrize("wild", [False, True])
 @pytest.mark.parametrize("block", range(6))
-def test_known_runs_stay_open_where_boxes_touch(block):
+def test_known_runs_stay_open_where_boxes_touch(block, wild, monkeypatch):
+    """Wild: images come in turns of a few, and cells of the next step begin anywhere."""
+    if wild:
+        numbers = np.random.default_rng(block)
+        monkeypatch.setattr("venmas.search.graph._IMAGES", 1 + block)
+        monkeypatch.setattr(
+            "venmas.search.layer._most_frequent", lambda rows, _: numbers.integers(-(2**62), 2**62, rows.shape[1])
+        )
     found = 0
     for seed in range(block * 10, block * 10 + 10):
         rng = Random(f"grid {seed}")

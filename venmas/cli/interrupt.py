@@ -30,12 +30,15 @@ def interruptible() -> Iterator[None]:
         asked = True
         raise KeyboardInterrupt
 
+    def ignore() -> None:
+        for number in before if asked else ():
+            signal.signal(number, signal.SIG_IGN)
+
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    # the interpreter, as it ends, gives up handlers but goes on ignoring what is ignored; the first to register is last
+    atexit.register(ignore)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            if asked:  # the interpreter, as it ends, gives up handlers but goes on ignoring what is ignored
-                atexit.register(signal.signal, number, signal.SIG_IGN)
-            else:
-                signal.signal(number, handler)
+        for number, handler in before.items() if not asked else ():
+            signal.signal(number, handler)

@@ -39,15 +39,15 @@ class Wanted:
     about: dict[str, object]
 
 
-def decide(search: RationalSearch, report: Report, tick: Clock, wanted: Wanted | None = None) -> None:
-    """Decide the formula of `search` into `report`; the verdict stays unknown where no proof and no witness is found.
+def decide(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted | None = None) -> None:
+    """Decide the formula of `rational` into `report`; the verdict stays unknown where no proof and no witness is found.
 
-    search: gets part of the time, and may be gone on with. wanted: a certificate to write of what the region graph
+    rational: gets part of the time, and may be gone on with. wanted: a certificate to write of what the region graph
     proves, where rationals follow it.
 
     Raises `ModelError` when a run leaves the declared box, and what `tick` raises.
     """
-    system, formula = search.system, search.formula
+    system, formula = rational.system, rational.formula
     target = nnf(formula, negate=True)
     exact = report.semantics == "real" or not networks_of(system)  # states one by one are those of the real function
     finite = all(d.integral for d in system.variables.values())
@@ -73,11 +73,11 @@ def decide(search: RationalSearch, report: Report, tick: Clock, wanted: Wanted |
         space.workers = report.workers
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             inside, keep = False, wanted is not None
-            witness, graph = refine(space, target, report, tick, search, keep)
+            witness, graph = refine(space, target, report, tick, rational, keep)
             if witness is None and graph is not None and graph.may_leave_box:
                 # what is refuted holds as long as no state leaves its box: show both together
                 inside = True
-                witness, graph = refine(space, claim(system, formula, True), report, tick, search, keep)
+                witness, graph = refine(space, claim(system, formula, True), report, tick, rational, keep)
             if graph is None:
                 return
             settle_by(report, target, system, witness)

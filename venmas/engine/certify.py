@@ -72,6 +72,7 @@ class RationalSearch:
     def __init__(self, system: System, formula: Formula, semantics: Semantics = "real") -> None:
         self.system, self.formula, self.semantics = system, formula, semantics
         self.proof: Proof | None = None
+        self._error: BaseException | None = None
         self._steps = self._search()
 
     def _search(self) -> Generator[None, None, Proof]:
@@ -88,14 +89,16 @@ class RationalSearch:
         `Proof.complete`: satisfied. `Proof.witness`: violated. Otherwise `Proof.gaps` says what was left open. Raises
         `ModelError` when a run leaves the declared box (design S1).
         """
+        if self._error is not None:  # it would end there again
+            raise self._error
         while self.proof is None:
             tick()
             try:
                 next(self._steps)
             except StopIteration as end:
                 self.proof = end.value
-            except BaseException:  # whoever asks again is to meet it again
-                self._steps = self._search()
+            except BaseException as error:
+                self._error = error
                 raise
         return self.proof
 

@@ -69,11 +69,11 @@ def establish(
     clock: Clock,
     certificate: str | Path | None,
     about: dict[str, object],
-    search: RationalSearch,
+    rational: RationalSearch,
 ) -> None:
     """Prove what the report only believes, where its `trust` asks for it, and write the certificate.
 
-    task: how the programs of the report were made; its system is the one that `formula` is about. search: for a proof
+    task: how the programs of the report were made; its system is the one that `formula` is about. rational: for a proof
     without a certificate; it may have begun.
     Raises `StopSearchError` when a limit is met and the proof was asked for.
     """
@@ -99,7 +99,7 @@ def establish(
     begun = monotonic()
     try:
         if certificate is None:
-            proof, stored = search.run(clock), None
+            proof, stored = rational.run(clock), None
         else:
             proof, stored = certify(system, formula, certificate, about, clock, report.semantics)
     except StopSearchError as stop:

@@ -59,7 +59,7 @@ def refine(
     target: Formula,
     report: Report,
     tick: Clock,
-    exact: RationalSearch | None = None,
+    rational: RationalSearch | None = None,
     keep: bool = False,
     root: Boxes | None = None,
     weights: Sequence[Floats] = (),
@@ -84,11 +84,11 @@ def refine(
             witness = trials.slices(graph, points=True)
         if witness is not None:
             return witness, graph
-        if exact is not None and _proved(exact, report, tick, trials.shares, graph.grows):
+        if rational is not None and _proved(rational, report, tick, trials.shares, graph.grows):
             return None, None
-        tiles, weights = graph.tiles() if root is None and not keep else ([], ())
+        tiles, told = graph.tiles() if root is None and not keep else ([], [])
         if tiles:
-            return _in_tiles(space, target, report, tick, graph, tiles, weights), graph
+            return _in_tiles(space, target, report, tick, graph, tiles, told), graph
     raise UnsuitableError(f"{graph.counts.passes} passes over {graph.counts.pieces} regions left something open")
 
 
@@ -196,7 +196,7 @@ def _in_tiles(
     return None
 
 
-def _proved(exact: RationalSearch, report: Report, tick: Callable[[], None], shares: Shares, more: bool) -> bool:
+def _proved(rational: RationalSearch, report: Report, tick: Callable[[], None], shares: Shares, more: bool) -> bool:
     """Does the search in rationals decide within its part of the time so far? At ties and thresholds it does.
 
     more: it gets a larger part from now on.
@@ -205,7 +205,7 @@ def _proved(exact: RationalSearch, report: Report, tick: Callable[[], None], sha
     if more:
         shares.double("proof")
     try:
-        proof = shares.run("proof", tick, exact.run)
+        proof = shares.run("proof", tick, rational.run)
     finally:
         report.seconds.prove += monotonic() - begun
     if proof is None:
@@ -213,5 +213,5 @@ def _proved(exact: RationalSearch, report: Report, tick: Callable[[], None], sha
     if proof.complete:
         report.verdict, report.basis = Verdict.SATISFIED, "exact"
     elif proof.witness is not None:
-        settle_by(report, nnf(exact.formula, negate=True), exact.system, proof.witness)
+        settle_by(report, nnf(rational.formula, negate=True), rational.system, proof.witness)
     return proof.complete or proof.witness is not None

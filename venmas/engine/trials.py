@@ -119,7 +119,10 @@ class Trials:
 
         def refined(limited: Callable[[], None]) -> Graph | None:
             part = Graph(self.space, self.target, limited, root=root)
-            return None if part.refine() else part
+            try:
+                return None if part.refine() else part
+            except OverflowError:  # too much for a trial
+                return None
 
         found = self.shares.run("slices", self.tick, refined)
         return None if found is None else self.look(candidates(found))

@@ -153,16 +153,16 @@ def verify(
                     if cluster is not None:
                         report.workers = mapper.threads
                         report.notes.append(f"programs went to the cluster {cluster}, {report.workers} at a time")
-        exact = RationalSearch(system, parsed, report.semantics)
+        rational = RationalSearch(system, parsed, report.semantics)
         if mode == "adaptive":
             try:
                 wanted = None if certificate is None else Wanted(certificate, header)
-                decide(exact, report, Clock(first_deadline, memory, report, progress, begun), wanted)
+                decide(rational, report, Clock(first_deadline, memory, report, progress, begun), wanted)
             except StopSearchError as stop:
                 if stop.reason is not Reason.TIME:
                     raise  # the rest of the time is for a proof
         clock = Clock(deadline, memory, report, progress, begun)
-        establish(task, parsed, report, clock, certificate, header, exact)
+        establish(task, parsed, report, clock, certificate, header, rational)
     except StopSearchError as stop:
         _unknown(report, stop.reason, stop.message)
     except MemoryLimitError as error:

@@ -18,7 +18,9 @@ from venmas.search.lattice import Ints
 Index = NDArray[np.intp]
 
 MAX_BOXES = 2_000_000
-"""Boxes of one layer, at most."""
+"""Boxes that are handled together, at most."""
+MAX_EDGES = 8_000_000
+"""Images of the boxes of one layer, at most, and parts that these are cut into."""
 _PAIRS = 1_000_000
 
 

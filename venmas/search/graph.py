@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from venmas.bounds.forms import Bools, Floats
 from venmas.logic import EX, Formula
 from venmas.search.agenda import Stage, agenda
-from venmas.search.boxes import Boxes, Grid, Known, cut, joined, merge
+from venmas.search.boxes import MAX_EDGES, Boxes, Grid, Known, cut, joined, merge
 from venmas.search.cutting import Pieces
 from venmas.search.lattice import MAX_COORDINATE, Ints, check_size
 from venmas.search.layer import Moves, advance, classify
@@ -59,10 +59,11 @@ class Layer:
     """Which parts of the stage's formulas may hold in some state of a piece, (P,)."""
     moves: Moves | None = None
     part_move: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
-    """Images come to parts, each in one node of the next layer: the move and the node of every part, and which formulas
-    are asked there, (parts, F)."""
+    """Images come to parts, each in one node of the next layer: the move of every part, ..."""
     part_node: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    """... its node, ..."""
     part_wanted: Bools | None = None
+    """... and which formulas are asked there, (parts, F)."""
 
 
 @dataclass
@@ -90,8 +91,8 @@ class Part(Protocol):
 class Graph:
     """The reach graph of a system for the core formula `target`.
 
-    keep: keep the layers of every pass. root: a part of the initial set, to look for violations there. weights: what
-    a rough pass over more than that has told, see `tiles`.
+    keep: keep the layers of every pass. root: a part of the initial set that alone is looked at. weights: what a rough
+    pass over more than that has told (see `tiles`), so that there is none here.
     """
 
     def __init__(
@@ -195,27 +196,34 @@ class Graph:
 
     def _gather(self, images: Boxes, known: Known | None, step: int) -> Layer:
         """Images as nodes of a layer; the parts that matter are noted in the layer before."""
+        asked = images.wanted.any(1)
+        number = np.flatnonzero(asked)
+        images = images if asked.all() else images.take(number)
         check_size(images.low, images.high)
         grid = self._grid(images, known, step)
-        found = []
+        moves, wanted, unions, holders = [], [], [], []
+        parts_so_far = nodes_so_far = 0
         for first in range(0, max(1, len(images)), _IMAGES):  # what is in the cache is done with in a third of the time
-            few = images.take(slice(first, first + _IMAGES))
-            origin = np.flatnonzero(few.wanted.any(1))
-            few = few.take(origin)
+            self.tick()
+            few, origin = images.take(slice(first, first + _IMAGES)), number[first : first + _IMAGES]
             if known is not None:
                 few, kept = known.meet(few)
                 origin = origin[kept]
             parts, again = cut(few, grid)
-            found.append((origin[again] + first, parts.wanted, *merge(parts, grid)))
-        nodes, where = merge(joined([n for _, _, n, _ in found]), grid)
+            union, holder = merge(parts, grid)
+            moves.append(origin[again].astype(np.int32))
+            wanted.append(parts.wanted)
+            unions.append(union)
+            holders.append(holder + nodes_so_far)
+            parts_so_far, nodes_so_far = parts_so_far + len(parts), nodes_so_far + len(union)
+            if parts_so_far > MAX_EDGES:
+                raise OverflowError("too many regions")
+        nodes, where = merge(joined(unions), grid)
         self.counts.nodes += len(nodes)
         if step:
             before = self.layers[step - 1]
-            ends = np.cumsum([0, *(len(n) for _, _, n, _ in found)])
-            before.part_move = np.concatenate([o for o, _, _, _ in found]).astype(np.int32)
-            before.part_wanted = np.concatenate([w for _, w, _, _ in found])
-            holders = [where[holder + end] for (_, _, _, holder), end in zip(found, ends, strict=False)]
-            before.part_node = np.concatenate(holders).astype(np.int32)
+            before.part_move, before.part_wanted = np.concatenate(moves), np.concatenate(wanted)
+            before.part_node = where[np.concatenate(holders)].astype(np.int32)
             self.may_leave_box |= self.space.outside(nodes, step)
         atoms, _ = self.space.atoms(self.stages[step].atoms, nodes, step)
         return Layer(nodes, grid, np.zeros(nodes.wanted.shape, dtype=bool), atoms)
@@ -234,11 +242,11 @@ class Graph:
                 share = int(side / parts[at])
                 cells.append(_power(share) if side else 1 if points else _power(span // DISTINCT))
             self._cells.append(np.array(cells, dtype=np.int64))
-            # what all of them move by moves the cells, too, so that images do not lie across them
+            # what most of them move by moves the cells, too, so that images do not lie across them
             moves = self.layers[step - 1].moves if step else None
             drift = np.zeros(images.low.shape[1], dtype=np.int64) if moves is None else moves.drift
             start = self._origins[step - 1] if step else images.low.min(0) if len(images) else drift
-            self._origins.append(start + drift)
+            self._origins.append((start + drift) % (4 * MAX_COORDINATE))  # many steps would come to more than 64 bits
         cell = np.maximum(self._cells[step] >> self._level, 1)
         if len(images):  # cells much smaller than what is to be cut would only cost
             widest = (images.high - images.low).max(0)

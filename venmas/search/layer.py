@@ -9,7 +9,7 @@ import numpy as np
 
 from venmas.bounds.forms import Bools
 from venmas.search.agenda import Stage
-from venmas.search.boxes import MAX_BOXES, Boxes, Index, joined, present, ranks
+from venmas.search.boxes import MAX_BOXES, MAX_EDGES, Boxes, Index, joined, present, ranks
 from venmas.search.cutting import Cases, Pieces, cut_compiled, too_many_cases
 from venmas.search.lattice import Ints
 from venmas.search.residual import Move, UnsuitableError
@@ -33,7 +33,7 @@ class Moves:
     which: Index
     """Position in `move` of each row's move."""
     drift: Ints
-    """By how much most rows move, coordinate by coordinate, (n,)."""
+    """The most frequent shift, coordinate by coordinate, (n,); a move that is no translation counts as none."""
 
 
 def classify(
@@ -149,6 +149,8 @@ def advance(space: Space, pieces: Pieces, wanted: Bools, step: int) -> tuple[Mov
     shifts = shifts.reshape(-1, n)
     targets = np.array([space.number(m.integers) for m in moves], dtype=np.intp)
     count = counts[pieces.kind]
+    if count.sum() > MAX_EDGES:
+        raise OverflowError("too many regions")
     piece = np.repeat(np.arange(len(pieces.kind)), count)
     row = first[pieces.kind][piece] + ranks(count)
     which = np.array(listed, dtype=np.intp)[row]

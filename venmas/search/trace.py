@@ -21,6 +21,8 @@ from venmas.search.layer import Moves, image
 
 _ENDS = 6
 """Ends of runs that are followed back, at most, per pass."""
+_WAYS = 1000
+"""Moves into a node that are looked at, at most, at a step back."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ def _back(graph: Graph, marks: list[Bools], step: int, where: int, point: Ints) 
         if layer.moves is None or layer.pieces is None:
             return None
         into: Index = layer.part_move[layer.part_node == node]
-        into = into[marks[step - 1][layer.moves.piece[into]].any(1)]
+        into = into[marks[step - 1][layer.moves.piece[into]].any(1)][:_WAYS]
         if not len(into):
             return None
         row = _nearest(graph, layer.moves, layer.pieces, into, step - 1, point)
