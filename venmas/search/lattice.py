@@ -108,12 +108,10 @@ class Frame:
     def row(self, names: Sequence[str], expr: LinearExpr) -> Row:
         """An affine expression of the real variables over boxes of this frame, scaled to whole numbers."""
         given = expr.coefficients
-        weights = [
-            sum((given.get(n, Fraction(0)) * self.matrix[i][j] for i, n in enumerate(names)), Fraction(0)) / self.unit
-            for j in range(len(names))
-        ]
+        terms = [(given[n], row) for n, row in zip(names, self.matrix, strict=True) if n in given]
+        weights = [sum((c * row[j] for c, row in terms if row[j]), Fraction(0)) / self.unit for j in range(len(names))]
         scale = lcm(expr.constant.denominator, *(w.denominator for w in weights))
-        return Row([int(w * scale) for w in weights], int(expr.constant * scale), scale)
+        return Row([_times(w, scale) for w in weights], _times(expr.constant, scale), scale)
 
     def map_to(self, other: Frame, matrix: Matrix, constants: Sequence[Fraction]) -> Map:
         """The map of boxes of this frame to boxes of another one that ``x' = linear @ x + constants`` makes.
@@ -167,8 +165,8 @@ class Map:
                 raise UnsuitableError("a move is too long for the lattice of the region graph")
             shift = np.array([int(o) for o in offset], dtype=np.int64)
             return Map(shift, np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64), shift, 1)
-        rows = [[int(c * scale) for c in r] for r in matrix]
-        offsets = [int(o * scale) for o in offset]
+        rows = [[_times(c, scale) for c in r] for r in matrix]
+        offsets = [_times(o, scale) for o in offset]
         longest = max(sum(map(abs, r)) * MAX_COORDINATE + abs(o) for r, o in zip(rows, offsets, strict=True))
         if scale > 2**40 or longest >= 2**62:
             raise UnsuitableError("the numbers of the model are too long for the lattice of the region graph")
@@ -199,7 +197,14 @@ def to_boxes(
     return np.array(low, dtype=np.int64).reshape(-1, len(names)), np.array(high, dtype=np.int64).reshape(-1, len(names))
 
 
+def _times(number: Fraction, scale: int) -> int:
+    """A multiple that is whole."""
+    return number.numerator * (scale // number.denominator)
+
+
 def product(a: Matrix, b: Matrix) -> Matrix:
     """Matrix product."""
-    columns = list(zip(*b, strict=True))
-    return tuple(tuple(sum((x * y for x, y in zip(r, c, strict=True)), Fraction(0)) for c in columns) for r in a)
+    columns = list(zip(*b, strict=True))  # most numbers are 0
+    return tuple(
+        tuple(sum((x * y for x, y in zip(r, c, strict=True) if x and y), Fraction(0)) for c in columns) for r in a
+    )
