@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -143,12 +144,9 @@ class Space:
         """Choose the frame after `step` steps: that in which the most frequent linear map of `moves` is no motion."""
         if len(self.frames) > step:
             return
-        counts: dict[tuple[tuple[Fraction, ...], ...], int] = {}
-        for move in moves:
-            if move.affine is not None:
-                linear = self.linear(move, move.affine)
-                counts[linear] = counts.get(linear, 0) + 1
-        best = max(counts, key=lambda m: counts[m]) if counts else None
+        found = [self.linear(move, move.affine) for move in moves if move.affine is not None]
+        counts = Counter(map(id, found))  # equal ones are one object
+        best = max(found, key=lambda m: counts[id(m)], default=None)
         same = Frame.identity(len(self.reals), self.unit)
         self.frames.append(same if best is None else self.frames[step - 1].after(best))
 
