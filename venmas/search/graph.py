@@ -121,14 +121,14 @@ class Graph:
         self._weights = list(weights)
         """By layer and coordinate, what sides of the root do to open choices, in proportion to that of the sweep."""
         # where several sides are wide, a rough pass tells what each of them counts for
-        self._level, self._rough = -1, bool((self._side > 0).sum() > 1 and not weights)
+        self._level, self.rough = -1, bool((self._side > 0).sum() > 1 and not weights)
         self._counted, self._pieces, self.grows = 0, 0, False
         """Pieces before the last pass, and in it; were they fewer in the one before, so that there is no end?"""
 
     def refine(self) -> bool:
         """One pass, finer than the last; True when no initial state can meet the target."""
-        if self._rough and self._level == 0:  # it was there to be learnt from: begin again
-            self._rough, self._level, self._pieces = False, -1, 0
+        if self.rough and self._level == 0:  # it was there to be learnt from: begin again
+            self.rough, self._level, self._pieces = False, -1, 0
             self.may_leave_box = self.may_deadlock = False
             self._cells.clear()
             self._origins.clear()
@@ -173,7 +173,7 @@ class Graph:
         and as finely as cells will be there, so that there are not many more pieces.
         """
         spread = [layer.nodes.high.max(0) - layer.nodes.low.min(0) for layer in self.layers if len(layer.nodes)]
-        if not self._rough or not spread:
+        if not self.rough or not spread:
             return [], []
         side = np.maximum(self._side, 1).astype(float)
         grown = np.where(self._side > 0, np.max(spread, axis=0) / side, np.inf)
@@ -230,7 +230,7 @@ class Graph:
 
     def _grid(self, images: Boxes, known: Known | None, step: int) -> Grid:
         if len(self._cells) <= step:
-            if self._rough:
+            if self.rough:
                 self._weights.append(self._weigh(images, step))
             parts = self._first(_FIRST_CELLS, step, ahead=True)
             cells = []
@@ -257,7 +257,7 @@ class Graph:
 
     def _first(self, parts: int, step: int, ahead: bool = False) -> Floats:
         """Into how many parts a side is cut in the first pass, (n,); `ahead`: as fine as any later step wants it."""
-        if self._rough:
+        if self.rough:
             return np.full(len(self._side), parts / _ROUGH)
         weights = self._weights[step : None if ahead else step + 1] or self._weights[-1:]
         return parts * np.max(weights, axis=0) if weights else np.full(len(self._side), float(parts))
