@@ -50,7 +50,8 @@ def test_nothing_is_lost(seed):
 
     def grid():
         cells = [rng.choice((1, 2, 4, 8)) for _ in range(dims)]
-        return Grid(np.array(cells, dtype=np.int64), np.array([rng.randint(-9, 9) for _ in range(dims)]), sweep)
+        start = np.array([rng.randint(-9, 9) for _ in range(dims)])
+        return Grid(np.array(cells, dtype=np.int64), start, sweep, rng.random() < 0.5)
 
     old = grid()
     parts, _ = cut(some_boxes(rng, rng.randint(0, 6), dims, formulas), old)
@@ -92,7 +93,8 @@ def test_cut_covers_exactly():
 @pytest.mark.parametrize("seed", range(20))
 def test_merging_in_turns_comes_to_the_same(seed):
     rng = Random(f"turns {seed}")
-    grid = Grid(np.array([rng.choice((1, 2, 4)) for _ in range(2)]), np.array([rng.randint(-9, 9), 3]), 1)
+    cells, start = np.array([rng.choice((1, 2, 4)) for _ in range(2)]), np.array([rng.randint(-9, 9), 3])
+    grid = Grid(cells, start, 1, rng.random() < 0.5)
     parts, _ = cut(some_boxes(rng, 12, 2, 2), grid)
     whole, holder = merge(parts, grid)
     ends = sorted([0, len(parts), *(rng.randint(0, len(parts)) for _ in range(2))])

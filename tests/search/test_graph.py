@@ -306,3 +306,18 @@ def test_agrees_with_mode_exact():
             assert {ours.verdict.value, theirs.verdict.value} != {"satisfied", "violated"}, seed
             decided += ours.verdict.value != "unknown"
     assert decided >= 20
+
+
+def test_moves_that_are_good_on_different_sides_of_a_region():
+    """Always one of two moves keeps off the middle, but neither does from the whole of the initial set."""
+    system = System("sides")
+    x = system.real("x", -4, 4)
+    system.branch("up", x=x + 1)
+    system.branch("down", x=x - 1)
+    system.initial(x >= -1, x <= 1)
+    graph = Graph(Space(system), nnf(parse("EX (x >= 0.5 | x <= -0.5)", system.vocabulary), negate=True), quiet)
+    passes = 1
+    while not graph.refine():
+        passes += 1
+        assert passes < 8
+    assert passes > 1

@@ -1,7 +1,7 @@
 """Sets of boxes of one layer of the region graph: cutting along a grid, merging, and meeting an earlier set.
 
-Boxes are closed and hold integer vectors. One coordinate, the *sweep*, is not cut: boxes of the same grid cell are
-merged into unions of intervals there, and into their hull in the others.
+Boxes are closed and hold integer vectors. Those of the same grid cell are merged, into unions of intervals along one
+coordinate, the *sweep*, and into their hull in the others. The sweep may have no cells.
 """
 
 from __future__ import annotations
@@ -55,16 +55,17 @@ def joined(parts: Sequence[Boxes]) -> Boxes:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Cells: their sizes (n,), where one of them begins (n,), and the sweep coordinate, which has none."""
+    """Cells: their sizes (n,), where one of them begins (n,), and the sweep coordinate; whether that has cells, too."""
 
     cell: Ints
     origin: Ints
     sweep: int
+    swept: bool = False
 
     @property
     def cut(self) -> list[int]:
         """Coordinates that are cut."""
-        return [i for i in range(len(self.cell)) if i != self.sweep]
+        return [i for i in range(len(self.cell)) if i != self.sweep or self.swept]
 
 
 def cut(boxes: Boxes, grid: Grid) -> tuple[Boxes, Index]:
@@ -181,7 +182,7 @@ class Known:
 
     def __init__(self, boxes: Boxes, grid: Grid) -> None:
         self.grid = grid
-        keys = cells(boxes, grid) if len(boxes) else np.zeros((0, len(grid.cell)), dtype=np.int64)
+        keys = cells(boxes, grid) if len(boxes) else np.zeros((0, 1 + len(grid.cut)), dtype=np.int64)
         self._floor = keys.min(0) if len(boxes) else np.zeros(keys.shape[1], dtype=np.int64)
         self._span = keys.max(0) - self._floor + 1 if len(boxes) else np.ones(keys.shape[1], dtype=np.int64)
         if not codable(self._span):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.forms import Bools, Floats
-from venmas.logic import EX, Formula
+from venmas.logic import AX, EX, Formula
 from venmas.search.agenda import Stage, agenda
 from venmas.search.boxes import MAX_EDGES, Boxes, Grid, Known, cut, joined, merge
 from venmas.search.cutting import Pieces
@@ -117,6 +117,8 @@ class Graph:
         self.root = root = space.root() if root is None else root
         spread = (root.high.max(0) - root.low.min(0)) if len(root) else np.ones(len(space.reals), dtype=np.int64)
         self.sweep = int(spread.argmax())
+        self._universal = any(isinstance(f, AX) for stage in self.stages for f in stage.steps)
+        """Is AX asked? It may fail by one move here and by another there, which unions along the sweep do not tell."""
         self._side = (root.high - root.low).max(0) if len(root) else spread
         self._weights = list(weights)
         """By layer and coordinate, what sides of the root do to open choices, in proportion to that of the sweep."""
@@ -253,7 +255,11 @@ class Graph:
             if known is not None and len(known.boxes):
                 widest = np.minimum(widest, (known.boxes.high - known.boxes.low).max(0))
             cell = np.array([max(int(c), _power(int(w) // 4)) for c, w in zip(cell, widest, strict=True)], np.int64)
-        return Grid(cell, self._origins[step], self.sweep)
+        swept = self._universal and known is not None and len(known.boxes) > 0
+        if swept and known is not None:
+            widest = (known.boxes.high - known.boxes.low).max(0)
+            cell[self.sweep] = _power(int(widest[self.sweep]) // 2)
+        return Grid(cell, self._origins[step], self.sweep, swept)
 
     def _first(self, parts: int, step: int, ahead: bool = False) -> Floats:
         """Into how many parts a side is cut in the first pass, (n,); `ahead`: as fine as any later step wants it."""
