@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from venmas import System
+from venmas import System, verify
+from venmas.engine import trials
 from venmas.engine.certify import RationalSearch, prove
 from venmas.engine.verify import read_formula
 from venmas.errors import ModelError
@@ -113,3 +114,16 @@ def test_an_error_in_a_search_is_met_again(monkeypatch: pytest.MonkeyPatch) -> N
     for _ in range(2):
         with pytest.raises(ModelError, match="leaves its box"):
             search.run(lambda: None)
+
+
+@pytest.mark.parametrize("rational", [True, False])
+def test_a_deadlock_is_noted_whatever_decides(rational: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not rational:
+        monkeypatch.setitem(trials._SHARES, "proof", -1e9)
+    system = System("stuck")
+    x, y = system.real("x", -8, 8), system.real("y", -8, 8)
+    system.branch("go", when=x <= Fraction(1, 2), y=y + 1)
+    system.initial((x >= 0) & (x <= 1) & (y >= 0) & (y <= 1))
+    report = verify(system, "AX^2 y >= 1")
+    assert report.satisfied and report.basis == ("exact" if rational else "bounds")
+    assert len(report.notes) == 1 and report.notes[0].startswith("a deadlock is reachable")

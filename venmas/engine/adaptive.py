@@ -22,6 +22,7 @@ from venmas.engine.search import StopSearchError
 from venmas.logic import Formula, nnf
 from venmas.milp.outcome import Reason
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.expr import Truth
 from venmas.search.explicit import explore
 from venmas.search.graph import Graph
 from venmas.search.proof import IncompleteError
@@ -79,6 +80,11 @@ def decide(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted
                 inside = True
                 witness, graph = refine(space, claim(system, formula, True), report, tick, rational, keep)
             if graph is None:
+                if report.satisfied and not any(isinstance(b.guard, Truth) and b.guard.value for b in system.branches):
+                    patience = monotonic() + max(1.0, monotonic() - tick.started)
+                    until = patience if tick.deadline is None else min(patience, tick.deadline)
+                    limited = Clock(until, tick.memory_mb, report, tick.progress, tick.started)
+                    report.notes += _deadlocks(space, formula, report, limited)
                 return
             settle_by(report, target, system, witness)
             if report.satisfied and graph.may_deadlock:
@@ -105,7 +111,7 @@ def _deadlocks(space: Space, formula: Formula, report: Report, tick: Clock) -> l
     figures = report.graph
     try:
         witness, _ = refine(space, deadlock(formula.depth), report, tick)
-    except UnsuitableError:
+    except (UnsuitableError, OverflowError, RecursionError):
         return ["a deadlock may be reachable: there AX would hold and EX would not"]
     except StopSearchError as stop:
         if stop.reason is not Reason.TIME:

@@ -208,6 +208,8 @@ def _proved(rational: RationalSearch, report: Report, tick: Callable[[], None], 
         shares.double("proof")
     try:
         proof = shares.run("proof", tick, rational.run)
+    except (OverflowError, RecursionError):  # whoever goes on with it meets them again
+        return False
     finally:
         report.seconds.prove += monotonic() - begun
     if proof is None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.forms import Bools, Floats
-from venmas.logic import AX, EX, Formula
+from venmas.logic import AX, EX, FALSE, Formula
 from venmas.search.agenda import Stage, agenda
 from venmas.search.boxes import MAX_EDGES, Boxes, Grid, Known, cut, joined, merge
 from venmas.search.cutting import Pieces
@@ -35,6 +35,8 @@ MOST_PIECES = 4_000_000
 """Pieces of one pass, at most, which take some 1.3 GB."""
 _FIRST_CELLS = 8
 _FIRST_PIECES = 16
+_MOST_SWEPT = 10_000
+"""Open boxes of a layer up to which cells along the sweep are tried."""
 _ROUGH = 4
 _SAMPLE, _PROPORTIONS = 64, (1 / 64, 4)
 """Boxes by which it is told what a coordinate counts for beside the sweep, and how much of that is believed."""
@@ -117,7 +119,7 @@ class Graph:
         self.root = root = space.root() if root is None else root
         spread = (root.high.max(0) - root.low.min(0)) if len(root) else np.ones(len(space.reals), dtype=np.int64)
         self.sweep = int(spread.argmax())
-        self._universal = any(isinstance(f, AX) for stage in self.stages for f in stage.steps)
+        self._universal = any(isinstance(f, AX) and f.operand != FALSE for s in self.stages for f in s.steps)
         """Is AX asked? It may fail by one move here and by another there, which unions along the sweep do not tell."""
         self._side = (root.high - root.low).max(0) if len(root) else spread
         self._weights = list(weights)
@@ -205,9 +207,11 @@ class Graph:
         grid = self._grid(images, known, step)
         moves, wanted, unions, holders = [], [], [], []
         parts_so_far = nodes_so_far = 0
-        for first in range(0, max(1, len(images)), _IMAGES):  # what is in the cache is done with in a third of the time
+        # what is in the cache is done with in a third of the time
+        turn = max(1, _IMAGES // 3) if known is not None and known.grid.swept else _IMAGES
+        for first in range(0, max(1, len(images)), turn):
             self.tick()
-            few, origin = images.take(slice(first, first + _IMAGES)), number[first : first + _IMAGES]
+            few, origin = images.take(slice(first, first + turn)), number[first : first + turn]
             if known is not None:
                 few, kept = known.meet(few)
                 origin = origin[kept]
@@ -255,7 +259,7 @@ class Graph:
             if known is not None and len(known.boxes):
                 widest = np.minimum(widest, (known.boxes.high - known.boxes.low).max(0))
             cell = np.array([max(int(c), _power(int(w) // 4)) for c, w in zip(cell, widest, strict=True)], np.int64)
-        swept = self._universal and known is not None and len(known.boxes) > 0
+        swept = self._universal and known is not None and 0 < len(known.boxes) <= _MOST_SWEPT
         if swept and known is not None:
             widest = (known.boxes.high - known.boxes.low).max(0)
             cell[self.sweep] = _power(int(widest[self.sweep]) // 2)
