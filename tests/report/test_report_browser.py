@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from pages import QUESTIONS, decide, evil_result, page_of
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -114,12 +115,19 @@ def seen(browser: Any, selector: str) -> str:
 
 
 def picture(browser: Any) -> bytes:
+    return printed(browser, "Page.captureScreenshot", {"captureBeyondViewport": True})
+
+
+def printed(browser: Any, command: str, options: dict[str, bool]) -> bytes:
+    """A picture or a document; a browser that is not ready on a busy machine ("0 width") is asked again."""
     end = time.monotonic() + 20
-    while not browser.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]["width"]:
-        assert time.monotonic() < end, "the page has no width"
-        time.sleep(0.05)  # a busy machine: the page is there but not laid out yet
-    told = browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
-    return base64.b64decode(told["data"])
+    while True:
+        try:
+            return base64.b64decode(browser.execute_cdp_cmd(command, options)["data"])
+        except WebDriverException:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
 
 
 def test_the_verdict_is_what_one_sees_first(browser: Any, pages: dict[str, Path]) -> None:
@@ -204,5 +212,5 @@ def test_pages_need_no_scripts_and_run_none(browser: Any, pages: dict[str, Path]
 
 def test_pages_can_be_printed(browser: Any, pages: dict[str, Path]) -> None:
     show(browser, pages["violated"])
-    printed = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})["data"])
-    assert printed.startswith(b"%PDF") and len(printed) > 20_000
+    document = printed(browser, "Page.printToPDF", {"printBackground": False})
+    assert document.startswith(b"%PDF") and len(document) > 20_000

@@ -71,8 +71,9 @@ def refine(
     """
     graph = Graph(space, target, tick, keep, root, weights)
     trials = Trials(space, target, tick)
-    if rational is not None and graph.rough and _proved(rational, report, tick, trials.shares, False):
-        return None, None  # of a moment, where a graph takes longer
+    # in a moment, where a graph takes longer; a proof that is to be kept would have to be found again
+    if rational is not None and graph.rough and not keep and _proved(rational, report, tick, trials.shares, False):
+        return None, None
     witness = trials.rollouts(graph) or trials.slices(graph, points=False)
     if witness is not None:
         return witness, graph
