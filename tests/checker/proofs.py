@@ -54,7 +54,7 @@ def prover(system: System, formula: Formula, inside: bool, semantics: Any = "rea
         if left[0] < 0:
             raise SearchTooLongError
 
-    proof = Prover(system, claim(system, formula, inside), lines.append, tick, semantics).run()
+    proof = Prover(system, claim(system, formula, inside), lines.append, semantics).run(tick)
     return proof, lines
 
 

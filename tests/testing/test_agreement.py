@@ -67,9 +67,9 @@ def proved(system: System, formula: Formula) -> tuple[Verdict | None, Proof, lis
         if monotonic() > deadline:
             raise TooLongError
 
-    prover = Prover(system, nnf(formula, negate=True), lines.append, tick)
+    prover = Prover(system, nnf(formula, negate=True), lines.append)
     try:
-        proof = prover.run()
+        proof = prover.run(tick)
     except TooLongError:
         return None, prover.proof, lines
     assert not proof.gaps, proof.gaps

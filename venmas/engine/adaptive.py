@@ -3,7 +3,6 @@ where something is open, with candidates tried on the way."""
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -22,14 +21,11 @@ from venmas.engine.search import StopSearchError
 from venmas.logic import Formula, nnf
 from venmas.milp.outcome import Reason
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
-from venmas.model.expr import Truth
 from venmas.search.explicit import explore
 from venmas.search.graph import Graph
 from venmas.search.proof import IncompleteError
 from venmas.search.residual import UnsuitableError
 from venmas.search.space import Space, space_of
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -80,10 +76,8 @@ def decide(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted
                 inside = True
                 witness, graph = refine(space, claim(system, formula, True), report, tick, rational, keep)
             if graph is None:
-                if report.satisfied and not any(isinstance(b.guard, Truth) and b.guard.value for b in system.branches):
-                    patience = monotonic() + max(1.0, monotonic() - tick.started)
-                    until = patience if tick.deadline is None else min(patience, tick.deadline)
-                    limited = Clock(until, tick.memory_mb, report, tick.progress, tick.started)
+                if report.satisfied and not any(b.always for b in system.branches):
+                    limited = tick.within(max(1.0, monotonic() - tick.started))
                     report.notes += _deadlocks(space, formula, report, limited)
                 return
             settle_by(report, target, system, witness)

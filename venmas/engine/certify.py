@@ -77,7 +77,7 @@ class RationalSearch:
 
     def _search(self) -> Generator[None, None, Proof]:
         for inside in (False, True):
-            prover = Prover(self.system, claim(self.system, self.formula, inside), _nowhere, _nothing, self.semantics)
+            prover = Prover(self.system, claim(self.system, self.formula, inside), _nowhere, self.semantics)
             yield from prover.steps()
             if not (prover.proof.complete and prover.proof.left_box):
                 break
@@ -122,7 +122,7 @@ def certify(
     for inside in (False, True):
         with _File(Path(path)) as file:
             file.write(_header(system, formula, inside, semantics, about))
-            proof = Prover(system, claim(system, formula, inside), file.write, tick, semantics).run()
+            proof = Prover(system, claim(system, formula, inside), file.write, semantics).run(tick)
             if proof.left_box and not inside and proof.complete:
                 continue  # prove with it that no state leaves the declared box
             if not proof.complete:
@@ -164,7 +164,3 @@ def _header(system: System, formula: Formula, inside: bool, semantics: Semantics
 
 def _nowhere(_: Line) -> None:
     """Keep nothing."""
-
-
-def _nothing() -> None:
-    """Who asks for steps looks at the clock."""

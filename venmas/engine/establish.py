@@ -43,6 +43,12 @@ class Clock:
         """Seconds to the deadline, None without one."""
         return None if self.deadline is None else self.deadline - monotonic()
 
+    def within(self, seconds: float) -> Clock:
+        """The same, with a deadline in `seconds` at the latest."""
+        until = monotonic() + seconds
+        deadline = until if self.deadline is None else min(until, self.deadline)
+        return Clock(deadline, self.memory_mb, self.report, self.progress, self.started)
+
     def __call__(self) -> None:
         """Raise `StopSearchError` when a limit is met."""
         self.steps += 1
@@ -94,8 +100,7 @@ def establish(
     ):
         return
     if not asked and certificate is None:
-        patience = monotonic() + max(PATIENCE, 3 * (monotonic() - clock.started))
-        clock.deadline = patience if clock.deadline is None else min(clock.deadline, patience)
+        clock = clock.within(max(PATIENCE, 3 * (monotonic() - clock.started)))
     begun = monotonic()
     try:
         if certificate is None:

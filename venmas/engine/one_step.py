@@ -14,7 +14,7 @@ from venmas.engine.query import FEW_INPUTS, exactly
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import AX, EX, And, Atom, Formula, Not, Or, conjunction, disjunction, nnf
 from venmas.logic.vnnlib import Box
-from venmas.model.expr import Application, Output, Truth, Variable, to_linear
+from venmas.model.expr import Application, Output, Variable, to_linear
 from venmas.model.regions import bounding_box
 from venmas.model.system import Region, System
 from venmas.model.trace import Witness
@@ -70,7 +70,7 @@ class OneStep:
 def one_step(system: System) -> OneStep | None:
     """The step, where there is one branch, always possible, and one network, which reads few real variables."""
     branch = system.branches[0]
-    if len(system.branches) > 1 or not (isinstance(branch.guard, Truth) and branch.guard.value):
+    if len(system.branches) > 1 or not branch.always:
         return None
     after: dict[str, LinearExpr | int] = {name: LinearExpr.variable(name) for name in system.variables}
     found: dict[int, Application] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 
 import numpy as np
@@ -108,10 +108,10 @@ def _mapped(pool: Pool, jobs: list[Job]) -> Iterator[Done | None]:
 class Searched:
     """What came out of a tile: a witness, or none; `trouble` says why neither is known."""
 
-    witness: Witness | None
-    counts: Counts
-    may_leave_box: bool
-    may_deadlock: bool
+    witness: Witness | None = None
+    counts: Counts = field(default_factory=Counts)
+    may_leave_box: bool = False
+    may_deadlock: bool = False
     trouble: str | None = None
     reason: Reason | None = None
     """The limit that was met, if it was one."""
@@ -136,10 +136,9 @@ class Tile:
         clock = Clock(None if time_limit is None else begun + time_limit, None, report, None, begun)
         space = Space(system_from_json(self.document, self.networks), self.semantics == "float32")
         if space.unit != self.unit:
-            return Searched(None, Counts(), False, False, "its lattice is another one")
+            return Searched(trouble="its lattice is another one")
         values, low, high = self.boxes
         where = np.array([space.number(v) for v in values], dtype=np.intp)
-        counts = Counts()
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 root = Boxes(where, low, high, np.ones((len(low), 1), dtype=bool))
@@ -147,9 +146,9 @@ class Tile:
             assert graph is not None
             return Searched(witness, graph.counts, graph.may_leave_box, graph.may_deadlock)
         except StopSearchError as error:
-            return Searched(None, counts, False, False, error.message, error.reason)
+            return Searched(trouble=error.message, reason=error.reason)
         except (VenmasError, OverflowError, RecursionError) as error:
-            return Searched(None, counts, False, False, str(error) or type(error).__name__)
+            return Searched(trouble=str(error) or type(error).__name__)
 
 
 def _in_tiles(
@@ -183,13 +182,13 @@ def _in_tiles(
             answers += 1
             found: object = done.outcome
             if isinstance(found, Unknown):
-                found = Searched(None, Counts(), False, False, found.message, found.reason)
+                found = Searched(trouble=found.message, reason=found.reason)
             assert isinstance(found, Searched)
             if found.reason in (Reason.TIME, Reason.MEMORY):
                 raise StopSearchError(found.reason, found.trouble or "")
             if found.trouble is not None:
                 raise UnsuitableError(f"a part of the initial set: {found.trouble}")
-            graph.add(found)
+            graph.add(found.counts, found.may_leave_box, found.may_deadlock)
             report.graph = Figures(graph.counts.passes, graph.counts.nodes, graph.counts.pieces)
             report.peak_rss_mb = max(report.peak_rss_mb, pool.peak_rss_mb)
             if found.witness is not None:

@@ -88,6 +88,11 @@ class Branch:
     updates: tuple[tuple[str, Expr], ...]
     guard: Condition
 
+    @property
+    def always(self) -> bool:
+        """True when the branch can be taken in every state."""
+        return isinstance(self.guard, Truth) and self.guard.value
+
 
 class System:
     """A neural agent-environment system, written once and read by simulation, bounds and encodings.

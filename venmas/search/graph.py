@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,19 +74,6 @@ class Counts:
     nodes: int = 0
     pieces: int = 0
     passes: int = 0
-
-
-class Part(Protocol):
-    """What is known of a part of the root."""
-
-    @property
-    def counts(self) -> Counts: ...  # noqa: D102
-
-    @property
-    def may_leave_box(self) -> bool: ...  # noqa: D102
-
-    @property
-    def may_deadlock(self) -> bool: ...  # noqa: D102
 
 
 class Graph:
@@ -162,13 +148,13 @@ class Graph:
             self.past.append(self.layers)
         return not self.layers[0].may.any()
 
-    def add(self, part: Part) -> None:
+    def add(self, counts: Counts, may_leave_box: bool, may_deadlock: bool) -> None:
         """Count what was done for a part of the root, and remember what runs from there may do."""
-        self.counts.nodes += part.counts.nodes
-        self.counts.pieces += part.counts.pieces
-        self.counts.passes = max(self.counts.passes, part.counts.passes)
-        self.may_leave_box |= part.may_leave_box
-        self.may_deadlock |= part.may_deadlock
+        self.counts.nodes += counts.nodes
+        self.counts.pieces += counts.pieces
+        self.counts.passes = max(self.counts.passes, counts.passes)
+        self.may_leave_box |= may_leave_box
+        self.may_deadlock |= may_deadlock
 
     def tiles(self) -> tuple[list[Boxes], list[Floats]]:
         """After the rough pass, the root in parts that are better taken one by one, and weights for them; else none.
@@ -183,7 +169,7 @@ class Graph:
         grown = np.where(self._side > 0, np.max(spread, axis=0) / side, np.inf)
         at = int(grown.argmin())
         rough = self._cells[0][at]
-        cell = _power(int(side[at] / (_FIRST_CELLS * np.max(self._weights, axis=0)[at])))
+        cell = _power(int(side[at] / self._fine(_FIRST_CELLS, 0, ahead=True)[at]))
         count = -(-int(side[at]) // cell)
         pieces = _FINER * self.counts.pieces * count / -(-int(side[at]) // rough)
         if grown[at] > _SPREAD or count == 1 or pieces <= _TILE:
@@ -224,7 +210,8 @@ class Graph:
             parts_so_far, nodes_so_far = parts_so_far + len(parts), nodes_so_far + len(union)
             if parts_so_far > MAX_EDGES:
                 raise OverflowError("too many regions")
-        nodes, where = merge(joined(unions), grid)
+        # one turn is merged already
+        nodes, where = merge(joined(unions), grid) if len(unions) > 1 else (unions[0], np.arange(len(unions[0])))
         self.counts.nodes += len(nodes)
         if step:
             before = self.layers[step - 1]
@@ -254,21 +241,21 @@ class Graph:
             start = self._origins[step - 1] if step else images.low.min(0) if len(images) else drift
             self._origins.append((start + drift) % (4 * MAX_COORDINATE))  # many steps would come to more than 64 bits
         cell = np.maximum(self._cells[step] >> self._level, 1)
+        sides = _sides(known.boxes) if known is not None and len(known.boxes) else None
         if len(images):  # cells much smaller than what is to be cut would only cost
-            widest = (images.high - images.low).max(0)
-            if known is not None and len(known.boxes):
-                widest = np.minimum(widest, (known.boxes.high - known.boxes.low).max(0))
+            widest = _sides(images) if sides is None else np.minimum(sides, _sides(images))
             cell = np.array([max(int(c), _power(int(w) // 4)) for c, w in zip(cell, widest, strict=True)], np.int64)
-        swept = self._universal and known is not None and 0 < len(known.boxes) <= _MOST_SWEPT
-        if swept and known is not None:
-            widest = (known.boxes.high - known.boxes.low).max(0)
-            cell[self.sweep] = _power(int(widest[self.sweep]) // 2)
+        swept = self._universal and known is not None and sides is not None and len(known.boxes) <= _MOST_SWEPT
+        if swept and sides is not None:
+            cell[self.sweep] = _power(int(sides[self.sweep]) // 2)
         return Grid(cell, self._origins[step], self.sweep, swept)
 
     def _first(self, parts: int, step: int, ahead: bool = False) -> Floats:
-        """Into how many parts a side is cut in the first pass, (n,); `ahead`: as fine as any later step wants it."""
-        if self.rough:
-            return np.full(len(self._side), parts / _ROUGH)
+        """Into how many parts a side is cut in this pass at first, (n,): see `_fine`."""
+        return np.full(len(self._side), parts / _ROUGH) if self.rough else self._fine(parts, step, ahead)
+
+    def _fine(self, parts: int, step: int, ahead: bool) -> Floats:
+        """The same for the first pass that is not rough; `ahead`: as fine as any later step wants it."""
         weights = self._weights[step : None if ahead else step + 1] or self._weights[-1:]
         return parts * np.max(weights, axis=0) if weights else np.full(len(self._side), float(parts))
 
@@ -354,6 +341,12 @@ def _restrict(layer: Layer) -> Boxes:
     open_ = np.flatnonzero(layer.may.any(1))
     nodes = layer.nodes.take(open_)
     return Boxes(nodes.location, nodes.low, nodes.high, layer.may[open_])
+
+
+def _sides(boxes: Boxes) -> Ints:
+    """The greatest sides of some boxes, (n,)."""
+    found: Ints = (boxes.high - boxes.low).max(0)
+    return found
 
 
 def _power(size: int) -> int:

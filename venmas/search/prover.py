@@ -75,18 +75,17 @@ class Prover:
         system: System,
         target: Formula,
         write: Callable[[Line], None],
-        tick: Callable[[], None],
         semantics: Semantics = "real",
     ) -> None:
-        self.system, self.target, self.write, self.tick, self.semantics = system, target, write, tick, semantics
+        self.system, self.target, self.write, self.semantics = system, target, write, semantics
         self.proof = Proof()
         self._lemmas: dict[object, list[tuple[int, Cell]]] = {}
         self._widths: list[Q] = []
 
-    def run(self) -> Proof:
-        """Search all regions; ends early with a witness."""
+    def run(self, tick: Callable[[], None]) -> Proof:
+        """Search all regions; ends early with a witness, or where `tick`, called all the time, raises."""
         for _ in self.steps():
-            self.tick()
+            tick()
         return self.proof
 
     def steps(self) -> Iterator[None]:
