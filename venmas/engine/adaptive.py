@@ -3,6 +3,7 @@ where something is open, with candidates tried on the way."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -63,12 +64,13 @@ def decide(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted
             if report.satisfied and settled.exact:
                 report.basis = "exact"
             return
-    if wanted is not None:  # equal nodes become one, as they are for who checks: choices have the same numbers
-        system = system_from_json(system_to_json(system), networks_of(system))
+    single = report.semantics == "float32"
     try:
-        space = space_of(system, report.semantics == "float32")
-        space.workers = report.workers
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        lent: AbstractContextManager[Space] = space_of(system, single)
+        if wanted is not None:  # equal nodes become one, as they are for who checks: choices have the same numbers
+            lent = nullcontext(Space(system_from_json(system_to_json(system), networks_of(system)), single))
+        with lent as space, np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            space.workers = report.workers
             inside, keep = False, wanted is not None
             witness, graph = refine(space, target, report, tick, rational, keep)
             if witness is None and graph is not None and graph.may_leave_box:

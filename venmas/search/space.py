@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product as combinations
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 
 from venmas.bounds.forms import Bools, Floats
 from venmas.bounds.interpret import certain
+from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr
+from venmas.model.canonical import networks_of, system_digest
 from venmas.model.expr import ArgMax, to_linear
 from venmas.model.regions import bounding_box
 from venmas.model.system import System
@@ -52,20 +55,34 @@ class Decided:
     influence: Floats
 
 
-_KEPT: list[tuple[tuple[object, ...], Space]] = []
+_KEPT: dict[tuple[object, ...], Space] = {}
 _MOST_KEPT = 4
 
 
-def space_of(system: System, single: bool = False) -> Space:
-    """The space of a system; those of the last few systems are kept, as several formulas may be asked of each."""
-    now = (system, single, *system.variables.values(), *system.branches, *system.regions)
-    for i, (then, space) in enumerate(_KEPT):
-        if len(then) == len(now) and all(a is b for a, b in zip(then, now, strict=True)):
-            _KEPT.append(_KEPT.pop(i))
-            return space
-    _KEPT.append((now, Space(system, single)))
-    del _KEPT[:-_MOST_KEPT]
-    return _KEPT[-1][1]
+@contextmanager
+def space_of(system: System, single: bool = False) -> Iterator[Space]:
+    """The space of a system; those of the last few are kept, as several formulas may be asked of each.
+
+    Systems are the same where their canonical forms and the float types of their networks are, so that a script that
+    builds its system anew for every formula loses nothing. A space is lent to one at a time, and what was interrupted
+    in its use is not kept.
+    """
+    key = _content(system, single)
+    space = (_KEPT.pop(key, None) if key else None) or Space(system, single)
+    yield space
+    if key:
+        _KEPT[key] = space
+    if len(_KEPT) > _MOST_KEPT:
+        del _KEPT[next(iter(_KEPT))]
+
+
+def _content(system: System, single: bool) -> tuple[object, ...]:
+    """What two systems have in common only if they are the same; empty where that takes too long to tell."""
+    try:
+        types = sorted((digest, network.dtype) for digest, network in networks_of(system).items())
+        return system_digest(system), *types, single
+    except ModelError:  # too large for a canonical form
+        return ()
 
 
 class Space:
@@ -132,8 +149,8 @@ class Space:
     def number(self, values: tuple[int, ...]) -> int:
         """The number of a location."""
         if values not in self._numbers:
-            self._numbers[values] = len(self.locations)
             self.locations.append(Location(self.system, values, self.single))
+            self._numbers[values] = len(self.locations) - 1
         return self._numbers[values]
 
     def known(self, values: tuple[int, ...]) -> int | None:
