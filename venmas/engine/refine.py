@@ -28,6 +28,7 @@ from venmas.model.trace import Witness
 from venmas.model.witness import replay
 from venmas.nn import Network
 from venmas.search.boxes import Boxes
+from venmas.search.enumeration import Enumeration
 from venmas.search.graph import Counts, Graph
 from venmas.search.lattice import Ints
 from venmas.search.residual import UnsuitableError
@@ -71,9 +72,15 @@ def refine(
     """
     graph = Graph(space, target, tick, keep, root, weights)
     trials = Trials(space, target, tick)
-    # in a moment, where a graph takes longer; a proof that is to be kept would have to be found again
-    if rational is not None and graph.rough and not keep and _proved(rational, report, tick, trials.shares, False):
-        return None, None
+    exact = None
+    if rational is not None and not keep:  # a proof that is to be kept would have to be found again
+        exact = _enumeration(graph)
+        if exact is not None:
+            witness = _enumerated(exact, graph, report, trials)
+            if witness is not None or exact.refuted:
+                return witness, graph
+        elif graph.rough and _proved(rational, report, tick, trials.shares, False):
+            return None, None
     witness = trials.rollouts(graph) or trials.slices(graph, points=False)
     if witness is not None:
         return witness, graph
@@ -85,7 +92,9 @@ def refine(
         witness = trials.look(candidates(graph)) or trials.rollouts(graph) or trials.slices(graph, points=False)
         if witness is None and trials.branching:
             witness = trials.slices(graph, points=True)
-        if witness is not None:
+        if witness is None and exact is not None:
+            witness = _enumerated(exact, graph, report, trials)
+        if witness is not None or (exact is not None and exact.refuted):
             return witness, graph
         if rational is not None and _proved(rational, report, tick, trials.shares, graph.grows):
             return None, None
@@ -93,6 +102,32 @@ def refine(
         if tiles:
             return _in_tiles(space, target, report, tick, graph, tiles, told), graph
     raise UnsuitableError(f"{graph.counts.passes} passes over {graph.counts.pieces} regions left something open")
+
+
+def _enumeration(graph: Graph) -> Enumeration | None:
+    """An enumeration, where that is quicker than a graph: of few dimensions, and several of them or few runs."""
+    space = graph.space
+    if space.single or not (graph.rough or len(space.system.branches) == 1):
+        return None
+    try:
+        return Enumeration(space, graph.target)
+    except (UnsuitableError, OverflowError):
+        return None
+
+
+def _enumerated(exact: Enumeration, graph: Graph, report: Report, trials: Trials) -> Witness | None:
+    """Go on with an enumeration for its part of the time, trying what it leaves; `graph` learns how it ends."""
+    while not exact.over:
+        found = trials.shares.run("polygons", trials.tick, exact.run)
+        if not found:
+            break
+        witness = trials.look(iter(found))
+        if witness is not None:
+            return witness
+    if exact.refuted:
+        report.graph = Figures(1, exact.count, exact.count)
+        graph.may_leave_box, graph.may_deadlock = False, exact.may_deadlock
+    return None
 
 
 def _mapped(pool: Pool, jobs: list[Job]) -> Iterator[Done | None]:

@@ -17,9 +17,11 @@ from venmas.search.rollouts import rollouts
 from venmas.search.space import Space
 from venmas.search.trace import Candidate, candidates, slices, wide
 
-_SHARES = {"search": 0.03, "paths": 0.03, "runs": 0.03, "slices": 0.03, "proof": 0.1}
+_SHARES = {"search": 0.03, "paths": 0.03, "runs": 0.03, "slices": 0.03, "polygons": 0.1, "proof": 0.1}
 """Parts of the time so far that go to candidates without a path and with one, to random runs, to lines of the initial
-set, and to a proof in rationals."""
+set, to polygons of it, and to a proof in rationals."""
+_STEADY = ("polygons", "proof")
+"""What goes on where it was left."""
 _HALF = 0.5
 """What a part may grow to where passes do not decide."""
 _LEAST, _MOST = 0.1, 2.0
@@ -50,7 +52,7 @@ class Shares:
     def left(self, kind: str) -> float:
         """Seconds that are left for something."""
         found = _LEAST + self._parts[kind] * (monotonic() - self._begun) - self._spent[kind]
-        return found if kind == "proof" else min(_MOST, found)
+        return found if kind in _STEADY else min(_MOST, found)
 
     def run(self, kind: str, tick: Callable[[], None], work: Callable[[Callable[[], None]], _Found]) -> _Found | None:
         """Do some work, which calls what it is given now and then; None where its time is over."""

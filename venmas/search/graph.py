@@ -92,7 +92,7 @@ class Graph:
         root: Boxes | None = None,
         weights: Sequence[Floats] = (),
     ) -> None:
-        self.space, self.tick, self.keep = space, tick, keep
+        self.space, self.target, self.tick, self.keep = space, target, tick, keep
         self.past: list[list[Layer]] = []
         """The layers of all passes, the last one included, where they are to be kept for a proof."""
         self.stages: list[Stage] = agenda(target)

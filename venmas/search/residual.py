@@ -55,7 +55,7 @@ class UnsuitableError(VenmasError):
     """The region graph cannot treat this system; another procedure must."""
 
 
-class _OpenError(Exception):
+class OpenError(Exception):
     """Simplification met a choice that is not fixed."""
 
     def __init__(self, node: ArgMax | Compare | Maximum) -> None:
@@ -78,7 +78,7 @@ class Simplifier:
         self._kept: list[object] = []
 
     def expr(self, node: Expr) -> Expr:
-        """The rewritten expression; `_OpenError` where choices are to be fixed and one that is needed is not."""
+        """The rewritten expression; `OpenError` where choices are to be fixed and one that is needed is not."""
         key = id(node)
         if key not in self._exprs:
             self._kept.append(node)
@@ -132,7 +132,7 @@ class Simplifier:
 
     def _open(self, node: ArgMax | Compare | Maximum) -> None:
         if self.fixed is not None:
-            raise _OpenError(node)
+            raise OpenError(node)
 
     def _output(self, application: Application, index: int) -> Expr:
         key = id(application)
@@ -148,7 +148,7 @@ class Simplifier:
         return Output(new, index)
 
     def condition(self, node: Condition) -> Condition:
-        """The rewritten condition; with fixed choices a `Truth`, or `_OpenError` where an open choice decides."""
+        """The rewritten condition; with fixed choices a `Truth`, or `OpenError` where an open choice decides."""
         key = id(node)
         if key not in self._conditions:
             self._kept.append(node)
@@ -169,11 +169,11 @@ class Simplifier:
             case All(operands) | Any(operands):
                 settles = isinstance(node, Any)
                 parts: list[Condition] = []
-                waiting: _OpenError | None = None
+                waiting: OpenError | None = None
                 for operand in operands:
                     try:
                         part = self.condition(operand)
-                    except _OpenError as error:
+                    except OpenError as error:
                         waiting = error
                         continue
                     if isinstance(part, Truth) and part.value is settles:
@@ -251,7 +251,7 @@ class Location:
     def _choices(self) -> tuple[Choice, ...]:
         found: list[Choice] = []
         signs: dict[object, Sign] = {}
-        self._position: dict[int, int] = {}
+        self.position: dict[int, int] = {}
         seen: set[int] = set()
         stack: list[Expr | Condition] = [guard for guard, _ in self.branches]
         stack += [e for _, updates in self.branches for e in updates.values()]
@@ -270,7 +270,7 @@ class Location:
                     found.append(signs[key])
                 signs[key].comparisons.append((node, mirrored))
         for i, choice in enumerate(found):
-            self._position |= {id(c): i for c, _ in choice.comparisons} if isinstance(choice, Sign) else {id(choice): i}
+            self.position |= {id(c): i for c, _ in choice.comparisons} if isinstance(choice, Sign) else {id(choice): i}
         return tuple(found)
 
     def cases(self, signature: tuple[int, ...]) -> tuple[Case, ...] | None:
@@ -291,9 +291,9 @@ class Location:
             node, fixed = waiting.pop()
             if node.case is None and node.choice is None:
                 try:
-                    node.case = self._case(fixed)
-                except _OpenError as error:
-                    node.choice = self._position[id(error.node)]
+                    node.case = self.case(fixed)
+                except OpenError as error:
+                    node.choice = self.position[id(error.node)]
             if node.case is not None:
                 found.append(node.case)
                 continue
@@ -311,7 +311,8 @@ class Location:
                 waiting.append((node.children.setdefault(outcome, _Node()), {**fixed, id(choice): outcome}))
         return tuple(found)
 
-    def _case(self, fixed: Mapping[int, int]) -> Case:
+    def case(self, fixed: Mapping[int, int]) -> Case:
+        """The case of some choices, by the ids of their nodes; raises `OpenError` where one that matters is missing."""
         simplifier = Simplifier({}, fixed, not self.single)
         moves: dict[object, Move] = {}
         for index, (guard, updates) in enumerate(self.branches):

@@ -21,7 +21,7 @@ from venmas.linear import Comparison, LinearExpr
 from venmas.model.canonical import networks_of, system_digest
 from venmas.model.expr import ArgMax, to_linear
 from venmas.model.regions import bounding_box
-from venmas.model.system import System
+from venmas.model.system import Region, System
 from venmas.search.boxes import Boxes, Index, present
 from venmas.search.forms import Evaluator, Form, whole
 from venmas.search.lattice import Frame, Ints, Map, Matrix, Row, check_size, product, to_boxes, unit_of
@@ -53,6 +53,15 @@ class Decided:
     rows: Index
     signature: Ints
     influence: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """An initial location: values of the integers, a bounding box of all variables, and the rows that hold there."""
+
+    values: tuple[int, ...]
+    box: dict[str, tuple[Fraction, Fraction]]
+    region: Region
 
 
 _KEPT: dict[tuple[object, ...], Space] = {}
@@ -108,7 +117,7 @@ class Space:
         }
         """How far a real variable is above its lower, and above its upper end."""
         self.starts = self._starts()
-        ends = [e for _, box in self.starts for n in self.reals for e in box[n]]
+        ends = [e for start in self.starts for n in self.reals for e in start.box[n]]
         self.unit = unit_of(system, ends)
         self.frames = [Frame.identity(len(self.reals), self.unit)]
         self.locations: list[Location] = []
@@ -123,9 +132,9 @@ class Space:
         self._shared: dict[Matrix, Matrix] = {}
         self._matrices: dict[tuple[int, int], Matrix] = {}
 
-    def _starts(self) -> list[tuple[tuple[int, ...], dict[str, tuple[Fraction, Fraction]]]]:
-        """Initial locations with bounding boxes of the variables."""
-        found: list[tuple[tuple[int, ...], dict[str, tuple[Fraction, Fraction]]]] = []
+    def _starts(self) -> list[Start]:
+        """Initial locations."""
+        found: list[Start] = []
         for region in self.system.regions:
             box = bounding_box(self.system, region)
             if box is None:
@@ -137,13 +146,13 @@ class Space:
             for values in combinations(*ranges):
                 point = {n: Fraction(v) for n, v in zip(self.integers, values, strict=True)}
                 if all(r.holds(point) for r in rows):
-                    found.append((values, box))
+                    found.append(Start(values, box, region))
         return found
 
     def root(self) -> Boxes:
         """The initial regions, asked for one formula."""
-        low, high = to_boxes(self.frames[0], self.reals, [box for _, box in self.starts])
-        where = np.array([self.number(values) for values, _ in self.starts], dtype=np.intp)
+        low, high = to_boxes(self.frames[0], self.reals, [start.box for start in self.starts])
+        where = np.array([self.number(start.values) for start in self.starts], dtype=np.intp)
         return Boxes(where, low, high, np.ones((len(where), 1), dtype=bool))
 
     def number(self, values: tuple[int, ...]) -> int:
