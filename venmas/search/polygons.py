@@ -62,17 +62,24 @@ class Polygons:
         return low - radius - _rounding(low, radius), high + radius + _rounding(high, radius)
 
     def affine(
-        self, at: Sequence[int], weight: Floats, bias: Floats, weight_error: float = 0.0, keep: int | None = None
+        self,
+        at: Sequence[int],
+        weight: Floats,
+        bias: Floats,
+        weight_error: float = 0.0,
+        bias_error: Floats | float = 0.0,
+        keep: int | None = None,
     ) -> Polygons:
         """The first `keep` quantities, or all, and ``weight @ q + bias`` of the quantities `at` after them.
 
-        weight: (m, n), off by `weight_error` relative to its size; bias: (m,).
+        weight: (m, n), off by `weight_error` relative to its size; bias: (m,), off by `bias_error`.
         """
         x, r, e = self.x[:, :, at], self.r[:, :, at], self.e[:, at]
         size, n = np.abs(weight), weight.shape[1]
         mass = np.abs(x).max(1) + np.abs(r).sum(1) + e
         slack = gamma(n + r.shape[1] + 2) + weight_error
         error = ((e + slack * mass) @ size.T + gamma(2) * np.abs(bias) + _TINY * (n + 1)) * (1 + gamma(n + 4))
+        error = np.where(size.any(1), error, 0.0) + bias_error  # nothing but the bias is exact
         new = x @ weight.T + bias, r @ weight.T, error
         old = self.x[:, :, :keep], self.r[:, :, :keep], self.e[:, :keep]
         parts = [np.concatenate(pair, -1) for pair in zip(old, new, strict=True)]
@@ -105,9 +112,9 @@ class Polygons:
         return Polygons(x, self.count, r, e, self.path)
 
     def slack(self, at: slice | int) -> Floats:
-        """How near to 0 a quantity may be everywhere before it counts as having no sign."""
+        """How near to 0 a quantity may be everywhere before it counts as having no sign: more than a cut rounds."""
         size = np.abs(self.x[:, :, at]).max(1)
-        return np.asarray(4 * self.radius()[:, at] + gamma(12) * size + _TINY)
+        return np.asarray(4 * self.radius()[:, at] + gamma(60) * size + 4 * _TINY)
 
     def may(self, at: int, relation: Relation) -> Polygons:
         """The parts in which a quantity may be ``< 0``, ``<= 0``, ..; parts of what may be otherwise are cut off."""
@@ -131,7 +138,7 @@ class Polygons:
 
 
 def _rounding(value: Floats, radius: Floats) -> Floats:
-    return np.asarray(gamma(2) * (np.abs(value) + radius) + _TINY)
+    return np.where(radius == 0, 0.0, gamma(2) * (np.abs(value) + radius) + _TINY)
 
 
 def joined(parts: Sequence[Polygons]) -> Polygons:

@@ -1,0 +1,307 @@
+"""Enumeration by polygons against exact runs: what is true of an initial state is left, where it is."""
+
+from fractions import Fraction
+from itertools import pairwise
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.search.test_graph import Truth, grid_formula, grid_system
+from venmas.engine.verify import verify
+from venmas.linear import Relation
+from venmas.logic import nnf, parse
+from venmas.model import System, apply_network, argmax, clip, maximum, switch, where
+from venmas.model.regions import contains
+from venmas.nn import Layer, Network, relu_network
+from venmas.search.enumeration import Enumeration
+from venmas.search.polygons import Polygons, cut, cut_at_zero
+from venmas.search.residual import UnsuitableError
+from venmas.search.space import Space
+from venmas.testing import adversarial_systems, formulas_over, initial_states, systems
+
+MOST = 3_000
+
+
+def left(system, target):
+    """(polygons of what is left, the enumeration) or None where it gives up, or takes too long."""
+    with np.errstate(all="ignore"):
+        try:
+            found = Enumeration(Space(system), target)
+            parts = []
+            while found.count < MOST:
+                try:
+                    part = next(found._steps)
+                except StopIteration as end:
+                    assert bool(len(end.value)) == bool(parts)  # noqa: PT017
+                    return parts, found
+                if part is not None:
+                    parts.append(part)
+        except (UnsuitableError, OverflowError):
+            pass
+    return None
+
+
+def covers(parts, point):
+    """Is a point within rounding of one of some polygons?"""
+    for part in parts:
+        for x, count in zip(part.x[:, :, : len(point)], part.count, strict=True):
+            corners = x[:count]
+            if np.all(corners.min(0) - 1e-9 <= point) and np.all(point <= corners.max(0) + 1e-9):
+                after = np.roll(corners, -1, 0)
+                if len(point) == 2 and count > 2:
+                    (dx, dy), (px, py) = (after - corners).T, (np.array(point) - corners).T
+                    side = dx * py - dy * px
+                    if (side < -1e-9).any() and (side > 1e-9).any():
+                        continue
+                return True
+    return False
+
+
+def check(system, target, states):
+    """All states that meet the target are left; how many these were, None where the enumeration gives up."""
+    truth = Truth(system)
+    good = [s for s in states if truth.holds(target, s)]
+    found = left(system, target)
+    if found is None:
+        return None
+    parts, enumeration = found
+    for state in good:
+        assert covers(parts, [float(state[n]) for n in enumeration.space.reals]), state
+    return len(good)
+
+
+HARD = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@HARD
+@given(st.data())
+def test_what_is_true_is_left(data):
+    system = data.draw(systems() if data.draw(st.booleans()) else adversarial_systems())
+    target = nnf(data.draw(formulas_over(system)))
+    check(system, target, [data.draw(initial_states(system)) for _ in range(5)])
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_what_is_true_is_left_where_polygons_touch(block):
+    """Faces, guards and thresholds meet in whole numbers, and so do the states that are asked."""
+    found = tried = 0
+    for seed in range(block * 20, block * 20 + 20):
+        rng = Random(f"grid {seed}")
+        system = grid_system(rng)
+        target = nnf(grid_formula(rng, system, rng.randint(2, 4)))
+        halves, far = [Fraction(k, 2) for k in range(17)], [Fraction(k) for k in (12, 20, 28, 32)]
+        places = [(x, y, Fraction(m)) for x in halves for y in halves + far for m in range(3)]
+        states = [dict(zip("xym", place, strict=True)) for place in places]
+        rng.shuffle(states)
+        states = [s for s in states if any(contains(r, s) for r in system.regions)][:40]
+        count = check(system, target, states)
+        tried += count is not None
+        found += count or 0
+    assert tried > 10 and found > 40
+
+
+def random_plant(rng, branches, layers, units):
+    """A network in the loop of a plane, with an argmax, a clip, and a guard; numbers of all digits."""
+    system = System("plane")
+    x, y = system.real("x", -50, 50), system.real("y", -50, 50)
+    sizes = (2, *(units,) * layers, 3)
+    weights = [rng.normal(0, (2 / a) ** 0.5, (b, a)) for a, b in pairwise(sizes)]
+    net = relu_network(weights, [rng.normal(0, 0.3, b) for b in sizes[1:]], name="net")
+    scores = apply_network(net, (x, y))
+    move, push = argmax(scores), clip(scores[0], -1, 1)
+
+    def number(scale=1.0):
+        return Fraction(str(round(float(rng.normal(0, scale)), 6)))
+
+    for i in range(branches):
+        pull = switch(move, {k: number() for k in range(3)})
+        bent = where(x + y * number() > number(), x * number(0.5), maximum(y * number(0.5), number()))
+        updates = {x: x * number(0.5) + y * number(0.5) + pull, y: y * number(0.5) + push * number() + bent}
+        system.branch(f"b{i}", updates, when=True if i == 0 else x < number() + y)
+    low = [number(), number()]
+    system.initial(x >= low[0], x <= low[0] + 1, y >= low[1], y <= low[1] + Fraction(1, 2))
+    return system, low
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_networks_in_the_plane(seed):
+    """Thresholds are values that runs meet: the state of such a run is left, and those around it decide the verdict."""
+    rng = np.random.default_rng(seed)
+    system, low = random_plant(rng, 1 + seed % 3, 1 + seed % 2, 6)
+    start = {"x": low[0] + Fraction(int(rng.integers(0, 64)), 64), "y": low[1] + Fraction(int(rng.integers(0, 32)), 64)}
+    truth = Truth(system)
+    for text in ("EX EX x <= {}", "AX EX y >= {}", "EX (y >= {} & AX x <= 100)", "AX AX (x <= {} | y >= 3)"):
+        state = start
+        for _ in range(text.count("X ") - ("100" in text)):
+            state = truth.successors(state)[0]
+        target = nnf(parse(text.format("0"), system.vocabulary))
+        at = state["y" if "y >= {}" in text else "x"]
+        target = nnf(parse(text.format(f"{at.numerator}/{at.denominator}"), system.vocabulary))
+        parts, found = left(system, target)
+        some = [{"x": low[0] + Fraction(i, 8), "y": low[1] + Fraction(j, 16)} for i in range(9) for j in range(9)]
+        for point in [*some, start]:
+            assert not truth.holds(target, point) or covers(parts, [float(point["x"]), float(point["y"])])
+        # and not much more than that: middles of what is left are true
+        for part in parts:
+            for candidate in found._candidates(part):
+                spread = float(np.ptp(part.x[:, :, :2], axis=1).min())
+                assert truth.holds(target, candidate.state) or spread < 1e-6
+
+
+def test_values_lie_within_their_errors():
+    """A deep network of units that grow: on every polygon, exact values of points are as near as is told."""
+    rng = np.random.default_rng(5)
+    sizes = (2, 8, 8, 8, 2)
+    weights = [rng.normal(0, 1.5, (b, a)) for a, b in pairwise(sizes)]
+    net = relu_network(weights, [rng.normal(0, 1, b) for b in sizes[1:]], name="net")
+    corners = np.array([[[-1, -1], [1, -1], [1, 1], [-1, 1]]], dtype=float)
+    parts = Polygons(corners, np.array([4]), np.zeros((1, 0, 2)), np.zeros((1, 2)), np.zeros((1, 0), dtype=int))
+    at = [0, 1]
+    for layer in net.layers:
+        parts = parts.affine(at, layer.weight, layer.bias, layer.weight_error, keep=2)
+        at = list(range(2, parts.width))
+        if layer.activation == "relu":
+            done, waiting = [], parts
+            while len(waiting):
+                settled, waiting = cut_at_zero(waiting, slice(2, None))
+                done += [settled.take(slice(i, i + 1)) for i in range(len(settled))]
+            width = max(p.x.shape[1] for p in done)
+            stretched = [np.concatenate([p.x, np.repeat(p.x[:, -1:], width - p.x.shape[1], 1)], 1) for p in done]
+            parts = Polygons(
+                np.concatenate(stretched),
+                np.concatenate([p.count for p in done]),
+                np.concatenate([p.r for p in done]),
+                np.concatenate([p.e for p in done]),
+                np.concatenate([p.path for p in done]),
+            ).relu(slice(2, None))
+    assert len(parts) > 40
+    radius = parts.radius()
+    for x, count, off in zip(parts.x, parts.count, radius, strict=True):
+        share = rng.dirichlet(np.ones(count))
+        point = [Fraction(float(v)) for v in share @ x[:count, :2]]
+        # the affine function of the polygon at that point, from three corners that span it
+        corners = max(
+            ([a, b, c] for a in range(count) for b in range(a) for c in range(b)),
+            key=lambda t: abs(np.linalg.det(np.c_[x[t, :2], np.ones(3)])),
+        )
+        inside = np.linalg.solve(np.c_[x[corners, :2], np.ones(3)].T, [*map(float, point), 1.0])
+        exact = net.evaluate_exact(point)
+        spread = np.abs(x[:count, 2:]).max() * 1e-11
+        for column, value in enumerate(exact):
+            assert abs(float(value) - inside @ x[corners, 2 + column]) <= off[2 + column] + spread
+    assert radius[:, 2:].max() < 1e-10
+
+
+def area(x, count):
+    x, y = x[:count, 0], x[:count, 1]
+    return 0.5 * float(x @ np.roll(y, -1) - y @ np.roll(x, -1))
+
+
+def test_cuts_lose_nothing():
+    """Any values at the vertices make a cut: areas add up, and parts are convex and in order."""
+    rng = np.random.default_rng(1)
+    angles = np.sort(rng.uniform(0, 2 * np.pi, (200, 7)))
+    x = np.stack([np.cos(angles), np.sin(angles)], 2)
+    count = rng.integers(3, 8, 200)
+    for row, n in enumerate(count):
+        x[row, n:] = x[row, n - 1]
+    parts = Polygons(x, count, np.zeros((200, 0, 2)), np.zeros((200, 2)), np.zeros((200, 0), dtype=int))
+    whole = [area(a, n) for a, n in zip(parts.x, parts.count, strict=True)]
+    for _ in range(4):
+        s = (parts.x - parts.x.mean(1, keepdims=True)) @ rng.normal(size=2)
+        s += rng.normal(0, 1e-3, s.shape)
+        there = np.arange(s.shape[1])[None] < parts.count[:, None]
+        mixed = (np.where(there, s, -1).max(1) > 0) & (np.where(there, s, 1).min(1) < 0)
+        one, other = cut(parts.take(mixed), s[mixed])
+        for before, a, b in zip(np.flatnonzero(mixed), range(len(one)), range(len(other)), strict=True):
+            first, second = area(one.x[a], one.count[a]), area(other.x[b], other.count[b])
+            assert first > -1e-12 and second > -1e-12
+            assert abs(first + second - area(parts.x[before], parts.count[before])) < 1e-12
+        parts = one
+    assert len(parts) > 20 and max(whole) > 1
+
+
+def test_a_segment_keeps_two_ends():
+    x = np.array([[[0.0, 0.0], [8.0, 4.0]]])
+    parts = Polygons(x, np.array([2]), np.zeros((1, 0, 2)), np.zeros((1, 2)), np.zeros((1, 0), dtype=int))
+    for at in (6.0, 3.0, 1.0):
+        _, parts = cut(parts, parts.x[:, :, 0] - at)
+        assert parts.count.tolist() == [2] and parts.x[0, :, 0].max() == at and parts.x[0, :, 0].min() == 0
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_what_may_hold_at_a_point_on_the_line(relation):
+    """Of a polygon that ends at 0, and of one that is 0, exact numbers tell which comparisons are possible."""
+    x = np.array([[[0.0], [1.0]], [[0.0], [0.0]], [[-1.0], [0.0]]])
+    parts = Polygons(x, np.array([2, 1, 2]), np.zeros((3, 0, 1)), np.zeros((3, 1)), np.zeros((3, 0), dtype=int))
+    kept = parts.may(0, relation)
+    values = np.unique(np.round(kept.x[:, :, 0], 9)).tolist()
+    possible = [v for v in (-1.0, 0.0, 1.0) if relation.holds(Fraction(int(v)))]
+    assert set(possible) <= set(values) <= {*possible, 0.0}
+    whole = {Relation.GE: 3, Relation.LE: 3, Relation.EQ: 3, Relation.GT: 1, Relation.LT: 1, Relation.NE: 2}
+    assert len(kept) == whole[relation]
+
+
+# -- in mode adaptive --------------------------------------------------------------------------------------------------
+
+
+def spiral():
+    system = System("spiral")
+    x, y = system.real("x", -4, 4), system.real("y", -4, 4)
+    net = Network((Layer(np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([0.1, -0.1]), "relu"),), name="net")
+    a, b = apply_network(net, (x, y))
+    system.branch("turn", x=clip(x * Fraction(3, 5) - a * Fraction(4, 5), -4, 4), y=clip(y / 2 + b, -4, 4))
+    system.initial(x >= 0, x <= 1, y >= 0, y <= 1)
+    return system
+
+
+def test_a_face_that_is_nearly_met_is_decided_at_once():
+    """The greatest y after three steps is a vertex: a millionth more is safe, a millionth less is not."""
+    system, truth = spiral(), Truth(spiral())
+    corners = [{"x": Fraction(i, 40), "y": Fraction(j, 40)} for i in range(41) for j in range(41)]
+    ends = [truth.successors(truth.successors(truth.successors(s)[0])[0])[0]["y"] for s in corners]
+    parts, _ = left(system, nnf(parse("EX^3 y >= -100", system.vocabulary)))
+    assert parts
+    top = float(max(ends))
+    for above, verdict in ((1e-6, "satisfied"), (-1e-6, "violated")):
+        report = verify(system, f"AX^3 y <= {top + above:.9f}")
+        assert report.verdict == verdict and report.graph.passes <= 1
+    assert verify(system, f"AX^3 y <= {top + 1e-6:.9f}", semantics="float32").verdict in ("satisfied", "unknown")
+
+
+def test_a_clip_at_the_end_of_the_declared_range_is_no_way_out():
+    system = System("clipped")
+    x, y = system.real("x", -1, 1), system.real("y", -1, 1)
+    system.branch("grow", x=clip(2 * x + y / 3, -1, 1), y=clip(y * 3 - x, -1, 1))
+    system.initial(x >= -1, x <= 1, y >= -1, y <= 1)
+    parts, found = left(system, nnf(parse("EX^3 (x >= 0.999 & y <= -2)", system.vocabulary)))
+    assert not parts and found.count > 3
+
+
+def test_leaving_the_declared_range_ends_it():
+    system = System("leaves")
+    x = system.real("x", -1, 1)
+    system.branch("grow", x=2 * x)
+    system.initial(x >= 0, x <= Fraction(3, 4))
+    assert left(system, nnf(parse("EX x <= -1", system.vocabulary))) is None
+
+
+def test_a_deadlock_is_told():
+    system = System("stuck")
+    x = system.real("x", -8, 8)
+    system.branch("go", {x: x + 1}, when=x <= 1)
+    system.initial(x >= 0, x <= 1)
+    report = verify(system, "AX^2 x <= 3")
+    assert report.satisfied and any("deadlock" in n or "no successor" in n for n in report.notes)
+
+
+def test_more_than_two_free_dimensions_are_left_to_others():
+    system = System("space")
+    x = system.reals("x", 3, -1, 1)
+    system.branch("stay", {x[0]: x[0]})
+    system.initial(*(v >= 0 for v in x))
+    with pytest.raises(UnsuitableError, match="two free dimensions"):
+        Enumeration(Space(system), nnf(parse("x[1] <= 1", system.vocabulary), negate=True))
