@@ -19,7 +19,6 @@ import numpy as np
 from venmas.bounds.forms import _TINY, UNIT_ROUNDOFF
 from venmas.linear import Comparison, LinearExpr
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or
-from venmas.search.partition import Partition
 from venmas.search.polygons import Polygons, joined
 from venmas.search.residual import UnsuitableError
 from venmas.search.space import Space, Start
@@ -43,20 +42,14 @@ class Enumeration:
 
     def __init__(self, space: Space, target: Formula) -> None:
         self.space, self.target = space, target
-        self.over = self.refuted = False
+        self.over = self.refuted = self.may_deadlock = False
         self.count = 0
         """Polygons that a formula was asked of."""
         self._size = len(space.reals)
-        self._partition = Partition(space)
         if any(sum(low < high for low, high in map(s.box.__getitem__, space.reals)) > 2 for s in space.starts):
             raise UnsuitableError("the initial set has more than two free dimensions")
         self._start: Start
         self._steps = self._run()
-
-    @property
-    def may_deadlock(self) -> bool:
-        """May a state without a successor have been met?"""
-        return self._partition.may_deadlock
 
     def run(self, tick: Callable[[], None]) -> list[Candidate]:
         """Go on until something is left, of which candidates are returned, or to the end; `tick` may raise."""
@@ -162,7 +155,7 @@ class Enumeration:
     ) -> Steps:
         """The parts that some move may lead to where `operand` holds."""
         width, roots = (self._size if last else polygons.width), polygons.r.shape[1]
-        after = yield from self._partition.after(polygons, number, state)
+        after = yield from self._after(polygons, number, state)
         parts = [polygons.take(slice(0, 0)).head(width, roots)]
         for at in range(polygons.width, after.width, 2 + self._size):
             moves = after.x[:, 0, at] >= 0
@@ -172,12 +165,19 @@ class Enumeration:
 
     def _every(self, polygons: Polygons, number: int, state: tuple[int, ...], operand: Formula, step: int) -> Steps:
         """The parts all moves of which may lead to where `operand` holds."""
-        after = yield from self._partition.after(polygons, number, state)
+        after = yield from self._after(polygons, number, state)
         for at in range(polygons.width, after.width, 2 + self._size):
             moves = after.x[:, 0, at] >= 0
             found = yield from self._moved(after.take(moves), at, operand, step, False)
             after = joined([after.take(~moves), found])
         return after.head(polygons.width, polygons.r.shape[1])
+
+    def _after(self, polygons: Polygons, number: int, state: tuple[int, ...]) -> Steps:
+        """See `Partition.after`."""
+        after = yield from self.space.partition.after(polygons, number, state)
+        targets = after.x[:, 0, polygons.width :: 2 + self._size]
+        self.may_deadlock |= bool((targets < 0).all(1).any())
+        return after
 
     def _moved(self, after: Polygons, at: int, formula: Formula, step: int, last: bool) -> Steps:
         """What may be left of polygons by a formula of the state that one of their moves leads to, from quantity `at`
@@ -201,5 +201,5 @@ class Enumeration:
     ) -> Polygons:
         """The parts in which a comparison of variables may hold."""
         integers = {n: LinearExpr((), Fraction(v)) for n, v in zip(self.space.integers, values, strict=True)}
-        valued = polygons.affine(state, *self._partition.rows([comparison.expr.substitute(integers)]))
+        valued = polygons.affine(state, *self.space.partition.rows([comparison.expr.substitute(integers)]))
         return valued.may(polygons.width, comparison.relation).head(polygons.width, polygons.r.shape[1])

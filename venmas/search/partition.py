@@ -15,7 +15,7 @@ from venmas.linear import LinearExpr, Relation
 from venmas.model.expr import Application, ArgMax, Constant, Expr, Output, Sum, Variable, children
 from venmas.search.polygons import Polygons, cut_at_zero, joined
 from venmas.search.ranges import Ranges
-from venmas.search.residual import Case, Choice, Location, OpenError, Sign, Simplifier, UnsuitableError
+from venmas.search.residual import Case, Choice, Location, Move, OpenError, Sign, Simplifier, UnsuitableError
 from venmas.search.space import Space
 
 MOST = 50_000
@@ -103,10 +103,11 @@ class Partition:
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        self.may_deadlock = False
         self._size = len(space.reals)
         self._questions: dict[int, _Question] = {}
         self._ranges = Ranges(space.system)
+        self._moves: dict[Move, Rows] = {}
+        self._sums: dict[int, tuple[Rows, Expr]] = {}
 
     def rows(self, exprs: Sequence[LinearExpr]) -> Rows:
         """Affine expressions of the reals."""
@@ -126,7 +127,6 @@ class Partition:
         found = []
         for batch, case in cases:
             at = list(range(width))
-            self.may_deadlock |= not case.moves
             for move in case.moves:
                 self._check(move.integers)
                 target = self.space.number(move.integers)
@@ -134,7 +134,9 @@ class Partition:
                 at += added
                 if move.affine is not None:
                     first = batch.polygons.width
-                    batch = batch.of(batch.polygons.affine(batch.state, *self.rows(move.affine)))
+                    if move not in self._moves:
+                        self._moves[move] = self.rows(move.affine)
+                    batch = batch.of(batch.polygons.affine(batch.state, *self._moves[move]))
                     at += range(first, first + size)
                 else:
                     for expr in move.reals:
@@ -218,7 +220,9 @@ class Partition:
         for _, part in terms:
             batch, column = yield from self._value(batch, part)
             at.append(column)
-        polygons = batch.polygons.affine(at, *_rows([[c for c, _ in terms]], [constant]))
+        if id(expr) not in self._sums:
+            self._sums[id(expr)] = _rows([[c for c, _ in terms]], [constant]), expr
+        polygons = batch.polygons.affine(at, *self._sums[id(expr)][0])
         return batch.of(polygons, id(expr), [polygons.width - 1]), polygons.width - 1
 
     def _network(self, batch: _Batch, application: Application) -> Generator[None, None, _Batch]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product as combinations
 from math import ceil, floor
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ from venmas.search.stacked import MOST_ROWS, gaps, stack
 
 if TYPE_CHECKING:
     from venmas.search.compiled import Question
+    from venmas.search.partition import Partition
 
 BATCH = 2048
 """Boxes bounded in one go: their numbers fit into a processor's cache."""
@@ -148,6 +150,13 @@ class Space:
                 if all(r.holds(point) for r in rows):
                     found.append(Start(values, box, region))
         return found
+
+    @cached_property
+    def partition(self) -> Partition:
+        """What takes polygons of initial states a step further."""
+        from venmas.search.partition import Partition
+
+        return Partition(self)
 
     def root(self) -> Boxes:
         """The initial regions, asked for one formula."""
