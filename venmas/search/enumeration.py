@@ -24,7 +24,7 @@ from venmas.search.residual import UnsuitableError
 from venmas.search.space import Space, Start
 from venmas.search.trace import Candidate
 
-_ROWS = 2048
+_ROWS = 1024
 """Polygons that are taken on at once."""
 _PICKED = 4
 """Polygons of a batch whose middles are candidates."""
@@ -48,6 +48,8 @@ class Enumeration:
         self._size = len(space.reals)
         if any(sum(low < high for low, high in map(s.box.__getitem__, space.reals)) > 2 for s in space.starts):
             raise UnsuitableError("the initial set has more than two free dimensions")
+        if not space.starts:
+            raise UnsuitableError("there is no initial state")
         self._start: Start
         self._steps = self._run()
 
@@ -193,7 +195,7 @@ class Enumeration:
             else:
                 here = state
             found = yield from self._open(some.rooted(here), int(number), here, formula, step + 1, last)
-            parts.append(found.head(found.width, after.r.shape[1]))
+            parts.append(found.head(found.width, after.r.shape[1]))  # nobody asks for this move's state again
         return joined(parts)
 
     def _atom(

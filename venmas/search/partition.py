@@ -18,8 +18,8 @@ from venmas.search.ranges import Ranges
 from venmas.search.residual import Case, Choice, Location, Move, OpenError, Sign, Simplifier, UnsuitableError
 from venmas.search.space import Space
 
-MOST = 50_000
-"""Polygons that those of one call may come to."""
+MOST = 16_384
+"""Polygons that those of one call may come to, some 4 kB each."""
 
 _RELATIONS: dict[tuple[int, ...], Relation | None] = {
     (0,): Relation.LT,
