@@ -73,7 +73,7 @@ def _replayed(question: Question, names: tuple[str, ...], point: list[float]) ->
 
 
 def run(bench: Bench) -> None:
-    limit = 20.0 if bench.quick else 120.0
+    limit = bench.timeout or (20.0 if bench.quick else 120.0)
     chosen = {"default", "double_integrator_test_5", "double_integrator_test_5_5_5_5_5"}
     for name, entry in boxes().items():
         if bench.quick and name not in chosen:
