@@ -37,6 +37,8 @@ from venmas.search.trace import candidates
 
 log = logging.getLogger(__name__)
 
+PATIENCE = 1.0
+"""Seconds that the search in rationals has before the first pass, where more than two directions are wide."""
 MAX_PASSES = 16
 MAX_PIECES = 20_000_000
 """Pieces of all passes together after which another procedure is tried."""
@@ -84,6 +86,10 @@ def refine(
     witness = trials.rollouts(graph) or trials.slices(graph, points=False)
     if witness is not None:
         return witness, graph
+    if rational is not None and not keep and exact is None and graph.rough:  # a pass may take as long
+        trials.shares.grant("proof", PATIENCE)
+        if _proved(rational, report, tick, trials.shares, False):
+            return None, None
     while graph.counts.passes < MAX_PASSES and graph.counts.pieces < MAX_PIECES:
         done = graph.refine()
         report.graph = Figures(graph.counts.passes, graph.counts.nodes, graph.counts.pieces)

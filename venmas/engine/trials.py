@@ -49,6 +49,10 @@ class Shares:
         """Give twice as large a part of the time to something, up to half of it."""
         self._parts[kind] = min(_HALF, 2 * self._parts[kind])
 
+    def grant(self, kind: str, seconds: float) -> None:
+        """Give some time to something beyond its part."""
+        self._spent[kind] -= seconds
+
     def left(self, kind: str) -> float:
         """Seconds that are left for something."""
         found = _LEAST + self._parts[kind] * (monotonic() - self._begun) - self._spent[kind]
