@@ -116,14 +116,16 @@ def test_an_error_in_a_search_is_met_again(monkeypatch: pytest.MonkeyPatch) -> N
             search.run(lambda: None)
 
 
-@pytest.mark.parametrize("rational", [True, False])
-def test_a_deadlock_is_noted_whatever_decides(rational: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not rational:
-        monkeypatch.setitem(trials._SHARES, "proof", -1e9)
+@pytest.mark.parametrize("way", ["polytopes", "proof", "graph"])
+def test_a_deadlock_is_noted_whatever_decides(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for other in {"polytopes", "proof"} - {way}:
+        monkeypatch.setitem(trials._SHARES, other, -1e9)
+    if way != "polytopes":
+        monkeypatch.setattr("venmas.engine.refine._enumeration", lambda _: None)
     system = System("stuck")
     x, y = system.real("x", -8, 8), system.real("y", -8, 8)
     system.branch("go", when=x <= Fraction(1, 2), y=y + 1)
     system.initial((x >= 0) & (x <= 1) & (y >= 0) & (y <= 1))
     report = verify(system, "AX^2 y >= 1")
-    assert report.satisfied and report.basis == ("exact" if rational else "bounds")
+    assert report.satisfied and report.basis == ("exact" if way == "proof" else "bounds")
     assert len(report.notes) == 1 and report.notes[0].startswith("a deadlock is reachable")

@@ -1,4 +1,4 @@
-"""Enumeration by polygons against exact runs: what is true of an initial state is left, where it is."""
+"""Enumeration by polytopes against exact runs: what is true of an initial state is left, where it is."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.optimize import nnls
+from scipy.spatial import ConvexHull
 
 from tests.search.test_graph import Truth, grid_formula, grid_system
 from venmas.engine.verify import verify
@@ -16,8 +18,8 @@ from venmas.logic import nnf, parse
 from venmas.model import System, apply_network, argmax, clip, maximum, switch, where
 from venmas.model.regions import contains
 from venmas.nn import Layer, Network, relu_network
-from venmas.search.enumeration import Enumeration
-from venmas.search.polygons import Polygons, cut, cut_at_zero
+from venmas.search.enumeration import Enumeration, _corners
+from venmas.search.polytopes import Polytopes, cut_at_zero, joined
 from venmas.search.residual import UnsuitableError
 from venmas.search.space import Space
 from venmas.testing import adversarial_systems, formulas_over, initial_states, systems
@@ -26,7 +28,7 @@ MOST = 3_000
 
 
 def left(system, target):
-    """(polygons of what is left, the enumeration) or None where it gives up, or takes too long."""
+    """(polytopes of what is left, the enumeration) or None where it gives up, or takes too long."""
     with np.errstate(all="ignore"):
         try:
             found = Enumeration(Space(system), target)
@@ -45,17 +47,13 @@ def left(system, target):
 
 
 def covers(parts, point):
-    """Is a point within rounding of one of some polygons?"""
+    """Is a point, but for rounding, a convex combination of the vertices of one of some polytopes?"""
     for part in parts:
-        for x, count in zip(part.x[:, :, : len(point)], part.count, strict=True):
-            corners = x[:count]
-            if np.all(corners.min(0) - 1e-9 <= point) and np.all(point <= corners.max(0) + 1e-9):
-                after = np.roll(corners, -1, 0)
-                if len(point) == 2 and count > 2:
-                    (dx, dy), (px, py) = (after - corners).T, (np.array(point) - corners).T
-                    side = dx * py - dy * px
-                    if (side < -1e-9).any() and (side > 1e-9).any():
-                        continue
+        x = part.x[:, :, : len(point)]
+        scale = np.maximum(np.abs(x).max((0, 1)), 1.0) if len(x) else 1.0
+        x, at = x / scale, np.array(point) / scale
+        for corners in x[np.all((x.min(1) - 1e-9 <= at) & (at <= x.max(1) + 1e-9), 1)]:
+            if nnls(np.vstack([corners.T, 10 * np.ones(len(corners))]), np.append(at, 10.0))[1] < 1e-8:
                 return True
     return False
 
@@ -103,14 +101,14 @@ def test_what_is_true_is_left_where_polygons_touch(block):
     assert tried > 10 and found > 40
 
 
-def random_plant(rng, branches, layers, units):
-    """A network in the loop of a plane, with an argmax, a clip, and a guard; numbers of all digits."""
-    system = System("plane")
-    x, y = system.real("x", -50, 50), system.real("y", -50, 50)
-    sizes = (2, *(units,) * layers, 3)
+def random_plant(rng, branches, layers, units, size):
+    """A network in the loop of some reals, with an argmax, a clip, and a guard; numbers of all digits."""
+    system = System("plant")
+    x = system.reals("x", size, -50, 50)
+    sizes = (size, *(units,) * layers, 3)
     weights = [rng.normal(0, (2 / a) ** 0.5, (b, a)) for a, b in pairwise(sizes)]
     net = relu_network(weights, [rng.normal(0, 0.3, b) for b in sizes[1:]], name="net")
-    scores = apply_network(net, (x, y))
+    scores = apply_network(net, x)
     move, push = argmax(scores), clip(scores[0], -1, 1)
 
     def number(scale=1.0):
@@ -118,81 +116,103 @@ def random_plant(rng, branches, layers, units):
 
     for i in range(branches):
         pull = switch(move, {k: number() for k in range(3)})
-        bent = where(x + y * number() > number(), x * number(0.5), maximum(y * number(0.5), number()))
-        updates = {x: x * number(0.5) + y * number(0.5) + pull, y: y * number(0.5) + push * number() + bent}
-        system.branch(f"b{i}", updates, when=True if i == 0 else x < number() + y)
-    low = [number(), number()]
-    system.initial(x >= low[0], x <= low[0] + 1, y >= low[1], y <= low[1] + Fraction(1, 2))
+        bent = where(x[0] + x[1] * number() > number(), x[0] * number(0.5), maximum(x[1] * number(0.5), number()))
+        updates = {v: v * number(0.5) + x[0] * number(0.3) + push * number() for v in x}
+        updates[x[0]], updates[x[1]] = updates[x[0]] + pull, updates[x[1]] + bent
+        system.branch(f"b{i}", updates, when=True if i == 0 else x[0] < number() + x[1])
+    low = [number() for _ in x]
+    system.initial(*((v >= at) & (v <= at + Fraction(1, 2)) for v, at in zip(x, low, strict=True)))
     return system, low
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_networks_in_the_plane(seed):
+TEXTS = "EX EX x[1] <= {}", "AX EX x[2] >= {}", "EX (x[2] >= {} & AX x[1] <= 100)", "AX AX (x[1] <= {} | x[2] >= 3)"
+
+
+@pytest.mark.parametrize("seed", range(18))
+def test_networks_in_the_loop(seed):
     """Thresholds are values that runs meet: the state of such a run is left, and those around it decide the verdict."""
-    rng = np.random.default_rng(seed)
-    system, low = random_plant(rng, 1 + seed % 3, 1 + seed % 2, 6)
-    start = {"x": low[0] + Fraction(int(rng.integers(0, 64)), 64), "y": low[1] + Fraction(int(rng.integers(0, 32)), 64)}
-    truth = Truth(system)
-    for text in ("EX EX x <= {}", "AX EX y >= {}", "EX (y >= {} & AX x <= 100)", "AX AX (x <= {} | y >= 3)"):
-        state = start
+    rng, size = np.random.default_rng(seed), 2 + seed % 3
+    system, low = random_plant(rng, 1 + seed % 2, 1 + seed % 2, 5, size)
+
+    def state():
+        return {f"x[{i + 1}]": at + Fraction(int(rng.integers(0, 33)), 64) for i, at in enumerate(low)}
+
+    truth, start, decided = Truth(system), state(), 0
+    for text in (
+        "EX EX x[1] <= {}",
+        "AX EX x[2] >= {}",
+        "EX (x[2] >= {} & AX x[1] <= 100)",
+        "AX AX (x[1] <= {} | x[2] >= 3)",
+    ):
+        after = start
         for _ in range(text.count("X ") - ("100" in text)):
-            state = truth.successors(state)[0]
-        target = nnf(parse(text.format("0"), system.vocabulary))
-        at = state["y" if "y >= {}" in text else "x"]
+            after = truth.successors(after)[0]
+        at = after["x[2]" if "x[2] >= {}" in text else "x[1]"]
         target = nnf(parse(text.format(f"{at.numerator}/{at.denominator}"), system.vocabulary))
-        parts, found = left(system, target)
-        some = [{"x": low[0] + Fraction(i, 8), "y": low[1] + Fraction(j, 16)} for i in range(9) for j in range(9)]
-        for point in [*some, start]:
-            assert not truth.holds(target, point) or covers(parts, [float(point["x"]), float(point["y"])])
+        done = left(system, target)
+        if done is None:
+            continue
+        parts, found = done
+        for point in [start, *(state() for _ in range(60))]:
+            assert not truth.holds(target, point) or covers(parts, [float(v) for v in point.values()])
         # and not much more than that: middles of what is left are true
         for part in parts:
             for candidate in found._candidates(part):
-                spread = float(np.ptp(part.x[:, :, :2], axis=1).min())
+                spread = float(np.ptp(part.x[:, :, :size], axis=1).min())
                 assert truth.holds(target, candidate.state) or spread < 1e-6
+        decided += 1
+    assert decided >= 2
 
 
-def test_values_lie_within_their_errors():
-    """A deep network of units that grow: on every polygon, exact values of points are as near as is told."""
+def polytopes(x, count=None, dimension=2, facets=None):
+    size, most, width = x.shape
+    count = np.full(size, most) if count is None else count
+    facets = np.zeros((size, most), np.uint64) if facets is None else facets
+    rest = np.zeros((size, 0, width)), np.zeros((size, width)), np.zeros((size, 0), dtype=int)
+    return Polytopes(dimension, x, count, facets, *rest)
+
+
+def cube(dimension):
+    """From -1 to 1 in all directions."""
+    corners = _corners(dimension)
+    facets = (1 << (2 * np.arange(dimension) + corners)).sum(1).astype(np.uint64)
+    return polytopes(2.0 * corners[None] - 1, None, dimension, facets[None])
+
+
+@pytest.mark.parametrize(("dimension", "units"), [(1, 8), (2, 8), (3, 7), (4, 5)])
+def test_values_lie_within_their_errors(dimension, units):
+    """A deep network of units that grow: on every polytope, exact values of points are as near as is told."""
     rng = np.random.default_rng(5)
-    sizes = (2, 8, 8, 8, 2)
+    sizes = (dimension, units, units, units, 2)
     weights = [rng.normal(0, 1.5, (b, a)) for a, b in pairwise(sizes)]
     net = relu_network(weights, [rng.normal(0, 1, b) for b in sizes[1:]], name="net")
-    corners = np.array([[[-1, -1], [1, -1], [1, 1], [-1, 1]]], dtype=float)
-    parts = Polygons(corners, np.array([4]), np.zeros((1, 0, 2)), np.zeros((1, 2)), np.zeros((1, 0), dtype=int))
-    at = [0, 1]
+    parts = cube(dimension)
+    at = list(range(dimension))
     for layer in net.layers:
-        parts = parts.affine(at, layer.weight, layer.bias, layer.weight_error, keep=2)
-        at = list(range(2, parts.width))
+        parts = parts.affine(at, layer.weight, layer.bias, layer.weight_error, keep=dimension)
+        at = list(range(dimension, parts.width))
         if layer.activation == "relu":
-            done, waiting = [], parts
-            while len(waiting):
-                settled, waiting = cut_at_zero(waiting, slice(2, None))
-                done += [settled.take(slice(i, i + 1)) for i in range(len(settled))]
-            width = max(p.x.shape[1] for p in done)
-            stretched = [np.concatenate([p.x, np.repeat(p.x[:, -1:], width - p.x.shape[1], 1)], 1) for p in done]
-            parts = Polygons(
-                np.concatenate(stretched),
-                np.concatenate([p.count for p in done]),
-                np.concatenate([p.r for p in done]),
-                np.concatenate([p.e for p in done]),
-                np.concatenate([p.path for p in done]),
-            ).relu(slice(2, None))
-    assert len(parts) > 40
+            done = []
+            while len(parts):
+                settled, parts = cut_at_zero(parts, slice(dimension, None))
+                done.append(settled)
+            parts = joined(done).relu(slice(dimension, None))
+            parts = parts.rooted(at)
+    assert len(parts) > 10
+    volumes = (
+        [ConvexHull(x[:n, :dimension]).volume for x, n in zip(parts.x, parts.count, strict=True)]
+        if dimension > 1
+        else [2.0**dimension]
+    )
+    assert abs(sum(volumes) - 2**dimension) < 1e-9  # they fill the cube, and do not overlap
     radius = parts.radius()
-    for x, count, off in zip(parts.x, parts.count, radius, strict=True):
+    for x, count, off in zip(parts.x[:400], parts.count, radius, strict=False):
         share = rng.dirichlet(np.ones(count))
-        point = [Fraction(float(v)) for v in share @ x[:count, :2]]
-        # the affine function of the polygon at that point, from three corners that span it
-        corners = max(
-            ([a, b, c] for a in range(count) for b in range(a) for c in range(b)),
-            key=lambda t: abs(np.linalg.det(np.c_[x[t, :2], np.ones(3)])),
-        )
-        inside = np.linalg.solve(np.c_[x[corners, :2], np.ones(3)].T, [*map(float, point), 1.0])
-        exact = net.evaluate_exact(point)
-        spread = np.abs(x[:count, 2:]).max() * 1e-11
-        for column, value in enumerate(exact):
-            assert abs(float(value) - inside @ x[corners, 2 + column]) <= off[2 + column] + spread
-    assert radius[:, 2:].max() < 1e-10
+        point = [Fraction(float(v)) for v in share @ x[:count, :dimension]]
+        spread = np.abs(x[:count]).max() * 1e-13
+        for column, value in enumerate(net.evaluate_exact(point), dimension):
+            assert abs(float(value) - share @ x[:count, column]) <= off[column] + spread
+    assert np.median(radius[:, dimension:]) < 1e-9 and radius[:, dimension:].max() < 1e-5
 
 
 def area(x, count):
@@ -208,14 +228,14 @@ def test_cuts_lose_nothing():
     count = rng.integers(3, 8, 200)
     for row, n in enumerate(count):
         x[row, n:] = x[row, n - 1]
-    parts = Polygons(x, count, np.zeros((200, 0, 2)), np.zeros((200, 2)), np.zeros((200, 0), dtype=int))
+    parts = polytopes(x, count)
     whole = [area(a, n) for a, n in zip(parts.x, parts.count, strict=True)]
     for _ in range(4):
         s = (parts.x - parts.x.mean(1, keepdims=True)) @ rng.normal(size=2)
         s += rng.normal(0, 1e-3, s.shape)
         there = np.arange(s.shape[1])[None] < parts.count[:, None]
         mixed = (np.where(there, s, -1).max(1) > 0) & (np.where(there, s, 1).min(1) < 0)
-        one, other = cut(parts.take(mixed), s[mixed])
+        one, other = parts.take(mixed).cut(0, s[mixed])
         for before, a, b in zip(np.flatnonzero(mixed), range(len(one)), range(len(other)), strict=True):
             first, second = area(one.x[a], one.count[a]), area(other.x[b], other.count[b])
             assert first > -1e-12 and second > -1e-12
@@ -226,9 +246,9 @@ def test_cuts_lose_nothing():
 
 def test_a_segment_keeps_two_ends():
     x = np.array([[[0.0, 0.0], [8.0, 4.0]]])
-    parts = Polygons(x, np.array([2]), np.zeros((1, 0, 2)), np.zeros((1, 2)), np.zeros((1, 0), dtype=int))
+    parts = polytopes(x, dimension=1)
     for at in (6.0, 3.0, 1.0):
-        _, parts = cut(parts, parts.x[:, :, 0] - at)
+        _, parts = parts.cut(0, parts.x[:, :, 0] - at)
         assert parts.count.tolist() == [2] and parts.x[0, :, 0].max() == at and parts.x[0, :, 0].min() == 0
 
 
@@ -236,7 +256,7 @@ def test_a_segment_keeps_two_ends():
 def test_what_may_hold_at_a_point_on_the_line(relation):
     """Of a polygon that ends at 0, and of one that is 0, exact numbers tell which comparisons are possible."""
     x = np.array([[[0.0], [1.0]], [[0.0], [0.0]], [[-1.0], [0.0]]])
-    parts = Polygons(x, np.array([2, 1, 2]), np.zeros((3, 0, 1)), np.zeros((3, 1)), np.zeros((3, 0), dtype=int))
+    parts = polytopes(x, np.array([2, 1, 2]), 1)
     kept = parts.may(0, relation)
     values = np.unique(np.round(kept.x[:, :, 0], 9)).tolist()
     possible = [v for v in (-1.0, 0.0, 1.0) if relation.holds(Fraction(int(v)))]
@@ -298,10 +318,32 @@ def test_a_deadlock_is_told():
     assert report.satisfied and any("deadlock" in n or "no successor" in n for n in report.notes)
 
 
-def test_more_than_two_free_dimensions_are_left_to_others():
+@pytest.mark.parametrize("dimension", [3, 4])
+def test_planes_next_to_vertices(dimension):
+    """Cuts through corners, along faces, and twice at one place leave simple polytopes that fill the cube."""
+    rng = np.random.default_rng(dimension)
+    parts = cube(dimension)
+    between = np.r_[1.0, -1.0, np.zeros(dimension - 2)]
+    normals = [*np.eye(dimension)[:2], np.ones(dimension), between, rng.normal(size=dimension)]
+    for normal in [*normals, *normals[2:]]:
+        for level in (0.0, float(normal.sum()), 1e-15):
+            valued = parts.affine(list(range(dimension)), normal[None], np.array([-level]))
+            done = []
+            while len(valued):
+                settled, valued = cut_at_zero(valued, slice(dimension, None))
+                done.append(settled)
+            parts = joined(done).head(dimension, 0)
+    assert 20 < len(parts) < 400
+    volumes = [ConvexHull(x[:n]).volume for x, n in zip(parts.x, parts.count, strict=True)]
+    assert abs(sum(volumes) - 2**dimension) < 1e-9 and min(volumes) > 1e-9
+    for facets, n in zip(parts.facets, parts.count, strict=True):
+        assert (np.bitwise_count(facets[:n]) == dimension).all() and len(set(facets[:n].tolist())) == n
+
+
+def test_more_free_dimensions_are_left_to_others():
     system = System("space")
-    x = system.reals("x", 3, -1, 1)
+    x = system.reals("x", 5, -1, 1)
     system.branch("stay", {x[0]: x[0]})
     system.initial(*(v >= 0 for v in x))
-    with pytest.raises(UnsuitableError, match="two free dimensions"):
+    with pytest.raises(UnsuitableError, match="free dimensions"):
         Enumeration(Space(system), nnf(parse("x[1] <= 1", system.vocabulary), negate=True))

@@ -38,7 +38,7 @@ from venmas.search.trace import candidates
 log = logging.getLogger(__name__)
 
 PATIENCE = 1.0
-"""Seconds that the search in rationals has before the first pass, where more than two directions are wide."""
+"""Seconds that exact procedures have before the first pass, where several directions are wide and no run was found."""
 MAX_PASSES = 16
 MAX_PIECES = 20_000_000
 """Pieces of all passes together after which another procedure is tried."""
@@ -74,22 +74,24 @@ def refine(
     """
     graph = Graph(space, target, tick, keep, root, weights)
     trials = Trials(space, target, tick)
-    exact = None
-    if rational is not None and not keep:  # a proof that is to be kept would have to be found again
+    # a proof that is to be kept would have to be found again
+    first, exact = rational if graph.rough and not keep else None, None
+    if rational is not None and not keep:
         exact = _enumeration(graph)
-        if exact is not None:
+    for more in (False, True):
+        if exact is not None and not exact.over:
             witness = _enumerated(exact, graph, report, trials)
             if witness is not None or exact.refuted:
                 return witness, graph
-        elif graph.rough and _proved(rational, report, tick, trials.shares, False):
+        elif first is not None and _proved(first, report, tick, trials.shares, False):
             return None, None
-    witness = trials.rollouts(graph) or trials.slices(graph, points=False)
-    if witness is not None:
-        return witness, graph
-    if rational is not None and not keep and exact is None and graph.rough:  # a pass may take as long
-        trials.shares.grant("proof", PATIENCE)
-        if _proved(rational, report, tick, trials.shares, False):
-            return None, None
+        if more:
+            break
+        witness = trials.rollouts(graph) or trials.slices(graph, points=False)
+        if witness is not None:
+            return witness, graph
+        if graph.rough:  # a pass may take as long
+            trials.shares.grant("polytopes" if exact is not None and not exact.over else "proof", PATIENCE)
     while graph.counts.passes < MAX_PASSES and graph.counts.pieces < MAX_PIECES:
         done = graph.refine()
         report.graph = Figures(graph.counts.passes, graph.counts.nodes, graph.counts.pieces)
@@ -124,7 +126,7 @@ def _enumeration(graph: Graph) -> Enumeration | None:
 def _enumerated(exact: Enumeration, graph: Graph, report: Report, trials: Trials) -> Witness | None:
     """Go on with an enumeration for its part of the time, trying what it leaves; `graph` learns how it ends."""
     while not exact.over:
-        found = trials.shares.run("polygons", trials.tick, exact.run)
+        found = trials.shares.run("polytopes", trials.tick, exact.run)
         if not found:
             break
         witness = trials.look(iter(found))

@@ -17,10 +17,10 @@ from venmas.search.rollouts import rollouts
 from venmas.search.space import Space
 from venmas.search.trace import Candidate, candidates, slices, wide
 
-_SHARES = {"search": 0.03, "paths": 0.03, "runs": 0.03, "slices": 0.03, "polygons": 0.1, "proof": 0.1}
+_SHARES = {"search": 0.03, "paths": 0.03, "runs": 0.03, "slices": 0.03, "polytopes": 0.1, "proof": 0.1}
 """Parts of the time so far that go to candidates without a path and with one, to random runs, to lines of the initial
-set, to polygons of it, and to a proof in rationals."""
-_STEADY = ("polygons", "proof")
+set, to polytopes of it, and to a proof in rationals."""
+_STEADY = ("polytopes", "proof")
 """What goes on where it was left."""
 _HALF = 0.5
 """What a part may grow to where passes do not decide."""

@@ -1,4 +1,4 @@
-"""One step of polygons of initial states: they are cut until every move of each of them is affine."""
+"""One step of polytopes of initial states: they are cut until every move of each of them is affine."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 from venmas.bounds.forms import _NORMAL, _TINY, UNIT_ROUNDOFF, Floats, gamma
 from venmas.linear import LinearExpr, Relation
 from venmas.model.expr import Application, ArgMax, Constant, Expr, Output, Sum, Variable, children
-from venmas.search.polygons import Polygons, cut_at_zero, joined
+from venmas.search.polytopes import Polytopes, cut_at_zero, joined
 from venmas.search.ranges import Ranges
 from venmas.search.residual import Case, Choice, Location, Move, OpenError, Sign, Simplifier, UnsuitableError
 from venmas.search.space import Space
 
-MOST = 16_384
-"""Polygons that those of one call may come to, some 4 kB each."""
+_MOST = 1 << 23
+"""Numbers at vertices that polytopes may come to within a network."""
 
 _RELATIONS: dict[tuple[int, ...], Relation | None] = {
     (0,): Relation.LT,
@@ -33,7 +33,7 @@ _RELATIONS: dict[tuple[int, ...], Relation | None] = {
 """What the sign of an expression is to be, for outcomes 0, 1, 2."""
 
 Rows: TypeAlias = tuple[Floats, Floats, float, Floats]
-"""Weights and constants, and by how much they are off, as `Polygons.affine` takes them."""
+"""Weights and constants, and by how much they are off, as `Polytopes.affine` takes them."""
 
 
 @dataclass
@@ -85,21 +85,21 @@ def _scalar(node: object) -> Expr:
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Polygons in one location; which quantities are those of the state, real by real, and those of expressions."""
+    """Polytopes in one location; which quantities are those of the state, real by real, and those of expressions."""
 
-    polygons: Polygons
+    polytopes: Polytopes
     location: Location
     state: tuple[int, ...]
     known: dict[int, tuple[int, ...]]
     """By id of an expression, or of a network's application."""
 
-    def of(self, polygons: Polygons, key: int | None = None, at: Sequence[int] = ()) -> _Batch:
-        """The same with other polygons, and with one more thing that is known."""
-        return replace(self, polygons=polygons, known=self.known if key is None else {**self.known, key: tuple(at)})
+    def of(self, polytopes: Polytopes, key: int | None = None, at: Sequence[int] = ()) -> _Batch:
+        """The same with other polytopes, and with one more thing that is known."""
+        return replace(self, polytopes=polytopes, known=self.known if key is None else {**self.known, key: tuple(at)})
 
 
 class Partition:
-    """Steps of polygons, whose first quantities are anything and some of which are a state."""
+    """Steps of polytopes, whose first quantities are anything and some of which are a state."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
@@ -114,15 +114,15 @@ class Partition:
         factors = [[e.coefficients.get(n, Fraction(0)) for n in self.space.reals] for e in exprs]
         return _rows(factors, [e.constant for e in exprs])
 
-    def after(self, polygons: Polygons, number: int, state: tuple[int, ...]) -> Generator[None, None, Polygons]:
-        """Polygons cut so that all moves of each are affine, with these as further quantities.
+    def after(self, polytopes: Polytopes, number: int, state: tuple[int, ...]) -> Generator[None, None, Polytopes]:
+        """Polytopes cut so that all moves of each are affine, with these as further quantities.
 
         For every move, those are the number of its target (-1 for no move), its branch, and the new reals.
         """
-        if not len(polygons):
-            return polygons
-        width, size = polygons.width, self._size
-        cases = yield from self._cases(_Batch(polygons, self.space.locations[number], state, {}), number)
+        if not len(polytopes):
+            return polytopes
+        width, size = polytopes.width, self._size
+        cases = yield from self._cases(_Batch(polytopes, self.space.locations[number], state, {}), number)
         slots = max((len(case.moves) for _, case in cases), default=0)
         found = []
         for batch, case in cases:
@@ -133,25 +133,25 @@ class Partition:
                 batch, added = self._numbers(batch, [target, move.branches[0]])
                 at += added
                 if move.affine is not None:
-                    first = batch.polygons.width
+                    first = batch.polytopes.width
                     if move not in self._moves:
                         self._moves[move] = self.rows(move.affine)
-                    batch = batch.of(batch.polygons.affine(batch.state, *self._moves[move]))
+                    batch = batch.of(batch.polytopes.affine(batch.state, *self._moves[move]))
                     at += range(first, first + size)
                 else:
                     for expr in move.reals:
                         batch, column = yield from self._value(batch, expr)
                         at.append(column)
-                self._inside(batch.polygons, at[-size:], move.branches[0])
+                self._inside(batch.polytopes, at[-size:], move.branches[0])
             batch, added = self._numbers(batch, [-1.0] + [0.0] * (1 + size))
             at += added * (slots - len(case.moves))
-            found.append(batch.polygons.quantities(at))
+            found.append(batch.polytopes.quantities(at))
         return joined(found)
 
     def _numbers(self, batch: _Batch, values: Sequence[float]) -> tuple[_Batch, list[int]]:
-        polygons, first = batch.polygons, batch.polygons.width
-        rows = np.repeat(np.array([values], dtype=float), len(polygons), 0)
-        return batch.of(polygons.constant(rows)), list(range(first, first + len(values)))
+        polytopes, first = batch.polytopes, batch.polytopes.width
+        rows = np.repeat(np.array([values], dtype=float), len(polytopes), 0)
+        return batch.of(polytopes.constant(rows)), list(range(first, first + len(values)))
 
     def _check(self, integers: tuple[int, ...]) -> None:
         for name, value in zip(self.space.integers, integers, strict=True):
@@ -159,11 +159,11 @@ class Partition:
             if not decl.lower <= value <= decl.upper:
                 raise UnsuitableError("a state leaves its declared range")
 
-    def _inside(self, polygons: Polygons, state: Sequence[int], branch: int) -> None:
+    def _inside(self, polytopes: Polytopes, state: Sequence[int], branch: int) -> None:
         """Raises `UnsuitableError` where a real variable may leave its declared range by a move of a branch."""
         system = self.space.system
         updates = dict(system.branches[branch].updates)
-        low, high = polygons.ranges(state)
+        low, high = polytopes.ranges(state)
         for i, name in enumerate(self.space.reals):
             decl = system.variables[name]
             if self._ranges.within(updates.get(name, system[name]), decl):
@@ -172,7 +172,7 @@ class Partition:
                 raise UnsuitableError("a state may leave its declared range")
 
     def _cases(self, batch: _Batch, number: int) -> Generator[None, None, list[tuple[_Batch, Case]]]:
-        """Polygons cut until every choice that matters is decided, with the case that follows."""
+        """Polytopes cut until every choice that matters is decided, with the case that follows."""
         location = batch.location
         if number not in self._questions:
             self._questions[number] = _Question.of(location, {})
@@ -188,9 +188,9 @@ class Partition:
                 columns.append(column)
             assert question.choice is not None
             if isinstance(question.choice, Sign):
-                parts = _signs(here.polygons, columns[0], question.choice)
+                parts = _signs(here.polytopes, columns[0], question.choice)
             else:
-                parts = _winners(here.polygons, columns, isinstance(question.choice, ArgMax))
+                parts = _winners(here.polytopes, columns, isinstance(question.choice, ArgMax))
             outcomes = question.outcomes()
             for (outcome, fixed), part in zip(outcomes, parts, strict=True):
                 if len(part):
@@ -199,7 +199,7 @@ class Partition:
         return found
 
     def _value(self, batch: _Batch, expr: Expr) -> Generator[None, None, tuple[_Batch, int]]:
-        """An expression without choices as a quantity; networks cut polygons."""
+        """An expression without choices as a quantity; networks cut polytopes."""
         if id(expr) in batch.known:
             return batch, batch.known[id(expr)][0]
         match expr:
@@ -222,8 +222,8 @@ class Partition:
             at.append(column)
         if id(expr) not in self._sums:
             self._sums[id(expr)] = _rows([[c for c, _ in terms]], [constant]), expr
-        polygons = batch.polygons.affine(at, *self._sums[id(expr)][0])
-        return batch.of(polygons, id(expr), [polygons.width - 1]), polygons.width - 1
+        polytopes = batch.polytopes.affine(at, *self._sums[id(expr)][0])
+        return batch.of(polytopes, id(expr), [polytopes.width - 1]), polytopes.width - 1
 
     def _network(self, batch: _Batch, application: Application) -> Generator[None, None, _Batch]:
         """The outputs of a network as quantities."""
@@ -231,34 +231,34 @@ class Partition:
         for expr in application.inputs:
             batch, column = yield from self._value(batch, expr)
             at.append(column)
-        polygons, width = batch.polygons, batch.polygons.width
+        polytopes, width = batch.polytopes, batch.polytopes.width
         for layer in application.network.layers:
-            polygons = polygons.affine(at, layer.weight, layer.bias, layer.weight_error, keep=width)
-            at = list(range(width, polygons.width))
+            polytopes = polytopes.affine(at, layer.weight, layer.bias, layer.weight_error, keep=width)
+            at = list(range(width, polytopes.width))
             if layer.activation == "relu":
                 done = []
-                while len(polygons):
-                    settled, polygons = cut_at_zero(polygons, slice(width, None))
+                while len(polytopes):
+                    settled, polytopes = cut_at_zero(polytopes, slice(width, None))
                     done.append(settled)
-                    if sum(map(len, done)) + len(polygons) > MOST:
-                        raise OverflowError("too many polygons")
+                    if sum(p.x.size for p in (*done, polytopes)) > _MOST:
+                        raise OverflowError("too many polytopes")
                     yield
-                polygons = joined(done).relu(slice(width, None)) if done else polygons
-        return batch.of(polygons, id(application), at)
+                polytopes = joined(done).relu(slice(width, None)) if done else polytopes
+        return batch.of(polytopes, id(application), at)
 
 
-def _signs(polygons: Polygons, at: int, choice: Sign) -> list[Polygons]:
+def _signs(polytopes: Polytopes, at: int, choice: Sign) -> list[Polytopes]:
     """By the truths of its comparisons: the parts where a quantity may have a sign."""
     found: dict[object, list[int]] = {}
     for outcome in range(3):
         found.setdefault(choice.truths(outcome), []).append(outcome)
     relations = [_RELATIONS[tuple(outcomes)] for outcomes in found.values()]
-    return [polygons if r is None else polygons.may(at, r) for r in relations]
+    return [polytopes if r is None else polytopes.may(at, r) for r in relations]
 
 
-def _winners(polygons: Polygons, at: Sequence[int], strict: bool) -> list[Polygons]:
+def _winners(polytopes: Polytopes, at: Sequence[int], strict: bool) -> list[Polytopes]:
     """By index: the parts where a quantity may be the greatest; strict: where it may be so for the first time."""
-    x, radius = polygons.x[:, :, at], polygons.radius()[:, at]
+    x, radius = polytopes.x[:, :, at], polytopes.radius()[:, at]
     gap = x[:, :, :, None] - x[:, :, None]
     size = np.abs(x).max(1)
     size = size[:, :, None] + size[:, None]
@@ -267,12 +267,12 @@ def _winners(polygons: Polygons, at: Sequence[int], strict: bool) -> list[Polygo
     found = []
     for i, one in enumerate(at):
         rows = ~(most[:, i] < 0).any(1)
-        part = polygons.take(rows)
+        part = polytopes.take(rows)
         for j, other in enumerate(at):
             if j != i and not (least[rows, i, j] > 0).all():
                 relation = Relation.GT if strict and j < i else Relation.GE
                 wider = part.affine([one, other], np.array([[1.0, -1.0]]), np.zeros(1))
-                part = wider.may(polygons.width, relation).head(polygons.width, polygons.r.shape[1])
+                part = wider.may(polytopes.width, relation).head(polytopes.width, polytopes.r.shape[1])
         found.append(part)
     return found
 
