@@ -37,8 +37,10 @@ from venmas.search.trace import candidates
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 1.0
-"""Seconds that exact procedures have before the first pass, where several directions are wide and no run was found."""
+PATIENCE, MUCH_PATIENCE = 1.0, 4.0
+"""Seconds that a search in rationals, or an enumeration, has before the first pass, where no run was found."""
+MANY_PATHS = 10_000
+"""Paths through branches up to which an enumeration is likely to end."""
 MAX_PASSES = 16
 MAX_PIECES = 20_000_000
 """Pieces of all passes together after which another procedure is tried."""
@@ -90,8 +92,10 @@ def refine(
         witness = trials.rollouts(graph) or trials.slices(graph, points=False)
         if witness is not None:
             return witness, graph
-        if graph.rough:  # a pass may take as long
-            trials.shares.grant("polytopes" if exact is not None and not exact.over else "proof", PATIENCE)
+        if exact is not None and not exact.over:
+            trials.shares.grant("polytopes", MUCH_PATIENCE if exact.paths <= MANY_PATHS else 0.0)
+        elif graph.rough:  # a pass may take as long
+            trials.shares.grant("proof", PATIENCE)
     while graph.counts.passes < MAX_PASSES and graph.counts.pieces < MAX_PIECES:
         done = graph.refine()
         report.graph = Figures(graph.counts.passes, graph.counts.nodes, graph.counts.pieces)

@@ -48,6 +48,7 @@ class Enumeration:
         self.over = self.refuted = self.may_deadlock = False
         self.count = 0
         """Polytopes that a formula was asked of."""
+        self.paths = len(space.system.branches) ** target.depth
         self._size = len(space.reals)
         if any(sum(low < high for low, high in map(s.box.__getitem__, space.reals)) > _FREE for s in space.starts):
             raise UnsuitableError(f"the initial set has more than {_FREE} free dimensions")
