@@ -309,6 +309,16 @@ def test_leaving_the_declared_range_ends_it():
     assert left(system, nnf(parse("EX x <= -1", system.vocabulary))) is None
 
 
+def test_a_formula_that_is_nested_too_deeply_ends_it():
+    system = System("deep")
+    x = system.real("x", -8, 8)
+    system.branch("half", x=x / 2)
+    system.initial(x >= 0, x <= 1)
+    found = Enumeration(Space(system), nnf(parse("AX^1000 x <= 2", system.vocabulary), negate=True))
+    assert found.run(lambda: None) == [] and found.over and not found.refuted
+    assert verify(system, "AX^1000 x <= 2").satisfied
+
+
 def test_a_deadlock_is_told():
     system = System("stuck")
     x = system.real("x", -8, 8)

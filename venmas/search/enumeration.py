@@ -40,7 +40,7 @@ Steps: TypeAlias = Generator[Polytopes | None, None, Polytopes]
 class Enumeration:
     """What of the initial set is left where `target` may hold; work that goes on where it was left.
 
-    Raises `UnsuitableError` where the initial set has more than two free dimensions.
+    Raises `UnsuitableError` where the initial set has more than `_FREE` free dimensions.
     """
 
     def __init__(self, space: Space, target: Formula) -> None:
@@ -49,6 +49,7 @@ class Enumeration:
         self.count = 0
         """Polytopes that a formula was asked of."""
         self.paths = len(space.system.branches) ** target.depth
+        """Ways through branches, at most."""
         self._size = len(space.reals)
         if any(sum(low < high for low, high in map(s.box.__getitem__, space.reals)) > _FREE for s in space.starts):
             raise UnsuitableError(f"the initial set has more than {_FREE} free dimensions")
@@ -65,7 +66,7 @@ class Enumeration:
                 found = next(self._steps)
             except StopIteration as end:
                 self.over, self.refuted = True, not len(end.value)
-            except (UnsuitableError, OverflowError):
+            except (UnsuitableError, OverflowError, RecursionError):
                 self.over = True
             else:
                 if found is not None:
@@ -105,6 +106,8 @@ class Enumeration:
         extent = x.max(1) - x.min(1)
         for row in np.argsort(-extent.max(1), kind="stable")[:_PICKED]:
             middle = x[row, : polytopes.count[row]].mean(0)
+            if not np.isfinite(middle).all():
+                continue
             values = dict(zip(self.space.integers, map(Fraction, self._start.values), strict=True))
             for i, name in enumerate(self.space.reals):
                 low, high = self._start.box[name]

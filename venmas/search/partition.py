@@ -13,13 +13,10 @@ import numpy as np
 from venmas.bounds.forms import _NORMAL, _TINY, UNIT_ROUNDOFF, Floats, gamma
 from venmas.linear import LinearExpr, Relation
 from venmas.model.expr import Application, ArgMax, Constant, Expr, Output, Sum, Variable, children
-from venmas.search.polytopes import Polytopes, cut_at_zero, joined
+from venmas.search.polytopes import MOST, Polytopes, cut_at_zero, joined
 from venmas.search.ranges import Ranges
 from venmas.search.residual import Case, Choice, Location, Move, OpenError, Sign, Simplifier, UnsuitableError
 from venmas.search.space import Space
-
-_MOST = 1 << 23
-"""Numbers at vertices that polytopes may come to within a network."""
 
 _RELATIONS: dict[tuple[int, ...], Relation | None] = {
     (0,): Relation.LT,
@@ -240,7 +237,7 @@ class Partition:
                 while len(polytopes):
                     settled, polytopes = cut_at_zero(polytopes, slice(width, None))
                     done.append(settled)
-                    if sum(p.x.size for p in (*done, polytopes)) > _MOST:
+                    if sum(p.x.size for p in (*done, polytopes)) > MOST:
                         raise OverflowError("too many polytopes")
                     yield
                 polytopes = joined(done).relu(slice(width, None)) if done else polytopes

@@ -29,6 +29,8 @@ from venmas.search.boxes import Index
 Masks = NDArray[np.uint64]
 _Number = TypeVar("_Number", np.float64, np.uint64)
 
+MOST = 1 << 22
+"""Numbers at vertices that a batch may come to."""
 _PAIRS = 1 << 22
 """Pairs of vertices that are looked at in one go."""
 _CERTAIN = 8
@@ -273,10 +275,12 @@ def _rounding(value: Floats, radius: Floats) -> Floats:
 
 
 def joined(parts: Sequence[Polytopes]) -> Polytopes:
-    """Several batches of the same quantities as one."""
+    """Several batches of the same quantities as one. Raises `OverflowError` beyond `MOST` numbers."""
     some = [p for p in parts if len(p)] or list(parts[:1])
     if len(some) == 1:
         return some[0]
+    if sum(p.x.size for p in some) > MOST:
+        raise OverflowError("too many polytopes")
     most, roots = max(p.x.shape[1] for p in some), max(p.r.shape[1] for p in some)
     return Polytopes(
         some[0].dimension,

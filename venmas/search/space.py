@@ -153,7 +153,7 @@ class Space:
 
     @cached_property
     def partition(self) -> Partition:
-        """What takes polygons of initial states a step further."""
+        """What takes polytopes of initial states a step further."""
         from venmas.search.partition import Partition
 
         return Partition(self)
