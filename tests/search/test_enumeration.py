@@ -215,6 +215,32 @@ def test_values_lie_within_their_errors(dimension, units):
     assert np.median(radius[:, dimension:]) < 1e-9 and radius[:, dimension:].max() < 1e-5
 
 
+def test_what_a_unit_hides_is_counted():
+    """Units that are not cut, as they hardly change their signs: ``max(q, 0)`` is as near as is told."""
+    x = np.array([[[-1e-7], [1.0]], [[1e-7], [-1.0]], [[-1.0], [-0.5]], [[0.5], [1.0]]])
+    parts = polytopes(x, dimension=1).relu(slice(0, 1))
+    for before, now, off in zip(x, parts.x, parts.radius()[:, 0], strict=True):
+        for share in np.linspace(0, 1, 11):
+            value = (1 - share) * before[0, 0] + share * before[1, 0]
+            assert abs(max(value, 0) - ((1 - share) * now[0, 0] + share * now[1, 0])) <= off
+    assert parts.radius()[:2].min() >= 0.9e-7 and parts.radius()[2:].max() == 0
+
+
+@pytest.mark.parametrize("dimension", [3, 4])
+def test_vertices_of_a_cut_are_as_far_off_as_its_values(dimension):
+    """Where values are known to 1e-3, points in which edges meet the hyperplane are told to be no better."""
+    rng = np.random.default_rng(dimension)
+    normal, whole = rng.normal(size=dimension), cube(dimension)
+    parts = whole.affine(list(range(dimension)), normal[None], np.array([0.1]))
+    parts.e[:, dimension] = 1e-3
+    parts.x[:, :, dimension] += rng.uniform(-1e-3, 1e-3, parts.x.shape[:2])
+    for part in parts.cut(dimension, parts.x[:, :, dimension]):
+        new = ~np.isin(part.facets[0], whole.facets)
+        values = part.x[0, new, :dimension] @ normal
+        told = part.e[0, :dimension] @ np.abs(normal)
+        assert new.sum() >= dimension and 1e-5 < np.ptp(values) <= 2 * told < 0.1
+
+
 def area(x, count):
     x, y = x[:count, 0], x[:count, 1]
     return 0.5 * float(x @ np.roll(y, -1) - y @ np.roll(x, -1))
@@ -301,12 +327,18 @@ def test_a_clip_at_the_end_of_the_declared_range_is_no_way_out():
     assert not parts and found.count > 3
 
 
-def test_leaving_the_declared_range_ends_it():
+@pytest.mark.parametrize("factor", [2, -2])
+def test_leaving_the_declared_range_ends_it(factor):
     system = System("leaves")
-    x = system.real("x", -1, 1)
-    system.branch("grow", x=2 * x)
-    system.initial(x >= 0, x <= Fraction(3, 4))
-    assert left(system, nnf(parse("EX x <= -1", system.vocabulary))) is None
+    x, m = system.real("x", -1, 1), system.integer("m", 0, 1)
+    system.branch("grow", x=factor * x)
+    system.initial(x >= 0, x <= Fraction(3, 4), m == 0)
+    assert left(system, nnf(parse("EX m >= 1", system.vocabulary))) is None
+    other = System("counts")
+    x, m = other.real("x", -1, 1), other.integer("m", 0, 1)
+    other.branch("count", m=m + factor)
+    other.initial(x >= 0, x <= 1, m == 0)
+    assert left(other, nnf(parse("EX x >= 2", other.vocabulary))) is None
 
 
 def test_a_formula_that_is_nested_too_deeply_ends_it():
