@@ -57,6 +57,15 @@ def test_a_space_that_is_in_use_or_was_interrupted_is_nobody_elses():
     assert of(system) is not broken
 
 
+def test_a_system_that_is_changed_afterwards_is_another_one():
+    """What is kept is a copy: else a branch that its owner adds would be taken by equal systems of before."""
+    first = walk()
+    kept = of(first)
+    first.branch("jump", {first["x"]: first["x"] + 3})
+    assert of(walk()) is kept and len(kept.system.branches) == 1
+    assert verify(walk(), "AX x <= 1").satisfied and verify(first, "AX x <= 1").violated
+
+
 def test_a_location_that_cannot_be_made_has_no_number():
     """Else the next one would be taken for it."""
     space = Space(walk())
@@ -79,6 +88,8 @@ def test_verdicts_of_systems_that_differ_in_little_are_their_own():
 
 def test_a_system_without_reals_has_no_space():
     system = System("integers")
-    system.integer("n", 0, 3)
+    n = system.integer("n", 0, 3)
+    system.branch("stay", n=n)
+    system.initial(n == 0)
     with pytest.raises(UnsuitableError), space_of(system):
         pass

@@ -3,7 +3,6 @@ where something is open, with candidates tried on the way."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -21,7 +20,7 @@ from venmas.engine.report import Report
 from venmas.engine.search import StopSearchError
 from venmas.logic import Formula, nnf
 from venmas.milp.outcome import Reason
-from venmas.model.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.canonical import networks_of
 from venmas.search.explicit import explore
 from venmas.search.graph import Graph
 from venmas.search.proof import IncompleteError
@@ -64,12 +63,11 @@ def decide(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted
             if report.satisfied and settled.exact:
                 report.basis = "exact"
             return
-    single = report.semantics == "float32"
     try:
-        lent: AbstractContextManager[Space] = space_of(system, single)
-        if wanted is not None:  # equal nodes become one, as they are for who checks: choices have the same numbers
-            lent = nullcontext(Space(system_from_json(system_to_json(system), networks_of(system)), single))
-        with lent as space, np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with (
+            space_of(system, report.semantics == "float32") as space,
+            np.errstate(over="ignore", invalid="ignore", divide="ignore"),
+        ):
             space.workers = report.workers
             inside, keep = False, wanted is not None
             witness, graph = refine(space, target, report, tick, rational, keep)

@@ -128,7 +128,7 @@ def _enumeration(graph: Graph) -> Enumeration | None:
 
 
 def _enumerated(exact: Enumeration, graph: Graph, report: Report, trials: Trials) -> Witness | None:
-    """Go on with an enumeration for its part of the time, trying what it leaves; `graph` learns how it ends."""
+    """Go on with an enumeration for its part of the time, trying what it leaves."""
     while not exact.over:
         found = trials.shares.run("polytopes", trials.tick, exact.run)
         if not found:
@@ -138,7 +138,7 @@ def _enumerated(exact: Enumeration, graph: Graph, report: Report, trials: Trials
             return witness
     if exact.refuted:
         report.graph = Figures(1, exact.count, exact.count)
-        graph.may_leave_box, graph.may_deadlock = False, exact.may_deadlock
+        graph.may_deadlock = not any(b.always for b in graph.space.system.branches)
     return None
 
 

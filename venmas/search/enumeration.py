@@ -45,7 +45,7 @@ class Enumeration:
 
     def __init__(self, space: Space, target: Formula) -> None:
         self.space, self.target = space, target
-        self.over = self.refuted = self.may_deadlock = False
+        self.over = self.refuted = False
         self.count = 0
         """Polytopes that a formula was asked of."""
         self.paths = len(space.system.branches) ** target.depth
@@ -165,7 +165,7 @@ class Enumeration:
     ) -> Steps:
         """The parts that some move may lead to where `operand` holds."""
         width, roots = (self._size if last else polytopes.width), polytopes.r.shape[1]
-        after = yield from self._after(polytopes, number, state)
+        after = yield from self.space.partition.after(polytopes, number, state)
         parts = [polytopes.take(slice(0, 0)).head(width, roots)]
         for at in range(polytopes.width, after.width, 2 + self._size):
             moves = after.x[:, 0, at] >= 0
@@ -175,19 +175,12 @@ class Enumeration:
 
     def _every(self, polytopes: Polytopes, number: int, state: tuple[int, ...], operand: Formula, step: int) -> Steps:
         """The parts all moves of which may lead to where `operand` holds."""
-        after = yield from self._after(polytopes, number, state)
+        after = yield from self.space.partition.after(polytopes, number, state)
         for at in range(polytopes.width, after.width, 2 + self._size):
             moves = after.x[:, 0, at] >= 0
             found = yield from self._moved(after.take(moves), at, operand, step, False)
             after = joined([after.take(~moves), found])
         return after.head(polytopes.width, polytopes.r.shape[1])
-
-    def _after(self, polytopes: Polytopes, number: int, state: tuple[int, ...]) -> Steps:
-        """See `Partition.after`."""
-        after = yield from self.space.partition.after(polytopes, number, state)
-        targets = after.x[:, 0, polytopes.width :: 2 + self._size]
-        self.may_deadlock |= bool((targets < 0).all(1).any())
-        return after
 
     def _moved(self, after: Polytopes, at: int, formula: Formula, step: int, last: bool) -> Steps:
         """What may be left of polytopes by a formula of the state that one of their moves leads to, from quantity `at`

@@ -93,7 +93,7 @@ def affine(
     mass = np.abs(z).sum(1) + e
     rounding = (n + 4) * _UNIT32 / (1 - (n + 4) * _UNIT32) if single else 0.0
     slack = gamma(n + z.shape[1]) + weight_error + rounding
-    error = times(e + slack * mass, size) + (gamma(2) + rounding) * np.abs(bias) + _TINY * n
+    error = times(e + slack * mass + _TINY, size) + (gamma(2) + rounding) * np.abs(bias) + _TINY * n
     if single:
         error += (n + 4 + mass.sum(1, keepdims=True)) * 2.0**-149
         # float32 may overflow: in a result, an input or a weight

@@ -103,7 +103,8 @@ class Polytopes:
         size, n = np.abs(weight), weight.shape[1]
         mass = np.abs(x).max(1) + np.abs(r).sum(1) + e
         slack = gamma(n + r.shape[1] + 2) + weight_error
-        error = ((e + slack * mass) @ size.T + gamma(2) * np.abs(bias) + _TINY * (n + 1)) * (1 + gamma(n + 4))
+        slack = slack * mass + np.where(mass > 0, _TINY, 0.0)  # what underflows here may meet a huge weight
+        error = ((e + slack) @ size.T + gamma(2) * np.abs(bias) + _TINY * (n + 1)) * (1 + gamma(n + 4))
         error = np.where(size.any(1), error, 0.0) + bias_error  # nothing but the bias is exact
         return self._more(x @ weight.T + bias, r @ weight.T, error, keep)
 
@@ -156,26 +157,22 @@ class Polytopes:
         if not mixed.any():
             return found
         some = found.take(mixed)
-        kept, gone = some.cut(at, s[mixed] + slack[mixed, None])
+        kept, gone = some.cut(s[mixed] + slack[mixed, None], some.radius()[:, at])
         least, most = (end[:, 0] for end in gone.ranges([at]))
         whole = ~((most if sign > 0 else -least) < 0)  # no more than rounding tells the two apart
         return joined([found.take(~mixed), kept.take(~whole), some.take(whole)])
 
-    def cut(self, at: int | Index, s: Floats) -> tuple[Polytopes, Polytopes]:
-        """The parts on either side of where a function s is about 0: that where it is positive comes first.
+    def cut(self, s: Floats, off: Floats) -> tuple[Polytopes, Polytopes]:
+        """The parts on either side of where a function is about 0: that where it is positive comes first.
 
-        s: (B, V), quantity `at`, or one a row, or its negative, and a number a row; positive somewhere, negative
-        elsewhere.
+        s: (B, V), a quantity or its negative, and a number a row: positive at some vertices, negative at others.
+        off: (B,), the radius of that quantity.
         """
         if self.dimension <= 2:
             return self._chord(s)
         step = max(1, _PAIRS // self.x.shape[1] ** 2)
-        if len(self) <= step:
-            return self._plane(at, s)
-        found = []
-        for first in range(0, len(self), step):
-            rows = slice(first, first + step)
-            found.append(self.take(rows)._plane(at if isinstance(at, int) else at[rows], s[rows]))
+        parts = [slice(first, first + step) for first in range(0, len(self), step)]
+        found = [self.take(rows)._plane(s[rows], off[rows]) for rows in parts]
         return joined([a for a, _ in found]), joined([b for _, b in found])
 
     def _chord(self, s: Floats) -> tuple[Polytopes, Polytopes]:
@@ -213,12 +210,10 @@ class Polytopes:
             parts.append(replace(self, x=vertices, count=number, e=error, facets=np.zeros(places.shape, np.uint64)))
         return parts[0], parts[1]
 
-    def _plane(self, at: int | Index, s: Floats) -> tuple[Polytopes, Polytopes]:
+    def _plane(self, s: Floats, off: Floats) -> tuple[Polytopes, Polytopes]:
         """By the hyperplane next to s = 0 that all vertices keep off."""
-        rows, most = np.arange(len(self)), self.x.shape[1]
-        there = np.arange(most)[None] < self.count[:, None]
-        where = np.full(len(self), at) if isinstance(at, int) else at
-        off = self.radius()[rows, where] + gamma(4) * np.abs(s).max(1) + _TINY
+        there = np.arange(self.x.shape[1])[None] < self.count[:, None]
+        off = off + gamma(4) * np.abs(s).max(1) + _TINY
         s = _shifted(s, there, _CERTAIN * off)
         above, below = there & (s > 0), there & (s < 0)
         common = self.facets[:, :, None] & self.facets[:, None]
@@ -308,4 +303,5 @@ def cut_at_zero(polytopes: Polytopes, at: slice) -> tuple[Polytopes, Polytopes]:
         return polytopes, polytopes.take(mixed)
     some, which = polytopes.take(mixed), which[mixed]
     s = np.take_along_axis(some.x[:, :, at], which[:, None, None], 2)[:, :, 0]
-    return polytopes.take(~mixed), joined(some.cut(which, s))
+    off = np.take_along_axis(some.radius()[:, at], which[:, None], 1)[:, 0]
+    return polytopes.take(~mixed), joined(some.cut(s, off))

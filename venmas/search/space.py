@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,8 @@ from venmas.bounds.forms import Bools, Floats
 from venmas.bounds.interpret import certain
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr
-from venmas.model.canonical import networks_of, system_digest
+from venmas.model.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.canonical_writer import canonical_text
 from venmas.model.expr import ArgMax, to_linear
 from venmas.model.regions import bounding_box
 from venmas.model.system import Region, System
@@ -72,28 +74,24 @@ _MOST_KEPT = 4
 
 @contextmanager
 def space_of(system: System, single: bool = False) -> Iterator[Space]:
-    """The space of a system; those of the last few are kept, as several formulas may be asked of each.
+    """The space of a system, or rather of a copy in which equal nodes are one, as they are for who checks certificates.
 
-    Systems are the same where their canonical forms and the float types of their networks are, so that a script that
-    builds its system anew for every formula loses nothing. A space is lent to one at a time, and what was interrupted
-    in its use is not kept.
+    Those of the last few systems are kept, as several formulas may be asked of each. Systems are the same where their
+    canonical forms and the float types of their networks are, so that a script that builds its system anew for every
+    formula loses nothing. A space is lent to one at a time, and what was interrupted in its use is not kept.
     """
-    key = _content(system, single)
-    space = (_KEPT.pop(key, None) if key else None) or Space(system, single)
-    yield space
-    if key:
-        _KEPT[key] = space
-    if len(_KEPT) > _MOST_KEPT:
-        del _KEPT[next(iter(_KEPT))]
-
-
-def _content(system: System, single: bool) -> tuple[object, ...]:
-    """What two systems have in common only if they are the same; empty where that takes too long to tell."""
     try:
-        types = sorted((digest, network.dtype) for digest, network in networks_of(system).items())
-        return system_digest(system), *types, single
+        form, networks = system_to_json(system), networks_of(system)
     except ModelError:  # too large for a canonical form
-        return ()
+        yield Space(system, single)
+        return
+    types = sorted((digest, network.dtype) for digest, network in networks.items())
+    key = (hashlib.sha256(canonical_text(form).encode()).hexdigest(), *types, single)
+    space = _KEPT.pop(key, None) or Space(system_from_json(form, networks), single)
+    yield space
+    _KEPT[key] = space
+    for old in list(_KEPT)[:-_MOST_KEPT]:
+        _KEPT.pop(old, None)
 
 
 class Space:
