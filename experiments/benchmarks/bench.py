@@ -61,10 +61,13 @@ class Bench:
         return row
 
     def add(self, row: Row) -> None:
-        """Show and keep a row; two modes that contradict each other are both marked."""
+        """Show and keep a row; two modes that contradict each other are both marked.
+
+        A peer that differs from what is known has its mark already.
+        """
         for other in self.rows:
             same = (other.section, other.what) == (row.section, row.what) and other.decided and row.decided
-            if same and other.verdict != row.verdict:
+            if same and other.verdict != row.verdict and row.problem != "Marabou differs":
                 row.problem = other.problem = "WRONG"
                 row.note = f"{other.mode} says {other.verdict}; {row.note}"
         self.rows.append(row)
