@@ -37,7 +37,7 @@ from venmas.search.trace import candidates
 
 log = logging.getLogger(__name__)
 
-PATIENCE, MUCH_PATIENCE = 1.0, 4.0
+PATIENCE, MUCH_PATIENCE = 1.0, 2.0
 """Seconds that a search in rationals, or an enumeration, has before the first pass, where no run was found."""
 MANY_PATHS = 10_000
 """Paths through branches up to which an enumeration is likely to end."""
@@ -105,6 +105,8 @@ def refine(
         if witness is None and trials.branching:
             witness = trials.slices(graph, points=True)
         if witness is None and exact is not None:
+            if graph.grows and exact.paths <= MANY_PATHS:
+                trials.shares.double("polytopes")
             witness = _enumerated(exact, graph, report, trials)
         if witness is not None or (exact is not None and exact.refuted):
             return witness, graph
