@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
-from tests.search.test_graph import Truth, grid_formula, grid_system
+from tests.search.test_graph import Truth, grid_formula, grid_states, grid_system
 from venmas.engine.verify import verify
 from venmas.linear import Relation
 from venmas.logic import nnf, parse
 from venmas.model import System, apply_network, argmax, clip, maximum, switch, where
-from venmas.model.regions import contains
 from venmas.nn import Layer, Network, relu_network
 from venmas.search.enumeration import Enumeration, _corners
-from venmas.search.polytopes import Polytopes, cut_at_zero, joined
+from venmas.search.polytopes import Polytopes, settled
 from venmas.search.residual import UnsuitableError
 from venmas.search.space import Space
 from venmas.testing import adversarial_systems, formulas_over, initial_states, systems
@@ -90,12 +89,7 @@ def test_what_is_true_is_left_where_polygons_touch(block):
         rng = Random(f"grid {seed}")
         system = grid_system(rng)
         target = nnf(grid_formula(rng, system, rng.randint(2, 4)))
-        halves, far = [Fraction(k, 2) for k in range(17)], [Fraction(k) for k in (12, 20, 28, 32)]
-        places = [(x, y, Fraction(m)) for x in halves for y in halves + far for m in range(3)]
-        states = [dict(zip("xym", place, strict=True)) for place in places]
-        rng.shuffle(states)
-        states = [s for s in states if any(contains(r, s) for r in system.regions)][:40]
-        count = check(system, target, states)
+        count = check(system, target, grid_states(rng, system))
         tried += count is not None
         found += count or 0
     assert tried > 10 and found > 40
@@ -167,6 +161,16 @@ def polytopes(x, count=None, dimension=2, facets=None):
     return Polytopes(dimension, x, count, facets, *rest)
 
 
+def settle(parts, at):
+    """What `settled` comes to."""
+    steps = settled(parts, at)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
 def cube(dimension):
     """From -1 to 1 in all directions."""
     corners = _corners(dimension)
@@ -187,12 +191,7 @@ def test_values_lie_within_their_errors(dimension, units):
         parts = parts.affine(at, layer.weight, layer.bias, layer.weight_error, keep=dimension)
         at = list(range(dimension, parts.width))
         if layer.activation == "relu":
-            done = []
-            while len(parts):
-                settled, parts = cut_at_zero(parts, slice(dimension, None))
-                done.append(settled)
-            parts = joined(done).relu(slice(dimension, None))
-            parts = parts.rooted(at)
+            parts = settle(parts, slice(dimension, None)).relu(slice(dimension, None)).rooted(at)
     assert len(parts) > 10
     volumes = (
         [ConvexHull(x[:n, :dimension]).volume for x, n in zip(parts.x, parts.count, strict=True)]
@@ -234,7 +233,7 @@ def test_vertices_of_a_cut_are_as_far_off_as_its_values(dimension):
         values = part.x[0, new, :dimension] @ normal
         told = part.e[0, :dimension] @ np.abs(normal)
         assert new.sum() >= dimension and 1e-5 < np.ptp(values) <= 2 * told < 0.1
-    _, halves = cut_at_zero(parts, slice(dimension, None))
+    halves = settle(parts, slice(dimension, None))
     assert len(halves) == 2 and (halves.e[:, :dimension] >= part.e[:, :dimension] * 0.99).all()
 
 
@@ -387,11 +386,7 @@ def test_planes_next_to_vertices(dimension):
     for normal in [*normals, *normals[2:]]:
         for level in (0.0, float(normal.sum()), 1e-15):
             valued = parts.affine(list(range(dimension)), normal[None], np.array([-level]))
-            done = []
-            while len(valued):
-                settled, valued = cut_at_zero(valued, slice(dimension, None))
-                done.append(settled)
-            parts = joined(done).head(dimension, 0)
+            parts = settle(valued, slice(dimension, None)).head(dimension, 0)
     assert 20 < len(parts) < 400
     volumes = [ConvexHull(x[:n]).volume for x, n in zip(parts.x, parts.count, strict=True)]
     assert abs(sum(volumes) - 2**dimension) < 1e-9 and min(volumes) > 1e-9

@@ -271,6 +271,15 @@ def grid_formula(rng, system, depth, size=3.0):
     return (And if kind < 0.75 else Or)((left, grid_formula(rng, system, depth, size - 1)))
 
 
+def grid_states(rng, system):
+    """Some initial states of a `grid_system`, where its numbers meet."""
+    halves, far = [Fraction(k, 2) for k in range(17)], [Fraction(k) for k in (12, 20, 28, 32)]
+    places = [(x, y, Fraction(m)) for x in halves for y in halves + far for m in range(3)]
+    rng.shuffle(places)
+    states = [dict(zip("xym", place, strict=True)) for place in places]
+    return [s for s in states if any(contains(r, s) for r in system.regions)][:40]
+
+
 @pytest.mark.parametrize("wild", [False, True])
 @pytest.mark.parametrize("block", range(6))
 def test_known_runs_stay_open_where_boxes_touch(block, wild, monkeypatch):
@@ -286,12 +295,7 @@ def test_known_runs_stay_open_where_boxes_touch(block, wild, monkeypatch):
         rng = Random(f"grid {seed}")
         system = grid_system(rng)
         target = nnf(grid_formula(rng, system, rng.randint(2, 4)))
-        halves, far = [Fraction(k, 2) for k in range(17)], [Fraction(k) for k in (12, 20, 28, 32)]
-        all_states = [(x, y, Fraction(m)) for x in halves for y in halves + far for m in range(3)]
-        rng.shuffle(all_states)
-        states = [dict(zip("xym", s, strict=True)) for s in all_states]
-        states = [s for s in states if any(contains(r, s) for r in system.regions)][:40]
-        found += check(system, target, states, 4) or 0
+        found += check(system, target, grid_states(rng, system), 4) or 0
     assert found > 20
 
 

@@ -30,6 +30,13 @@ def gamma(n: int) -> float:
     return (n + 4) * UNIT_ROUNDOFF / (1 - (n + 4) * UNIT_ROUNDOFF)
 
 
+def float_beside(value: Fraction, direction: int) -> float:
+    """The float next to a rational that is not above it (direction -1), or not below it (1)."""
+    near = float(value)
+    beyond = Fraction(near) >= value if direction > 0 else Fraction(near) <= value
+    return near if beyond else float(np.nextafter(near, direction * np.inf))
+
+
 @dataclass(frozen=True, eq=False)
 class Quantity:
     """Bounds of one scalar in B states: `low`, `upp` (B, m+1), constant first; `lo`, `hi` (B,).
@@ -81,9 +88,7 @@ def settle(low: Floats, upp: Floats, lo: Floats | None = None, hi: Floats | None
 
 def constant(value: Fraction, batch: int, roots: int) -> Quantity:
     """A number; a rational between two floats is enclosed by them."""
-    near = float(value)
-    low_value = near if Fraction(near) <= value else float(np.nextafter(near, -np.inf))
-    upp_value = near if Fraction(near) >= value else float(np.nextafter(near, np.inf))
+    low_value, upp_value = float_beside(value, -1), float_beside(value, 1)
     low, upp = np.zeros((batch, roots + 1)), np.zeros((batch, roots + 1))
     low[:, 0], upp[:, 0] = low_value, upp_value
     ones = np.ones((batch, 1), dtype=bool)
@@ -129,10 +134,7 @@ def finite(quantity: Quantity, values: tuple[Fraction, ...], possible: Bools) ->
 @lru_cache(maxsize=4096)
 def _enclosed(values: tuple[Fraction, ...]) -> tuple[Floats, Floats]:
     """The floats next to rationals, below and above."""
-    floats = [float(v) for v in values]
-    down = [f if Fraction(f) <= v else np.nextafter(f, -np.inf) for f, v in zip(floats, values, strict=True)]
-    up = [f if Fraction(f) >= v else np.nextafter(f, np.inf) for f, v in zip(floats, values, strict=True)]
-    return np.array(down), np.array(up)
+    return np.array([float_beside(v, -1) for v in values]), np.array([float_beside(v, 1) for v in values])
 
 
 def pinned(low: Floats, upp: Floats, lo: Floats, hi: Floats, point: Bools) -> tuple[Floats, Floats]:

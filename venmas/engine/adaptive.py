@@ -76,7 +76,7 @@ def decide(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted
                 inside = True
                 witness, graph = refine(space, claim(system, formula, True), report, tick, rational, keep)
             if graph is None:
-                if report.satisfied and not any(b.always for b in system.branches):
+                if report.satisfied and system.may_deadlock:
                     limited = tick.within(max(1.0, monotonic() - tick.started))
                     report.notes += _deadlocks(space, formula, report, limited)
                 return

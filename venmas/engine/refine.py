@@ -77,25 +77,21 @@ def refine(
     graph = Graph(space, target, tick, keep, root, weights)
     trials = Trials(space, target, tick)
     # a proof that is to be kept would have to be found again
-    first, exact = rational if graph.rough and not keep else None, None
-    if rational is not None and not keep:
-        exact = _enumeration(graph)
-    for more in (False, True):
-        if exact is not None and not exact.over:
-            witness = _enumerated(exact, graph, report, trials)
-            if witness is not None or exact.refuted:
-                return witness, graph
-        elif first is not None and _proved(first, report, tick, trials.shares, False):
-            return None, None
-        if more:
-            break
-        witness = trials.rollouts(graph) or trials.slices(graph, points=False)
-        if witness is not None:
-            return witness, graph
-        if exact is not None and not exact.over:
-            trials.shares.grant("polytopes", MUCH_PATIENCE if exact.paths <= MANY_PATHS else 0.0)
-        elif graph.rough:  # a pass may take as long
-            trials.shares.grant("proof", PATIENCE)
+    exact = _enumeration(graph) if rational is not None and not keep else None
+    hasty = rational if graph.rough and not keep else None
+    found = _ahead(exact, hasty, graph, report, trials)
+    if found is not None:
+        return found
+    witness = trials.rollouts(graph) or trials.slices(graph, points=False)
+    if witness is not None:
+        return witness, graph
+    if exact is not None and not exact.over:
+        trials.shares.grant("polytopes", MUCH_PATIENCE if exact.paths <= MANY_PATHS else 0.0)
+    elif hasty is not None:  # a pass may take as long
+        trials.shares.grant("proof", PATIENCE)
+    found = _ahead(exact, hasty, graph, report, trials)
+    if found is not None:
+        return found
     while graph.counts.passes < MAX_PASSES and graph.counts.pieces < MAX_PIECES:
         done = graph.refine()
         report.graph = Figures(graph.counts.passes, graph.counts.nodes, graph.counts.pieces)
@@ -116,6 +112,18 @@ def refine(
         if tiles:
             return _in_tiles(space, target, report, tick, graph, tiles, told), graph
     raise UnsuitableError(f"{graph.counts.passes} passes over {graph.counts.pieces} regions left something open")
+
+
+def _ahead(
+    exact: Enumeration | None, rational: RationalSearch | None, graph: Graph, report: Report, trials: Trials
+) -> tuple[Witness | None, Graph | None] | None:
+    """Go on with an enumeration, or else in rationals, before a pass: what `refine` returns, where that decides."""
+    if exact is not None and not exact.over:
+        witness = _enumerated(exact, graph, report, trials)
+        return (witness, graph) if witness is not None or exact.refuted else None
+    if rational is not None and _proved(rational, report, trials.tick, trials.shares, False):
+        return None, None
+    return None
 
 
 def _enumeration(graph: Graph) -> Enumeration | None:
@@ -140,7 +148,7 @@ def _enumerated(exact: Enumeration, graph: Graph, report: Report, trials: Trials
             return witness
     if exact.refuted:
         report.graph = Figures(1, exact.count, exact.count)
-        graph.may_deadlock = not any(b.always for b in graph.space.system.branches)
+        graph.may_deadlock = graph.space.system.may_deadlock
     return None
 
 

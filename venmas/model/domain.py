@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import inf
+from typing import TypeAlias
 
 from venmas.model.expr import ArgMax, Constant, Expr, Maximum, Sum, Switch, Variable, Where
+
+End: TypeAlias = Fraction | float
+"""A rational, or an infinity."""
 
 MAX_DOMAIN = 4096
 """Finite domains above this size are treated as infinite."""
@@ -64,6 +69,52 @@ class Domains:
                 return None
             found.update(values)
         return found
+
+
+class Ranges:
+    """Ranges that expressions keep to by their form, over variables whose own are given: a clip keeps to its ends."""
+
+    def __init__(self, variables: Mapping[str, tuple[Fraction, Fraction]]) -> None:
+        self._variables = variables
+        self._known: dict[int, tuple[End, End]] = {}
+
+    def of(self, expr: Expr) -> tuple[End, End]:
+        """Least and greatest value that are possible for a node, which outlives this object."""
+        if id(expr) not in self._known:
+            self._known[id(expr)] = self._find(expr)
+        return self._known[id(expr)]
+
+    def _find(self, expr: Expr) -> tuple[End, End]:
+        match expr:
+            case Constant(value):
+                return value, value
+            case Variable(name, _):
+                return self._variables[name]
+            case Sum(terms, constant):
+                low: End = constant
+                high: End = constant
+                for factor, part in terms:
+                    ends = [_times(factor, end) for end in self.of(part)]
+                    low, high = low + min(ends), high + max(ends)
+                return low, high
+            case Maximum(operands):
+                ranges = [self.of(o) for o in operands]
+                return max(low for low, _ in ranges), max(high for _, high in ranges)
+            case ArgMax(scores):
+                return Fraction(0), Fraction(len(scores) - 1)
+            case Switch(_, cases):
+                ranges = [self.of(e) for _, e in cases]
+            case Where(_, then, otherwise):
+                ranges = [self.of(then), self.of(otherwise)]
+            case _:
+                return -inf, inf
+        return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def _times(factor: Fraction, end: End) -> End:
+    if isinstance(end, float):
+        return end if factor > 0 else -end
+    return factor * end
 
 
 def is_integral(expr: Expr, known: set[int] | None = None) -> bool:

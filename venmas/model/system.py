@@ -301,6 +301,11 @@ class System:
                 yield where, node
                 stack.extend((where, child) for child in children(node))
 
+    @property
+    def may_deadlock(self) -> bool:
+        """True when no branch can be taken in every state, so that some may have no successor."""
+        return not any(b.always for b in self.branches)
+
     def validate(self) -> None:
         """Check what can be checked without a state. Raises `ModelError` naming the place and the remedy."""
         if not self.variables:

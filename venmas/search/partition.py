@@ -10,11 +10,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from venmas.bounds.forms import _NORMAL, _TINY, UNIT_ROUNDOFF, Floats, gamma
+from venmas.bounds.forms import _NORMAL, _TINY, UNIT_ROUNDOFF, Floats, float_beside, gamma
 from venmas.linear import LinearExpr, Relation
+from venmas.model.domain import Ranges
 from venmas.model.expr import Application, ArgMax, Constant, Expr, Output, Sum, Variable, children
-from venmas.search.polytopes import MOST, Polytopes, cut_at_zero, joined
-from venmas.search.ranges import Ranges
+from venmas.search.polytopes import Polytopes, joined, settled
 from venmas.search.residual import Case, Choice, Location, Move, OpenError, Sign, Simplifier, UnsuitableError
 from venmas.search.space import Space
 
@@ -102,7 +102,7 @@ class Partition:
         self.space = space
         self._size = len(space.reals)
         self._questions: dict[int, _Question] = {}
-        self._ranges = Ranges(space.system)
+        self._ranges = Ranges({d.name: (d.lower, d.upper) for d in space.system.variables.values()})
         self._moves: dict[Move, Rows] = {}
         self._sums: dict[int, tuple[Rows, Expr]] = {}
 
@@ -163,9 +163,11 @@ class Partition:
         low, high = polytopes.ranges(state)
         for i, name in enumerate(self.space.reals):
             decl = system.variables[name]
-            if self._ranges.within(updates.get(name, system[name]), decl):
+            least, most = self._ranges.of(updates.get(name, system[name]))
+            if decl.lower <= least and most <= decl.upper:
                 continue
-            if not (low[:, i] >= _up(decl.lower)).all() or not (high[:, i] <= -_up(-decl.upper)).all():
+            bottom, top = float_beside(decl.lower, 1), float_beside(decl.upper, -1)
+            if not (low[:, i] >= bottom).all() or not (high[:, i] <= top).all():
                 raise UnsuitableError("a state may leave its declared range")
 
     def _cases(self, batch: _Batch, number: int) -> Generator[None, None, list[tuple[_Batch, Case]]]:
@@ -233,14 +235,7 @@ class Partition:
             polytopes = polytopes.affine(at, layer.weight, layer.bias, layer.weight_error, keep=width)
             at = list(range(width, polytopes.width))
             if layer.activation == "relu":
-                done = []
-                while len(polytopes):
-                    settled, polytopes = cut_at_zero(polytopes, slice(width, None))
-                    done.append(settled)
-                    if sum(p.x.size for p in (*done, polytopes)) > MOST:
-                        raise OverflowError("too many polytopes")
-                    yield
-                polytopes = joined(done).relu(slice(width, None)) if done else polytopes
+                polytopes = (yield from settled(polytopes, slice(width, None))).relu(slice(width, None))
         return batch.of(polytopes, id(application), at)
 
 
@@ -282,9 +277,3 @@ def _rows(weight: Sequence[Sequence[Fraction]], bias: Sequence[Fraction]) -> Row
     near = np.array([float(c) for c in bias])
     off = [0.0 if Fraction(f) == c else abs(f) * 2 * UNIT_ROUNDOFF + _TINY for f, c in zip(near, bias, strict=True)]
     return rows, near, UNIT_ROUNDOFF, np.array(off)
-
-
-def _up(value: Fraction) -> float:
-    """A float that is not below a rational."""
-    near = float(value)
-    return near if Fraction(near) >= value else float(np.nextafter(near, np.inf))

@@ -15,7 +15,7 @@ an edge where they have all but one of their facets in common (Ziegler, *Lecture
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -234,10 +234,8 @@ class Polytopes:
         parts = []
         for side in (above, below):
             row, vertex = np.nonzero(side)
-            every, number = (
-                np.concatenate([row, b]),
-                np.bincount(row, minlength=len(self)) + np.bincount(b, minlength=len(self)),
-            )
+            every = np.concatenate([row, b])
+            number = np.bincount(every, minlength=len(self))
             order = np.argsort(every, kind="stable")
             first = np.cumsum(number) - number
             ends = np.minimum(np.arange(int(number.max()))[None], number[:, None] - 1)
@@ -293,7 +291,19 @@ def _longer(values: NDArray[_Number], size: int, by: NDArray[_Number]) -> NDArra
     return np.concatenate([values, np.repeat(by, missing, 1)], 1) if missing else values
 
 
-def cut_at_zero(polytopes: Polytopes, at: slice) -> tuple[Polytopes, Polytopes]:
+def settled(polytopes: Polytopes, at: slice) -> Generator[None, None, Polytopes]:
+    """Polytopes cut until none of some quantities changes its sign on any. Raises `OverflowError` as `joined` does."""
+    done = [polytopes.take(slice(0, 0))]
+    while len(polytopes):
+        some, polytopes = _cut_at_zero(polytopes, at)
+        done.append(some)
+        if sum(p.x.size for p in (*done, polytopes)) > MOST:
+            raise OverflowError("too many polytopes")
+        yield
+    return joined(done)
+
+
+def _cut_at_zero(polytopes: Polytopes, at: slice) -> tuple[Polytopes, Polytopes]:
     """(settled, cut): those on which no quantity changes its sign, and the others, each cut by one that does."""
     low, high = polytopes.x[:, :, at].min(1), polytopes.x[:, :, at].max(1)
     both = np.where(np.minimum(-low, high) > polytopes.slack(at), np.minimum(-low, high), 0.0)

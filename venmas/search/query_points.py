@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from venmas.bounds.forms import Floats
+from venmas.bounds.forms import Floats, float_beside
 from venmas.logic.vnnlib import Box
 from venmas.search.query_plan import Plan
 
@@ -25,15 +25,9 @@ _FURTHER = 10
 
 def floats(boxes: Sequence[Box]) -> tuple[Floats, Floats]:
     """Boxes (B, m) of floats that contain rational ones."""
-    low = np.array([[_next(a, -1) for a, _ in box] for box in boxes]).reshape(len(boxes), -1)
-    high = np.array([[_next(b, 1) for _, b in box] for box in boxes]).reshape(len(boxes), -1)
+    low = np.array([[float_beside(a, -1) for a, _ in box] for box in boxes]).reshape(len(boxes), -1)
+    high = np.array([[float_beside(b, 1) for _, b in box] for box in boxes]).reshape(len(boxes), -1)
     return low, high
-
-
-def _next(value: Fraction, direction: int) -> float:
-    near = float(value)
-    beyond = Fraction(near) >= value if direction > 0 else Fraction(near) <= value
-    return near if beyond else float(np.nextafter(near, direction * np.inf))
 
 
 def confirm(plan: Plan, box: Box, x: Floats) -> tuple[Fraction, ...] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -86,7 +85,7 @@ def space_of(system: System, single: bool = False) -> Iterator[Space]:
         yield Space(system, single)
         return
     types = sorted((digest, network.dtype) for digest, network in networks.items())
-    key = (hashlib.sha256(canonical_text(form).encode()).hexdigest(), *types, single)
+    key = (canonical_text(form), *types, single)
     space = _KEPT.pop(key, None) or Space(system_from_json(form, networks), single)
     yield space
     _KEPT[key] = space
