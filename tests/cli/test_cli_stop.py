@@ -126,6 +126,28 @@ def test_an_early_interrupt_is_no_fault(delay: float) -> None:
         assert "Traceback" not in err
 
 
+def interrupted_in(tmp_path: Path, code: str) -> str:
+    """What is printed where an interrupt comes, to the process itself, in the course of some code."""
+    (tmp_path / "loaded.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nprint('loaded')\n")
+    wait = "\n    time.sleep(5)\n    print('went on')"
+    lines = ["import os, signal, sys, time", "from venmas.cli.interrupt import interruptible"]
+    lines += ["class Dying:", "    def __del__(self):", "        os.kill(os.getpid(), signal.SIGINT)"]
+    lines += ["with interruptible():", f"    {code}{wait}"]
+    command = [sys.executable, "-c", "\n".join(lines)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=tmp_path, check=False)
+    assert done.stderr.endswith("KeyboardInterrupt\n")
+    assert "ignored" not in done.stderr
+    return done.stdout
+
+
+def test_an_interrupt_waits_for_the_end_of_an_import(tmp_path: Path) -> None:
+    assert interrupted_in(tmp_path, "import loaded; print('next')") in ("loaded\n", "loaded\nnext\n")
+
+
+def test_an_interrupt_in_a_finalizer_is_not_lost(tmp_path: Path) -> None:
+    assert interrupted_in(tmp_path, "dying = Dying(); del dying") == ""
+
+
 def test_a_time_limit_ends_with_unknown_time() -> None:
     begun = time.monotonic()
     with started(*LONG, "--timeout", "1", "--json", "-") as process:

@@ -6,10 +6,18 @@ import atexit
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from venmas.cli.main import UNKNOWN
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+_AGAIN = 0.02
+"""Seconds until an interrupt that could not be raised, or was lost, is raised again."""
 
 
 @contextlib.contextmanager
@@ -17,28 +25,48 @@ def interruptible() -> Iterator[None]:
     """SIGINT and SIGTERM raise `KeyboardInterrupt` once; at the second one the process ends, and its workers with it.
 
     The first one lets `verify` stop its workers and report what it learnt. The exit status is the same for both, also
-    where the second one meets the process while it ends.
+    where the second one meets the process while it ends. The first one waits for the end of an import, as extension
+    modules may crash when something is raised while they are loaded; and what the interpreter drops, because it was
+    raised in a finalizer, is raised again.
     """
     asked = False
 
-    def handle(_signal: int, _frame: FrameType | None) -> None:
+    def handle(_signal: int, frame: FrameType | None) -> None:
         nonlocal asked
         if asked:
             with contextlib.suppress(OSError):
                 os.write(2, b"unknown (interrupted): stopped at once\n")
             os._exit(UNKNOWN)  # the workers die with this process
         asked = True
+        stop(signal.SIGALRM, frame)
+
+    def stop(_signal: int, frame: FrameType | None) -> None:
+        while frame is not None:
+            if frame.f_code.co_filename.startswith("<frozen importlib"):
+                signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+                return
+            frame = frame.f_back
         raise KeyboardInterrupt
+
+    def dropped(error: UnraisableHookArgs) -> None:
+        if issubclass(error.exc_type, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+        else:
+            hook(error)
 
     def ignore() -> None:
         for number in before if asked else ():
             signal.signal(number, signal.SIG_IGN)
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    alarm, hook, sys.unraisablehook = signal.signal(signal.SIGALRM, stop), sys.unraisablehook, dropped
     # the interpreter, as it ends, gives up handlers but goes on ignoring what is ignored; the first to register is last
     atexit.register(ignore)
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, alarm)
+        sys.unraisablehook = hook
         for number, handler in before.items() if not asked else ():
             signal.signal(number, handler)
