@@ -219,6 +219,26 @@ def test_external_data_beside_the_model(tmp_path):
     np.testing.assert_allclose(load_network(path).evaluate(xs), run(path, xs), rtol=1e-5, atol=1e-6)
 
 
+def test_a_file_that_changes_is_read_again(tmp_path):
+    one, other = (model([n("MatMul", "_ w")], w=weights(3, 2)) for _ in range(2))
+    first = load_network(save(tmp_path, one))
+    assert load_network(save(tmp_path, one)) is first  # while somebody uses it
+    second = load_network(save(tmp_path, other))
+    assert second != first
+    np.testing.assert_allclose(second.layers[0].weight.T, numpy_helper.to_array(other.graph.initializer[0]))
+
+
+def test_external_data_that_change_are_read_again(tmp_path):
+    path, found = tmp_path / "net.onnx", []
+    for scale in (1.0, 2.0):
+        proto = model([n("MatMul", "_ w")], w=np.full((3, 200), scale, np.float32))
+        (tmp_path / "net.bin").unlink(missing_ok=True)
+        onnx.save_model(proto, str(path), save_as_external_data=True, location="net.bin", size_threshold=0)
+        found.append((path.read_bytes(), load_network(path)))
+    assert found[0][0] == found[1][0]
+    assert [network.layers[0].weight[0, 0] for _, network in found] == [1.0, 2.0]
+
+
 def test_published_acas_networks(data_dir):
     paths = sorted((data_dir / "acasxu" / "onnx").glob("*.onnx"))
     assert len(paths) == 45

@@ -18,7 +18,7 @@ from venmas.engine.refine import refine, settle_by
 from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report
 from venmas.engine.search import StopSearchError
-from venmas.logic import Formula, nnf
+from venmas.logic import Formula
 from venmas.milp.outcome import Reason
 from venmas.model.canonical import networks_of
 from venmas.search.explicit import explore
@@ -44,8 +44,7 @@ def decide(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted
 
     Raises `ModelError` when a run leaves the declared box, and what `tick` raises.
     """
-    system, formula = rational.system, rational.formula
-    target = nnf(formula, negate=True)
+    system, formula, target = rational.system, rational.formula, rational.target
     exact = report.semantics == "real" or not networks_of(system)  # states one by one are those of the real function
     finite = all(d.integral for d in system.variables.values())
     explored = explore(system, target, tick) if finite and exact else None

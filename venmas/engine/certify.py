@@ -16,7 +16,7 @@ from venmas.checker.check import claim
 from venmas.checker.file import FORMAT
 from venmas.checker.values import Semantics
 from venmas.errors import UsageError
-from venmas.logic import Formula
+from venmas.logic import Formula, nnf
 from venmas.model.canonical import networks_of, system_to_json
 from venmas.model.system import System
 from venmas.search.graph import Graph
@@ -71,6 +71,7 @@ class RationalSearch:
 
     def __init__(self, system: System, formula: Formula, semantics: Semantics = "real") -> None:
         self.system, self.formula, self.semantics = system, formula, semantics
+        self.target = nnf(formula, negate=True)
         self.proof: Proof | None = None
         self._error: BaseException | None = None
         self._steps = self._search()

@@ -12,7 +12,7 @@ from venmas.engine.contradiction import save_contradicted
 from venmas.engine.memory import own_resident_mb
 from venmas.engine.report import Report, Verdict
 from venmas.engine.search import Progress, StopSearchError
-from venmas.logic import Formula, nnf
+from venmas.logic import Formula
 from venmas.milp.program import Reason
 from venmas.model.trace import Witness
 from venmas.model.witness import replay
@@ -119,7 +119,7 @@ def establish(
             report.notes += _contradiction(task, report, proof.witness, clock)
         report.verdict, report.reason, report.message, report.basis = Verdict.VIOLATED, "", "", ""
         report.witness = proof.witness
-        report.replay = replay(system, nnf(formula, negate=True), proof.witness)
+        report.replay = replay(system, rational.target, proof.witness)
     elif proof.complete:
         report.verdict, report.reason, report.message = Verdict.SATISFIED, "", ""
         report.basis, report.certificate = "exact", stored

@@ -129,9 +129,11 @@ def settle(
 
 
 def _settle(system: System, formula: Formula, tick: Callable[[], None], threads: int) -> Settled | None:
-    step = one_step(system)
+    step = one_step(system) if formula.depth == 1 else None
+    if step is None:
+        return None
     target = nnf(formula, negate=True)
-    if step is None or not isinstance(target, EX | AX) or target.operand.depth:
+    if not isinstance(target, EX | AX) or target.operand.depth:
         return None
     ranges = [
         Atom(Comparison(LinearExpr.variable(d.name) - LinearExpr((), end), relation))

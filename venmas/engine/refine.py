@@ -20,7 +20,7 @@ from venmas.engine.report import Report, Verdict
 from venmas.engine.search import StopSearchError
 from venmas.engine.trials import Shares, Trials
 from venmas.errors import ModelError, VenmasError
-from venmas.logic import Formula, nnf
+from venmas.logic import Formula
 from venmas.milp.outcome import Reason, Unknown
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.system import System
@@ -274,5 +274,5 @@ def _proved(rational: RationalSearch, report: Report, tick: Callable[[], None], 
     if proof.complete:
         report.verdict, report.basis = Verdict.SATISFIED, "exact"
     elif proof.witness is not None:
-        settle_by(report, nnf(rational.formula, negate=True), rational.system, proof.witness)
+        settle_by(report, rational.target, rational.system, proof.witness)
     return proof.complete or proof.witness is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import islice
 from time import monotonic
 from typing import TypeVar
@@ -84,9 +85,13 @@ class Trials:
         self._tried: set[tuple[object, ...]] = set()
         self.branching = any(isinstance(f, AX) for f in subformulas(target))
         """Is a witness a tree, so that following one path is not enough?"""
-        networks = {n.application.network for _, n in space.system.nodes() if isinstance(n, Output)}
+
+    @cached_property
+    def _affordable(self) -> int:
+        """States that may be stepped from in one try."""
+        networks = {n.application.network for _, n in self.space.system.nodes() if isinstance(n, Output)}
         weights = max((sum(layer.weight.size for layer in n.layers) for n in networks), default=1)
-        self._affordable = _EXACT_PRODUCTS // weights
+        return _EXACT_PRODUCTS // weights
 
     def look(self, suggested: Iterator[Candidate]) -> Witness | None:
         """Try the first of some candidates."""

@@ -133,7 +133,8 @@ def verify(
     try:
         if book is not None and book.recall(parsed, report, certificate is not None):
             return _finished(report, begun)
-        task = Task(system, nnf(parsed, negate=True), strategy or "compositional", encoding, bounds)
+        rational = RationalSearch(system, parsed, report.semantics)
+        task = Task(system, rational.target, strategy or "compositional", encoding, bounds)
         if strategy:
             with _mapper(names, first_deadline, memory, count, mode, isolated, cluster) as mapper:
                 try:
@@ -153,7 +154,6 @@ def verify(
                     if cluster is not None:
                         report.workers = mapper.threads
                         report.notes.append(f"programs went to the cluster {cluster}, {report.workers} at a time")
-        rational = RationalSearch(system, parsed, report.semantics)
         if mode == "adaptive":
             try:
                 wanted = None if certificate is None else Wanted(certificate, header)

@@ -6,7 +6,7 @@ of work instead of one message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from fractions import Fraction
 
 from venmas.errors import ModelError
@@ -58,20 +58,16 @@ def check_node(where: str, node: Expr | Condition) -> None:
 def check_nesting(where: str, roots: Iterable[Expr | Condition], levels: dict[int, int] | None = None) -> None:
     """Raise `ModelError` where expressions are nested too deeply; `levels` are those of nodes checked before, by id."""
     levels = {} if levels is None else levels
-    stack: list[tuple[Expr | Condition, Iterator[Expr | Condition]]] = []
-    for root in roots:
-        if id(root) in levels:
-            continue
-        stack.append((root, iter(children(root))))
-        while stack:
-            node, rest = stack[-1]
-            below = next((child for child in rest if id(child) not in levels), None)
-            if below is not None:
-                stack.append((below, iter(children(below))))
-            else:
-                stack.pop()
-                levels[id(node)] = 1 + max((levels[id(c)] for c in children(node)), default=0)
-            if len(stack) > MAX_NESTING or levels.get(id(node), 0) > MAX_NESTING:
+    stack = list(roots)
+    while stack:
+        node = stack[-1]
+        below = [] if id(node) in levels else children(node)
+        missing = [child for child in below if id(child) not in levels]
+        stack.extend(missing)
+        if not missing:
+            stack.pop()
+            level = levels.setdefault(id(node), 1 + max([levels[id(child)] for child in below], default=0))
+            if level > MAX_NESTING:
                 raise ModelError(
                     f"{where}: expressions are nested more than {MAX_NESTING} deep; keep intermediate results in "
                     "variables of the state, over several steps"

@@ -89,6 +89,9 @@ def _propagate(
         box[name] = (Fraction(ceil(low)), Fraction(floor(high))) if system.variables[name].integral else (low, high)
         if box[name][0] > box[name][1]:
             return None
+    rows = list(rows)
+    # one round is enough for intersections of closed intervals
+    exact = all(len(r.expr.terms) == 1 and not r.relation.strict and r.relation is not Relation.NE for r in rows)
     for _ in range(_ROUNDS):
         changed = False
         for row in rows:
@@ -112,7 +115,7 @@ def _propagate(
                 if new != old:
                     box[name], changed = new, True
                     low, high = rest_low + min(c * new[0], c * new[1]), rest_high + max(c * new[0], c * new[1])
-        if not changed:
+        if not changed or exact:
             break
     return box
 

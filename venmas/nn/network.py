@@ -252,9 +252,10 @@ class Network:
         """The layers in integers, exactly: a layer maps ``x / d`` to ``(rows @ x + bias * d) / (scale * d)``."""
         found: list[IntegerLayer] = []
         for layer in self.layers:
-            exact = (*layer.exact_weight, layer.exact_bias)
-            scale = lcm(*(v.denominator for row in exact for v in row))
-            whole = [[v.numerator * (scale // v.denominator) for v in row] for row in exact]
+            weight = layer.weight.tolist() if layer.divisor is None else layer.exact_weight
+            ratios = [[v.as_integer_ratio() for v in row] for row in (*weight, layer.bias.tolist())]
+            scale = lcm(*{denominator for row in ratios for _, denominator in row})
+            whole = [[numerator * (scale // denominator) for numerator, denominator in row] for row in ratios]
             found.append(
                 IntegerLayer(tuple(map(tuple, whole[:-1])), tuple(whole[-1]), scale, layer.activation == "relu")
             )

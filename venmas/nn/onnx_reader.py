@@ -7,11 +7,13 @@ out while reading, so that shapes computed from the input's shape can be followe
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from fractions import Fraction
 from math import prod
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,7 @@ from venmas.errors import NetworkError
 from venmas.nn.chain import Budget, Chain, check_size
 from venmas.nn.files import read_bytes
 from venmas.nn.network import Array, Network
-from venmas.nn.onnx_tensors import DOUBLE, DTYPES, FLOAT, read_tensor
+from venmas.nn.onnx_tensors import DOUBLE, DTYPES, EXTERNAL, FLOAT, read_tensor
 from venmas.nn.onnx_wire import check_fields
 
 _MOST = 10_000
@@ -35,6 +37,8 @@ _REMEDIES = {
     "ArgMax": "belongs into the scenario (argmax): export the model up to the values before it (the logits)",
     "BatchNormalization": "divides by a square root, which no float holds: fold it into the layer before it",
 }
+_KNOWN: WeakValueDictionary[tuple[str, bytes], Network] = WeakValueDictionary()
+"""Networks that are in use, by file and sha256 of its content: who builds a system again has them at once."""
 _SHAPE_OPERATORS = ("Identity", "Flatten", "Reshape", "Transpose", "Squeeze", "Unsqueeze")
 
 
@@ -44,6 +48,10 @@ def read_onnx(path: Path) -> Network:
 
     model = onnx.ModelProto()
     data = read_bytes(path)
+    key = str(path), hashlib.sha256(data).digest()
+    known = _KNOWN.get(key)
+    if known is not None:
+        return known
     try:
         check_fields(data, model.DESCRIPTOR)
     except NetworkError as error:
@@ -53,9 +61,13 @@ def read_onnx(path: Path) -> Network:
     except Exception as error:  # protobuf has one error type for its Python and another for its C implementation
         raise NetworkError(f"{path} is not an ONNX model, or is truncated: {error}") from error
     try:
-        return _Reader(model, path).read()
+        reader = _Reader(model, path)
+        network = reader.read()
     except NetworkError as error:
         raise NetworkError(f"{path}: {error}") from error
+    if not reader.scattered:
+        _KNOWN[key] = network
+    return network
 
 
 class _Reader:
@@ -70,6 +82,8 @@ class _Reader:
         self.shapes: dict[str, tuple[int, ...]] = {}  # of everything computed from the input so far
         self.float_types: set[str] = set()
         self.budget = Budget()
+        self.scattered = False
+        """Are some weights in other files?"""
 
     def read(self) -> Network:
         graph = self.graph
@@ -83,7 +97,7 @@ class _Reader:
         if graph.sparse_initializer:
             raise NetworkError("sparse weights are not supported: save the model with dense ones")
         for tensor in graph.initializer:
-            self.constants[tensor.name] = read_tensor(tensor, self.path.parent, self.budget)
+            self.constants[tensor.name] = self._tensor(tensor)
         self.current, shape = self._input()
         self.chain = Chain(shape)
         self.shapes[self.current] = shape
@@ -100,6 +114,10 @@ class _Reader:
             )
         dtype = "float64" if "float64" in self.float_types else "float32"
         return self.chain.network(self.path.stem, dtype, str(self.path))  # type: ignore[arg-type]
+
+    def _tensor(self, tensor: Any) -> NDArray[Any]:
+        self.scattered |= tensor.data_location == EXTERNAL
+        return read_tensor(tensor, self.path.parent, self.budget)
 
     def _input(self) -> tuple[str, tuple[int, ...]]:
         inputs = [i for i in self.graph.input if i.name not in self.constants]
@@ -160,7 +178,7 @@ class _Reader:
                 case 3:
                     values[a.name] = a.s.decode("latin-1")
                 case 4:
-                    values[a.name] = read_tensor(a.t, self.path.parent, self.budget)
+                    values[a.name] = self._tensor(a.t)
                 case 6:
                     values[a.name] = np.array(a.floats, dtype=np.float32)
                 case 7:

@@ -18,7 +18,7 @@ FLOAT, INT32, INT64, BOOL, DOUBLE = 1, 6, 7, 9, 11
 
 DTYPES = {FLOAT: "<f4", DOUBLE: "<f8", INT32: "<i4", INT64: "<i8", BOOL: "|b1"}
 _FIELDS = {FLOAT: "float_data", DOUBLE: "double_data", INT32: "int32_data", INT64: "int64_data", BOOL: "int32_data"}
-_EXTERNAL = 1
+EXTERNAL = 1
 _MOST_DIMENSIONS = 32
 
 
@@ -37,7 +37,7 @@ def read_tensor(tensor: Any, folder: Path, budget: Budget) -> NDArray[Any]:
         raise NetworkError(f"{what} claims the shape {list(shape)}")
     budget.spend(prod(shape), what)
     dtype = np.dtype(DTYPES[tensor.data_type])
-    if tensor.data_location == _EXTERNAL:
+    if tensor.data_location == EXTERNAL:
         data = _external(tensor, folder, prod(shape) * dtype.itemsize)
     elif tensor.HasField("raw_data"):
         data = tensor.raw_data

@@ -80,6 +80,8 @@ class Enumeration:
             state = tuple(range(self._size))
             polytopes = self._whole(start)
             for row in start.region:
+                if row.decide(*row.expr.range_over(start.box)):
+                    continue  # nothing that the box does not say
                 polytopes = self._atom(polytopes, start.values, state, row)
             number = self.space.number(start.values)
             left.append((yield from self._open(polytopes, number, state, self.target, 0, True)))

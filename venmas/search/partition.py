@@ -226,17 +226,19 @@ class Partition:
 
     def _network(self, batch: _Batch, application: Application) -> Generator[None, None, _Batch]:
         """The outputs of a network as quantities."""
-        at = []
+        inputs = []
         for expr in application.inputs:
             batch, column = yield from self._value(batch, expr)
-            at.append(column)
+            inputs.append(column)
         polytopes, width = batch.polytopes, batch.polytopes.width
+        at: slice | list[int] = inputs
+        new = slice(width, None)
         for layer in application.network.layers:
             polytopes = polytopes.affine(at, layer.weight, layer.bias, layer.weight_error, keep=width)
-            at = list(range(width, polytopes.width))
             if layer.activation == "relu":
-                polytopes = (yield from settled(polytopes, slice(width, None))).relu(slice(width, None))
-        return batch.of(polytopes, id(application), at)
+                polytopes = (yield from settled(polytopes, new)).relu(new)
+            at = new
+        return batch.of(polytopes, id(application), range(width, polytopes.width))
 
 
 def _signs(polytopes: Polytopes, at: int, choice: Sign) -> list[Polytopes]:

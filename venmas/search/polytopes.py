@@ -63,6 +63,8 @@ class Polytopes:
 
     def take(self, rows: Index | Bools | slice) -> Polytopes:
         """Some of the polytopes."""
+        if not isinstance(rows, slice) and rows.dtype == bool:
+            rows = np.flatnonzero(rows)
         rest = self.facets[rows], self.r[rows], self.e[rows], self.path[rows]
         return Polytopes(self.dimension, self.x[rows], self.count[rows], *rest)
 
@@ -88,7 +90,7 @@ class Polytopes:
 
     def affine(
         self,
-        at: Sequence[int],
+        at: slice | Sequence[int],
         weight: Floats,
         bias: Floats,
         weight_error: float = 0.0,
@@ -310,7 +312,7 @@ def _cut_at_zero(polytopes: Polytopes, at: slice) -> tuple[Polytopes, Polytopes]
     which = both.argmax(1)
     mixed = both[np.arange(len(polytopes)), which] > 0
     if not mixed.any():
-        return polytopes, polytopes.take(mixed)
+        return polytopes, polytopes.take(slice(0, 0))
     some, which = polytopes.take(mixed), which[mixed]
     s = np.take_along_axis(some.x[:, :, at], which[:, None, None], 2)[:, :, 0]
     off = np.take_along_axis(some.radius()[:, at], which[:, None], 1)[:, 0]
