@@ -132,7 +132,7 @@ def interrupted_in(tmp_path: Path, code: str) -> str:
     wait = "\n    time.sleep(5)\n    print('went on')"
     lines = ["import os, signal, sys, time", "from venmas.cli.interrupt import interruptible"]
     lines += ["class Dying:", "    def __del__(self):", "        os.kill(os.getpid(), signal.SIGINT)"]
-    lines += ["with interruptible():", f"    {code}{wait}"]
+    lines += ["with interruptible(20):", f"    {code}{wait}"]
     command = [sys.executable, "-c", "\n".join(lines)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=tmp_path, check=False)
     assert done.stderr.endswith("KeyboardInterrupt\n")
@@ -146,6 +146,11 @@ def test_an_interrupt_waits_for_the_end_of_an_import(tmp_path: Path) -> None:
 
 def test_an_interrupt_in_a_finalizer_is_not_lost(tmp_path: Path) -> None:
     assert interrupted_in(tmp_path, "dying = Dying(); del dying") == ""
+
+
+def test_an_interrupt_that_became_another_error_is_one(tmp_path: Path) -> None:
+    code = "try: os.kill(os.getpid(), signal.SIGINT); time.sleep(5)\n    except KeyboardInterrupt: raise TypeError"
+    assert interrupted_in(tmp_path, code) == ""
 
 
 def test_a_time_limit_ends_with_unknown_time() -> None:

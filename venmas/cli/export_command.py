@@ -74,29 +74,27 @@ def programs(
     A point of a program is a violation (up to strict comparisons, ties and tolerances); where no program has one and
     nothing stopped the export, the property holds of the runs that stay in their declared ranges.
     """
-    from venmas.cli.interrupt import interruptible
     from venmas.engine.export import FORMATS, MANIFEST, export_programs
 
-    with interruptible():
-        loaded = load(scenario, read_settings(settings), networks)
-        text = read_formula_text(formula, loaded.system)
-        with console(stderr=True).status("exporting") as status:
+    loaded = load(scenario, read_settings(settings), networks)
+    text = read_formula_text(formula, loaded.system)
+    with console(stderr=True).status("exporting") as status:
 
-            def tell(found: Exported) -> None:
-                status.update(f"{found.programs} programs written, {found.discarded} cases discarded by bounds")
+        def tell(found: Exported) -> None:
+            status.update(f"{found.programs} programs written, {found.discarded} cases discarded by bounds")
 
-            found = export_programs(
-                loaded.system,
-                text,
-                output,
-                mode=mode,
-                encoding=encoding,
-                bounds=bounds,
-                formats=FORMATS if kinds == "both" else (kinds,),
-                limit=limit,
-                about={"parameters": dict(loaded.parameters), "origin": vars(loaded.origin)},
-                progress=tell,
-            )
+        found = export_programs(
+            loaded.system,
+            text,
+            output,
+            mode=mode,
+            encoding=encoding,
+            bounds=bounds,
+            formats=FORMATS if kinds == "both" else (kinds,),
+            limit=limit,
+            about={"parameters": dict(loaded.parameters), "origin": vars(loaded.origin)},
+            progress=tell,
+        )
     out = console()
     files = f"{found.programs} program{'' if found.programs == 1 else 's'}"
     out.print(f"{files} and {MANIFEST} in {found.folder}; bounds discarded {found.discarded} cases", soft_wrap=True)

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from venmas.cli.main import UNKNOWN
+from click import ClickException
+
+from venmas.errors import VenmasError
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
@@ -21,13 +23,13 @@ _AGAIN = 0.02
 
 
 @contextlib.contextmanager
-def interruptible() -> Iterator[None]:
+def interruptible(status: int) -> Iterator[None]:
     """SIGINT and SIGTERM raise `KeyboardInterrupt` once; at the second one the process ends, and its workers with it.
 
-    The first one lets `verify` stop its workers and report what it learnt. The exit status is the same for both, also
-    where the second one meets the process while it ends. The first one waits for the end of an import, as extension
-    modules may crash when something is raised while they are loaded; and what the interpreter drops, because it was
-    raised in a finalizer, is raised again.
+    The first one lets `verify` stop its workers and report what it learnt. It waits for the end of an import, as
+    extension modules may crash when something is raised while they are loaded; and what the interpreter drops, because
+    it was raised in a finalizer, is raised again. After the second one, which may meet the process while it ends, the
+    exit status is `status`.
     """
     asked = False
 
@@ -36,7 +38,7 @@ def interruptible() -> Iterator[None]:
         if asked:
             with contextlib.suppress(OSError):
                 os.write(2, b"unknown (interrupted): stopped at once\n")
-            os._exit(UNKNOWN)  # the workers die with this process
+            os._exit(status)  # the workers die with this process
         asked = True
         stop(signal.SIGALRM, frame)
 
@@ -64,6 +66,10 @@ def interruptible() -> Iterator[None]:
     atexit.register(ignore)
     try:
         yield
+    except Exception as error:
+        if asked and not isinstance(error, VenmasError | ClickException | OSError):
+            raise KeyboardInterrupt from error  # what an extension module made of it
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, alarm)

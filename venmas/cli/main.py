@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import click
 
 from venmas._version import __version__
+from venmas.cli.interrupt import interruptible
 from venmas.cli.output import is_verbose
 from venmas.errors import InputError, VenmasError
 
@@ -78,7 +79,8 @@ class Face(click.Group):
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         try:
             extra["standalone_mode"] = False
-            status = super().main(args, prog_name or "venmas", *rest, **extra) or SATISFIED
+            with interruptible(UNKNOWN):
+                status = super().main(args, prog_name or "venmas", *rest, **extra) or SATISFIED
             sys.stdout.flush()
         except BrokenPipeError:  # the reader, such as `head`, has seen enough
             _abandon_stdout()

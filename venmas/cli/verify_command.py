@@ -121,36 +121,34 @@ def command(
     check_writable(certificate, "--certificate")
     _check_apart({"--json": json_path, "--witness": witness_path, "--certificate": certificate, "--journal": journal})
 
-    from venmas.cli.interrupt import interruptible
     from venmas.cli.progress import ProgressLine
 
-    with interruptible():
-        loaded = load(scenario, read_settings(settings), networks)
-        text = read_formula_text(formula, loaded.system)
-        _log_solvers(solver)
+    loaded = load(scenario, read_settings(settings), networks)
+    text = read_formula_text(formula, loaded.system)
+    _log_solvers(solver)
 
-        from venmas.engine.verify import verify
+    from venmas.engine.verify import verify
 
-        with ProgressLine(wanted=not quiet) as line:
-            report = verify(
-                loaded.system,
-                text,
-                mode=mode,
-                solver=solver,
-                workers=workers,
-                cluster=cluster,
-                timeout=timeout,
-                memory=memory,
-                encoding=encoding,
-                bounds=bounds,
-                parameters=loaded.parameters,
-                progress=line.update,
-                trust=trust,
-                semantics=semantics,
-                certificate=certificate,
-                about={"origin": vars(loaded.origin)},
-                journal=journal,
-            )
+    with ProgressLine(wanted=not quiet) as line:
+        report = verify(
+            loaded.system,
+            text,
+            mode=mode,
+            solver=solver,
+            workers=workers,
+            cluster=cluster,
+            timeout=timeout,
+            memory=memory,
+            encoding=encoding,
+            bounds=bounds,
+            parameters=loaded.parameters,
+            progress=line.update,
+            trust=trust,
+            semantics=semantics,
+            certificate=certificate,
+            about={"origin": vars(loaded.origin)},
+            journal=journal,
+        )
     report.scenario = loaded.scenario.name
     report.origin = loaded.origin
     if json_path is not None or (witness_path is not None and report.witness is not None):

@@ -40,7 +40,6 @@ def command(
     `unsat` (stderr says what proves it), or `timeout` or `unknown`. Exit status: 0 unsat, 10 sat, 20 timeout or
     unknown.
     """
-    from venmas.cli.interrupt import interruptible
     from venmas.engine.query import decide_query
     from venmas.engine.query_replay import replay_query
     from venmas.errors import NetworkError
@@ -52,16 +51,15 @@ def command(
     loaded = load_network(network)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     err = console(stderr=True)
-    with interruptible():
-        if quiet or not err.is_terminal:
-            report = decide_query(loaded, query, timeout=timeout, workers=workers or cores)
-        else:
-            with err.status("looking for a counterexample") as status:
+    if quiet or not err.is_terminal:
+        report = decide_query(loaded, query, timeout=timeout, workers=workers or cores)
+    else:
+        with err.status("looking for a counterexample") as status:
 
-                def show(so_far: QueryReport) -> None:
-                    status.update(f"{so_far.boxes} boxes bounded, {so_far.seconds:.0f} s")
+            def show(so_far: QueryReport) -> None:
+                status.update(f"{so_far.boxes} boxes bounded, {so_far.seconds:.0f} s")
 
-                report = decide_query(loaded, query, timeout=timeout, workers=workers or cores, progress=show)
+            report = decide_query(loaded, query, timeout=timeout, workers=workers or cores, progress=show)
     replay = None
     if report.verdict == "sat":
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -123,9 +124,20 @@ def cut_boxes(
         rows[:, 2 * n] += first
         return rows
 
-    found = list(_executor(threads).map(part, firsts)) if threads > 1 else [part(first) for first in firsts]
+    found = _in_threads(threads, part, firsts) if threads > 1 else [part(first) for first in firsts]
     rows = np.concatenate(found)
     return Parts(rows[:, 2 * n], rows[:, :n], rows[:, n : 2 * n], rows[:, 2 * n + 1])
+
+
+def _in_threads(threads: int, part: Callable[[int], Ints], firsts: range) -> list[Ints]:
+    executor = _executor(threads)
+    try:
+        return list(executor.map(part, firsts))
+    except BaseException:
+        # a thread that was being started when an interrupt came is none of the executor's: it would wait for ever
+        _executor.cache_clear()
+        executor.shutdown(wait=False, cancel_futures=True)
+        raise
 
 
 @lru_cache(maxsize=1)
