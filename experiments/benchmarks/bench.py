@@ -87,8 +87,9 @@ class Bench:
             flush=True,
         )
 
-    def of(self, mode: str, section: str | None = None) -> list[Row]:
-        return [r for r in self.rows if r.mode == mode and section in (None, r.section)]
+    def of(self, mode: str, section: str = "") -> list[Row]:
+        """The rows of a mode in sections that begin like this."""
+        return [r for r in self.rows if r.mode == mode and r.section.startswith(section)]
 
     def say(self, line: str) -> None:
         print(f"\n{line}", flush=True)
@@ -106,16 +107,23 @@ class Bench:
             f"longest {max(times):.2f} s ({max(some, key=lambda r: r.median).what})"
         )
 
-    def ratio(self, mode: str, against: str, section: str | None = None) -> None:
-        """The median over the cells that both decided of the quotient of their times."""
+    def ratio(self, mode: str, against: str, section: str = "") -> None:
+        """The median of the quotient of their times, over the cells that both decided and those that only one did.
+
+        Where `mode` was stopped, what it took until then counts: it would have taken longer.
+        """
         mine = {(r.section, r.what): r for r in self.of(against, section) if r.decided}
         pairs = [(r, mine[r.section, r.what]) for r in self.of(mode, section) if (r.section, r.what) in mine]
         both = [(a.median / max(b.median, 1e-6)) for a, b in pairs if a.decided]
+        stopped = [(a.median / max(b.median, 1e-6)) for a, b in pairs if not a.decided and a.median > 0]
         if both:
-            self.say(
+            text = (
                 f"**{mode} / {against}**: median {median(both):.2f} ({min(both):.2f} to {max(both):.1f}) over "
                 f"{len(both)} cells that both decided; {len(pairs) - len(both)} that only {against} did"
             )
+            if stopped:
+                text += f", at least {median(both + stopped):.2f} with {len(stopped)} of these as far as {mode} came"
+            self.say(text)
 
     def finish(self) -> int:
         """The end of the output; status 1 where a verdict is wrong or a run crashed."""
