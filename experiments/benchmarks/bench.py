@@ -108,22 +108,26 @@ class Bench:
         )
 
     def ratio(self, mode: str, against: str, section: str = "") -> None:
-        """The median of the quotient of their times, over the cells that both decided and those that only one did.
+        """The median of the quotient of their times over the cells that both decided.
 
-        Where `mode` was stopped, what it took until then counts: it would have taken longer.
+        Then, where `mode` ran out of time, with what it had taken until then: it would have taken longer.
         """
         mine = {(r.section, r.what): r for r in self.of(against, section) if r.decided}
         pairs = [(r, mine[r.section, r.what]) for r in self.of(mode, section) if (r.section, r.what) in mine]
         both = [(a.median / max(b.median, 1e-6)) for a, b in pairs if a.decided]
-        stopped = [(a.median / max(b.median, 1e-6)) for a, b in pairs if not a.decided and a.median > 0]
+        late = [(a.median / max(b.median, 1e-6)) for a, b in pairs if a.basis == "time"]
+        alone = sum(r.decided and (r.section, r.what) not in mine for r in self.of(mode, section))
+        if not pairs:
+            return
+        text = f"{len(pairs) - len(both)} cells that only {against} decided, {alone} that only {mode} did"
         if both:
             text = (
-                f"**{mode} / {against}**: median {median(both):.2f} ({min(both):.2f} to {max(both):.1f}) over "
-                f"{len(both)} cells that both decided; {len(pairs) - len(both)} that only {against} did"
+                f"median {median(both):.2f} ({min(both):.2f} to {max(both):.1f}) over {len(both)} cells that both "
+                f"decided; {text}"
             )
-            if stopped:
-                text += f", at least {median(both + stopped):.2f} with {len(stopped)} of these as far as {mode} came"
-            self.say(text)
+        if late:
+            text += f"; at least {median(both + late):.2f} with {len(late)} for which {mode} had too little time"
+        self.say(f"**{mode} / {against}**: {text}")
 
     def finish(self) -> int:
         """The end of the output; status 1 where a verdict is wrong or a run crashed."""

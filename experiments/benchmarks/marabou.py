@@ -37,7 +37,7 @@ def solve(bench: Bench, question: Question, query: dict[str, Any], names: tuple[
         row.seconds.append(answer.get("seconds", limit))
         row.mb = max(row.mb, answer.get("mb", 0.0))
         row.verdict = VERDICTS.get(answer["answer"], "unknown")
-        row.basis = "" if row.decided else str(answer["answer"])
+        row.basis = "" if row.decided else str(answer["answer"]).replace("TIMEOUT", "time")
         if row.verdict == "violated":
             row.note = _replayed(question, names, answer["point"])
         if not row.decided:

@@ -71,8 +71,8 @@ def run(bench: Bench) -> None:
         for question in cells(climbs[:2] if bench.quick else climbs, steps):
             bench.ask(question, "mono", limit, trust="solver")
     for what, rows in {
-        "k <= 10": [r for r in bench.of("mono") if r.section == table],
-        "k = 25": [r for r in bench.of("mono") if r.section == whole],
+        "k <= 10": bench.of("mono", table),
+        "k = 25": bench.of("mono", whole),
     }.items():
         bench.total(rows, f"mono, {what}")
     bench.ratio("mono", "adaptive")

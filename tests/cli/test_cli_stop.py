@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from typing import Any
 import psutil
 import pytest
 from jsonschema import Draft202012Validator
+
+from venmas.cli.interrupt import interruptible
+from venmas.cli.main import main
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "result.schema.json").read_text())
 VCAS = ["--scenario", "vcas", "--mode", "comp-par", "--solver", "highs", "--workers", "2"]
@@ -114,8 +118,9 @@ def test_two_interrupts_leave_no_traceback_and_no_process(delay: float) -> None:
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.1, 0.3])
-def test_an_early_interrupt_is_no_fault(delay: float) -> None:
-    with started(*LONG, "-q") as process:
+@pytest.mark.parametrize("command", [[*LONG, "-q"], ["simulate", "--scenario", "vcas", "--runs", "10000"]])
+def test_an_early_interrupt_is_no_fault(command: list[str], delay: float) -> None:
+    with started(*command) as process:
         while not any("numpy" in m.path for m in psutil.Process(process.pid).memory_maps()):
             time.sleep(0.01)  # the command has begun
         time.sleep(delay)
@@ -131,6 +136,7 @@ def interrupted_in(tmp_path: Path, code: str) -> str:
     (tmp_path / "loaded.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nprint('loaded')\n")
     wait = "\n    time.sleep(5)\n    print('went on')"
     lines = ["import os, signal, sys, time", "from venmas.cli.interrupt import interruptible"]
+    lines += ["from venmas.errors import VenmasError"]
     lines += ["class Dying:", "    def __del__(self):", "        os.kill(os.getpid(), signal.SIGINT)"]
     lines += ["with interruptible(20):", f"    {code}{wait}"]
     command = [sys.executable, "-c", "\n".join(lines)]
@@ -148,9 +154,34 @@ def test_an_interrupt_in_a_finalizer_is_not_lost(tmp_path: Path) -> None:
     assert interrupted_in(tmp_path, "dying = Dying(); del dying") == ""
 
 
-def test_an_interrupt_that_became_another_error_is_one(tmp_path: Path) -> None:
-    code = "try: os.kill(os.getpid(), signal.SIGINT); time.sleep(5)\n    except KeyboardInterrupt: raise TypeError"
+@pytest.mark.parametrize("error", ["TypeError", "VenmasError('of the input') from TypeError()"])
+def test_an_interrupt_that_became_another_error_is_one(error: str, tmp_path: Path) -> None:
+    code = f"try: os.kill(os.getpid(), signal.SIGINT); time.sleep(5)\n    except KeyboardInterrupt: raise {error}"
     assert interrupted_in(tmp_path, code) == ""
+
+
+def test_an_alarm_of_others_is_theirs() -> None:
+    rang: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, _: rang.append(number))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with interruptible():
+            time.sleep(0.2)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with interruptible():
+            pass
+        time.sleep(0.2)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert len(rang) == 2
+
+
+def test_commands_run_in_any_thread(capsys: pytest.CaptureFixture[str]) -> None:
+    with ThreadPoolExecutor() as threads:
+        ended = threads.submit(main, ["--version"]).exception()
+    assert isinstance(ended, SystemExit)
+    assert ended.code == 0
+    assert capsys.readouterr().out
 
 
 def test_a_time_limit_ends_with_unknown_time() -> None:

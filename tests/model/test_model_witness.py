@@ -143,6 +143,11 @@ def test_the_budget_is_no_refutation():
     assert shown(system, "EX^2 x > 8", x=3, budget=100) is None
 
 
+def test_what_is_called_in_every_state_may_end_a_search():
+    with pytest.raises(ZeroDivisionError):
+        shown(walker(), "EX^6 x > 8", tick=lambda: 1 / 0)
+
+
 def test_a_thousand_steps():
     witness = shown(walker(), "EX^1500 x == 4", hints=("stay",) * 1500)
     assert len(witness.path) == 1501

@@ -228,12 +228,17 @@ def test_a_file_that_changes_is_read_again(tmp_path):
     np.testing.assert_allclose(second.layers[0].weight.T, numpy_helper.to_array(other.graph.initializer[0]))
 
 
-def test_external_data_that_change_are_read_again(tmp_path):
+@pytest.mark.parametrize("node", [False, True])
+def test_external_data_that_change_are_read_again(node, tmp_path):
     path, found = tmp_path / "net.onnx", []
     for scale in (1.0, 2.0):
         proto = model([n("MatMul", "_ w")], w=np.full((3, 200), scale, np.float32))
+        if node:
+            proto.graph.node.insert(0, helper.make_node("Constant", [], ["w"], value=proto.graph.initializer.pop()))
         (tmp_path / "net.bin").unlink(missing_ok=True)
-        onnx.save_model(proto, str(path), save_as_external_data=True, location="net.bin", size_threshold=0)
+        how = {"save_as_external_data": True, "size_threshold": 0, "convert_attribute": True}
+        onnx.save_model(proto, str(path), location="net.bin", **how)
+        assert (tmp_path / "net.bin").exists()
         found.append((path.read_bytes(), load_network(path)))
     assert found[0][0] == found[1][0]
     assert [network.layers[0].weight[0, 0] for _, network in found] == [1.0, 2.0]

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from venmas import verify
 from venmas.errors import ModelError
 from venmas.logic import nnf, parse
 from venmas.model import explain, load_scenario, replay, scenario_names
@@ -51,6 +52,13 @@ def test_vcas_least_distance(data_dir, climb0, weights):
         rows = rows[np.unique(rows.round(9), axis=0, return_index=True)[1]]
         state = dict(zip(system.variables, rows.T, strict=True))
         assert abs(np.abs(state["h"]).min() - expected) < 0.00501
+
+
+def test_vcas_tree_that_no_path_leads_to_quickly(data_dir):
+    system = load_scenario("vcas").system(data_dir / "vcas", climb0="-40")
+    report = verify(system, "AG^12 EF^13 (climb > -2 & climb < 2)", timeout=60)
+    assert report.violated
+    assert report.replay.confirmed
 
 
 def test_vcas_trace_of_the_paper(data_dir):

@@ -7,13 +7,11 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from traceback import walk_stack
 from types import FrameType
 from typing import TYPE_CHECKING
-
-from click import ClickException
-
-from venmas.errors import VenmasError
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
@@ -23,15 +21,20 @@ _AGAIN = 0.02
 
 
 @contextlib.contextmanager
-def interruptible(status: int) -> Iterator[None]:
+def interruptible(status: int = 20) -> Iterator[None]:
     """SIGINT and SIGTERM raise `KeyboardInterrupt` once; at the second one the process ends, and its workers with it.
 
     The first one lets `verify` stop its workers and report what it learnt. It waits for the end of an import, as
-    extension modules may crash when something is raised while they are loaded; and what the interpreter drops, because
-    it was raised in a finalizer, is raised again. After the second one, which may meet the process while it ends, the
-    exit status is `status`.
+    extension modules may crash when something is raised while they are loaded; what the interpreter drops, because it
+    was raised in a finalizer, is raised again; and errors that something made of it are it again. After the second one,
+    which may meet the process while it ends, the exit status is `status`.
+
+    Nothing happens in threads other than the main one, which signals never reach.
     """
-    asked = False
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked, undo = False, list[Callable[[], object]]()
 
     def handle(_signal: int, frame: FrameType | None) -> None:
         nonlocal asked
@@ -43,16 +46,22 @@ def interruptible(status: int) -> Iterator[None]:
         stop(signal.SIGALRM, frame)
 
     def stop(_signal: int, frame: FrameType | None) -> None:
-        while frame is not None:
-            if frame.f_code.co_filename.startswith("<frozen importlib"):
-                signal.setitimer(signal.ITIMER_REAL, _AGAIN)
-                return
-            frame = frame.f_back
-        raise KeyboardInterrupt
+        if any(f.f_code.co_filename.startswith("<frozen importlib") for f, _ in walk_stack(frame)):
+            retry()
+        else:
+            raise KeyboardInterrupt
+
+    def retry() -> None:
+        before = signal.signal(signal.SIGALRM, stop)
+        if not undo:
+            undo.extend(
+                (lambda: signal.setitimer(signal.ITIMER_REAL, 0.0), lambda: signal.signal(signal.SIGALRM, before))
+            )
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN)
 
     def dropped(error: UnraisableHookArgs) -> None:
-        if issubclass(error.exc_type, KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+        if asked and issubclass(error.exc_type, KeyboardInterrupt):
+            retry()
         else:
             hook(error)
 
@@ -61,18 +70,27 @@ def interruptible(status: int) -> Iterator[None]:
             signal.signal(number, signal.SIG_IGN)
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    alarm, hook, sys.unraisablehook = signal.signal(signal.SIGALRM, stop), sys.unraisablehook, dropped
+    hook, sys.unraisablehook = sys.unraisablehook, dropped
     # the interpreter, as it ends, gives up handlers but goes on ignoring what is ignored; the first to register is last
     atexit.register(ignore)
     try:
         yield
     except Exception as error:
-        if asked and not isinstance(error, VenmasError | ClickException | OSError):
-            raise KeyboardInterrupt from error  # what an extension module made of it
+        if asked and not isinstance(_root(error), OSError):
+            raise KeyboardInterrupt from error
         raise
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, alarm)
         sys.unraisablehook = hook
-        for number, handler in before.items() if not asked else ():
-            signal.signal(number, handler)
+        for step in undo:
+            step()
+        if not asked:
+            atexit.unregister(ignore)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _root(error: BaseException) -> BaseException:
+    """What an error came from in the first place."""
+    while (earlier := error.__cause__ or error.__context__) is not None:
+        error = earlier
+    return error

@@ -86,7 +86,7 @@ class Face(click.Group):
             _abandon_stdout()
         except (KeyboardInterrupt, click.Abort):
             _say("interrupted")
-            # not sys.exit: an interrupt during an import leaves a mark by which Python ends as if killed by it
+            # not sys.exit, which would wait for threads, and may end as if killed
             os._exit(UNKNOWN)
         except click.UsageError as error:
             status = BAD_INPUT

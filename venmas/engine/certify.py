@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -71,10 +72,14 @@ class RationalSearch:
 
     def __init__(self, system: System, formula: Formula, semantics: Semantics = "real") -> None:
         self.system, self.formula, self.semantics = system, formula, semantics
-        self.target = nnf(formula, negate=True)
         self.proof: Proof | None = None
         self._error: BaseException | None = None
         self._steps = self._search()
+
+    @cached_property
+    def target(self) -> Formula:
+        """The negation of the formula, in core form. Raises `FormulaError` as `nnf` does."""
+        return nnf(self.formula, negate=True)
 
     def _search(self) -> Generator[None, None, Proof]:
         for inside in (False, True):

@@ -26,12 +26,14 @@ class WorkerError(VenmasError):
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Hold SIGINT back. A process started inside keeps it blocked from its first instruction to its last.
+    """Hold SIGINT back, and SIGALRM, by which it may be repeated.
+
+    A process started inside keeps them blocked from its first instruction to its last.
 
     So an interrupt from the terminal never reaches a worker, whatever handlers a solver installs: what it means is
     decided in the main process.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGALRM})
     try:
         yield
     finally:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from time import monotonic
@@ -12,7 +14,7 @@ from venmas.logic import AX, Formula, subformulas
 from venmas.model.expr import Output
 from venmas.model.regions import contains
 from venmas.model.trace import Witness
-from venmas.model.witness import UndecidedError, explain
+from venmas.model.witness import Hints, UndecidedError, explain
 from venmas.search.graph import Graph
 from venmas.search.rollouts import rollouts
 from venmas.search.space import Space
@@ -23,8 +25,8 @@ _SHARES = {"search": 0.03, "paths": 0.03, "runs": 0.03, "slices": 0.03, "polytop
 set, to polytopes of it, and to a proof in rationals."""
 _STEADY = ("polytopes", "proof")
 """What goes on where it was left."""
-_HALF = 0.5
-"""What a part may grow to where passes do not decide."""
+_QUARTER = 0.25
+"""What the part of tries grows to that end undecided."""
 _LEAST, _MOST = 0.1, 2.0
 """Seconds that each may take beyond its part, and at most at a time, but for what goes on where it was left."""
 _MAX_TRIES = 20
@@ -46,9 +48,9 @@ class Shares:
         self._begun, self._spent = monotonic(), dict.fromkeys(_SHARES, 0.0)
         self._parts = dict(_SHARES)
 
-    def double(self, kind: str) -> None:
+    def double(self, kind: str, most: float = 0.5) -> None:
         """Give twice as large a part of the time to something, up to half of it."""
-        self._parts[kind] = min(_HALF, 2 * self._parts[kind])
+        self._parts[kind] = min(most, 2 * self._parts[kind])
 
     def grant(self, kind: str, seconds: float) -> None:
         """Give some time to something beyond its part."""
@@ -82,6 +84,8 @@ class Trials:
 
     def __init__(self, space: Space, target: Formula, tick: Callable[[], None]) -> None:
         self.space, self.target, self.tick, self.shares = space, target, tick, Shares()
+        self._patience = 1
+        """What the budget of a search is multiplied by."""
         self._tried: set[tuple[object, ...]] = set()
         self.branching = any(isinstance(f, AX) for f in subformulas(target))
         """Is a witness a tree, so that following one path is not enough?"""
@@ -108,19 +112,33 @@ class Trials:
             if followed or search:
                 self._tried.add(key)
             whole |= search
-            budget = max(depth + 3, min(50 * (depth + 2), self._affordable)) if search else depth + 3
-            state, hints = candidate.state, candidate.hints
+            usual = max(depth + 3, min(50 * (depth + 2), self._affordable))
+            budget = self._patience * usual if search else depth + 3
+            state, ways = candidate.state, [candidate.hints]
+            if search and candidate.branches:
+                ways.append({})  # without the path fewer states may be enough
             try:
                 witness = self.shares.run(
                     "search" if search else "paths",
                     self.tick,
-                    lambda _: explain(self.space.system, self.target, state, hints, budget),  # noqa: B023
+                    lambda _: self._explained(state, ways, budget),  # noqa: B023
                 )
             except UndecidedError:
+                if search:  # a tree of many states wants more
+                    self._tried.discard(key)
+                    self._patience *= 2
+                    self.shares.double("search", _QUARTER)
                 continue
             if witness is not None:
                 return witness
         return None
+
+    def _explained(self, state: dict[str, Fraction], ways: Sequence[Hints], budget: int) -> Witness | None:
+        *first, last = ways
+        for hints in first:
+            with suppress(UndecidedError):
+                return explain(self.space.system, self.target, state, hints, budget, self.tick)
+        return explain(self.space.system, self.target, state, last, budget, self.tick)
 
     def slices(self, graph: Graph, points: bool) -> Witness | None:
         """Try what is open on lines through the initial set, or at points of it."""

@@ -5,7 +5,7 @@ To show that a system violates a formula, explain its negation: ``explain(system
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
@@ -43,7 +43,7 @@ class UndecidedError(VenmasError):
 
 def satisfies(system: System, formula: Formula, state: Mapping[str, Fraction]) -> bool:
     """Decide a core formula at an exact state. Raises `ModelError` when a run leaves the declared box (design S1)."""
-    return Search(_Exact(system, None, None)).decide(formula, _point(system, state)) is not None
+    return Search(_Exact(system)).decide(formula, _point(system, state)) is not None
 
 
 def explain(
@@ -52,16 +52,18 @@ def explain(
     initial: Mapping[str, Fraction],
     hints: Hints | None = None,
     budget: int | None = None,
+    tick: Callable[[], None] = lambda: None,
 ) -> Witness | None:
     """The witness that `initial` satisfies the core `formula`, or None when it does not: both answers are exact.
 
     hints: branches that EX tries first, without effect on the answer.
     budget: the largest number of states in which the system may be stepped; `UndecidedError` is raised beyond it.
+    tick: called in every such state; what it raises ends the search.
 
     Whether `initial` is an initial state is not asked here: `replay` does. Raises `ModelError` when `initial` or a
     visited state does not fit the declared ranges (design S1).
     """
-    world = _Exact(system, hints, budget)
+    world = _Exact(system, hints, budget, tick)
     root = _point(system, initial)
     search = Search(world)
     return None if search.decide(formula, root) is None else collect(system, _Found(world, search), formula, root)
@@ -96,8 +98,14 @@ class _Hint:
 class _Exact:
     """The system itself, in exact numbers; a key is the state."""
 
-    def __init__(self, system: System, hints: Hints | None, budget: int | None) -> None:
-        self.system = system
+    def __init__(
+        self,
+        system: System,
+        hints: Hints | None = None,
+        budget: int | None = None,
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.system, self._tick = system, tick
         self._names = tuple(system.variables)
         self._steps: dict[Point, Step] = {}
         self._budget = budget
@@ -118,6 +126,7 @@ class _Exact:
         if key not in self._steps:
             if self._budget is not None and len(self._steps) >= self._budget:
                 raise UndecidedError(f"not decided within the budget of {self._budget} exactly evaluated states")
+            self._tick()
             self._steps[key] = Step(self.system, self.state(key))
         return self._steps[key]
 
