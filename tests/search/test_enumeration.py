@@ -206,7 +206,8 @@ def test_values_lie_within_their_errors(dimension, units):
         spread = np.abs(x[:count]).max() * 1e-13
         for column, value in enumerate(net.evaluate_exact(point), dimension):
             assert abs(float(value) - share @ x[:count, column]) <= off[column] + spread
-    assert np.median(radius[:, dimension:]) < 1e-7 and radius[:, dimension:].max() < 1e-4
+    usual = 1e-9 if dimension <= 2 else 1e-8  # where edges meet a hyperplane, vertices are as far off as its values
+    assert np.median(radius[:, dimension:]) < usual and radius[:, dimension:].max() < 1e-5
 
 
 def test_what_a_unit_hides_is_counted():

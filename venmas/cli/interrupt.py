@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from traceback import walk_stack
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ def interruptible(status: int = 20) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    asked, undo = False, list[Callable[[], object]]()
+    asked = repeated = False
 
     def handle(_signal: int, frame: FrameType | None) -> None:
         nonlocal asked
@@ -52,11 +52,9 @@ def interruptible(status: int = 20) -> Iterator[None]:
             raise KeyboardInterrupt
 
     def retry() -> None:
-        before = signal.signal(signal.SIGALRM, stop)
-        if not undo:
-            undo.extend(
-                (lambda: signal.setitimer(signal.ITIMER_REAL, 0.0), lambda: signal.signal(signal.SIGALRM, before))
-            )
+        nonlocal repeated
+        repeated = True
+        signal.signal(signal.SIGALRM, stop)
         signal.setitimer(signal.ITIMER_REAL, _AGAIN)
 
     def dropped(error: UnraisableHookArgs) -> None:
@@ -70,6 +68,7 @@ def interruptible(status: int = 20) -> Iterator[None]:
             signal.signal(number, signal.SIG_IGN)
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    alarm = signal.getsignal(signal.SIGALRM)
     hook, sys.unraisablehook = sys.unraisablehook, dropped
     # the interpreter, as it ends, gives up handlers but goes on ignoring what is ignored; the first to register is last
     atexit.register(ignore)
@@ -81,8 +80,9 @@ def interruptible(status: int = 20) -> Iterator[None]:
         raise
     finally:
         sys.unraisablehook = hook
-        for step in undo:
-            step()
+        if repeated:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, alarm)
         if not asked:
             atexit.unregister(ignore)
             for number, handler in before.items():

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from fractions import Fraction
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import islice
 from time import monotonic
 from typing import TypeVar
 
 from venmas.logic import AX, Formula, subformulas
-from venmas.model.expr import Output
+from venmas.model.canonical import networks_of
 from venmas.model.regions import contains
 from venmas.model.trace import Witness
-from venmas.model.witness import Hints, UndecidedError, explain
+from venmas.model.witness import UndecidedError, explain
 from venmas.search.graph import Graph
 from venmas.search.rollouts import rollouts
 from venmas.search.space import Space
@@ -25,8 +23,8 @@ _SHARES = {"search": 0.03, "paths": 0.03, "runs": 0.03, "slices": 0.03, "polytop
 set, to polytopes of it, and to a proof in rationals."""
 _STEADY = ("polytopes", "proof")
 """What goes on where it was left."""
-_QUARTER = 0.25
-"""What the part of tries grows to that end undecided."""
+_HALF, _QUARTER = 0.5, 0.25
+"""What a part may grow to where passes do not decide, and that of searches where they end undecided."""
 _LEAST, _MOST = 0.1, 2.0
 """Seconds that each may take beyond its part, and at most at a time, but for what goes on where it was left."""
 _MAX_TRIES = 20
@@ -48,8 +46,8 @@ class Shares:
         self._begun, self._spent = monotonic(), dict.fromkeys(_SHARES, 0.0)
         self._parts = dict(_SHARES)
 
-    def double(self, kind: str, most: float = 0.5) -> None:
-        """Give twice as large a part of the time to something, up to half of it."""
+    def double(self, kind: str, most: float = _HALF) -> None:
+        """Give twice as large a part of the time to something, up to `most` of it."""
         self._parts[kind] = min(most, 2 * self._parts[kind])
 
     def grant(self, kind: str, seconds: float) -> None:
@@ -93,7 +91,7 @@ class Trials:
     @cached_property
     def _affordable(self) -> int:
         """States that may be stepped from in one try."""
-        networks = {n.application.network for _, n in self.space.system.nodes() if isinstance(n, Output)}
+        networks = networks_of(self.space.system).values()
         weights = max((sum(layer.weight.size for layer in n.layers) for n in networks), default=1)
         return _EXACT_PRODUCTS // weights
 
@@ -112,16 +110,14 @@ class Trials:
             if followed or search:
                 self._tried.add(key)
             whole |= search
-            usual = max(depth + 3, min(50 * (depth + 2), self._affordable))
-            budget = self._patience * usual if search else depth + 3
-            state, ways = candidate.state, [candidate.hints]
-            if search and candidate.branches:
-                ways.append({})  # without the path fewer states may be enough
+            budget = depth + 3
+            if search:
+                budget = self._patience * max(budget, min(50 * (depth + 2), self._affordable))
             try:
                 witness = self.shares.run(
                     "search" if search else "paths",
                     self.tick,
-                    lambda _: self._explained(state, ways, budget),  # noqa: B023
+                    lambda _: self._explained(candidate, budget, search),  # noqa: B023
                 )
             except UndecidedError:
                 if search:  # a tree of many states wants more
@@ -133,12 +129,15 @@ class Trials:
                 return witness
         return None
 
-    def _explained(self, state: dict[str, Fraction], ways: Sequence[Hints], budget: int) -> Witness | None:
-        *first, last = ways
-        for hints in first:
-            with suppress(UndecidedError):
-                return explain(self.space.system, self.target, state, hints, budget, self.tick)
-        return explain(self.space.system, self.target, state, last, budget, self.tick)
+    def _explained(self, candidate: Candidate, budget: int, again: bool) -> Witness | None:
+        """again: without the path, too, where it leads nowhere within the budget: fewer states may be enough then."""
+        system, state = self.space.system, candidate.state
+        try:
+            return explain(system, self.target, state, candidate.hints, budget, self.tick)
+        except UndecidedError:
+            if not (again and candidate.branches):
+                raise
+        return explain(system, self.target, state, None, budget, self.tick)
 
     def slices(self, graph: Graph, points: bool) -> Witness | None:
         """Try what is open on lines through the initial set, or at points of it."""
