@@ -136,7 +136,16 @@ BAD = {
     r"0 inputs": edited(no_input),
     r"2 outputs \['y', 't1'\].*logits": dense(n("Relu"), outputs=("y", "t1")),
     r"the output 't1' is not the end of the chain of nodes, 'y' is": dense(n("Relu"), outputs=("t1",)),
-    r"opset 6: expected 7 or later": dense(opset=6),
+    r"opset 5: expected 6 to \d+; convert": dense(opset=5),
+    r"opset 99: expected 6 to \d+; convert": dense(opset=99),
+    r"names the operator sets \[\]: expected one": edited(lambda proto: proto.ClearField("opset_import")),
+    r"names the operator sets \[13, 7\]": edited(lambda proto: proto.opset_import.add(domain="ai.onnx", version=7)),
+    r"defines operators of ONNX anew": edited(lambda proto: proto.functions.add(name="MatMul")),
+    r"two constants have the name 'w'": edited(
+        lambda proto: proto.graph.initializer.append(proto.graph.initializer[0])
+    ),
+    r"tensor 'w' holds its numbers twice": edited(lambda proto: proto.graph.initializer[0].float_data.append(1)),
+    r"tensor 'w' is a segment": edited(lambda proto: proto.graph.initializer[0].segment.SetInParent()),
     r"input 'x' has element type 7": dense(dtype=TensorProto.INT64),
     r"input 'x' has the shape \[1, -1\]": dense(shape=("N", "M")),
     r"input 'x' has the shape \[\]": dense(shape=()),

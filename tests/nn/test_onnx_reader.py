@@ -182,10 +182,21 @@ def test_normalisation_is_not_folded_with_rounding(tmp_path):
     assert [layer.weight_error for layer in network.layers] == [0.0, 2.0**-53, 0.0]
 
 
-def test_alpha_that_floats_cannot_hold(tmp_path):
+def test_alpha_is_an_operation_of_its_own(tmp_path):
     proto = model([n("Gemm", "_ w", alpha=0.1)], w=np.full((3, 1), 0.1), dtype=TensorProto.DOUBLE)
-    with pytest.raises(NetworkError, match=r"node 'node_0' \(Gemm\): alpha"):
-        load_network(save(tmp_path, proto))
+    network = load_network(save(tmp_path, proto))
+    alpha = Fraction(float(np.float32(0.1)))
+    assert network.evaluate_exact([Fraction(1), Fraction(0), Fraction(0)]) == (Fraction(0.1) * alpha,)
+    assert [layer.weight.shape for layer in network.layers] == [(1, 3), (1, 1)]
+
+
+@pytest.mark.parametrize("c", [0.1, 1e-46, 1e39])
+def test_beta_that_floats_cannot_hold(c, tmp_path):
+    """What float64 does not hold, and numbers that a runtime in float32 loses before it multiplies them."""
+    beta = 0.1 if c == 0.1 else 2.0**-60 if c > 1 else 2.0**60
+    nodes, w = [n("Gemm", "_ w c", beta=beta)], np.full((3, 1), 0.5)
+    with pytest.raises(NetworkError, match=r"node 'node_0' \(Gemm\): beta"):
+        load_network(save(tmp_path, model(nodes, w=w, c=np.array([c]), dtype=TensorProto.DOUBLE)))
 
 
 @pytest.mark.filterwarnings("error")
@@ -196,8 +207,9 @@ def test_numbers_beyond_float32(tmp_path):
     network = load_network(halved := path(1e300, n("Gemm", "_ w", alpha=0.5)))
     assert network.evaluate_exact([Fraction(1), Fraction(0), Fraction(0)]) == (Fraction(1e300) / 2,)
     assert [*run_deployed(halved, network, [Fraction(-1)] * 3)[2]] == [-np.inf]
-    with pytest.raises(NetworkError, match=r"alpha = 10\.0 times the stored numbers is not a float64"):
-        load_network(path(1e308, n("Gemm", "_ w", alpha=10.0)))
+    large = load_network(path(1e308, n("Gemm", "_ w", alpha=10.0)))
+    assert large.evaluate_exact([Fraction(1), Fraction(0), Fraction(0)]) == (10 * Fraction(1e308),)
+    assert [*large.evaluate([1.0, 0.0, 0.0])] == [np.inf]
     with pytest.raises(NetworkError, match="must be a finite number"):
         load_network(path(0.0, n("Gemm", "_ w", alpha=np.inf)))
 

@@ -285,6 +285,8 @@ class _Applied:
         self.exact = all(q.exact for q in inputs)
         self.denominator = scale
         if self.single:
+            if network.float32_obstacle:
+                raise ModelError(f"{network.float32_obstacle}: the property can not be shown for it")
             self._spread([UNIT * size + TINY for size in self._sizes()])  # inputs are rounded, too
         layers = network.integer_layers
         hidden = layers if layers[-1].relu else layers[:-1]

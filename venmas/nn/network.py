@@ -26,6 +26,7 @@ FloatType: TypeAlias = Literal["float32", "float64"]
 Array: TypeAlias = NDArray[np.float64]
 
 _HALF_ULP = 2.0**-53
+_LARGEST_DIVISOR = 2.0**126  # of float32, with room for its rounding
 _DIVISORS = "expected finite divisors whose reciprocals are normal floats (between 1e-307 and 1e307 in size)"
 
 
@@ -55,14 +56,15 @@ class Layer:
     def dividing(divisor: ArrayLike, activation: Activation = "linear") -> Layer:
         """The layer ``x / divisor``, exactly; divisor: (n,), finite and not zero.
 
+        Divisions by powers of two that float32 holds are products, which are the same in every precision.
         Raises `NetworkError` where a reciprocal is not a normal float: its relative error would not be bounded.
         """
         c = _frozen(divisor, "divisor")
         reciprocal = _reciprocal(c)
         if reciprocal is None:
             raise NetworkError(f"a division by {_short(c)}: {_DIVISORS}")
-        powers_of_two = bool(np.all(np.abs(np.frexp(c)[0]) == 0.5))
-        return Layer(np.diag(reciprocal), np.zeros(len(c)), activation, None if powers_of_two else c)
+        exact = bool(np.all((np.abs(np.frexp(c)[0]) == 0.5) & (np.abs(c) < _LARGEST_DIVISOR)))
+        return Layer(np.diag(reciprocal), np.zeros(len(c)), activation, None if exact else c)
 
     @property
     def in_size(self) -> int:
@@ -179,6 +181,14 @@ class Network:
     def relu_count(self) -> int:
         """Number of ReLU units."""
         return sum(layer.out_size for layer in self.layers if layer.activation == "relu")
+
+    @cached_property
+    def float32_obstacle(self) -> str | None:
+        """Why evaluations in float32 are nowhere near the real function, or None: a divisor that is infinite there."""
+        for number, layer in enumerate(self.layers, 1):
+            if layer.divisor is not None and np.any(np.abs(layer.divisor) >= _LARGEST_DIVISOR):
+                return f"network {self.name!r}, layer {number}, divides by a number that float32 may not hold"
+        return None
 
     @cached_property
     def digest(self) -> str:

@@ -18,6 +18,8 @@ FLOAT, INT32, INT64, BOOL, DOUBLE = 1, 6, 7, 9, 11
 
 DTYPES = {FLOAT: "<f4", DOUBLE: "<f8", INT32: "<i4", INT64: "<i8", BOOL: "|b1"}
 _FIELDS = {FLOAT: "float_data", DOUBLE: "double_data", INT32: "int32_data", INT64: "int64_data", BOOL: "int32_data"}
+_PLACES = ("raw_data", "external_data", "uint64_data", "string_data", *dict.fromkeys(_FIELDS.values()))
+FLOAT_TYPES = (FLOAT, DOUBLE)
 EXTERNAL = 1
 _MOST_DIMENSIONS = 32
 
@@ -30,6 +32,11 @@ def read_tensor(tensor: Any, folder: Path, budget: Budget) -> NDArray[Any]:
             f"{what} has the ONNX element type {tensor.data_type}: expected FLOAT (1) or DOUBLE (11) weights; "
             "export the model in float32"
         )
+    if tensor.HasField("segment"):
+        raise NetworkError(f"{what} is a segment of a larger one, which is not supported: save it in one piece")
+    stored = [place for place in _PLACES if len(getattr(tensor, place))]
+    if len(stored) > 1:
+        raise NetworkError(f"{what} holds its numbers twice, as {' and '.join(stored)}: expected one of them")
     if len(tensor.dims) > _MOST_DIMENSIONS:
         raise NetworkError(f"{what} has {len(tensor.dims)} dimensions: at most {_MOST_DIMENSIONS} are supported")
     shape = tuple(tensor.dims)

@@ -160,6 +160,8 @@ def propagate(network: Network, z: Floats, e: Floats, single: bool = False) -> I
         last = Layer(np.eye(network.output_size), np.zeros(network.output_size))
     if single:
         e = e * (1 + _UNIT32) + np.abs(z).sum(1) * _UNIT32 * (1 + 2**-20) + 2.0**-149
+        if network.float32_obstacle:
+            e = np.full_like(e, np.inf)
     for layer in layers:
         z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, single)
         if layer.activation == "relu":
