@@ -2,7 +2,7 @@ PYTHON ?= python
 CASES ?= 2000
 SEED ?= 1
 
-.PHONY: lint test test-slow corpus corpus-long corpus-cluster docs
+.PHONY: lint test test-slow corpus corpus-long corpus-cluster fuzz-readers docs
 
 lint:
 	$(PYTHON) -m ruff check .
@@ -25,6 +25,10 @@ corpus:
 corpus-long: CASES = 10000
 corpus-long:
 	$(PYTHON) -m tests.corpus.run --rotate --cases $(CASES) --seed $(SEED)
+
+fuzz-readers: CASES = 20000
+fuzz-readers:
+	$(PYTHON) -m tests.nn.fuzz.run --cases $(CASES) --seed $(SEED)
 
 corpus-cluster:
 	$(PYTHON) -m tests.corpus.run --cluster local:2 --cases $(CASES) --seed $(SEED)

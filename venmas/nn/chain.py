@@ -3,6 +3,9 @@
 The tensor on its way through the file is a shaped array of positions in the flat, row-major output of the layers so
 far. Flatten, Reshape, Transpose and the like therefore only rearrange positions; they end up as permuted rows or
 columns of weights. The batch is one input: a batch dimension is 1.
+
+What a file computes one after the other stays so, in layers of their own: a factor that was multiplied into weights
+could hide that a product overflows or underflows in float32. Only signs are, and a sum of products takes its bias.
 """
 
 from __future__ import annotations

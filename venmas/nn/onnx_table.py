@@ -90,8 +90,8 @@ _BROADCAST = {"broadcast": _FLAG(0), "axis": _counted(INT)}
 _GEMM = {"alpha": Attribute(FLOAT, 1.0), "beta": Attribute(FLOAT, 1.0), "transA": _FLAG(0), "transB": _FLAG(0)}
 _LARGEST = 3.4028234663852886e38  # of float32, as the specification writes it
 _TO = {"to": Attribute(INT, needed=True)}
-_SATURATE = _TO | {"saturate": _FLAG(1)}  # speaks of types of eight bits, which are not read
-_ROUND = _SATURATE | {"round_mode": _either("up", "down", "nearest")("up")}  # as above
+_SATURATE = _TO | {"saturate": _either(1)(1)}  # speaks of types of eight bits, and runtimes refuse it elsewhere
+_ROUND = _SATURATE | {"round_mode": _either("up")("up")}  # as above
 _NUMBERS = {
     "value_float": _ANY_FLOAT,
     "value_floats": Attribute(FLOATS),

@@ -1,0 +1,50 @@
+"""The short run of `tests.nn.fuzz.run`; ``make fuzz-readers`` is the long one."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.nn.fuzz.run import FORMATS, load, run, run_case, total
+from venmas.nn import onnx_operators, onnx_reader, onnx_table
+
+HERE = Path(__file__).parent
+CASES = {"onnx": 400}
+
+
+@pytest.mark.parametrize("name", [name for name, module in FORMATS.items() if (HERE / f"{module}.py").exists()])
+def test_nothing_differs(name):
+    numbers = range(CASES.get(name, 60))
+    outcomes = run(name, load(name), 1, numbers)
+    assert total(outcomes, "differs") == 0, outcomes
+    assert total(outcomes, "agrees") > len(numbers) / 3, outcomes
+
+
+def test_onnx_that_the_table_holds_is_read():
+    """Only what was made to be refused is."""
+    outcomes = run("onnx", load("onnx"), 2, range(200))
+    assert [o for o in outcomes if o.startswith("refused") and "on purpose" not in o] == []
+    assert total(outcomes, "refused") > 20
+
+
+PLANTED = {
+    "Shape without its ends": (
+        onnx_reader,
+        "shape_of",
+        lambda call, shape: np.array(tuple(shape), dtype=np.int64),
+    ),
+    "broadcasting of opset 6 as of opset 7": (onnx_operators.Passage, "_as_of_old", lambda self, c, *more: c),
+    "beta without effect": (onnx_operators, "_scaled", lambda c, beta: c),
+    "attributes that are not known pass": (
+        onnx_table,
+        "_value",
+        lambda name, attribute, given: given[1] if given else attribute.default,
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_planted_faults_are_found(fault, monkeypatch):
+    monkeypatch.setattr(*PLANTED[fault])
+    case = load("onnx")
+    assert any(run_case("onnx", case, 3, number).startswith("differs") for number in range(200, 700))
