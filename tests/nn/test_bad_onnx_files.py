@@ -139,7 +139,7 @@ BAD = {
     r"opset 5: expected 6 to \d+; convert": dense(opset=5),
     r"opset 99: expected 6 to \d+; convert": dense(opset=99),
     r"names the operator sets \[\]: expected one": edited(lambda proto: proto.ClearField("opset_import")),
-    r"names the operator sets \[13, 7\]": edited(lambda proto: proto.opset_import.add(domain="ai.onnx", version=7)),
+    r"names the operator sets \[7, 13\]": edited(lambda proto: proto.opset_import.add(domain="ai.onnx", version=7)),
     r"defines operators of ONNX anew": edited(lambda proto: proto.functions.add(name="MatMul")),
     r"two constants have the name 'w'": edited(
         lambda proto: proto.graph.initializer.append(proto.graph.initializer[0])

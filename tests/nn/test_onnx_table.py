@@ -156,3 +156,12 @@ def test_sparse_constants_are_refused(tmp_path):
     onnx.save(proto, str(tmp_path / "net.onnx"))
     with pytest.raises(NetworkError, match="'sparse_value' holds a graph or another value that is not supported"):
         load_network(tmp_path / "net.onnx")
+
+
+def test_long_attributes_make_short_messages(tmp_path):
+    many = list(range(1, 100_000))
+    for node in (n("Transpose", perm=many), n("Unsqueeze", axes=[-1, *many]), n("Reshape", "_ s")):
+        path = save(tmp_path, model([node], s=np.array([-7, *many], np.int64), opset=10))
+        with pytest.raises(NetworkError) as caught:
+            load_network(path)
+        assert len(str(caught.value)) < 500

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def move(call: Call, whole: Callable[[str], list[int]], t: NDArray[Any]) -> NDAr
         case "Transpose":
             perm = call.attributes["perm"]
             if perm is not None and sorted(perm) != list(range(t.ndim)):
-                raise ValueError(f"perm {perm} is no order of its axes")
+                raise ValueError(f"perm {shortened(perm)} is no order of its axes")
             return np.transpose(t, perm)
         case "Squeeze" | "Unsqueeze":
             name = call.optional(1)
@@ -47,5 +48,5 @@ def move(call: Call, whole: Callable[[str], list[int]], t: NDArray[Any]) -> NDAr
 def _target(dims: list[int], shape: tuple[int, ...], zeros: bool) -> list[int]:
     """The shape that Reshape asks for, perhaps with one -1; zeros: 0 means 0, and not the old dimension."""
     if min(dims, default=0) < -1 or dims.count(-1) > 1 or (zeros and 0 in dims and -1 in dims):
-        raise ValueError(f"{dims} is no shape")
+        raise ValueError(f"{shortened(dims)} is no shape")
     return dims if zeros else [shape[i] if d == 0 else d for i, d in enumerate(dims)]

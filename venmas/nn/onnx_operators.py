@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from reprlib import repr as shortened
 
 import numpy as np
 
@@ -107,10 +108,10 @@ class Passage:
         w = self._number(call.inputs[1])
         space, given = w.ndim - 2, call.attributes
         if given["kernel_shape"] not in (None, list(w.shape[2:])):
-            raise NetworkError(f"kernel_shape {given['kernel_shape']} and kernels of shape {list(w.shape)}")
+            raise NetworkError(f"kernel_shape {shortened(given['kernel_shape'])} and kernels of shape {list(w.shape)}")
         pads = [0] * 2 * space if given["pads"] is None else given["pads"]
         if given["auto_pad"] == "VALID" and any(pads):
-            raise NetworkError(f"pads {pads} and auto_pad VALID, which means none: expected one of the two")
+            raise NetworkError(f"pads {shortened(pads)} and auto_pad VALID, which means none: expected one of the two")
         strides, dilations = (given[key] or [1] * space for key in ("strides", "dilations"))
         self.chain.convolve(w, strides, dilations, pads)
         if name := call.optional(2):

@@ -190,7 +190,7 @@ def _opset(model: Any) -> int:
     """The operator set that the nodes are of."""
     if any(function.domain in _DOMAINS for function in model.functions):
         raise NetworkError("the model defines operators of ONNX anew, as functions: export it without")
-    versions = [opset.version for opset in model.opset_import if opset.domain in _DOMAINS]
+    versions = sorted({opset.version for opset in model.opset_import if opset.domain in _DOMAINS})
     if len(versions) != 1:
         raise NetworkError(f"the model names the operator sets {versions}: expected one version")
     if not OLDEST <= versions[0] <= NEWEST:

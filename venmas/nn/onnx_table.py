@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from reprlib import repr as shortened
 from typing import Any
 
 from venmas.errors import NetworkError
@@ -204,5 +205,5 @@ def _value(name: str, attribute: Attribute, given: tuple[int, Any] | None) -> An
     if kind != attribute.kind:
         raise NetworkError(f"attribute {name!r} has the type {kind}: expected {_TYPES[attribute.kind]}")
     if value is not None and attribute.understood is not None and not attribute.understood(value):
-        raise NetworkError(f"{attribute.refusal} ({name!r} is {value!r})")
+        raise NetworkError(f"{attribute.refusal} ({name!r} is {shortened(value)})")
     return value
