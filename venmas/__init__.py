@@ -6,6 +6,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from venmas._posix import require_posix
 from venmas._version import __version__
 
 if TYPE_CHECKING:
@@ -41,5 +42,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
+        require_posix()
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

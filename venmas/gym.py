@@ -11,7 +11,6 @@ terminated).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -24,6 +23,8 @@ from venmas.nn import Network, Normalization
 
 if TYPE_CHECKING:
     import gymnasium
+
+_FROZEN_LAKE = "gymnasium.envs.toy_text.frozen_lake.FrozenLakeEnv"
 
 Table: TypeAlias = dict[tuple[int, int], frozenset[int]]
 """The successors by cell and action; cells are counted from 0, as Gymnasium does."""
@@ -60,10 +61,8 @@ def settings(env: gymnasium.Env[Any, Any]) -> dict[str, str]:
 
     Raises `ScenarioError` where it is no FrozenLake.
     """
-    letters = getattr(env.unwrapped, "desc", None)
-    if letters is None:
-        raise _no_frozen_lake(env)
-    rows = ["".join(bytes(c).decode("latin-1") for c in row) for row in letters]
+    world = _world(env)
+    rows = ["".join(bytes(c).decode("latin-1") for c in row) for row in world.desc]
     # every letter but these is plain ice to Gymnasium
     ice = "/".join("".join(c if c in "SHG" else "F" for c in row) for row in rows)
     slippery = any(len(ends) > 1 for ends in _answers(env).values())
@@ -71,7 +70,7 @@ def settings(env: gymnasium.Env[Any, Any]) -> dict[str, str]:
 
 
 def table(env: gymnasium.Env[Any, Any]) -> Table:
-    """What the environment may do: the cells of positive probability. Raises `ScenarioError` where it has no table."""
+    """What the environment may do: the cells of positive probability. Raises `ScenarioError` for other worlds."""
     return {key: frozenset(ends) for key, ends in _answers(env).items()}
 
 
@@ -97,21 +96,26 @@ def transitions(system: System) -> Table:
 
 def _answers(env: gymnasium.Env[Any, Any]) -> dict[tuple[int, int], list[int]]:
     """The next cells of positive probability by cell and action, as often as the table lists them."""
-    entries = getattr(env.unwrapped, "P", None)
-    if not isinstance(entries, Mapping):
-        raise _no_frozen_lake(env)
     return {
         (int(cell), int(action)): [int(end[1]) for end in ends if end[0] > 0]
-        for cell, actions in entries.items()
+        for cell, actions in _world(env).P.items()
         for action, ends in actions.items()
     }
 
 
-def _no_frozen_lake(env: object) -> ScenarioError:
-    return ScenarioError(
-        f"{env} is no FrozenLake: expected an environment with a map (desc) and a table of transitions (P), such as "
-        "gymnasium.make('FrozenLake-v1'); describe another world in a scenario of its own"
-    )
+def _world(env: object) -> Any:
+    """What the wrappers of a FrozenLake wrap: an object of Gymnasium's own class, whose map and table are known.
+
+    Other worlds have maps and tables, too (Taxi), which mean something else; a subclass may step in another way than
+    its table says.
+    """
+    world = getattr(env, "unwrapped", env)
+    if (found := f"{type(world).__module__}.{type(world).__qualname__}") != _FROZEN_LAKE:
+        raise ScenarioError(
+            f"{str(env)[:80]} is no FrozenLake: expected an environment of gymnasium.make('FrozenLake-v1'), whose "
+            f"class is {_FROZEN_LAKE}, got {found}; describe another world in a scenario of its own"
+        )
+    return world
 
 
 class _One(NetworkFolder):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -34,10 +35,14 @@ def as_fraction(value: object) -> Fraction:
     """
     if type(value) is Fraction:
         return value
-    if type(value) is int or isinstance(value, Rational | int):
+    if type(value) is int:
         return Fraction(value)
+    if isinstance(value, Rational | int):
+        return Fraction(int(value.numerator), int(value.denominator))  # those of numpy overflow
     if isinstance(value, np.floating) and not isinstance(value, float):
-        value = float(value)
+        value = str(value) if isinstance(value, np.longdouble) else float(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        return Fraction(value)
     if isinstance(value, float | str) or isinstance(value, SupportsFloat):  # noqa: SIM101 - a protocol is slow to ask
         try:
             if not _HUGE_EXPONENT.search(value) if isinstance(value, str) else isfinite(value := float(value)):

@@ -16,8 +16,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from venmas.errors import ScenarioError
-from venmas.model import Expr, NetworkFolder, Parameter, System, Vector, add, apply_network, argmax, switch
-from venmas.model.expr import conjunction, disjunction
+from venmas.model import (
+    Expr,
+    NetworkFolder,
+    Parameter,
+    System,
+    Vector,
+    add,
+    apply_network,
+    argmax,
+    conjunction,
+    disjunction,
+    switch,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -38,3 +38,24 @@ def test_a_verdict_without_a_solver_imports_none():
     status, modules = imported(*question)
     assert status == 0
     assert modules <= {"numpy", "lark", "onnx", "rich"}
+
+
+MISSING = {
+    "resource": "import sys; sys.modules['resource'] = None",
+    "os.register_at_fork": "import os; del os.register_at_fork",
+    "signal.SIGALRM": "import signal; del signal.SIGALRM",
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_system_without_posix_is_told_so(name):
+    """As on Windows: no traceback, and no fault of VenMAS."""
+    expected = f"VenMAS needs Linux or another POSIX system: Python has no {name} here; on Windows, install it in WSL"
+    for use in ("from venmas.cli.main import main; main(['solvers'])", "from venmas import verify"):
+        done = subprocess.run(
+            [sys.executable, "-c", f"{MISSING[name]}\n{use}"], capture_output=True, text=True, timeout=60
+        )
+        assert expected in done.stderr.splitlines()[-1]
+        if "main" in use:
+            assert (done.returncode, done.stdout) == (2, "")
+            assert "Traceback" not in done.stderr and "fault" not in done.stderr

@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from gymnasium.envs.toy_text.frozen_lake import MAPS, generate_random_map
+from gymnasium.envs.toy_text.frozen_lake import MAPS, FrozenLakeEnv, generate_random_map
 
 from venmas.cli.main import main
 from venmas.engine.verify import verify
@@ -102,15 +102,41 @@ def test_improbable_is_possible_and_impossible_is_not():
 def test_worlds_that_are_no_frozen_lake():
     with pytest.raises(ScenarioError, match=r"differ in \d+ places: from cell 0 with action 1 the scenario leads to"):
         frozen_lake(make(MAPS["4x4"], success_rate=0.0), always(0, 16))
-    for name in ("CartPole-v1", "CliffWalking-v1"):
-        with pytest.raises(ScenarioError, match="is no FrozenLake: expected an environment with a map"):
-            frozen_lake(gymnasium.make(name), always(0, 16))
+    for name, kind in (("CartPole-v1", "CartPoleEnv"), ("CliffWalking-v1", "CliffWalkingEnv"), ("Taxi-v4", "TaxiEnv")):
+        for asked in (lambda e: frozen_lake(e, always(0, 16)), settings, table):
+            with pytest.raises(
+                ScenarioError, match=rf"is no FrozenLake: expected .*'FrozenLake-v1'\), .* got .*{kind};"
+            ):
+                asked(gymnasium.make(name))
+    with pytest.raises(ScenarioError, match=r"FrozenLake-v1 is no FrozenLake: .* got builtins\.str; describe another"):
+        frozen_lake("FrozenLake-v1", always(0, 16))
+
+
+class Melting(FrozenLakeEnv):
+    """The table is that of FrozenLake, its steps are not."""
+
+    def step(self, action):
+        return super().step(0)
+
+
+def test_worlds_that_look_like_a_frozen_lake():
+    with pytest.raises(ScenarioError, match=r"is no FrozenLake: .* got .*Melting; describe another world"):
+        frozen_lake(Melting(), always(0, 16))
+    several = gymnasium.make_vec("FrozenLake-v1", 2)
+    with pytest.raises(ScenarioError, match=r"is no FrozenLake: .* got .*VectorEnv;"):
+        frozen_lake(several, always(0, 16))
+
+
+def test_tables_that_were_tampered_with():
     env = make(MAPS["4x4"])
-    env.unwrapped.P[3][1] = [(1.0, 9, 0, False)]  # a table that was tampered with
+    env.unwrapped.P[3][1] = [(1.0, 9, 0, False)]
     with pytest.raises(
         ScenarioError, match=r"differ in 1 places: from cell 3 with action 1 .* the environment to \[9\]"
     ):
         frozen_lake(env, always(0, 16))
+
+
+def test_transitions_of_another_system():
     with pytest.raises(ModelError, match="this is no grid of cells"):
         transitions(load_scenario("vcas").system())
 

@@ -325,6 +325,8 @@ BAD = [
     ("AX saef", 1, 4, ["'saef'", "did you mean 'safe'?"]),
     ("adv == COG", 1, 8, ["'COG'", "did you mean 'COC'?"]),
     ("cell[3] > 0", 1, 1, ["'cell[3]'", "did you mean 'cell["]),
+    ("cell[0] > 0", 1, 1, ["'cell[0]'", "did you mean 'cell[1]'? Formulas count components from 1: there is cell[1]"]),
+    ("cell > 0", 1, 1, ["'cell'", "count components from 1: there is cell[1]"]),
     ("cell[i] > 0", 1, 5, ["`[`", "whole number"]),
     ("True", 1, 1, ["did you mean 'true'?"]),
     ("p &\n  clim > 3", 2, 3, ["'clim'"]),

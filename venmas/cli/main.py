@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import click
 
+from venmas._posix import require_posix
 from venmas._version import __version__
 from venmas.cli.interrupt import interruptible
 from venmas.cli.output import is_verbose
@@ -79,6 +80,7 @@ class Face(click.Group):
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         try:
             extra["standalone_mode"] = False
+            require_posix()
             with interruptible(UNKNOWN):
                 status = super().main(args, prog_name or "venmas", *rest, **extra) or SATISFIED
             sys.stdout.flush()

@@ -71,9 +71,16 @@ def _hint(before: Token | None, found: Token, accepted: set[str]) -> str:
     if found.type == "_OR" and "NAME" in accepted:
         return "expected an operand before it; an absolute value |e| > c is written e > c | e < -c"
     if kind == "NUMBER" and "TIMES" in accepted and found.type in ("NAME", "QUOTED", "LPAR", "NUMBER"):
-        return "a product is written with *, as in 2*h"
+        return "a product is written with *, as in 2*h, and units are left out"
     if found.type == "LSQB":
-        return "an index is one whole number without spaces, as in cell[3]"
+        return "an index is one whole number, counted from 1, without spaces, as in cell[3]"
+    if kind == "NAME" and found == "in":
+        return f"membership in a range is written as two comparisons: {before} >= 0 & {before} <= 1"
+    if kind == "NAME" and found.type == "LPAR" and before in ("abs", "max", "min", "relu"):
+        return (
+            f"formulas know no {before}: |e| > c is written e > c | e < -c, max(a, b) > c is written a > c | b > c; "
+            "or have the scenario name it, as a proposition or a variable"
+        )
     if kind in ("NAME", "QUOTED") and found.type == "LPAR":
         return f"{before} is taken as a name; temporal operators are AX EX AG EG AF EF, A(p U^k q), E(p U^k q)"
     return ""

@@ -49,9 +49,16 @@ class Vocabulary:
         """The message for a name that is not there: the nearest one, and what exists."""
         near = get_close_matches(name, (*self.names, *RESERVED), n=1, cutoff=0.5)
         near = near or [known for known in self.names if known.lower() == name.lower()][:1]
+        base, _, index = name.partition("[")
+        members = [known for known in self.variables if known.startswith(f"{base}[")]
+        if members and index == "0]":
+            near = members[:1]
         message = f"unknown name {name!r}"
         if near:
             message += f", did you mean {near[0] if near[0] in RESERVED else quoted(near[0])!r}?"
+        if members:
+            span = f"{members[0]} to {members[-1]}" if len(members) > 1 else members[0]
+            return f"{message}{'' if near else '.'} Formulas count components from 1: there is {span}"
         kinds = (("variables", self.variables), ("propositions", self.propositions), ("constants", self.constants))
         listed = "; ".join(f"{title}: {_listed(tuple(names))}" for title, names in kinds if names)
         return f"{message} Known {listed}" if near else f"{message}. Known {listed}"

@@ -1,6 +1,6 @@
 """Systems as expression graphs, and what runs them."""
 
-from venmas.model.expr import Condition, Expr, Vector, add
+from venmas.model.expr import Condition, Expr, add, conjunction, disjunction
 from venmas.model.functions import (
     absolute,
     apply_network,
@@ -18,6 +18,7 @@ from venmas.model.replay import Replay, replay
 from venmas.model.scenario import Scenario, load_scenario, scenario_names
 from venmas.model.system import Agent, Branch, Region, System, VariableDecl
 from venmas.model.trace import Witness
+from venmas.model.vector import Vector
 from venmas.model.witness import explain, satisfies
 
 __all__ = [
@@ -40,6 +41,8 @@ __all__ = [
     "apply_network",
     "argmax",
     "clip",
+    "conjunction",
+    "disjunction",
     "explain",
     "load_scenario",
     "maximum",

@@ -54,10 +54,10 @@ from venmas.model.expr import (
     Scalar,
     Truth,
     Variable,
-    Vector,
 )
 from venmas.model.limits import MAX_VARIABLES
 from venmas.model.system import Region, System, VariableDecl
+from venmas.model.vector import Vector
 from venmas.nn import Network
 
 FORMAT = "venmas-system-1"

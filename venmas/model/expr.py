@@ -7,13 +7,17 @@ multiplication take constants only: everything here is piecewise linear.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn, TypeAlias, overload
+from typing import TypeAlias
 
-from venmas.errors import ModelError
+import numpy as np
+
+from venmas.errors import InputError, ModelError
 from venmas.linear import Comparison, LinearExpr, Relation, as_fraction
+from venmas.model.arrays import NumpyOperand
+from venmas.model.refusals import OF_CONDITIONS, OF_EXPRESSIONS, no_condition, no_number, refusing
 from venmas.nn import Network
 
 _MAX_TERMS = 1000
@@ -22,28 +26,39 @@ _MAX_LEAVES = 16_384  # as many as variables
 Scalar: TypeAlias = "Expr | int | float | Fraction"
 
 
-class Expr:
+class Several:
+    """Base of what holds several expressions; operators leave the answer to it."""
+
+    __slots__ = ()
+
+
+@refusing("an expression", OF_EXPRESSIONS)
+class Expr(NumpyOperand):
     """A real-valued node. Subclasses are listed in this module and nowhere else."""
 
     __slots__ = ()
-    __hash__ = object.__hash__
 
     def __add__(self, other: Scalar) -> Expr:
-        return add(self, other)
+        return NotImplemented if isinstance(other, _SEVERAL) else add(self, other)
 
     def __radd__(self, other: Scalar) -> Expr:
         return add(other, self)
 
     def __sub__(self, other: Scalar) -> Expr:
-        return add(self, scale(as_expr(other), Fraction(-1)))
+        return NotImplemented if isinstance(other, _SEVERAL) else add(self, scale(as_expr(other), Fraction(-1)))
 
     def __rsub__(self, other: Scalar) -> Expr:
         return add(other, scale(self, Fraction(-1)))
+
+    def __pos__(self) -> Expr:
+        return self
 
     def __neg__(self) -> Expr:
         return scale(self, Fraction(-1))
 
     def __mul__(self, other: Scalar) -> Expr:
+        if isinstance(other, _SEVERAL):
+            return NotImplemented
         left, right = self, as_expr(other)
         if isinstance(left, Constant):
             left, right = right, left
@@ -54,31 +69,40 @@ class Expr:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Scalar) -> Expr:
+        if isinstance(other, _SEVERAL):
+            return NotImplemented
         divisor = as_expr(other)
         if not isinstance(divisor, Constant) or divisor.value == 0:
             raise ModelError("only division by a non-zero number is piecewise linear")
         return scale(self, 1 / divisor.value)
 
+    def __rtruediv__(self, other: Scalar) -> Expr:
+        return as_expr(other) / self
+
     def __lt__(self, other: Scalar) -> Condition:
-        return compare(self, Relation.LT, other)
+        return NotImplemented if isinstance(other, _SEVERAL) else compare(self, Relation.LT, other)
 
     def __le__(self, other: Scalar) -> Condition:
-        return compare(self, Relation.LE, other)
+        return NotImplemented if isinstance(other, _SEVERAL) else compare(self, Relation.LE, other)
 
     def __gt__(self, other: Scalar) -> Condition:
-        return compare(self, Relation.GT, other)
+        return NotImplemented if isinstance(other, _SEVERAL) else compare(self, Relation.GT, other)
 
     def __ge__(self, other: Scalar) -> Condition:
-        return compare(self, Relation.GE, other)
+        return NotImplemented if isinstance(other, _SEVERAL) else compare(self, Relation.GE, other)
 
     def __eq__(self, other: object) -> Condition:  # type: ignore[override]
-        return compare(self, Relation.EQ, other)
+        return NotImplemented if isinstance(other, _SEVERAL) else compare(self, Relation.EQ, other)
 
     def __ne__(self, other: object) -> Condition:  # type: ignore[override]
-        return compare(self, Relation.NE, other)
+        return NotImplemented if isinstance(other, _SEVERAL) else compare(self, Relation.NE, other)
 
-    def __bool__(self) -> NoReturn:
-        raise ModelError("an expression has no truth value in Python; compare it, and combine conditions with & | ~")
+    def __str__(self) -> str:
+        linear = to_linear(self)
+        return f"an expression ({type(self).__name__.lower()})" if linear is None else str(linear)
+
+
+_SEVERAL = (Several, np.ndarray)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,16 +175,21 @@ class Where(Expr):
     otherwise: Expr
 
 
-class Condition:
+@refusing("a condition", OF_CONDITIONS)
+class Condition(NumpyOperand):
     """A Boolean combination of linear comparisons."""
 
     __slots__ = ()
 
-    def __and__(self, other: Condition) -> Condition:
-        return conjunction((self, as_condition(other)))
+    def __and__(self, other: Condition | bool) -> Condition:
+        return conjunction((self, other))
 
-    def __or__(self, other: Condition) -> Condition:
-        return disjunction((self, as_condition(other)))
+    __rand__ = __and__
+
+    def __or__(self, other: Condition | bool) -> Condition:
+        return disjunction((self, other))
+
+    __ror__ = __or__
 
     def __invert__(self) -> Condition:
         match self:
@@ -174,11 +203,9 @@ class Condition:
                 return conjunction(~c for c in operands)
         raise TypeError(type(self))
 
-    def __bool__(self) -> NoReturn:
-        raise ModelError(
-            "a condition has no truth value in Python; write & | ~ instead of and, or, not, "
-            "put comparisons in parentheses, and split chains such as 0 < x < 1 into (0 < x) & (x < 1)"
-        )
+    def __str__(self) -> str:
+        linear = to_comparison(self) if isinstance(self, Compare) else None
+        return f"a condition ({type(self).__name__.lower()})" if linear is None else str(linear)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,66 +237,32 @@ class Any(Condition):
     operands: tuple[Condition, ...]
 
 
-class Vector(Sequence[Expr]):
-    """Several expressions: the outputs of a network, a group of variables. Python's index is 0-based."""
-
-    __slots__ = ("items",)
-
-    def __init__(self, items: Iterable[Scalar]) -> None:
-        self.items = tuple(as_expr(i) for i in items)
-
-    @overload
-    def __getitem__(self, index: int) -> Expr: ...
-    @overload
-    def __getitem__(self, index: slice) -> Vector: ...
-    def __getitem__(self, index: int | slice) -> Expr | Vector:
-        return Vector(self.items[index]) if isinstance(index, slice) else self.items[index]
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __iter__(self) -> Iterator[Expr]:
-        return iter(self.items)
-
-    def __add__(self, other: Vector | Scalar) -> Vector:
-        return Vector(a + b for a, b in zip(self, self._matched(other), strict=True))
-
-    def __sub__(self, other: Vector | Scalar) -> Vector:
-        return Vector(a - b for a, b in zip(self, self._matched(other), strict=True))
-
-    def __mul__(self, factor: Scalar) -> Vector:
-        return Vector(a * factor for a in self)
-
-    def __truediv__(self, divisor: Scalar) -> Vector:
-        return Vector(a / divisor for a in self)
-
-    def _matched(self, other: Vector | Scalar) -> Vector:
-        if not isinstance(other, Vector):
-            return Vector([other] * len(self))
-        if len(other) != len(self):
-            raise ModelError(f"vectors of {len(self)} and {len(other)} components do not go together")
-        return other
-
-
 def as_expr(value: object) -> Expr:
     """An expression from an expression or a number. Raises `ModelError` for anything else."""
     if isinstance(value, Expr):
         return value
-    if isinstance(value, Condition | Vector):
-        raise ModelError(f"expected an expression or a number, got a {type(value).__name__.lower()}")
-    try:
-        return Constant(as_fraction(value))
-    except Exception as error:
-        raise ModelError(f"expected an expression or a number: {error}") from error
+    if isinstance(value, Condition):
+        raise ModelError("expected an expression or a finite number, got a condition; write where(condition, 1, 0)")
+    if isinstance(value, np.ndarray) and not value.ndim:
+        return as_expr(value.item())
+    if not isinstance(value, str | Several | np.ndarray):
+        try:
+            return Constant(as_fraction(value))
+        except InputError:
+            pass
+    raise ModelError(f"expected an expression or a finite number, got {no_number(value)}")
 
 
-def as_condition(value: object) -> Condition:
-    """A condition from a condition or a Python truth value. Raises `ModelError` for anything else."""
+def as_condition(value: object, *, literal: bool = True) -> Condition:
+    """A condition from a condition, or from True or False (of Python or numpy) where `literal` allows them.
+
+    Raises `ModelError` for anything else.
+    """
     if isinstance(value, Condition):
         return value
-    if isinstance(value, bool):
-        return Truth(value)
-    raise ModelError(f"expected a condition such as (h > 100), got {value!r}")
+    if literal and isinstance(value, bool | np.bool_):
+        return Truth(bool(value))
+    raise ModelError(f"expected a condition such as (h > 100), got {no_condition(value)}")
 
 
 def add(*parts: Scalar) -> Expr:
@@ -330,10 +323,10 @@ def compare(left: Expr, relation: Relation, right: object) -> Condition:
     return Compare(difference, relation)
 
 
-def conjunction(operands: Iterable[Condition]) -> Condition:
-    """All of the conditions, flattened."""
+def conjunction(operands: Iterable[Condition | bool]) -> Condition:
+    """The condition that all of the conditions hold (flattened)."""
     flat: list[Condition] = []
-    for c in operands:
+    for c in map(as_condition, operands):
         if isinstance(c, Truth):
             if not c.value:
                 return c
@@ -342,10 +335,10 @@ def conjunction(operands: Iterable[Condition]) -> Condition:
     return flat[0] if len(flat) == 1 else All(tuple(flat)) if flat else Truth(True)
 
 
-def disjunction(operands: Iterable[Condition]) -> Condition:
-    """Any of the conditions, flattened."""
+def disjunction(operands: Iterable[Condition | bool]) -> Condition:
+    """The condition that at least one of the conditions holds (flattened)."""
     flat: list[Condition] = []
-    for c in operands:
+    for c in map(as_condition, operands):
         if isinstance(c, Truth):
             if c.value:
                 return c

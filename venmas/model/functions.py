@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from numbers import Integral
 from typing import overload
 
-from venmas.errors import ModelError
+import numpy as np
+
+from venmas.errors import InputError, ModelError
+from venmas.linear import as_fraction
 from venmas.model.expr import (
     Application,
     ArgMax,
@@ -18,11 +22,12 @@ from venmas.model.expr import (
     Scalar,
     Switch,
     Truth,
-    Vector,
     Where,
     as_condition,
     as_expr,
 )
+from venmas.model.refusals import no_number, shortened
+from venmas.model.vector import Vector, components
 from venmas.nn import Network
 
 
@@ -55,7 +60,10 @@ def absolute(expr: Scalar) -> Expr:
 
 
 def clip(expr: Scalar, low: Scalar, high: Scalar) -> Expr:
-    """`expr` cut off below `low` and above `high` (low <= high)."""
+    """`expr` cut off below `low` and above `high`. Raises `ModelError` for numbers with low > high."""
+    ends = (as_expr(low), as_expr(high))
+    if isinstance(ends[0], Constant) and isinstance(ends[1], Constant) and ends[0].value > ends[1].value:
+        raise ModelError(f"clip(x, low, high) needs low <= high, got {ends[0]} and {ends[1]}")
     return minimum(maximum(expr, low), high)
 
 
@@ -65,7 +73,7 @@ def argmax(scores: Iterable[Scalar]) -> Expr:
     The argmax of a vector chosen by a `switch` is the switch over the argmaxes: the same function, with one winner to
     decide per case instead of a choice for every score.
     """
-    vector = tuple(as_expr(s) for s in scores)
+    vector = components(scores, "argmax()")
     if not vector:
         raise ModelError("argmax() needs at least one score")
     if len(vector) == 1:
@@ -82,7 +90,8 @@ def argmax(scores: Iterable[Scalar]) -> Expr:
 
 def one_hot(index: Expr, size: int) -> Vector:
     """Vector with 1 at position `index` (0-based) and 0 elsewhere."""
-    return Vector(where(index == i, 1, 0) for i in range(size))
+    chosen = as_expr(index)
+    return Vector(where(chosen == i, 1, 0) for i in range(whole_size(size, "one_hot()")))
 
 
 @overload
@@ -91,16 +100,19 @@ def switch(selector: Scalar, cases: Mapping[int, Vector]) -> Vector: ...
 def switch(selector: Scalar, cases: Mapping[int, Scalar]) -> Expr: ...
 def switch(selector: Scalar, cases: Mapping[int, Vector] | Mapping[int, Scalar]) -> Vector | Expr:
     """The case that the integer `selector` names; cases are all scalars or all vectors of one length."""
+    if not isinstance(cases, Mapping):
+        raise ModelError(f"switch() takes its cases by integer, {{0: a, 1: b}}, got {shortened(cases)}")
     if not cases:
         raise ModelError("switch() needs at least one case")
+    read = {_whole_key(k): _case(v) for k, v in cases.items()}
     chosen = as_expr(selector)
-    vectors = {k: v for k, v in cases.items() if isinstance(v, Vector)}
+    vectors = {k: v for k, v in read.items() if isinstance(v, Vector)}
     if vectors:
-        if len({len(v) for v in vectors.values()}) != 1 or len(vectors) != len(cases):
+        if len({len(v) for v in vectors.values()}) != 1 or len(vectors) != len(read):
             raise ModelError("the cases of a switch must be all scalars, or all vectors of one length")
         size = len(next(iter(vectors.values())))
         return Vector(switch(chosen, {k: v[i] for k, v in vectors.items()}) for i in range(size))
-    scalars = tuple((int(k), as_expr(v)) for k, v in cases.items())
+    scalars = tuple((k, as_expr(v)) for k, v in read.items())
     if isinstance(chosen, Constant):
         for key, case in scalars:
             if key == chosen.value:
@@ -116,6 +128,7 @@ def where(condition: Condition | bool, then: Scalar, otherwise: Scalar) -> Expr:
 def where(condition: Condition | bool, then: Vector | Scalar, otherwise: Vector | Scalar) -> Vector | Expr:
     """`then` where the condition holds, else `otherwise`; both scalars, or both vectors of one length."""
     test = as_condition(condition)
+    then, otherwise = _case(then), _case(otherwise)
     if isinstance(then, Vector) and isinstance(otherwise, Vector) and len(then) == len(otherwise):
         return Vector(where(test, t, o) for t, o in zip(then, otherwise, strict=True))
     if isinstance(then, Vector) or isinstance(otherwise, Vector):
@@ -127,8 +140,38 @@ def where(condition: Condition | bool, then: Vector | Scalar, otherwise: Vector 
 
 def apply_network(network: Network, inputs: Iterable[Scalar]) -> Vector:
     """The outputs of a network for the given inputs. Raises `ModelError` when their number does not fit."""
-    exprs = tuple(as_expr(i) for i in inputs)
+    if not hasattr(network, "input_size"):
+        raise ModelError(
+            "apply_network(network, inputs) takes a network first, "
+            f'apply_network(networks.load("FILE"), [x, y]); got {no_number(network)}'
+        )
+    exprs = components(inputs, f"network {network.name!r}")
     if len(exprs) != network.input_size:
         raise ModelError(f"network {network.name!r} takes {network.input_size} inputs, got {len(exprs)}")
     application = Application(network, exprs)
     return Vector(Output(application, i) for i in range(network.output_size))
+
+
+def whole_size(size: object, where: str) -> int:
+    """A number of components. Raises `ModelError` where it is no whole number above 0."""
+    if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
+        raise ModelError(f"{where}: the size is a whole number above 0, got {shortened(size)}")
+    return int(size)
+
+
+def _whole_key(key: object) -> int:
+    try:
+        number = None if isinstance(key, str) else as_fraction(key)
+    except InputError:
+        number = None
+    if number is None or number.denominator != 1:
+        raise ModelError(
+            f"the cases of a switch are named by whole numbers, got {shortened(key)}; write where(condition, a, b) to "
+            "choose by a condition, and the integer that a label stands for"
+        )
+    return number.numerator
+
+
+def _case(value: Vector | Scalar) -> Vector | Scalar:
+    """A case: arrays of one dimension count as vectors."""
+    return Vector(value) if isinstance(value, np.ndarray) and value.ndim else value

@@ -228,6 +228,8 @@ def _explained(path: Path, error: BaseException) -> str:
     where = f"{path}, line {lines[-1]}" if lines else f"{path}"
     if isinstance(error, InputError):
         return f"{where}: {error}"
+    if isinstance(error, ModuleNotFoundError):
+        return f"{where}: ModuleNotFoundError: {error}; install it, or run the scenario on a system that has it"
     return f"{where}: {type(error).__name__}: {error}"
 
 

@@ -9,8 +9,17 @@ from functools import cached_property
 from math import ceil, floor
 
 from venmas.errors import ModelError
-from venmas.linear import Comparison, Relation, as_fraction
+from venmas.linear import Comparison, Relation
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top, Vocabulary, conjunction, disjunction, nnf
+from venmas.model.arguments import (
+    read_action,
+    read_conditions,
+    read_end,
+    read_labels,
+    read_text,
+    read_unit,
+    read_updates,
+)
 from venmas.model.domain import MAX_DOMAIN, Domains, is_integral
 from venmas.model.expr import (
     All,
@@ -22,12 +31,11 @@ from venmas.model.expr import (
     Switch,
     Truth,
     Variable,
-    Vector,
     as_condition,
-    as_expr,
     children,
     to_comparison,
 )
+from venmas.model.functions import whole_size
 from venmas.model.limits import (
     MAX_BRANCHES,
     MAX_REGIONS,
@@ -37,6 +45,7 @@ from venmas.model.limits import (
     check_node,
     check_number,
 )
+from venmas.model.vector import Vector
 
 Region = tuple[Comparison, ...]
 """A conjunction of linear comparisons: a polytope, where strict ones leave out faces."""
@@ -122,14 +131,17 @@ class System:
 
     def real(self, name: str, lower: object, upper: object, unit: str = "") -> Variable:
         """Declare a real variable of the closed range [lower, upper]."""
-        return self._declare(VariableDecl(name, as_fraction(lower), as_fraction(upper), unit=unit))
+        ends = read_end(lower, f"the range of variable {name!r}"), read_end(upper, f"the range of variable {name!r}")
+        return self._declare(VariableDecl(name, *ends, unit=read_unit(unit, f"variable {name!r}")))
 
     def integer(
         self, name: str, lower: int, upper: int, unit: str = "", labels: Mapping[int, str] | None = None
     ) -> Variable:
         """Declare an integer variable; `labels` name values in traces and may be used in formulas."""
-        pairs = tuple(sorted((labels or {}).items()))
-        return self._declare(VariableDecl(name, as_fraction(lower), as_fraction(upper), True, unit=unit, labels=pairs))
+        what = f"variable {name!r}"
+        ends = read_end(lower, f"the range of {what}"), read_end(upper, f"the range of {what}")
+        pairs = read_labels(labels, what)
+        return self._declare(VariableDecl(name, *ends, True, unit=read_unit(unit, what), labels=pairs))
 
     def boolean(self, name: str) -> Variable:
         """Declare a Boolean variable: 0 or 1; in formulas its bare name is an atom."""
@@ -137,14 +149,16 @@ class System:
 
     def reals(self, name: str, size: int, lower: object, upper: object, unit: str = "") -> Vector:
         """Declare ``name[1] .. name[size]``, real."""
-        return Vector(self.real(f"{name}[{i}]", lower, upper, unit) for i in range(1, size + 1))
+        indices = range(1, whole_size(size, f"the group {name!r}") + 1)
+        return Vector(self.real(f"{name}[{i}]", lower, upper, unit) for i in indices)
 
     def booleans(self, name: str, size: int) -> Vector:
         """Declare ``name[1] .. name[size]``, Boolean."""
-        return Vector(self.boolean(f"{name}[{i}]") for i in range(1, size + 1))
+        indices = range(1, whole_size(size, f"the group {name!r}") + 1)
+        return Vector(self.boolean(f"{name}[{i}]") for i in indices)
 
     def _declare(self, decl: VariableDecl) -> Variable:
-        base = decl.name.split("[")[0]
+        base = read_text(decl.name, "the name of a variable", "x").split("[")[0]
         if not base.isidentifier() or base in _KEYWORDS:
             raise ModelError(
                 f"{decl.name!r} can not name a variable: use letters, digits and _, and no keyword of formulas"
@@ -173,10 +187,11 @@ class System:
         self, action: Scalar, name: str = "action", unit: str = "", labels: Mapping[int, str] | None = None
     ) -> Expr:
         """Register what an agent does in a state; the action is shown in traces. Returns it, for use in branches."""
+        read_text(name, "the name of an agent", "action")
         if any(a.name == name for a in self.agents):
             raise ModelError(f"agent {name!r} is declared twice; give the second one another name")
-        expr = as_expr(action)
-        self.agents.append(Agent(name, expr, unit, tuple(sorted((labels or {}).items()))))
+        expr, what = read_action(action, name), f"agent {name!r}"
+        self.agents.append(Agent(name, expr, read_unit(unit, what), read_labels(labels, what)))
         return expr
 
     def branch(
@@ -187,41 +202,41 @@ class System:
         when: Condition | bool = True,
         **named: Scalar,
     ) -> None:
-        """Add a way to answer: new values by keyword, or by variable (or group) in `updates`; the rest stays."""
-        found: dict[str, Expr] = {}
-        pairs: list[tuple[object, object]] = [*(updates or {}).items()]
-        pairs += [(self.nodes_by_name.get(key, key), value) for key, value in named.items()]
-        for target, value in pairs:
-            targets = list(target) if isinstance(target, Vector) else [target]
-            values = list(value) if isinstance(value, Vector) else [value]
-            if len(targets) != len(values):
-                raise ModelError(f"branch {name!r}: {len(values)} new values for {len(targets)} variables")
-            for variable, new in zip(targets, values, strict=True):
-                if not isinstance(variable, Variable) or self.nodes_by_name.get(variable.name) is not variable:
-                    raise ModelError(f"branch {name!r} updates {variable!s}, which is no variable of {self._listing()}")
-                if variable.name in found:
-                    raise ModelError(f"branch {name!r} updates {variable.name!r} twice")
-                found[variable.name] = as_expr(new)
+        """Add a way to answer: new values by keyword, or by variable (or group) in `updates`; the rest stays.
+
+        A group takes a vector, a list, or an array of one dimension. `when`: the guard; True and False (of parameters)
+        are the guards that hold always and never.
+        """
+        where = f"branch {read_text(name, 'the name of a branch', 'go')!r}"
+        found = read_updates(where, self.nodes_by_name, self._listing(), updates, named)
+        try:
+            guard = as_condition(when)
+        except ModelError as error:
+            raise ModelError(f"{where}, when: {error}") from error
         if any(b.name == name for b in self.branches):
             raise ModelError(f"branch {name!r} is declared twice")
         check_count(len(self.branches) + 1, MAX_BRANCHES, f"branches of system {self.name!r}")
-        self.branches.append(Branch(name, tuple(found.items()), as_condition(when)))
+        self.branches.append(Branch(name, tuple(found.items()), guard))
 
-    def initial(self, *conditions: Condition | bool) -> None:
+    def initial(self, *conditions: Condition) -> None:
         """Add the set of states where all `conditions` hold; calling it again adds another set (a union)."""
-        formula = self.formula(All(tuple(as_condition(c) for c in conditions)), "the initial set")
+        formula = self.formula(All(read_conditions(conditions, "the initial set")), "the initial set")
         self.regions.extend(_regions(nnf(formula)))
         check_count(len(self.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
 
     def proposition(self, name: str, condition: Condition) -> None:
         """Name a condition (linear over the variables), for use in formulas."""
+        read_text(name, "the name of a proposition", "safe")
         if name in self.propositions or name in self.variables or name in _KEYWORDS or not name.isidentifier():
             raise ModelError(f"{name!r} can not name a proposition: it is taken, a keyword or no identifier")
-        self.propositions[name] = self.formula(condition, f"proposition {name!r}")
+        (checked,) = read_conditions((condition,), f"proposition {name!r}")
+        self.propositions[name] = self.formula(checked, f"proposition {name!r}")
 
     def specify(self, name: str, formula: str) -> None:
         """Name a property (the text of a formula), for ``--formula NAME``."""
-        self.properties[name] = formula
+        read_text(name, "the name of a property", "safe")
+        example = "AG^5 (x > 0)"
+        self.properties[name] = read_text(formula, f"property {name!r} (a condition is for proposition())", example)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -230,6 +245,14 @@ class System:
         if name not in self.nodes_by_name:
             raise ModelError(f"no variable {name!r} in {self._listing()}")
         return self.nodes_by_name[name]
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a variable of that name."""
+        return name in self.nodes_by_name
+
+    def __iter__(self) -> Iterator[Variable]:
+        """The variables, in the order of their declarations."""
+        return iter(self.nodes_by_name.values())
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -257,7 +280,7 @@ class System:
 
     def formula(self, condition: Condition, where: str) -> Formula:
         """A condition over variables as a formula. Raises `ModelError` where it is not linear in the variables."""
-        check_nesting(where, [condition])
+        check_nesting(where, [as_condition(condition)])
         return self._formula(condition, where)
 
     def _formula(self, condition: Condition, where: str) -> Formula:

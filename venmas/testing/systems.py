@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from venmas.linear import Relation
 from venmas.model import Condition, Expr, System, apply_network, argmax, clip, one_hot, switch, where
-from venmas.model.expr import All, Any, Variable, Vector, compare
+from venmas.model.expr import All, Any, Variable, compare
 from venmas.model.functions import absolute, maximum, minimum
 from venmas.model.regions import bounding_box, sample, snap
+from venmas.model.vector import Vector
 from venmas.nn import Network
 from venmas.testing.networks import networks
 
