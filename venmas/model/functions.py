@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from numbers import Integral
 from typing import overload
 
 import numpy as np
@@ -27,7 +26,7 @@ from venmas.model.expr import (
     as_expr,
 )
 from venmas.model.refusals import no_number, shortened
-from venmas.model.vector import Vector, components
+from venmas.model.vector import Vector, components, read_size
 from venmas.nn import Network
 
 
@@ -91,7 +90,7 @@ def argmax(scores: Iterable[Scalar]) -> Expr:
 def one_hot(index: Expr, size: int) -> Vector:
     """Vector with 1 at position `index` (0-based) and 0 elsewhere."""
     chosen = as_expr(index)
-    return Vector(where(chosen == i, 1, 0) for i in range(whole_size(size, "one_hot()")))
+    return Vector(where(chosen == i, 1, 0) for i in range(read_size(size, "one_hot()")))
 
 
 @overload
@@ -150,13 +149,6 @@ def apply_network(network: Network, inputs: Iterable[Scalar]) -> Vector:
         raise ModelError(f"network {network.name!r} takes {network.input_size} inputs, got {len(exprs)}")
     application = Application(network, exprs)
     return Vector(Output(application, i) for i in range(network.output_size))
-
-
-def whole_size(size: object, where: str) -> int:
-    """A number of components. Raises `ModelError` where it is no whole number above 0."""
-    if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
-        raise ModelError(f"{where}: the size is a whole number above 0, got {shortened(size)}")
-    return int(size)
 
 
 def _whole_key(key: object) -> int:

@@ -35,7 +35,6 @@ from venmas.model.expr import (
     children,
     to_comparison,
 )
-from venmas.model.functions import whole_size
 from venmas.model.limits import (
     MAX_BRANCHES,
     MAX_REGIONS,
@@ -45,7 +44,7 @@ from venmas.model.limits import (
     check_node,
     check_number,
 )
-from venmas.model.vector import Vector
+from venmas.model.vector import Vector, read_size
 
 Region = tuple[Comparison, ...]
 """A conjunction of linear comparisons: a polytope, where strict ones leave out faces."""
@@ -149,12 +148,12 @@ class System:
 
     def reals(self, name: str, size: int, lower: object, upper: object, unit: str = "") -> Vector:
         """Declare ``name[1] .. name[size]``, real."""
-        indices = range(1, whole_size(size, f"the group {name!r}") + 1)
+        indices = range(1, read_size(size, f"the group {name!r}") + 1)
         return Vector(self.real(f"{name}[{i}]", lower, upper, unit) for i in indices)
 
     def booleans(self, name: str, size: int) -> Vector:
         """Declare ``name[1] .. name[size]``, Boolean."""
-        indices = range(1, whole_size(size, f"the group {name!r}") + 1)
+        indices = range(1, read_size(size, f"the group {name!r}") + 1)
         return Vector(self.boolean(f"{name}[{i}]") for i in indices)
 
     def _declare(self, decl: VariableDecl) -> Variable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from numbers import Integral
 from operator import add as plus
 from operator import index as whole
 from operator import mul, sub, truediv
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from venmas.errors import ModelError
 from venmas.model.arrays import NumpyOperand
 from venmas.model.expr import Condition, Expr, Scalar, Several, add, as_expr
-from venmas.model.refusals import OF_VECTORS, no_number, refusing
+from venmas.model.refusals import OF_VECTORS, no_number, refusing, shortened
 
 Operand: TypeAlias = "Vector | Scalar | NDArray[Any]"
 Matrix: TypeAlias = "Sequence[Sequence[Scalar]] | NDArray[Any]"
@@ -134,6 +135,13 @@ def components(values: object, what: str) -> tuple[Expr, ...]:
     if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
         raise ModelError(f"{what} takes a list of expressions in their order, [x, y], got {_kind(values)}")
     return tuple(map(as_expr, values.tolist() if isinstance(values, np.ndarray) else values))
+
+
+def read_size(size: object, where: str) -> int:
+    """A number of components. Raises `ModelError` where it is no whole number above 0."""
+    if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
+        raise ModelError(f"{where}: the size is a whole number above 0, got {shortened(size)}")
+    return int(size)
 
 
 def _kind(value: object) -> str:
