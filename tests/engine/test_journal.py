@@ -272,10 +272,15 @@ def test_another_trust_takes_the_word_of_the_solver_for_no_more(journal: Path) -
     assert report.subproblems.skipped == 27  # the solver's word, which the proof does not rest on
 
 
-def test_what_an_error_has_left_is_no_verdict(tmp_path: Path) -> None:
-    """The solver has answered, and the proof that is owed beyond it cannot be written: nothing is proved."""
-    with pytest.raises(UsageError, match="cannot write the certificate"):
-        run(tmp_path / "j", trust="exact", certificate=tmp_path / "nowhere" / "proof")
+def test_what_an_error_has_left_is_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The solver has answered, and the proof that is owed beyond it ends with an error: nothing is proved."""
+
+    def prove(*_: object) -> None:
+        raise UsageError("of the proof")
+
+    monkeypatch.setattr("venmas.engine.establish.certify", prove)
+    with pytest.raises(UsageError, match="of the proof"):
+        run(tmp_path / "j", trust="exact", certificate=tmp_path / "proof")
     assert entries(tmp_path / "j", "path:") and not entries(tmp_path / "j", "verdict:")
     report = run(tmp_path / "j", trust="exact")
     assert (report.verdict, report.basis) == (Verdict.SATISFIED, "exact")

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
+from venmas.cli.apart import check_kept
 from venmas.cli.main import SATISFIED
-from venmas.cli.options import load, read_formula_text, read_settings, scenario_options, verbose_option
+from venmas.cli.options import (
+    Loaded,
+    formula_file,
+    load,
+    read_formula_text,
+    read_settings,
+    scenario_options,
+    verbose_option,
+)
 from venmas.cli.output import STDOUT, check_writable, console, write_file
 from venmas.cli.verify_command import BOUNDS, ENCODINGS
 from venmas.errors import UsageError
@@ -16,7 +24,7 @@ from venmas.errors import UsageError
 if TYPE_CHECKING:
     from venmas.encoding import ReluEncoding
     from venmas.engine.export import Exported
-    from venmas.model import System, Witness
+    from venmas.model import Witness
 
 _formula = click.option(
     "--formula", metavar="TEXT|@FILE|NAME", help="A formula, a file with one, or the name of a property."
@@ -50,7 +58,11 @@ def command() -> None:
 )
 @click.option("--encoding", type=click.Choice(ENCODINGS), default="big-m", show_default=True, help="Of ReLU nodes.")
 @click.option(
-    "--bounds", type=click.Choice(BOUNDS), default="symbolic", show_default=True, help="How states are bounded."
+    "--bounds",
+    type=click.Choice(BOUNDS),
+    default="symbolic",
+    show_default=True,
+    help="How ranges of values are computed before a program is built.",
 )
 @click.option(
     "--format", "kinds", type=click.Choice(("lp", "mps", "both")), default="both", show_default=True, help="Of files."
@@ -132,8 +144,9 @@ def formula(
     from venmas.engine.verify import read_formula
     from venmas.logic import nnf
 
-    system = load(scenario, read_settings(settings), networks).system
-    parsed = read_formula(system, read_formula_text(formula, system))
+    loaded = load(scenario, read_settings(settings), networks)
+    check_kept({"--output": output}, [*loaded.files, *formula_file(formula)])
+    parsed = read_formula(loaded.system, read_formula_text(formula, loaded.system))
     _write(output, formula_dot(nnf(parsed, negate=True) if negated else parsed))
     return SATISFIED
 
@@ -151,14 +164,16 @@ def witness(path: str, scenario: str | None, settings: tuple[str, ...], networks
     check_writable(output, "--output")
     from venmas.cli.dot import witness_dot
 
-    _write(output, witness_dot(*_replayed(path, scenario, settings, networks)))
+    loaded, found = _replayed(path, scenario, settings, networks)
+    check_kept({"--output": output}, [("the stored violation", path), *loaded.files])
+    _write(output, witness_dot(loaded.system, found))
     return SATISFIED
 
 
 def _replayed(
     path: str, scenario: str | None, settings: tuple[str, ...], networks: str | None
-) -> tuple[System, Witness]:
-    """The system of a stored violation and its witness, confirmed. Raises `UsageError` where it does not replay."""
+) -> tuple[Loaded, Witness]:
+    """The scenario of a stored violation and its witness, confirmed. Raises `UsageError` where it does not replay."""
     from venmas.cli.replay_command import _text, _witness, load_stored, read_stored, relabelled, replay_stored
 
     stored = read_stored(path)
@@ -168,11 +183,8 @@ def _replayed(
     if not checked.confirmed:
         others = f" (other networks were used: {', '.join(changed)})" if changed else ""
         raise UsageError(f"{path}: the witness does not replay: {checked.reason}{others}; verify anew")
-    return loaded.system, relabelled(loaded.system, found)
+    return loaded, relabelled(loaded.system, found)
 
 
 def _write(path: str, text: str) -> None:
-    if path == STDOUT:
-        sys.stdout.write(text)
-    else:
-        write_file(path, text.encode(), "--output")
+    write_file(path, text.encode("utf-8", "replace"), "--output")

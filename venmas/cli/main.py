@@ -7,7 +7,6 @@ are imported when they are asked for, and import the verifier only when they run
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import sys
 import traceback
@@ -22,6 +21,7 @@ from venmas._posix import require_posix
 from venmas._version import __version__
 from venmas.cli.interrupt import interruptible
 from venmas.cli.output import is_verbose
+from venmas.cli.streams import NotShownError, guarded
 from venmas.errors import InputError, VenmasError
 
 SATISFIED, FAULT, BAD_INPUT, VIOLATED, UNKNOWN = 0, 1, 2, 10, 20
@@ -75,45 +75,44 @@ class Face(click.Group):
         self, args: Sequence[str] | None = None, prog_name: str | None = None, *rest: Any, **extra: Any
     ) -> NoReturn:
         """Run and exit with the status of the result."""
+        extra["standalone_mode"] = False
         status = FAULT
-        if sys.stdout is None:  # closed by the caller: whoever wants only the exit status gets it
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         try:
-            extra["standalone_mode"] = False
+            with guarded():
+                status = self._status(args, prog_name or "venmas", *rest, **extra)
+        except NotShownError as error:
+            status = BAD_INPUT
+            _say(f"error: cannot write to standard output: {error}; send it elsewhere")
+        sys.exit(status)
+
+    def _status(self, *args: Any, **extra: Any) -> int:
+        """Run a command; what it raises is one message and the status that goes with it."""
+        try:
             require_posix()
             with interruptible(UNKNOWN):
-                status = super().main(args, prog_name or "venmas", *rest, **extra) or SATISFIED
-            sys.stdout.flush()
-        except BrokenPipeError:  # the reader, such as `head`, has seen enough
-            _abandon_stdout()
+                return super().main(*args, **extra) or SATISFIED
         except (KeyboardInterrupt, click.Abort):
             _say("interrupted")
             # not sys.exit, which would wait for threads, and may end as if killed
             os._exit(UNKNOWN)
         except click.UsageError as error:
-            status = BAD_INPUT
             _say(f"error: {error.format_message()}\nTry `{error.ctx.command_path if error.ctx else 'venmas'} --help`.")
+            return BAD_INPUT
         except (InputError, click.ClickException) as error:
-            status = BAD_INPUT
             _say(f"error: {error.format_message() if isinstance(error, click.ClickException) else error}")
+            return BAD_INPUT
         except VenmasError as error:  # such as workers that can not be started here
             _say(f"error: {error}")
         except MemoryError:
-            status = UNKNOWN
             _say("unknown (memory): there is not enough memory for this input; make it smaller, or free some")
+            return UNKNOWN
         except Exception as error:
-            if isinstance(error, OSError) and error.filename is None and error.errno in _NOT_WRITTEN:
-                status = BAD_INPUT
-                _abandon_stdout()
-                _say(f"error: cannot write to standard output: {error.strerror}; send it elsewhere")
-            else:
-                if is_verbose():
-                    traceback.print_exc()
-                _say(_fault(error))
-        sys.exit(status)
+            if is_verbose():
+                traceback.print_exc()
+            _say(_fault(error))
+        return FAULT
 
 
-_NOT_WRITTEN = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG, errno.EBADF)
 _HEAD, _TAIL = 1500, 400
 """Characters of a long message that are shown: the remedy is often at its end."""
 
@@ -128,12 +127,6 @@ def readable(message: str) -> str:
     if len(message) > _HEAD + _TAIL:
         message = f"{message[:_HEAD]} ... ({len(message) - _HEAD - _TAIL} characters) ... {message[-_TAIL:]}"
     return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in message)
-
-
-def _abandon_stdout() -> None:
-    """Drop what could not be written, so that the interpreter does not try again at its end."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fault(error: Exception) -> str:

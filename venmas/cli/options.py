@@ -93,6 +93,11 @@ class Loaded:
     system: System
 
     @property
+    def files(self) -> list[tuple[str, Path]]:
+        """What was read for it: the file of the scenario, and its networks."""
+        return [("the scenario", self.scenario.path), *(("a network", file) for file in self.folder.files)]
+
+    @property
     def origin(self) -> Origin:
         """What a stored result says of it."""
         from venmas.engine.report import Origin
@@ -148,6 +153,11 @@ def read_formula_text(given: str | None, system: System) -> str:
     if not text.strip():
         raise UsageError(f"--formula: {path} is empty; it should hold one formula")
     return text
+
+
+def formula_file(given: str | None) -> list[tuple[str, str]]:
+    """The file that `--formula @FILE` reads, as `check_kept` takes it; none for a text."""
+    return [("the formula", given[1:])] if given and given.startswith("@") else []
 
 
 def _exists(path: Path) -> bool:

@@ -7,11 +7,12 @@ import json
 import logging
 import os
 import sys
-import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from venmas.errors import UsageError
+from venmas.files import NewFile, unblocked, why_not_writable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,56 +56,41 @@ def is_verbose() -> bool:
 
 def check_writable(path: str | None, option: str) -> None:
     """Find out before the long work whether a file can be written. Raises `UsageError`."""
-    if path is None or path == STDOUT:
-        return
-    problem = ""
-    try:
-        target = Path(path)
-        target = target if target.exists() else target.resolve()  # what a link leads to is written
-        if not path or target.is_dir() or path.endswith(os.sep):
-            problem = "it is a folder; name a file in it" if path else "the name is empty; name a file"
-        elif not target.parent.is_dir():
-            problem = f"there is no folder {target.parent}; create it first, or name a file elsewhere"
-        elif target.exists() and not os.access(target, os.W_OK):
-            problem = "writing it is not permitted; name a file elsewhere"
-        elif _replaceable(target):
-            os.unlink(_temporary(target))
-    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links that lead to each other
-        problem = f"{getattr(error, 'strerror', None) or error}; name a file elsewhere"
-    if problem:
+    if path is not None and path != STDOUT and (problem := why_not_writable(path)):
         raise UsageError(f"{option}: cannot write {path[:200]!r}: {problem}")
 
 
-def write_json(path: str, data: dict[str, Any], option: str) -> None:
-    """Write an object to a file, whole or not at all, or to stdout. Raises `UsageError` when the file cannot be."""
-    text = json.dumps(data, indent=2, allow_nan=False) + "\n"
-    if path == STDOUT:
-        sys.stdout.write(text)
-    else:
-        write_file(path, text.encode(), option)
+def write_json(path: str, data: Mapping[str, Any], option: str) -> None:
+    """Write an object as `write_file` does."""
+    write_file(path, (json.dumps(data, indent=2, allow_nan=False) + "\n").encode(), option)
+
+
+def store_json(path: str | None, data: Mapping[str, Any], option: str) -> UsageError | None:
+    """Write an object before anything is printed; where it cannot be, the error, to be raised after what is printed.
+
+    So neither a reader of the output that leaves early nor a full disk takes more from the user than it has to.
+    """
+    if path is not None:
+        try:
+            write_json(path, data, option)
+        except UsageError as error:
+            return error
+    return None
 
 
 def write_file(path: str, data: bytes, option: str) -> None:
-    """Write a file, whole or not at all. Raises `UsageError` when it cannot be."""
-    target = Path(path)
+    """Write a file, whole or not at all, or to stdout, whose encoding is not asked. Raises `UsageError`."""
+    sys.stdout.flush()  # the file may be the same device
+    if path == STDOUT:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
     try:
-        if not _replaceable(target):
-            sys.stdout.flush()  # it may be the same device
-            with open(target, "wb", opener=_unblocked) as file:
-                file.write(data)
-            return
-        target = target.resolve()  # a link stays, what it leads to is replaced
-        name = _temporary(target)
-        try:
-            Path(name).write_bytes(data)
-            os.replace(name, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
-    except (OSError, RuntimeError) as error:
-        problem = getattr(error, "strerror", None) or error
-        raise UsageError(f"{option}: cannot write {path!r}: {problem}; the result is not stored") from error
+        with NewFile(path) as file:
+            file.raw.write(data)
+            file.keep()
+    except OSError as error:
+        raise UsageError(f"{option}: cannot write {path!r}: {error.strerror or error}; it is not stored") from error
 
 
 def read_input(path: str | Path, most: int) -> bytes:
@@ -112,27 +98,5 @@ def read_input(path: str | Path, most: int) -> bytes:
 
     Raises `OSError`, and `ValueError` for what cannot be a path.
     """
-    with open(path, "rb", opener=_unblocked) as file:
+    with open(path, "rb", opener=unblocked) as file:
         return file.read(most + 1)
-
-
-def _unblocked(path: str, flags: int) -> int:
-    """Open without waiting for the other end of a pipe, then read and write as usual."""
-    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
-    os.set_blocking(handle, True)
-    return handle
-
-
-def _replaceable(target: Path) -> bool:
-    """A device or a pipe is written to, everything else is replaced at once."""
-    return target.is_file() or not target.exists()
-
-
-def _temporary(target: Path) -> str:
-    """An empty file beside the target, with the permissions of an ordinary new file."""
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
-    os.close(handle)
-    mask = os.umask(0)
-    os.umask(mask)
-    os.chmod(name, 0o666 & ~mask)
-    return name

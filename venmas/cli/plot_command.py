@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from venmas.cli.options import scenario_options, verbose_option
+from venmas.cli.apart import check_kept
+from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.output import check_writable, write_file
 from venmas.cli.replay_command import load_stored, read_stored
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
-    from venmas.model import System
     from venmas.plot import Part, Trace
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,9 @@ def command(
     from venmas.plot import read_trace, save
 
     stored = _stored(path, read_stored(path))
-    system = _system(path, stored, scenario, settings, networks)
+    loaded = _loaded(path, stored, scenario, settings, networks)
+    check_kept({"--output": output}, [("the result", path), *(loaded.files if loaded else ())])
+    system = None if loaded is None else loaded.system
     trace = read_trace(stored, system)
     if trace is None:
         raise UsageError(_nothing(path, stored))
@@ -77,10 +79,10 @@ def _stored(path: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
     return data
 
 
-def _system(
+def _loaded(
     path: str, stored: Mapping[str, Any], scenario: str | None, settings: tuple[str, ...], networks: str | None
-) -> System | None:
-    """The system of the file, or the one that the options name; None where it would be code of a stranger."""
+) -> Loaded | None:
+    """The scenario of the file, or the one that the options name; None where it would be code of a stranger."""
     from venmas.model import scenario_names
 
     origin = stored.get("origin")
@@ -98,7 +100,7 @@ def _system(
     loaded, changed = load_stored(path, stored, scenario, settings, networks)
     if changed and "trace" not in stored:
         log.warning("other networks than those of the stored result: %s differ", ", ".join(changed))
-    return loaded.system
+    return loaded
 
 
 def _nothing(path: str, stored: Mapping[str, Any]) -> str:

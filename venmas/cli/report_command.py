@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from venmas.cli.apart import check_kept
 from venmas.cli.main import SATISFIED, UNKNOWN
 from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, read_input, write_file
@@ -47,8 +46,7 @@ def command(
     that is no result.
     """
     target = output if output is not None else str(Path(path).with_suffix(".html"))
-    if target != STDOUT and os.path.realpath(target) == os.path.realpath(path):
-        raise UsageError(f"-o: the page would take the place of the result {path!r}; name another file")
+    check_kept({"-o": target}, [("the result", path)])
     check_writable(target, "-o")
 
     from venmas.cli.replay_command import read_stored
@@ -59,10 +57,11 @@ def command(
     report = read_report(stored)
     with console(stderr=True).status("reading the scenario") as status:
         loaded, changed, undescribed = _loaded(path, report, stored, scenario, settings, networks)
+        check_kept({"-o": target}, [] if loaded is None else loaded.files)
         status.update("computing the counterexample anew" if report.witness else "writing the page")
         report, checks = _checks(report, loaded, changed, undescribed)
         if check:
-            checks = _certificate(path, report, checks, loaded, status.update)
+            checks = _certificate(path, report, checks, loaded, target, status.update)
         problem = doubt(checks)
         status.update("drawing pictures")
         drawings, missing = ([], "") if problem or not report.witness else _drawings(stored, loaded)
@@ -76,10 +75,8 @@ def command(
         log.warning("%s", text)
     if problem:
         log.warning("the page says unknown: the file says %s, but %s", report.verdict, problem)
-    if target == STDOUT:
-        sys.stdout.write(page)
-    else:
-        write_file(target, page.encode("utf-8", "replace"), "-o")
+    write_file(target, page.encode("utf-8", "replace"), "-o")
+    if target != STDOUT:
         console().print(f"{target}: {'unknown' if problem else report.verdict}", soft_wrap=True)
     return UNKNOWN if problem else SATISFIED
 
@@ -139,7 +136,7 @@ def _checks(report: Report, loaded: Loaded | None, changed: list[str], undescrib
 
 
 def _certificate(
-    path: str, report: Report, checks: Checks, loaded: Loaded | None, say: Callable[[str], None]
+    path: str, report: Report, checks: Checks, loaded: Loaded | None, target: str, say: Callable[[str], None]
 ) -> Checks:
     """Check the certificate of the result: that it proves what the result claims, of the system that the page shows."""
     from venmas.checker.check import CheckError
@@ -153,6 +150,7 @@ def _certificate(
     file = Path(report.certificate.path)
     beside = Path(path).parent / file
     where = beside if beside.exists() or not file.exists() else file
+    check_kept({"-o": target}, [("the certificate", where)])
     header, lines = read_certificate(where)
     claimed, wanted = (parse(text, loaded.system.vocabulary) for text in (header["formula"], report.formula))
     try:

@@ -50,38 +50,50 @@ def command(
     """
     import numpy as np
 
-    from venmas.cli.output import check_writable, console, write_json
-    from venmas.cli.tables import print_table, print_trace
-    from venmas.model.show import state_columns
+    from venmas.cli.apart import check_kept
+    from venmas.cli.output import STDOUT, check_writable, console, store_json
+    from venmas.cli.tables import print_trace
 
     check_writable(json_path, "--json")
     loaded = load(scenario, read_settings(settings), networks)
+    check_kept({"--json": json_path}, loaded.files)
     system = loaded.system
     plan = _plan(system, [*branch] if branches is None else [*branch, *branches.split(",")], steps)
     fixed = read_settings(initial, "--initial")
     rng = np.random.default_rng(seed)
     data: dict[str, Any] = {"scenario": loaded.name, "parameters": dict(loaded.parameters), "seed": seed, "runs": runs}
-    out = console()
     starts = _starts(system, fixed, rng, runs)
+    run, rows = None, []
     if runs == 1:
         run = _run(system, starts[0], plan, rng)
         data |= {"trace": run.to_json()["steps"]}
-        if json_path != "-":
-            print_trace(out, system, run)
-            if run.nodes[-1].deadlock:
-                out.print("the run ends in a state without successor")
     else:
         from venmas.cli.sampling import summary
 
         data |= {"summary": (rows := summary(system, starts, plan, rng))}
-        if json_path != "-":
-            out.print(f"{runs} runs in floats; least and greatest values:")
-            columns = state_columns(system.variables.values())
-            headers = [c.title for c in columns]
-            cells = [[str(r["step"]), str(r["runs"]), *(_seen(system, c, r) for c in columns)] for r in rows]
-            print_table(out, ["step", "runs", *headers], cells, keys=2)
-    if json_path is not None:
-        write_json(json_path, data, "--json")
+    failed = store_json(json_path, data, "--json")
+    if json_path == STDOUT:
+        return
+    if run is not None:
+        print_trace(out := console(), system, run)
+        if run.nodes[-1].deadlock:
+            out.print("the run ends in a state without successor")
+    else:
+        _print_summary(system, rows, runs)
+    if failed:
+        raise failed
+
+
+def _print_summary(system: System, rows: Sequence[dict[str, Any]], runs: int) -> None:
+    from venmas.cli.output import console
+    from venmas.cli.tables import print_table
+    from venmas.model.show import state_columns
+
+    out = console()
+    out.print(f"{runs} runs in floats; least and greatest values:")
+    columns = state_columns(system.variables.values())
+    cells = [[str(r["step"]), str(r["runs"]), *(_seen(system, c, r) for c in columns)] for r in rows]
+    print_table(out, ["step", "runs", *(c.title for c in columns)], cells, keys=2)
 
 
 def _seen(system: System, column: Column, row: dict[str, Any]) -> str:

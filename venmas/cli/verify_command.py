@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
+from venmas.cli.apart import check_apart, check_kept
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
-from venmas.cli.options import Positive, load, read_formula_text, read_settings, scenario_options, verbose_option
-from venmas.cli.output import STDOUT, check_writable, console, write_json
+from venmas.cli.options import (
+    Positive,
+    formula_file,
+    load,
+    read_formula_text,
+    read_settings,
+    scenario_options,
+    verbose_option,
+)
+from venmas.cli.output import STDOUT, check_writable, console, store_json
 from venmas.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
@@ -48,8 +55,8 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
     type=click.Choice(TRUSTS),
     default="auto",
     show_default=True,
-    help="What `satisfied` needs where a solver decided: a proof in rationals, the solver's word, or a proof if it is "
-    "found in a while.",
+    help="What `satisfied` needs where a solver decided. auto: a proof in rationals if one is found in a while, else "
+    "the solver's word; exact: a proof, else the verdict is unknown; solver: its word, no proof is sought.",
 )
 @click.option(
     "--semantics",
@@ -61,7 +68,11 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
 @click.option("--certificate", metavar="FILE", help="Write the proof there if satisfied, for `venmas check`.")
 @click.option("--encoding", type=click.Choice(ENCODINGS), default="big-m", show_default=True, help="Of ReLU nodes.")
 @click.option(
-    "--bounds", type=click.Choice(BOUNDS), default="symbolic", show_default=True, help="How states are bounded."
+    "--bounds",
+    type=click.Choice(BOUNDS),
+    default="symbolic",
+    show_default=True,
+    help="How ranges of values are computed before a program is built.",
 )
 @click.option(
     "--solver", type=click.Choice(SOLVERS), default="auto", show_default=True, help="`venmas solvers` lists them."
@@ -116,15 +127,17 @@ def command(
 
     Exit status: 0 satisfied, 10 violated, 20 unknown, 2 bad input or usage, 1 a fault of the program.
     """
-    check_writable(json_path, "--json")
-    check_writable(witness_path, "--witness")
-    check_writable(certificate, "--certificate")
-    _check_apart({"--json": json_path, "--witness": witness_path, "--certificate": certificate, "--journal": journal})
+    written = {"--json": json_path, "--witness": witness_path, "--certificate": certificate}
+    for option, path in written.items():
+        check_writable(path, option)
+    written["--journal"] = journal
+    check_apart(written)
 
     from venmas.cli.progress import ProgressLine
 
     loaded = load(scenario, read_settings(settings), networks)
     text = read_formula_text(formula, loaded.system)
+    check_kept(written, [*loaded.files, *formula_file(formula)])
     _log_solvers(solver)
 
     from venmas.engine.verify import verify
@@ -156,30 +169,17 @@ def command(
 
         with suppress(ModelError):  # too large for a canonical form: then it has no digest
             report.system = system_digest(loaded.system)
-    if json_path != "-":
+    problems = _store(report, json_path, witness_path, certificate)
+    if json_path != STDOUT:
         from venmas.cli.render import print_report, print_verdict
 
         if quiet:
             print_verdict(console(), report)
         else:
             print_report(console(), report, loaded.system)
-    _store(report, json_path, witness_path, certificate)
+    if problems:  # the verdict is known all the same
+        raise UsageError("; ".join(problems))
     return {"satisfied": SATISFIED, "violated": VIOLATED}.get(report.verdict.value, UNKNOWN)
-
-
-def _check_apart(files: Mapping[str, str | None]) -> None:
-    """Each option has a file of its own, lest one takes the place of another at the end. Raises `UsageError`."""
-    named: dict[str, str] = {}
-    for option, path in files.items():
-        if path is None or (path == STDOUT and option == "--json"):
-            continue
-        if path == STDOUT:
-            raise UsageError(
-                f"{option} takes a file; `--json -` writes the result, witness included, to standard output"
-            )
-        if (other := named.setdefault(os.path.realpath(path), option)) != option:
-            more = "; the JSON result holds the witness already" if option == "--witness" else ": name two files"
-            raise UsageError(f"{other} and {option} both name {path!r}{more}")
 
 
 def _log_solvers(preference: str) -> None:
@@ -200,14 +200,15 @@ def _log_solvers(preference: str) -> None:
                 log.info("solver %s is passed over: %s", name, problem)
 
 
-def _store(report: Report, json_path: str | None, witness_path: str | None, certificate: str | None) -> None:
-    """Write the files that were asked for."""
-    if json_path is not None:
-        write_json(json_path, report.to_json(), "--json")
-    if report.certificate is None and certificate is not None:
+def _store(report: Report, json_path: str | None, witness_path: str | None, certificate: str | None) -> list[str]:
+    """Write the files that were asked for, each whatever becomes of the others; what could not be written, and why."""
+    data = report.to_json()
+    failed = [store_json(json_path, data, "--json")]
+    if report.witness is not None:
+        failed.append(store_json(witness_path, data, "--witness"))
+    elif witness_path is not None:
+        log.warning("there is no witness to write: %s is left as it is", witness_path)
+    if certificate is not None and report.certificate is None and report.unwritten is None:
         log.warning("there is no proof to write: %s is left as it is", certificate)
-    if witness_path is not None:
-        if report.witness is not None:
-            write_json(witness_path, report.to_json(), "--witness")
-        else:
-            log.warning("there is no witness to write: %s is left as it is", witness_path)
+    problems = [] if report.unwritten is None else [f"--certificate: {report.unwritten}"]
+    return [*problems, *(str(error) for error in failed if error)]

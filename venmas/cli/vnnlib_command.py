@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from venmas.cli.apart import check_kept
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import Positive, verbose_option
-from venmas.cli.output import STDOUT, check_writable, console, write_json
+from venmas.cli.output import STDOUT, check_writable, console, store_json
 
 if TYPE_CHECKING:
     from venmas.engine.query import QueryReport
@@ -47,6 +48,7 @@ def command(
     from venmas.nn import load_network
 
     check_writable(json_path, "--json")
+    check_kept({"--json": json_path}, [("the network", network), ("the property", prop)])
     query = read_vnnlib(prop)
     loaded = load_network(network)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -66,13 +68,14 @@ def command(
             replay = replay_query(network, loaded, query, report)
         except NetworkError as error:
             report.notes.append(f"the counterexample was not run as deployed: {error}")
-    if json_path is not None:
-        write_json(json_path, _as_json(report, replay), "--json")
+    failed = store_json(json_path, _as_json(report, replay), "--json")
     if json_path != STDOUT:
         print(answer(report))
     if not quiet:
         for line in _explained(report, replay):
             err.print(line, soft_wrap=True)
+    if failed:
+        raise failed
     return _STATUS[report.verdict]
 
 

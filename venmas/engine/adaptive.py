@@ -91,8 +91,7 @@ def decide(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted
 def _certify(graph: Graph, formula: Formula, inside: bool, report: Report, wanted: Wanted) -> None:
     begun = monotonic()
     try:
-        report.certificate = certify_graph(graph, formula, inside, wanted.path, wanted.about)
-        report.basis = "exact"
+        report.certify(certify_graph(graph, formula, inside, wanted.path, wanted.about))
     except (IncompleteError, OverflowError) as error:
         report.notes.append(f"the reach graph gives no certificate: {error}")
     finally:

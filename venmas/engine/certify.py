@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
 from venmas._version import __version__
 from venmas.checker.check import claim
 from venmas.checker.file import FORMAT
 from venmas.checker.values import Semantics
-from venmas.errors import UsageError
+from venmas.files import NewFile
 from venmas.logic import Formula, nnf
 from venmas.model.canonical import networks_of, system_to_json
 from venmas.model.system import System
@@ -34,19 +33,56 @@ class Certificate:
     size: int
 
 
-class _File:
-    """One JSON object a line, compressed, streamed to a temporary file that takes its name when it is complete."""
+@dataclass(frozen=True)
+class Unwritten:
+    """A certificate that could not be written, such as where the disk is full, and why. Its proof is none the worse."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.part = path, path.with_name(path.name + ".part")
-        try:
-            self._raw: IO[bytes] = self.part.open("wb")
-        except OSError as error:
-            raise UsageError(f"cannot write the certificate {str(path)!r}: {error.strerror}") from error
-        self._packed = gzip.GzipFile(filename="", mode="wb", fileobj=self._raw, mtime=0)
+    path: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"cannot write {self.path!r}: {self.problem}; the proof is not stored"
+
+
+class _File:
+    """One JSON object a line, compressed; a file that can not be written is given up, and remembers why."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path, self._problem, self._lines = str(path), "", 0
+        self._open = ExitStack()
+        with self._tried():
+            self._file = self._open.enter_context(NewFile(path))
+            self._packed = gzip.GzipFile(filename="", mode="wb", fileobj=self._file.raw, mtime=0)
+            self._open.callback(self._end)
 
     def write(self, line: Line) -> None:
-        self._packed.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        """Add a line."""
+        self._lines += 1
+        if not self._problem:
+            with self._tried():
+                self._packed.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+
+    def keep(self) -> Certificate | Unwritten:
+        """Give the complete file its name."""
+        self.write({"rule": "end", "lines": self._lines})
+        size = 0
+        if not self._problem:
+            with self._tried():
+                self._packed.close()
+                size = self._file.keep()
+        return Unwritten(self.path, self._problem) if self._problem else Certificate(self.path, self._lines, size)
+
+    def _end(self) -> None:
+        with suppress(OSError):
+            self._packed.close()
+
+    @contextmanager
+    def _tried(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._problem = error.strerror or str(error)
+            self._open.close()
 
     def __enter__(self) -> _File:
         return self
@@ -54,17 +90,7 @@ class _File:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._packed.close()
-        self._raw.close()
-        if self.part.exists():
-            self.part.unlink()
-
-    def keep(self) -> int:
-        """Give the complete file its name; its size in bytes."""
-        self._packed.close()
-        self._raw.close()
-        os.replace(self.part, self.path)
-        return self.path.stat().st_size
+        self._open.close()
 
 
 class RationalSearch:
@@ -123,36 +149,36 @@ def certify(
     about: Line,
     tick: Callable[[], None] = lambda: None,
     semantics: Semantics = "real",
-) -> tuple[Proof, Certificate | None]:
+) -> tuple[Proof, Certificate | Unwritten | None]:
     """The same, and write the certificate to `path` when the proof is complete. about: what the header says besides."""
     for inside in (False, True):
-        with _File(Path(path)) as file:
+        with _File(path) as file:
             file.write(_header(system, formula, inside, semantics, about))
             proof = Prover(system, claim(system, formula, inside), file.write, semantics).run(tick)
             if proof.left_box and not inside and proof.complete:
                 continue  # prove with it that no state leaves the declared box
             if not proof.complete:
                 return proof, None
-            file.write({"rule": "end", "lines": proof.lines + 1})
-            return proof, Certificate(str(path), proof.lines + 2, file.keep())
+            return proof, file.keep()
     raise AssertionError("the second round ends")
 
 
-def certify_graph(graph: Graph, formula: Formula, inside: bool, path: str | Path, about: Line) -> Certificate:
+def certify_graph(
+    graph: Graph, formula: Formula, inside: bool, path: str | Path, about: Line
+) -> Certificate | Unwritten:
     """Write the proof that a graph, with its past, has refuted the negation of `formula` (`inside`: with the box).
 
     Raises `IncompleteError` where rationals do not follow floats; then nothing is written.
     """
     semantics: Semantics = "float32" if graph.space.single else "real"
     system = graph.space.system
-    with _File(Path(path)) as file:
+    with _File(path) as file:
         file.write(_header(system, formula, inside, semantics, about))
         proof = GraphProof(graph, claim(system, formula, inside), file.write, semantics)
         proof.run()
         if proof.left_box and not inside:
             raise IncompleteError("a state may leave its box")
-        file.write({"rule": "end", "lines": proof.lines + 1})
-        return Certificate(str(path), proof.lines + 2, file.keep())
+        return file.keep()
 
 
 def _header(system: System, formula: Formula, inside: bool, semantics: Semantics, about: Line) -> Line:

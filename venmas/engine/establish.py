@@ -92,6 +92,7 @@ def establish(
     if (
         report.violated
         or report.certificate is not None
+        or report.unwritten is not None
         or not (
             (alone and not proved)
             or (doubtful and (report.trust != "solver" or single))
@@ -122,7 +123,7 @@ def establish(
         report.replay = replay(system, rational.target, proof.witness)
     elif proof.complete:
         report.verdict, report.reason, report.message = Verdict.SATISFIED, "", ""
-        report.basis, report.certificate = "exact", stored
+        report.certify(stored)
     elif proved or not asked:
         report.notes.append(f"not certified: {proof.gaps[0]}")
     else:

@@ -15,7 +15,7 @@ from typing import Any
 
 from venmas._version import __version__
 from venmas.checker.values import Semantics
-from venmas.engine.certify import Certificate
+from venmas.engine.certify import Certificate, Unwritten
 from venmas.model.trace import Witness
 from venmas.model.witness import Replay
 
@@ -102,7 +102,7 @@ class Report:
     `reason` is empty unless the verdict is unknown; then it is the category (time, memory, tolerance, licence, failure,
     interrupted, budget) and `message` says more. `basis` tells what a *satisfied* rests on: ``bounds`` (rigorous, no
     program was left to solve), ``solver`` (programs called infeasible by a solver, up to its tolerance) or ``exact`` (a
-    proof in rationals, which `certificate` names where it was written). `origin`
+    proof in rationals, which `certificate` names where it was written; `unwritten` says why it could not be). `origin`
     tells where the system came from, so that a stored result can be replayed; None for a system made in Python.
     `system` is the digest of its canonical form, where somebody computed it (`venmas.model.canonical`); `started` the
     time of the call (UTC, ISO 8601). `versions` and `machine` are those of this process, or those of a stored result.
@@ -138,6 +138,15 @@ class Report:
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     versions: Mapping[str, str] | None = None
     machine: Mapping[str, str] | None = None
+    unwritten: Unwritten | None = None
+
+    def certify(self, stored: Certificate | Unwritten | None) -> None:
+        """Note that *satisfied* rests on a proof in rationals, and what became of its certificate if one was wanted."""
+        self.basis = "exact"
+        if isinstance(stored, Unwritten):
+            self.unwritten = stored
+        else:
+            self.certificate = stored
 
     @property
     def satisfied(self) -> bool:

@@ -23,6 +23,7 @@ from venmas.engine.pool import MemoryLimitError, Pool, Serial, WorkerError
 from venmas.engine.report import Asked, Report, Verdict
 from venmas.engine.search import Progress, Search, StopSearchError
 from venmas.errors import FormulaError, ModelError, UsageError
+from venmas.files import why_not_writable
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, Formula, Globally, Quantifier, conjunction, nnf, parse, subformulas
 from venmas.milp.program import NotFiniteError, Reason
@@ -83,8 +84,9 @@ def verify(
     verdict is unknown. ``solver``: nothing more. ``auto``: a proof is tried for a while, and the report says what the
     verdict rests on. semantics: what networks compute, the ``real`` function of their weights, or ``float32``: any
     evaluation in single precision, in any order of summation, fused or not. certificate: file to write a proof to, for
-    `venmas check`; about: what its header says besides. Where a proof is asked for, by any of the three, solvers may
-    use `SHARE` of the timeout, and the rest is for a proof, which may also decide what they left open.
+    `venmas check` (where it cannot be, as on a full disk, a note of the report and `Report.unwritten` say why); about:
+    what its header says besides. Where a proof is asked for, by any of the three, solvers may use `SHARE` of the
+    timeout, and the rest is for a proof, which may also decide what they left open.
 
     journal: a file that keeps what is found, so that a run that was ended goes on where it was: programs of
     ``comp-seq`` and ``comp-par`` that a solver found infeasible, and the verdict in any mode (docs/journal.md).
@@ -98,6 +100,8 @@ def verify(
     for which, given, known in options:
         if given not in known:
             raise UsageError(f"unknown {which} {given!r}: choose one of {', '.join(known)}")
+    if certificate is not None and (problem := why_not_writable(str(certificate))):
+        raise UsageError(f"cannot write the certificate {str(certificate)!r}: {problem}")
     if cluster is not None:
         _check_cluster(cluster, mode, workers)
     strategy = MODES[mode]
@@ -183,6 +187,8 @@ def verify(
 def _finished(report: Report, begun: float) -> Report:
     report.solvers = {name: get_solver(name).version() for name in report.solvers}
     report.seconds.total = monotonic() - begun
+    if report.unwritten is not None:  # not before: no journal keeps what was wrong with a file once
+        report.notes.append(f"proved, but without a certificate: {report.unwritten}")
     return report
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib.resources
 import inspect
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -140,7 +141,7 @@ def _bundled() -> Traversable:
 
 def _load(path: Path) -> Scenario:
     path = path.resolve()
-    module = ModuleType(f"venmas_scenario_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}")
+    module = ModuleType(f"venmas_scenario_{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses and pickle look a class up by its module
     try:
