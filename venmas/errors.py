@@ -5,6 +5,11 @@ message says what was given, what was expected, where, and what to do about it.
 """
 
 
+def install(extra: str) -> str:
+    """How to get what an optional part of VenMAS needs, by the name of its extra in setup.cfg; ends a message."""
+    return f'pip install ".[{extra}]" in the folder of the sources of VenMAS'
+
+
 class VenmasError(Exception):
     """Base of all errors raised on purpose by VenMAS."""
 

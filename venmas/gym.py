@@ -1,4 +1,4 @@
-"""Gymnasium's FrozenLake as a system: `frozen_lake(env, network)` (``pip install "venmas[gym]"``).
+"""Gymnasium's FrozenLake as a system: `frozen_lake(env, network)` (``pip install ".[gym]"``).
 
 The environment answers an action with one of a few cells, each with a probability. Here probabilities are forgotten:
 every cell of positive probability is a branch, and a property holds only if it does whichever of them is taken. The

@@ -15,7 +15,7 @@ from experiments.papers.cell import Cell, How
 from experiments.papers.known import Expected
 from experiments.papers.run import FORM, KIND, run
 from experiments.papers.table import Claim, Row, rows_of, to_csv, to_markdown
-from venmas.errors import InputError, UsageError
+from venmas.errors import InputError, UsageError, install
 from venmas.store import Store
 
 MODES = ("mono", "comp-par", "comp-seq", "adaptive", "exact")
@@ -135,7 +135,7 @@ def _write(path: Path, title: str, rows: Sequence[Row], how: How, expected: Expe
     try:
         written += figure.save(figure.draw(title, rows, how.timeout), path)
     except ImportError:
-        print('no figure: it needs matplotlib (pip install "venmas[plot]"); then run this again', file=sys.stderr)
+        print(f"no figure: it needs matplotlib ({install('plot')}); then run this again", file=sys.stderr)
     print(markdown)
     print(f"written: {', '.join(map(str, written))}\n")
 

@@ -327,7 +327,7 @@ def test_addresses_that_are_none(address: str) -> None:
 def test_without_dask_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_module, "find_spec", lambda _: None)
     system = CORPUS[0].system()
-    with pytest.raises(UsageError, match=r'pip install "venmas\[cluster\]"'):
+    with pytest.raises(UsageError, match=r'pip install "\.\[cluster\]"'):
         verify(system, CORPUS[0].formula, cluster="local:2")
 
 

@@ -106,7 +106,7 @@ def test_without_matplotlib_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     done = run("plot", stored, "-o", tmp_path / "o.svg")
-    assert done.exit_code == 2 and 'pip install "venmas[plot]"' in done.stderr
+    assert done.exit_code == 2 and 'pip install ".[plot]"' in done.stderr
 
 
 def test_only_drawing_imports_matplotlib() -> None:

@@ -362,12 +362,12 @@ def test_missing_packages_are_named(violated: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     text = Seen(page_of(violated)).text
-    assert 'There are no pictures: pictures need matplotlib: pip install "venmas[plot]"' in text
+    assert 'There are no pictures: pictures need matplotlib: pip install ".[plot]"' in text
     assert "23531/120" in text or "h <= 100" in text
     page._environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     done = run("report", str(violated))
-    assert done.exit_code == 2 and 'pip install "venmas[report]"' in done.stderr
+    assert done.exit_code == 2 and 'pip install ".[report]"' in done.stderr
 
 
 def test_long_traces_are_cut_and_say_so() -> None:

@@ -25,7 +25,7 @@ from venmas.search.space import Space
 from venmas.search.stacked import stack
 from venmas.testing import adversarial_networks, initial_states, networks
 
-compiled = pytest.importorskip("venmas.search.compiled", reason="numba is not installed: pip install 'venmas[fast]'")
+compiled = pytest.importorskip("venmas.search.compiled", reason='numba is not installed: pip install ".[fast]"')
 
 lanes = pytest.importorskip("venmas.search.lanes")
 FORMULAS = ("AX AX (x <= 1)", "AG^2 (x < 1)", "AG^2 (x + y >= i)", "A((x != 1) U^2 (y > i))")

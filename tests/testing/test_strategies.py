@@ -116,4 +116,4 @@ def test_without_hypothesis_the_extra_is_named() -> None:
     code = "import sys; sys.modules['hypothesis'] = None; import venmas.testing"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert "venmas[testing]" in done.stderr.splitlines()[-1]
+    assert ".[testing]" in done.stderr.splitlines()[-1]

@@ -46,9 +46,9 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
 @click.option(
     "--mode",
     type=click.Choice(MODES),
-    help="A reach graph, refined where something is open; one program for the formula; many small ones in turn; the "
-    "same on several cores; a search in exact rationals. The first and the last need no solver.  [default: adaptive; "
-    "comp-par with --cluster]",
+    help="adaptive: a reach graph, refined where something is open; mono: one program for the formula; comp-seq: many "
+    "small ones in turn; comp-par: the same on several cores; exact: a search in exact rationals. The first and the "
+    "last need no solver.  [default: adaptive; comp-par with --cluster]",
 )
 @click.option(
     "--trust",
@@ -63,7 +63,8 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
     type=click.Choice(("real", "float32")),
     default="real",
     show_default=True,
-    help="Networks as real functions, or in single precision, whatever the order of operations.",
+    help="What networks compute. real: the functions of their weights; float32: single precision, in any order of "
+    "operations.",
 )
 @click.option("--certificate", metavar="FILE", help="Write the proof there if satisfied, for `venmas check`.")
 @click.option("--encoding", type=click.Choice(ENCODINGS), default="big-m", show_default=True, help="Of ReLU nodes.")

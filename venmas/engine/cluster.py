@@ -23,7 +23,7 @@ from venmas.engine.memory import own_resident_mb
 from venmas.engine.node import Order, Reply
 from venmas.engine.pool import GRACE
 from venmas.engine.process import WorkerError
-from venmas.errors import UsageError
+from venmas.errors import UsageError, install
 from venmas.milp.outcome import Outcome, Reason, Unknown
 
 log = logging.getLogger(__name__)
@@ -250,5 +250,5 @@ def check_address(address: str) -> int:
     else:
         count = 0
     if find_spec("distributed") is None:
-        raise UsageError('a cluster needs the package distributed: pip install "venmas[cluster]"')
+        raise UsageError(f"a cluster needs the package distributed: {install('cluster')}")
     return count

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
-from venmas.errors import UsageError
+from venmas.errors import UsageError, install
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,7 +70,7 @@ def styled() -> Iterator[None]:
     try:
         import matplotlib
     except ImportError as error:
-        raise UsageError('pictures need matplotlib: pip install "venmas[plot]"') from error
+        raise UsageError(f"pictures need matplotlib: {install('plot')}") from error
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         settings: Any = matplotlib.rcParams  # releases of matplotlib differ in the type of its keys

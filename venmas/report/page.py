@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from venmas._version import __version__
 from venmas.checker.check import Checked
 from venmas.engine.report import Report, Verdict
-from venmas.errors import UsageError
+from venmas.errors import UsageError, install
 from venmas.model.replay import FloatRun, Replay
 from venmas.model.show import precise
 from venmas.model.system import System
@@ -221,7 +221,7 @@ def _environment() -> Environment:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
-        raise UsageError('pages need jinja2: pip install "venmas[report]"') from error
+        raise UsageError(f"pages need jinja2: {install('report')}") from error
     return Environment(
         loader=PackageLoader("venmas.report"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""The sweep of `venmas.search.stacked` compiled by numba (``venmas[fast]``): the same bounds, several boxes at once."""
+"""The sweep of `venmas.search.stacked` compiled by numba (extra ``fast``): the same bounds, several boxes at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loading of what numba compiles (``venmas[fast]``)."""
+"""Loading of what numba compiles (extra ``fast``)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import logging
 from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
+
+from venmas.errors import install
 
 log = logging.getLogger(__name__)
 
@@ -16,7 +18,7 @@ def compiled(name: str) -> ModuleType | None:
     try:
         return import_module(f"venmas.search.{name}")
     except ImportError:
-        log.info("numba is not installed: pip install 'venmas[fast]' makes long searches several times faster")
+        log.info("numba, which makes long searches several times faster, is not installed: %s", install("fast"))
     except RuntimeError as error:
         log.warning("compiled code is not used: %s; set NUMBA_CACHE_DIR to a folder that can be written", error)
     return None

@@ -43,9 +43,7 @@ class Gurobi(BaseSolver):
     def available(self) -> str | None:
         """None when gurobipy is installed and finds a licence."""
         if importlib.util.find_spec("gurobipy") is None:
-            return (
-                "Gurobi is not installed: run `pip install gurobipy` (limited in size) or `pip install venmas[gurobi]`"
-            )
+            return "Gurobi is not installed: run `pip install gurobipy` (limited in size)"
         problem = _licence_problem(os.getpid())
         return (
             problem

@@ -36,7 +36,7 @@ class Scip(BaseSolver):
     def available(self) -> str | None:
         """None when pyscipopt is installed."""
         if importlib.util.find_spec("pyscipopt") is None:
-            return "SCIP is not installed: run `pip install pyscipopt` or `pip install venmas[scip]`"
+            return "SCIP is not installed: run `pip install pyscipopt`"
         return None
 
     def _run(self, program: Program, time_limit: float | None, threads: int) -> Outcome:

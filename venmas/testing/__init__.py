@@ -1,12 +1,14 @@
 """Hypothesis strategies for formulas, networks and systems, hard ones included (docs/testing.md).
 
-They need Hypothesis, which is an extra: ``pip install "venmas[testing]"``. Nothing else in the package imports this.
+They need Hypothesis, which is an extra: ``pip install ".[testing]"``. Nothing else in the package imports this.
 """
+
+from venmas.errors import install
 
 try:
     import hypothesis  # noqa: F401
 except ImportError as error:
-    raise ImportError("venmas.testing needs hypothesis: pip install 'venmas[testing]'") from error
+    raise ImportError(f"venmas.testing needs hypothesis: {install('testing')}") from error
 
 from venmas.testing.adversarial import adversarial_systems
 from venmas.testing.finite import finite_model, finite_systems
