@@ -143,7 +143,7 @@ def _examples(block: Block, page: str, names: dict[str, object]) -> None:
 
 
 def extras() -> set[str]:
-    """Names that may stand in `venmas[...]`."""
+    """Names that may stand in `.[...]`."""
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
     return set(setup["options.extras_require"])

@@ -98,7 +98,7 @@ def test_pages_that_run(tmp_path: Path) -> None:
         ("```console\n$ echo one\ntwo\n```\n", "The page expects:\ntwo"),
         ("```pycon\n>>> 1 + 1\n3\n```\n", "Expected:\n    3\nGot:\n    2"),
         ("```python\nraise SystemExit(0)\n```\n", "page.md, block at line 2"),
-        ('```sh\npip install "venmas[nothing]"\n```\n', "setup.cfg has no extra nothing"),
+        ('```sh\npip install ".[nothing]"\n```\n', "setup.cfg has no extra nothing"),
         ("```sh\nvenmas --help\n```\n", "may only install"),
     ],
 )
@@ -126,7 +126,7 @@ def test_expected_output(expected: str, output: str, same: bool) -> None:
 
 
 def test_a_setup_block_is_checked_and_not_run() -> None:
-    block = Block("sh", 'python3 -m venv .venv\n.venv/bin/pip install "venmas[fast,exact]"\n', 1)
+    block = Block("sh", 'python3 -m venv .venv\n.venv/bin/pip install ".[fast,exact]"\n', 1)
     check_setup(block)
     run(block, "page.md", {})
     with pytest.raises(BlockError):
