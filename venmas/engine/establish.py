@@ -84,7 +84,8 @@ def establish(
     Raises `StopSearchError` when a limit is met and the proof was asked for.
     """
     system, single = task.system, report.semantics == "float32"
-    alone = report.mode in ("adaptive", "exact")  # without a solver
+    believed = report.mode == "adaptive" and report.basis == "solver"  # as its `trust` says
+    alone = report.mode in ("adaptive", "exact") and not believed  # without a solver
     proved = report.satisfied and report.basis == "bounds" and (alone or not single)
     asked = alone or report.trust == "exact" or single
     late = report.reason == Reason.TIME and (asked or certificate is not None)  # a share of the time was kept for this

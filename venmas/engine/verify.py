@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
@@ -13,6 +14,7 @@ import numpy as np
 from venmas.checker.values import Semantics
 from venmas.encoding import ReluEncoding, Strategy, Task
 from venmas.engine.adaptive import Wanted, decide
+from venmas.engine.beside import programs_beside
 from venmas.engine.blas import on_one_thread
 from venmas.engine.certify import RationalSearch
 from venmas.engine.establish import Clock, establish
@@ -21,12 +23,13 @@ from venmas.engine.pool import MemoryLimitError, Pool, Serial, WorkerError
 from venmas.engine.programs import decide_by_programs, leave_open
 from venmas.engine.report import Asked, Report, Verdict
 from venmas.engine.search import Progress, Search, StopSearchError
-from venmas.errors import FormulaError, UsageError
+from venmas.errors import FormulaError, SolverUnavailableError, UsageError
 from venmas.logic import Atom, Formula, parse, subformulas
 from venmas.milp.program import NotFiniteError, Reason
 from venmas.model.limits import MAX_NUMBER
 from venmas.model.system import System
 from venmas.solvers import get_solver, solver_order
+from venmas.solvers.registry import AUTO
 
 if TYPE_CHECKING:
     from venmas.engine.cluster import Cluster
@@ -99,6 +102,8 @@ def verify(
     if cluster is not None:
         _check_cluster(cluster, mode, workers)
     strategy = MODES[mode]
+    if solver != AUTO:
+        get_solver(solver)
     names = tuple(s.name for s in solver_order(solver)) if strategy else ()
     system.validate()
     system.check_nesting()
@@ -127,7 +132,7 @@ def verify(
         asked=Asked(str(formula), solver, timeout, memory),
     )
     header = {"parameters": report.parameters, **(about or {})}
-    book = None if journal is None else Journal(journal, system, names)
+    book = None if journal is None else Journal(journal, system, _usable(solver) if mode == "adaptive" else names)
     try:
         if book is not None and book.recall(parsed, report, certificate is not None):
             return _finished(report, begun)
@@ -152,15 +157,26 @@ def verify(
                     if cluster is not None:
                         report.workers = mapper.threads
                         report.notes.append(f"programs went to the cluster {cluster}, {report.workers} at a time")
+        declined = False
         if mode == "adaptive":
             try:
                 wanted = None if certificate is None else Wanted(certificate, header)
                 decide(rational, report, Clock(first_deadline, memory, report, progress, begun), wanted)
+                declined = report.verdict is Verdict.UNKNOWN
             except StopSearchError as stop:
-                if stop.reason is not Reason.TIME:
-                    raise  # the rest of the time is for a proof
+                if stop.reason is not Reason.TIME and not report.satisfied:
+                    raise  # the rest of the time is for a proof, or for a certificate
         clock = Clock(deadline, memory, report, progress, begun)
-        establish(task, parsed, report, clock, certificate, header, rational)
+        told = ""
+        if declined and semantics == "real" and (names := _usable(solver)):
+            until = Clock(first_deadline, memory, report, progress, begun) if certificate is not None else clock
+            programs = replace(task, strategy="monolithic")
+            told = programs_beside(programs, rational, report, until, names, certificate is not None)
+        try:
+            establish(task, parsed, report, clock, certificate, header, rational)
+        finally:
+            if told and not (report.satisfied or report.violated):
+                report.notes.append(told)
     except StopSearchError as stop:
         leave_open(report, stop.reason, stop.message)
     except MemoryLimitError as error:
@@ -176,6 +192,14 @@ def verify(
         if book is not None:
             book.close(parsed, report, monotonic() - begun)
     return _finished(report, begun)
+
+
+def _usable(solver: str) -> tuple[str, ...]:
+    """Solvers for a mode that can do without any, in order of preference."""
+    try:
+        return tuple(s.name for s in solver_order(solver))
+    except SolverUnavailableError:
+        return ()
 
 
 def _finished(report: Report, begun: float) -> Report:
