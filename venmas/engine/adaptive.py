@@ -13,7 +13,7 @@ from venmas.checker.check import claim
 from venmas.engine.certify import RationalSearch, certify_graph
 from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.enclosed import Enclosure
-from venmas.engine.establish import Clock
+from venmas.engine.establish import Clock, prove_by_enclosures
 from venmas.engine.one_step import settle
 from venmas.engine.refine import PATIENCE, refine, settle_by
 from venmas.engine.report import Graph as Figures
@@ -28,6 +28,7 @@ from venmas.search.proof import IncompleteError
 from venmas.search.residual import UnsuitableError
 from venmas.search.space import Space, space_of
 
+_BY_BOUNDS = "symbolic bounds alone decided it, before the reach graph"
 _MAY_DEADLOCK = "a deadlock may be reachable: there AX would hold and EX would not"
 
 
@@ -75,6 +76,10 @@ def decide(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted
             space.workers = report.workers
             inside, keep = False, wanted is not None
             witness, graph = refine(space, target, report, tick, rational, keep, enclosure=enclosure)
+            if graph is None and enclosure is not None and enclosure.refuted:
+                report.notes.append(_BY_BOUNDS)
+                if wanted is not None and not _written(rational, report, tick, wanted):
+                    witness, graph = refine(space, target, report, tick, rational, keep)
             if witness is None and graph is not None and graph.may_leave_box:
                 # what is refuted holds as long as no state leaves its box: show both together
                 inside = True
@@ -92,10 +97,17 @@ def decide(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted
     except (UnsuitableError, OverflowError, RecursionError) as error:
         if not report.satisfied:
             report.notes.append(f"no reach graph: {str(error) or 'the system is nested too deeply'}")
-            _enclose(enclosure, report, tick)
+            _enclose(rational, enclosure, report, tick, wanted)
 
 
-def _enclose(enclosure: Enclosure | None, report: Report, tick: Clock) -> None:
+def _written(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted) -> bool:
+    """Is there a certificate of what bounds have refuted?"""
+    return prove_by_enclosures(rational, report, tick, wanted.path, wanted.about)
+
+
+def _enclose(
+    rational: RationalSearch, enclosure: Enclosure | None, report: Report, tick: Clock, wanted: Wanted | None
+) -> None:
     """Let bounds alone, where there is no graph, refute the target in a limited time."""
     limited = tick.within(PATIENCE)
     try:
@@ -108,6 +120,9 @@ def _enclose(enclosure: Enclosure | None, report: Report, tick: Clock) -> None:
     settle_by(report, enclosure.target, enclosure.system, None)
     if enclosure.may_deadlock:
         report.notes.append(_MAY_DEADLOCK)
+    report.notes.append(_BY_BOUNDS)
+    if wanted is not None:
+        _written(rational, report, tick, wanted)
 
 
 def _certify(graph: Graph, formula: Formula, inside: bool, report: Report, wanted: Wanted) -> None:

@@ -77,7 +77,7 @@ def refine(
     """Passes until no initial state can meet the target, or one does. Raises `UnsuitableError` when it is given up.
 
     Between passes, for a part of their time, the search in rationals goes on, and so do bounds alone; no graph is
-    returned where one of them decided. With `keep`, what bounds decide is written down, and passes go on for the graph.
+    returned where one of them decided.
     root: a part of the initial set. weights: see `Graph`. enclosure: bounds that are to refute the target.
     """
     graph = Graph(space, target, tick, keep, root, weights)
@@ -88,7 +88,7 @@ def refine(
     found = _ahead(exact, hasty, graph, report, trials)
     if found is not None:
         return found
-    if graph.rough and _enclosed(enclosure, report, trials) and not keep:
+    if graph.rough and _enclosed(enclosure, report, trials):
         return None, None
     witness = trials.rollouts(graph) or trials.slices(graph, points=False)
     if witness is not None:
@@ -99,7 +99,7 @@ def refine(
         trials.shares.grant("proof", PATIENCE)
     if graph.rough:
         trials.shares.grant("bounds", LITTLE_PATIENCE)
-        if _enclosed(enclosure, report, trials) and not keep:
+        if _enclosed(enclosure, report, trials):
             return None, None
     found = _ahead(exact, hasty, graph, report, trials)
     if found is not None:
@@ -118,7 +118,7 @@ def refine(
             witness = _enumerated(exact, graph, report, trials)
         if witness is not None or (exact is not None and exact.refuted):
             return witness, graph
-        if monotonic() - begun > HASTE and _enclosed(enclosure, report, trials) and not keep:
+        if monotonic() - begun > HASTE and _enclosed(enclosure, report, trials):
             return None, None
         if rational is not None and _proved(rational, report, tick, trials.shares, graph.grows):
             return None, None
