@@ -78,7 +78,8 @@ def programs_beside(
             raise _ProvedError
 
     try:
-        slice_of_proof(max(PATIENCE, min(FOR_A_PROOF, monotonic() - clock.started)))
+        patience = max(PATIENCE, min(FOR_A_PROOF, monotonic() - clock.started))
+        slice_of_proof(patience if clock.left is None else min(patience, clock.left / 4))
         if certificate:
             clock = clock.within(max(FOR_A_PROOF, 3 * (monotonic() - clock.started)))
         with (
