@@ -26,7 +26,7 @@ def contraction(counted: bool = False, hidden: int = 24, scale: float = 1.0) -> 
     weights = [scale * rng.normal(size=(hidden, size)), scale * rng.normal(size=(size, hidden))]
     network = relu_network(weights, [rng.normal(size=hidden), rng.normal(size=size)])
     system = System("contraction")
-    x = system.reals("x", size, -1, 1)
+    x = [system.real(f"x[{i + 1}]", -1, 1) for i in range(size)]
     outputs = apply_network(network, x)
     system.branch("step", {v: 0.5 * v + 0.1 * clip(o, -1, 1) for v, o in zip(x, outputs, strict=True)})
     if counted:

@@ -73,7 +73,7 @@ def verify(
 
     formula: text, the name of a property of the system, or a formula. mode: ``adaptive`` (a reach graph, refined where
     something is open; then as ``exact``), ``mono`` (paper, Algorithm 1), ``comp-seq`` or ``comp-par`` (Algorithm 2), or
-    ``exact`` (a search in rationals); the first and the last trust no solver. The default is ``adaptive``, with a cluster
+    ``exact`` (a search in rationals); the first and the last trust none. The default is ``adaptive``, with a cluster
     ``comp-par``. workers: processes of ``comp-par``, threads of ``adaptive``, all cores by default. timeout: seconds.
     memory: MB of all processes together. isolated: solve in worker processes (with False, ``mono`` and ``comp-seq``
     solve in this one; a solver that hangs then hangs the caller). progress: called a few times a second. cluster:
