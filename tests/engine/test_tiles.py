@@ -102,6 +102,7 @@ def test_an_error_without_words_is_no_proof(monkeypatch):
 @pytest.mark.parametrize("limit", ["search.graph.MOST_PIECES", "search.graph.MAX_EDGES", "search.layer.MAX_EDGES"])
 def test_a_pass_of_too_many_pieces_is_given_up(monkeypatch, limit):
     monkeypatch.setattr("venmas.engine.trials._LEAST", -1e9)
+    monkeypatch.setattr("venmas.engine.enclosed.Enclosure.run", lambda *_: False)
     monkeypatch.setattr(f"venmas.{limit}", 10)
     report = verify(drifting(), "AX (x <= 1.25)")
     assert report.satisfied and report.basis == "exact"

@@ -77,20 +77,17 @@ class Stream:
 
     def __iter__(self) -> Iterator[Subproblem | None]:
         system = self.task.system
-        # what the target says of the initial state by itself narrows the box, down to a point where it can
-        present = _comparisons(self.task.target)
-        boxes = [(i, r, bounding_box(system, r + present)) for i, r in enumerate(system.regions)]
-        able: list[_Bounded] = [(i, r, b) for i, r, b in boxes if b is not None]
+        able = bounded_regions(system, self.task.target)
         if self.task.strategy == "monolithic" and len(able) > 1:
             able = self._open_points(able)
-        self.discarded += len(boxes) - len(able)
+        self.discarded += len(system.regions) - len(able)
         if self.task.strategy == "monolithic" and len(able) > 1:
             hull = {n: (min(b[n][0] for _, _, b in able), max(b[n][1] for _, _, b in able)) for n in system.variables}
-            where = disjunction([_region_formula(r) for _, r, _ in able])
+            where = disjunction([region_formula(r) for _, r, _ in able])
             yield from self._subproblems(hull, where, None)
         else:
             for index, region, box in able:
-                yield from self._subproblems(box, _region_formula(region), index, 1 / len(able))
+                yield from self._subproblems(box, region_formula(region), index, 1 / len(able))
 
     def _open_points(self, able: list[_Bounded]) -> list[_Bounded]:
         """The regions without the points that bounds refute; one that they show to meet the target is enough."""
@@ -102,7 +99,7 @@ class Stream:
         oracle = Oracle(Reach(states.members, self._tick))
         refuted: set[int] = set()
         for found, state in zip(points, states.members, strict=True):
-            truth = oracle.truth(state, conjunction([_region_formula(found[1]), self.task.target]))
+            truth = oracle.truth(state, conjunction([region_formula(found[1]), self.task.target]))
             if truth:
                 return [found]
             if truth is False:
@@ -176,10 +173,22 @@ def encode(task: Task, tick: Callable[[], None] = lambda: None, memory: Memory |
     return Stream(task, tick, memory)
 
 
+def bounded_regions(system: System, target: Formula) -> list[_Bounded]:
+    """The initial regions by number, with the box of those of their states in which `target` may hold.
+
+    What the target says of the initial state by itself narrows the box, down to a point where it can; regions without
+    such a state are left out.
+    """
+    present = _comparisons(target)
+    boxes = [(i, r, bounding_box(system, r + present)) for i, r in enumerate(system.regions)]
+    return [(i, r, b) for i, r, b in boxes if b is not None]
+
+
 def _comparisons(target: Formula) -> Region:
     operands = target.operands if isinstance(target, And) else (target,)
     return tuple(o.comparison for o in operands if isinstance(o, Atom))
 
 
-def _region_formula(region: Region) -> Formula:
+def region_formula(region: Region) -> Formula:
+    """The comparisons of a region as a formula about the initial state."""
     return conjunction([Atom(c) for c in region])

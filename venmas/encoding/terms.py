@@ -141,7 +141,11 @@ class GatedBuilder:
             term = term.plus(Term({self.margin: 1.0}), 1.0 if upper < inf else -1.0)
             low, high = low - MARGIN, high + MARGIN
         if not gate.columns:
-            self.row(term, lower, upper)
+            if term.columns:
+                self.row(term, lower, upper)
+            elif not lower <= term.constant <= upper:
+                # a number that was added up in plain floats refutes nothing: the solver says it of a row that is empty
+                self.program.add_row([self.margin], [0.0], lower - term.constant, upper - term.constant)
             return
         slack = _ROUNDING * (1 + abs(low) + abs(high))
         if low > upper + slack or high < lower - slack:  # the row can never hold: neither can the gate

@@ -12,9 +12,10 @@ import numpy as np
 from venmas.checker.check import claim
 from venmas.engine.certify import RationalSearch, certify_graph
 from venmas.engine.deadlocks import deadlock, deadlocked, note
-from venmas.engine.establish import Clock
+from venmas.engine.enclosed import Enclosure
+from venmas.engine.establish import Clock, prove_by_enclosures
 from venmas.engine.one_step import settle
-from venmas.engine.refine import refine, settle_by
+from venmas.engine.refine import PATIENCE, refine, settle_by
 from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report
 from venmas.engine.search import StopSearchError
@@ -26,6 +27,9 @@ from venmas.search.graph import Graph
 from venmas.search.proof import IncompleteError
 from venmas.search.residual import UnsuitableError
 from venmas.search.space import Space, space_of
+
+_BY_BOUNDS = "symbolic bounds alone decided it, before the reach graph"
+_MAY_DEADLOCK = "a deadlock may be reachable: there AX would hold and EX would not"
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ def decide(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted
             if report.satisfied and settled.exact:
                 report.basis = "exact"
             return
+    # bounds of the real function say nothing of float32
+    enclosure = Enclosure(system, target) if report.semantics == "real" else None
     try:
         with (
             space_of(system, report.semantics == "float32") as space,
@@ -69,7 +75,11 @@ def decide(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted
         ):
             space.workers = report.workers
             inside, keep = False, wanted is not None
-            witness, graph = refine(space, target, report, tick, rational, keep)
+            witness, graph = refine(space, target, report, tick, rational, keep, enclosure=enclosure)
+            if graph is None and enclosure is not None and enclosure.refuted:
+                report.notes.append(_BY_BOUNDS)
+                if wanted is not None and not _written(rational, report, tick, wanted):
+                    witness, graph = refine(space, target, report, tick, rational, keep)
             if witness is None and graph is not None and graph.may_leave_box:
                 # what is refuted holds as long as no state leaves its box: show both together
                 inside = True
@@ -85,7 +95,34 @@ def decide(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted
             if report.satisfied and wanted is not None:
                 _certify(graph, formula, inside, report, wanted)
     except (UnsuitableError, OverflowError, RecursionError) as error:
-        report.notes.append(f"no reach graph: {str(error) or 'the system is nested too deeply'}")
+        if not report.satisfied:
+            report.notes.append(f"no reach graph: {str(error) or 'the system is nested too deeply'}")
+            _enclose(rational, enclosure, report, tick, wanted)
+
+
+def _written(rational: RationalSearch, report: Report, tick: Clock, wanted: Wanted) -> bool:
+    """Is there a certificate of what bounds have refuted?"""
+    return prove_by_enclosures(rational, report, tick, wanted.path, wanted.about)
+
+
+def _enclose(
+    rational: RationalSearch, enclosure: Enclosure | None, report: Report, tick: Clock, wanted: Wanted | None
+) -> None:
+    """Let bounds alone, where there is no graph, refute the target in a limited time."""
+    limited = tick.within(PATIENCE)
+    try:
+        if enclosure is None or enclosure.over or not enclosure.run(limited):
+            return
+    except StopSearchError as stop:
+        if stop.reason is not Reason.TIME or limited.deadline == tick.deadline:
+            raise
+        return
+    settle_by(report, enclosure.target, enclosure.system, None)
+    if enclosure.may_deadlock:
+        report.notes.append(_MAY_DEADLOCK)
+    report.notes.append(_BY_BOUNDS)
+    if wanted is not None:
+        _written(rational, report, tick, wanted)
 
 
 def _certify(graph: Graph, formula: Formula, inside: bool, report: Report, wanted: Wanted) -> None:
@@ -104,7 +141,7 @@ def _deadlocks(space: Space, formula: Formula, report: Report, tick: Clock) -> l
     try:
         witness, _ = refine(space, deadlock(formula.depth), report, tick)
     except (UnsuitableError, OverflowError, RecursionError):
-        return ["a deadlock may be reachable: there AX would hold and EX would not"]
+        return [_MAY_DEADLOCK]
     except StopSearchError as stop:
         if stop.reason is not Reason.TIME:
             raise

@@ -94,10 +94,13 @@ class _File:
 
 
 class RationalSearch:
-    """A search in exact rationals for whether every initial state satisfies `formula`; it goes on where it was left."""
+    """A search in exact rationals for whether every initial state satisfies `formula`; it goes on where it was left.
 
-    def __init__(self, system: System, formula: Formula, semantics: Semantics = "real") -> None:
-        self.system, self.formula, self.semantics = system, formula, semantics
+    whole: by enclosures alone, see `certify`.
+    """
+
+    def __init__(self, system: System, formula: Formula, semantics: Semantics = "real", whole: bool = False) -> None:
+        self.system, self.formula, self.semantics, self.whole = system, formula, semantics, whole
         self.proof: Proof | None = None
         self._error: BaseException | None = None
         self._steps = self._search()
@@ -109,7 +112,7 @@ class RationalSearch:
 
     def _search(self) -> Generator[None, None, Proof]:
         for inside in (False, True):
-            prover = Prover(self.system, claim(self.system, self.formula, inside), _nowhere, self.semantics)
+            prover = Prover(self.system, claim(self.system, self.formula, inside), _nowhere, self.semantics, self.whole)
             yield from prover.steps()
             if not (prover.proof.complete and prover.proof.left_box):
                 break
@@ -149,12 +152,16 @@ def certify(
     about: Line,
     tick: Callable[[], None] = lambda: None,
     semantics: Semantics = "real",
+    whole: bool = False,
 ) -> tuple[Proof, Certificate | Unwritten | None]:
-    """The same, and write the certificate to `path` when the proof is complete. about: what the header says besides."""
+    """The same, and write the certificate to `path` when the proof is complete. about: what the header says besides.
+
+    whole: by enclosures alone, which is quick where bounds are known to refute the negation.
+    """
     for inside in (False, True):
         with _File(path) as file:
             file.write(_header(system, formula, inside, semantics, about))
-            proof = Prover(system, claim(system, formula, inside), file.write, semantics).run(tick)
+            proof = Prover(system, claim(system, formula, inside), file.write, semantics, whole).run(tick)
             if proof.left_box and not inside and proof.complete:
                 continue  # prove with it that no state leaves the declared box
             if not proof.complete:

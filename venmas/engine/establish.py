@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from time import monotonic
 
 from venmas.encoding import Task
 from venmas.engine.certify import RationalSearch, certify
 from venmas.engine.contradiction import save_contradicted
+from venmas.engine.enclosed import Enclosure
 from venmas.engine.memory import own_resident_mb
 from venmas.engine.report import Report, Verdict
 from venmas.engine.search import Progress, StopSearchError
@@ -22,6 +24,10 @@ PATIENCE = 10.0
 
 _NO_ANSWER = (Reason.TOLERANCE, Reason.FAILURE, Reason.UNBOUNDED, Reason.LICENCE)
 """Why a solver leaves a question open that a proof, which needs no solver, may still answer."""
+
+
+HASTE, LITTLE_PATIENCE = 1.0, 0.5
+"""Seconds that a search in rationals has before bounds alone are tried, and seconds that these have."""
 
 
 class Clock:
@@ -84,7 +90,8 @@ def establish(
     Raises `StopSearchError` when a limit is met and the proof was asked for.
     """
     system, single = task.system, report.semantics == "float32"
-    alone = report.mode in ("adaptive", "exact")  # without a solver
+    believed = report.mode == "adaptive" and report.basis == "solver"  # as its `trust` says
+    alone = report.mode in ("adaptive", "exact") and not believed  # without a solver
     proved = report.satisfied and report.basis == "bounds" and (alone or not single)
     asked = alone or report.trust == "exact" or single
     late = report.reason == Reason.TIME and (asked or certificate is not None)  # a share of the time was kept for this
@@ -102,6 +109,12 @@ def establish(
         return
     if not asked and certificate is None:
         clock = clock.within(max(PATIENCE, 3 * (monotonic() - clock.started)))
+    if alone and not proved:  # mode adaptive has asked bounds before, of the real function
+        refuted = (single or report.mode == "exact") and _refuted_by_bounds(rational, report, clock, certificate)
+    else:
+        refuted = report.basis == "bounds"
+    if refuted and prove_by_enclosures(rational, report, clock, certificate, about):
+        return
     begun = monotonic()
     try:
         if certificate is None:
@@ -130,6 +143,58 @@ def establish(
         report.verdict, report.basis = Verdict.UNKNOWN, ""
         where = "it holds for the real function of the weights, but is not shown for float32: " if single else ""
         report.reason, report.message = Reason.TOLERANCE.value, where + proof.gaps[0]
+
+
+def prove_by_enclosures(
+    rational: RationalSearch, report: Report, clock: Clock, certificate: str | Path | None, about: dict[str, object]
+) -> bool:
+    """Prove in rationals, for a limited time, what bounds have refuted: as they do, with nothing split.
+
+    Then `report` has the verdict, and the certificate if one is asked for. Raises `StopSearchError` at a limit other
+    than time.
+    """
+    system, formula = rational.system, rational.formula
+    begun = monotonic()
+    limited = clock.within(
+        min(PATIENCE, max(HASTE, 3 * (begun - clock.started)), inf if clock.left is None else clock.left / 4)
+    )
+    try:
+        if certificate is None:
+            proof, stored = RationalSearch(system, formula, report.semantics, whole=True).run(limited), None
+        else:
+            proof, stored = certify(system, formula, certificate, about, limited, report.semantics, whole=True)
+    except StopSearchError as stop:
+        if stop.reason is not Reason.TIME:
+            raise
+        return False
+    except (OverflowError, RecursionError):
+        return False
+    finally:
+        report.seconds.prove += monotonic() - begun
+    if proof.complete:
+        report.verdict, report.reason, report.message = Verdict.SATISFIED, "", ""
+        report.certify(stored)
+    return proof.complete
+
+
+def _refuted_by_bounds(rational: RationalSearch, report: Report, clock: Clock, certificate: str | Path | None) -> bool:
+    """Do bounds of the real function refute, in a limited time, what rationals do not decide at once?"""
+    begun = monotonic()
+    try:
+        if certificate is None:
+            rational.run(clock.within(HASTE))
+            return False
+    except StopSearchError as stop:
+        if stop.reason is not Reason.TIME:
+            raise
+    finally:
+        report.seconds.prove += monotonic() - begun
+    try:
+        return Enclosure(rational.system, rational.target).run(clock.within(LITTLE_PATIENCE))
+    except StopSearchError as stop:
+        if stop.reason is not Reason.TIME:
+            raise
+        return False
 
 
 def _contradiction(task: Task, report: Report, witness: Witness, clock: Clock) -> list[str]:

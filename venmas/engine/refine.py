@@ -12,6 +12,7 @@ import numpy as np
 from venmas.bounds.forms import Floats
 from venmas.checker.values import Semantics
 from venmas.engine.certify import RationalSearch
+from venmas.engine.enclosed import Enclosure
 from venmas.engine.establish import Clock
 from venmas.engine.mapper import Done, Job, MemoryLimitError
 from venmas.engine.pool import Pool, WorkerError
@@ -37,8 +38,11 @@ from venmas.search.trace import candidates
 
 log = logging.getLogger(__name__)
 
-PATIENCE, MUCH_PATIENCE = 1.0, 2.0
-"""Seconds that a search in rationals, or an enumeration, has before the first pass, where no run was found."""
+HASTE = 0.1
+"""Seconds in which passes over a line of initial states may decide before bounds alone are tried: most of them do."""
+LITTLE_PATIENCE, PATIENCE, MUCH_PATIENCE = 0.4, 1.0, 2.0
+"""Seconds that bounds alone, a search in rationals, or an enumeration, have before the first pass, where no run was
+found."""
 MANY_PATHS = 10_000
 """Paths through branches up to which an enumeration is likely to end."""
 MAX_PASSES = 16
@@ -68,20 +72,24 @@ def refine(
     keep: bool = False,
     root: Boxes | None = None,
     weights: Sequence[Floats] = (),
+    enclosure: Enclosure | None = None,
 ) -> tuple[Witness | None, Graph | None]:
     """Passes until no initial state can meet the target, or one does. Raises `UnsuitableError` when it is given up.
 
-    Between passes, for a part of their time, the search in rationals goes on; no graph is returned where it decided.
-    root: a part of the initial set. weights: see `Graph`.
+    Between passes, for a part of their time, the search in rationals goes on, and so do bounds alone; no graph is
+    returned where one of them decided.
+    root: a part of the initial set. weights: see `Graph`. enclosure: bounds that are to refute the target.
     """
     graph = Graph(space, target, tick, keep, root, weights)
-    trials = Trials(space, target, tick)
+    trials, begun = Trials(space, target, tick), monotonic()
     # a proof that is to be kept would have to be found again
     exact = _enumeration(graph) if rational is not None and not keep else None
     hasty = rational if graph.rough and not keep else None
     found = _ahead(exact, hasty, graph, report, trials)
     if found is not None:
         return found
+    if graph.rough and _enclosed(enclosure, report, trials):
+        return None, None
     witness = trials.rollouts(graph) or trials.slices(graph, points=False)
     if witness is not None:
         return witness, graph
@@ -89,6 +97,10 @@ def refine(
         trials.shares.grant("polytopes", MUCH_PATIENCE if exact.paths <= MANY_PATHS else 0.0)
     elif hasty is not None:  # a pass may take as long
         trials.shares.grant("proof", PATIENCE)
+    if graph.rough:
+        trials.shares.grant("bounds", LITTLE_PATIENCE)
+        if _enclosed(enclosure, report, trials):
+            return None, None
     found = _ahead(exact, hasty, graph, report, trials)
     if found is not None:
         return found
@@ -106,6 +118,8 @@ def refine(
             witness = _enumerated(exact, graph, report, trials)
         if witness is not None or (exact is not None and exact.refuted):
             return witness, graph
+        if monotonic() - begun > HASTE and _enclosed(enclosure, report, trials):
+            return None, None
         if rational is not None and _proved(rational, report, tick, trials.shares, graph.grows):
             return None, None
         tiles, told = graph.tiles() if root is None and not keep else ([], [])
@@ -150,6 +164,14 @@ def _enumerated(exact: Enumeration, graph: Graph, report: Report, trials: Trials
         report.graph = Figures(1, exact.count, exact.count)
         graph.may_deadlock = graph.space.system.may_deadlock
     return None
+
+
+def _enclosed(enclosure: Enclosure | None, report: Report, trials: Trials) -> bool:
+    """Do bounds alone refute the target, within their part of the time so far?"""
+    if enclosure is None or enclosure.over or not trials.shares.run("bounds", trials.tick, enclosure.run):
+        return False
+    settle_by(report, enclosure.target, enclosure.system, None)
+    return True
 
 
 def _mapped(pool: Pool, jobs: list[Job]) -> Iterator[Done | None]:

@@ -18,10 +18,18 @@ from venmas.search.rollouts import rollouts
 from venmas.search.space import Space
 from venmas.search.trace import Candidate, candidates, slices, wide
 
-_SHARES = {"search": 0.03, "paths": 0.03, "runs": 0.03, "slices": 0.03, "polytopes": 0.1, "proof": 0.1}
+_SHARES = {
+    "search": 0.03,
+    "paths": 0.03,
+    "runs": 0.03,
+    "slices": 0.03,
+    "polytopes": 0.1,
+    "proof": 0.1,
+    "bounds": 0.05,
+}
 """Parts of the time so far that go to candidates without a path and with one, to random runs, to lines of the initial
-set, to polytopes of it, and to a proof in rationals."""
-_STEADY = ("polytopes", "proof")
+set, to polytopes of it, to a proof in rationals, and to bounds alone."""
+_STEADY = ("polytopes", "proof", "bounds")
 """What goes on where it was left."""
 _HALF, _QUARTER = 0.5, 0.25
 """What a part may grow to where passes do not decide, and that of searches where they end undecided."""

@@ -14,22 +14,23 @@ import numpy as np
 from venmas.checker.values import Semantics
 from venmas.encoding import ReluEncoding, Strategy, Task
 from venmas.engine.adaptive import Wanted, decide
+from venmas.engine.beside import programs_beside
 from venmas.engine.blas import on_one_thread
 from venmas.engine.certify import RationalSearch
-from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.establish import Clock, establish
 from venmas.engine.journal import Journal
 from venmas.engine.pool import MemoryLimitError, Pool, Serial, WorkerError
+from venmas.engine.programs import decide_by_programs, leave_open
 from venmas.engine.report import Asked, Report, Verdict
 from venmas.engine.search import Progress, Search, StopSearchError
-from venmas.errors import FormulaError, ModelError, UsageError
+from venmas.errors import FormulaError, SolverUnavailableError, UsageError
 from venmas.files import why_not_writable
-from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.logic import Atom, Formula, Globally, Quantifier, conjunction, nnf, parse, subformulas
+from venmas.logic import Atom, Formula, parse, subformulas
 from venmas.milp.program import NotFiniteError, Reason
 from venmas.model.limits import MAX_NUMBER
 from venmas.model.system import System
 from venmas.solvers import get_solver, solver_order
+from venmas.solvers.registry import AUTO
 
 if TYPE_CHECKING:
     from venmas.engine.cluster import Cluster
@@ -73,7 +74,7 @@ def verify(
 
     formula: text, the name of a property of the system, or a formula. mode: ``adaptive`` (a reach graph, refined where
     something is open; then as ``exact``), ``mono`` (paper, Algorithm 1), ``comp-seq`` or ``comp-par`` (Algorithm 2), or
-    ``exact`` (a search in rationals); the first and the last use no solver. The default is ``adaptive``, with a cluster
+    ``exact`` (a search in rationals); the first and the last trust none. The default is ``adaptive``, with a cluster
     ``comp-par``. workers: processes of ``comp-par``, threads of ``adaptive``, all cores by default. timeout: seconds.
     memory: MB of all processes together. isolated: solve in worker processes (with False, ``mono`` and ``comp-seq``
     solve in this one; a solver that hangs then hangs the caller). progress: called a few times a second. cluster:
@@ -105,6 +106,8 @@ def verify(
     if cluster is not None:
         _check_cluster(cluster, mode, workers)
     strategy = MODES[mode]
+    if solver != AUTO:
+        get_solver(solver)
     names = tuple(s.name for s in solver_order(solver)) if strategy else ()
     system.validate()
     system.check_nesting()
@@ -133,7 +136,7 @@ def verify(
         asked=Asked(str(formula), solver, timeout, memory),
     )
     header = {"parameters": report.parameters, **(about or {})}
-    book = None if journal is None else Journal(journal, system, names)
+    book = None if journal is None else Journal(journal, system, _usable(solver) if mode == "adaptive" else names)
     try:
         if book is not None and book.recall(parsed, report, certificate is not None):
             return _finished(report, begun)
@@ -146,35 +149,47 @@ def verify(
                     with np.errstate(over="ignore", invalid="ignore"):
                         remember = None if book is None else book.paths
                         search = Search(mapper, first_deadline, report, progress, remember)
-                        _decide(parsed, search, report, task)
+                        decide_by_programs(parsed, search, report, task)
                 except StopSearchError as stop:
                     if not owed or stop.reason is not Reason.TIME:
                         raise
-                    _unknown(report, stop.reason, stop.message)
+                    leave_open(report, stop.reason, stop.message)
                 except (OverflowError, NotFiniteError) as error:
-                    _unknown(report, Reason.TOLERANCE, f"numbers arise that are too large for floats: {error}")
+                    leave_open(report, Reason.TOLERANCE, f"numbers arise that are too large for floats: {error}")
                 finally:
                     report.peak_rss_mb = mapper.peak_rss_mb
                     if cluster is not None:
                         report.workers = mapper.threads
                         report.notes.append(f"programs went to the cluster {cluster}, {report.workers} at a time")
+        declined = False
         if mode == "adaptive":
             try:
                 wanted = None if certificate is None else Wanted(certificate, header)
                 decide(rational, report, Clock(first_deadline, memory, report, progress, begun), wanted)
+                declined = report.verdict is Verdict.UNKNOWN
             except StopSearchError as stop:
-                if stop.reason is not Reason.TIME:
-                    raise  # the rest of the time is for a proof
+                if stop.reason is not Reason.TIME and not report.satisfied:
+                    raise
+                declined = not report.satisfied  # the rest of the time is for a proof, or for a certificate
         clock = Clock(deadline, memory, report, progress, begun)
-        establish(task, parsed, report, clock, certificate, header, rational)
+        told = ""
+        if declined and semantics == "real" and (names := _usable(solver)):
+            until = Clock(first_deadline, memory, report, progress, begun) if certificate is not None else clock
+            programs = replace(task, strategy="monolithic")
+            told = programs_beside(programs, rational, report, until, names, certificate is not None)
+        try:
+            establish(task, parsed, report, clock, certificate, header, rational)
+        finally:
+            if told and not (report.satisfied or report.violated):
+                report.notes.append(told)
     except StopSearchError as stop:
-        _unknown(report, stop.reason, stop.message)
+        leave_open(report, stop.reason, stop.message)
     except MemoryLimitError as error:
-        _unknown(report, Reason.MEMORY, str(error))
+        leave_open(report, Reason.MEMORY, str(error))
     except WorkerError as error:
-        _unknown(report, Reason.FAILURE, str(error))
+        leave_open(report, Reason.FAILURE, str(error))
     except KeyboardInterrupt:
-        _unknown(report, Reason.INTERRUPTED, "interrupted before a verdict was reached")
+        leave_open(report, Reason.INTERRUPTED, "interrupted before a verdict was reached")
     except BaseException:
         report.verdict = Verdict.UNKNOWN  # what an error has left is no verdict, and none to be kept
         raise
@@ -182,6 +197,14 @@ def verify(
         if book is not None:
             book.close(parsed, report, monotonic() - begun)
     return _finished(report, begun)
+
+
+def _usable(solver: str) -> tuple[str, ...]:
+    """Solvers for a mode that can do without any, in order of preference."""
+    try:
+        return tuple(s.name for s in solver_order(solver))
+    except SolverUnavailableError:
+        return ()
 
 
 def _finished(report: Report, begun: float) -> Report:
@@ -247,73 +270,3 @@ def _parsed(system: System, formula: str) -> Formula:
         except FormulaError as error:
             raise FormulaError(f"property {name!r} of system {system.name!r}: {error}") from error
     return parse(formula, system.vocabulary)
-
-
-def _decide(formula: Formula, search: Search, report: Report, base: Task) -> None:
-    system = base.system
-    result = search.run(base)
-    if result.found is None and result.inconclusive and base.strategy == "monolithic":
-        # a point that does not replay says nothing: ask again path by path, where exact bounds decide more
-        report.notes.append("the monolithic program was inconclusive; decided compositionally")
-        result = search.run(replace(base, strategy="compositional"))
-    if result.found is not None:
-        report.verdict, report.witness, report.replay = Verdict.VIOLATED, result.found.witness, result.found.replay
-        return
-    if result.may_leave_box or result.left_box:
-        # the bounds could not exclude that a state leaves its box: decide it before anything is called satisfied
-        names = sorted(result.may_leave_box) or list(system.variables)
-        inside = nnf(_inside(system, names, formula.depth), negate=True)
-        check = search.run(replace(base, target=inside), left_box_ends=True)
-        if check.left_box:
-            raise ModelError(check.left_box)
-        result.undecided += check.undecided
-        result.solved += check.solved
-    if result.undecided:
-        worst = min(result.undecided, key=lambda u: _SEVERITY.index(u.reason))
-        _unknown(report, worst.reason, f"{worst.message} ({len(result.undecided)} subproblems undecided)")
-        return
-    report.verdict = Verdict.SATISFIED
-    report.basis = "solver" if result.solved else "bounds"
-    if result.may_deadlock:
-        report.notes += _deadlocks(search, base, formula.depth)
-
-
-_SEVERITY = (
-    Reason.INTERRUPTED,
-    Reason.MEMORY,
-    Reason.TIME,
-    Reason.LICENCE,
-    Reason.FAILURE,
-    Reason.UNBOUNDED,
-    Reason.TOLERANCE,
-)
-
-
-def _inside(system: System, names: list[str], depth: int) -> Formula:
-    """AG^depth: the variables stay in their declared ranges."""
-    atoms: list[Formula] = []
-    for name in names:
-        decl = system.variables[name]
-        value = LinearExpr.variable(name)
-        atoms.append(Atom(Comparison(value - LinearExpr((), decl.lower), Relation.GE)))
-        atoms.append(Atom(Comparison(value - LinearExpr((), decl.upper), Relation.LE)))
-    return Globally(Quantifier.ALL, 1, max(1, depth), conjunction(atoms))
-
-
-def _deadlocks(search: Search, base: Task, depth: int) -> list[str]:
-    """Is a state without successor reachable before the last step that the formula looks at? (design S4)"""
-    try:
-        result = search.run(replace(base, target=deadlock(depth)))
-    except StopSearchError as stop:
-        return [f"a deadlock may be reachable: {stop.message} before it was decided"]
-    if result.found is not None:
-        return [note(base.system, deadlocked(result.found.witness))]
-    if result.undecided:
-        return [f"a deadlock may be reachable: {result.undecided[0].message}"]
-    return []
-
-
-def _unknown(report: Report, reason: Reason, message: str) -> None:
-    report.verdict, report.reason, report.message = Verdict.UNKNOWN, reason.value, message
-    report.witness = report.replay = None
-    report.basis = ""

@@ -76,8 +76,11 @@ class Prover:
         target: Formula,
         write: Callable[[Line], None],
         semantics: Semantics = "real",
+        whole: bool = False,
     ) -> None:
+        """whole: by enclosures alone. Nothing is split, and the first end that they leave open ends the search."""
         self.system, self.target, self.write, self.semantics = system, target, write, semantics
+        self.whole = whole
         self.proof = Proof()
         self._lemmas: dict[object, list[tuple[int, Cell]]] = {}
         self._widths: list[Q] = []
@@ -105,7 +108,7 @@ class Prover:
         return self.proof.lines  # the header is line 0
 
     def _search(self, first: Goal) -> Generator[None, None, bool]:
-        """Returns true when a witness was found."""
+        """Returns true when a witness was found, or there is no use to go on."""
         stack: list[Goal | _Closed] = [first]
         cell = first.world.cell
         self._widths = [b - a for a, b in zip(cell.low, cell.high, strict=True)]
@@ -148,11 +151,11 @@ class Prover:
         return None
 
     def _choose(self, goal: Goal) -> tuple[Line | None, list[Goal]]:
-        """The rule for a goal and its subgoals; no rule when a witness was found."""
+        """The rule for a goal and its subgoals; no rule when a witness was found, or there is no use to go on."""
         if not goal.todo:
             return self._leaf(goal)
         head = goal.todo[0]
-        if isinstance(head, Holds) and isinstance(head.formula, EX | AX):
+        if isinstance(head, Holds) and isinstance(head.formula, EX | AX) and not self.whole:
             form = self._ambiguous(goal, head)
             if form is not None and not self._closes(goal, head):
                 return self._split(goal, form)
@@ -226,6 +229,9 @@ class Prover:
         answer = solve_rows(goal.world.cell, rows)
         if isinstance(answer, Excluded):
             return _refute(answer), []
+        if self.whole:
+            self.proof.gaps.append(f"line {self.proof.lines}: enclosures alone leave it open")
+            return None, []
         for i, (x, whole) in enumerate(zip(answer.x, goal.world.cell.integral, strict=True)):
             if whole and x != floor(x):
                 unit = (rational(int(j == i)) for j in range(len(answer.x)))
