@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.linear import Relation, format_number
 from venmas.model.expr import (
@@ -282,6 +283,7 @@ class Step:
                 yield found
 
     def _compute(self, index: int) -> Transition | None:
+        ask()
         branch = self._system.branches[index]
         if not self._at.holds(branch.guard):
             return None

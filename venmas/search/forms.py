@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from venmas.bounds.forms import _TINY, Bools, Floats, gamma
 from venmas.bounds.interpret import certain
 from venmas.bounds.network import beaten
+from venmas.budget import ask
 from venmas.model.expr import (
     All,
     Any,
@@ -161,6 +162,7 @@ def propagate(network: Network, z: Floats, e: Floats, single: bool = False) -> I
     if single:
         e = e * (1 + _UNIT32) + np.abs(z).sum(1) * _UNIT32 * (1 + 2**-20) + 2.0**-149
     for layer in layers:
+        ask()
         z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, single)
         if layer.activation == "relu":
             z, e = relax(z, e)
@@ -190,6 +192,7 @@ class Evaluator:
         return Form(z, np.nextafter(np.maximum(hi - z[:, 0], z[:, 0] - lo), np.inf))
 
     def _compute(self, expr: Expr) -> Form:
+        ask()
         match expr:
             case Constant(value):
                 z = np.zeros((self.size, 1 + self.roots))

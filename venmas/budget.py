@@ -1,0 +1,47 @@
+"""The time limit that whatever runs now has to keep to, for code too deep below the engine to be handed a clock.
+
+A search calls the `tick` it was given between two steps; what happens inside a step (rewriting an expression, following
+a network, a pivot) calls `ask`. What was interrupted there is not gone on with: a limit set by `limited` is the last
+one of its run, while shares of the time, after which work goes on where it was left, stay with the ticks.
+
+The limit belongs to the context (`contextvars`), so that runs in several threads keep to their own, and a process or
+thread that is started has none until it sets one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
+
+_limit: ContextVar[Callable[[], None] | None] = ContextVar("limit", default=None)
+
+
+@contextmanager
+def limited(check: Callable[[], None]) -> Iterator[None]:
+    """Have `ask` call `check`, which raises where a limit is met, until the end of the block."""
+    token = _limit.set(check)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def ask() -> None:
+    """Raise what the limit of this run raises when it is met. To be called in every loop whose length is not bounded.
+
+    It costs 0.2 microseconds: some hundred of them go into a millisecond unseen.
+    """
+    check = _limit.get()
+    if check is not None:
+        check()
+
+
+def asking(items: Iterable[_Item]) -> Iterator[_Item]:
+    """The items, with a look at the limit before each: for comprehensions whose items take long."""
+    for item in items:
+        ask()
+        yield item
