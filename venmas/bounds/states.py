@@ -195,6 +195,7 @@ class States(Interpreter):
         child = States(self.system, self.method, env, size, self.roots, self.found)
         steps: dict[int, list[Step]] = {row: [] for row in rows}
         for at, (row, branches, _, certain) in enumerate(plan):
+            ask()
             here = self.members[row]
             child.members.append(State(child, at, here, branches, here.box, here.step + 1))
             steps[row].append(Step(branches, certain, child.members[-1]))

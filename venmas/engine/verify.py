@@ -132,7 +132,7 @@ def verify(
     header = {"parameters": report.parameters, **(about or {})}
     limit = Clock(deadline, None, report, None, begun)
     try:
-        with limited(limit):
+        with limited(deadline, limit):
             system.validate()
             system.check_nesting()
             parsed = read_formula(system, formula)
@@ -144,7 +144,7 @@ def verify(
         _unknown(report, stop.reason, stop.message)
         return _finished(report, begun)
     limits = ExitStack()
-    limits.enter_context(limited(limit))
+    limits.enter_context(limited(deadline, limit))
     try:
         if book is not None and book.recall(parsed, report, certificate is not None):
             return _finished(report, begun)
