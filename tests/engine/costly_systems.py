@@ -268,7 +268,7 @@ def query(rng: Random) -> Case:
     """One step of a network, and a condition of hundreds of parts about it."""
     system = System("costly")
     every = [system.real(f"x{i}", -10, 10) for i in range(5)]
-    out = apply_network(_network(rng, 5, 50, 50, 50, 5), every)
+    out = apply_network(_network(rng, 5, *rng.choice(((50, 50, 50), (400, 400), (1000, 1000))), 5), every)
     system.branch("b", {v: out[i] / 10 for i, v in enumerate(every)})
     system.initial(*(v >= -1 for v in every), *(v <= 1 for v in every))
     terms = [{f"x{i}": _number(rng, 1) for i in range(5)} for _ in range(600)]

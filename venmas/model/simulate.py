@@ -150,6 +150,7 @@ class Batch:
         raise TypeError(type(condition))
 
     def _compute(self, expr: Expr) -> Array:
+        ask()
         match expr:
             case Constant(value):
                 return np.full(self.size, float(value))

@@ -29,6 +29,8 @@ Array: TypeAlias = NDArray[np.float64]
 _HALF_ULP = 2.0**-53
 _WIDE = 64
 """Inputs of a layer from which a row of it takes long enough for a look at the clock."""
+_PRODUCTS = 1 << 30
+"""Products that a layer may take in one go: some 0.1 s."""
 _DIVISORS = "expected finite divisors whose reciprocals are normal floats (between 1e-307 and 1e307 in size)"
 
 
@@ -207,7 +209,10 @@ class Network:
             h = np.asarray(x, dtype=dtype)
             if h.ndim not in (1, 2) or h.shape[-1] != self.input_size:
                 raise NetworkError(f"network {self.name!r} takes inputs (batch, {self.input_size}), got {h.shape}")
-            for weight, bias, divisor, relu in self._floats(np.dtype(dtype).name):
+            turn = max(1, _PRODUCTS // max(layer.weight.size for layer in self.layers))
+            if h.ndim == 2 and len(h) > turn:
+                return np.concatenate([self._evaluate(h[i : i + turn], dtype) for i in range(0, len(h), turn)])
+            for weight, bias, divisor, relu in asking(self._floats(np.dtype(dtype).name)):
                 h = (h @ weight.T if divisor is None else h / divisor) + bias
                 if relu:
                     h = np.maximum(h, dtype(0))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.forms import Bools, Floats
-from venmas.budget import ask
+from venmas.budget import ask, asking
 from venmas.linear import Comparison, Relation
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top
 from venmas.nn import Layer, Network
@@ -132,7 +132,7 @@ class Plan:
 
     def _last(self, x: Floats) -> Floats:
         """The last hidden layer."""
-        for layer, relu in zip(self.hidden, self.relus, strict=True):
+        for layer, relu in asking(zip(self.hidden, self.relus, strict=True)):
             x = x @ layer.weight.T + layer.bias
             x = np.maximum(x, 0) if relu else x
         return x
