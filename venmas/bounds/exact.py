@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from venmas.budget import ask
 from venmas.linear import LinearExpr
 from venmas.model.expr import ArgMax, Constant, Expr, Maximum, Output, Sum, Switch, Variable, Where, add
 
@@ -31,6 +32,7 @@ def local_form(state: State, expr: Expr) -> LinearExpr | None:
 
 
 def _form(state: State, expr: Expr, local: bool) -> LinearExpr | None:
+    ask()
     match expr:
         case Constant(value):
             return LinearExpr((), value)

@@ -17,12 +17,17 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.budget import ask
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 UNIT_ROUNDOFF = 2.0**-53
 _NORMAL = 2.0**-1022  # a coefficient below it may have lost all its digits
 _TINY = 5e-324 * 2**10  # absorbs underflow, which relative error bounds do not cover
+
+_MOST_GAPS = 1 << 21
+"""Coefficients of cases that are compared with those of others in one go."""
 
 
 def gamma(n: int) -> float:
@@ -161,17 +166,24 @@ def join(cases: Sequence[Quantity], possible: Bools) -> Quantity:
 
 def _common(lows: Floats, possible: Bools, floor: Floats) -> Floats:
     """One affine form below all possible ones: (B, C, m+1), (B, C), (B,) -> (B, m+1)."""
-    batch, _, width = lows.shape
+    batch, cases, width = lows.shape
     slopes = np.concatenate([lows[:, :, 1:], np.zeros((batch, 1, width - 1))], 1)
-    gaps = lows[:, None, :, 1:] - slopes[:, :, None, :]  # candidate, case
-    size = np.abs(lows).sum(-1)[:, None, :] + np.abs(slopes).sum(-1)[:, :, None]
-    offsets = lows[:, None, :, 0] - np.abs(gaps).sum(-1) - 2 * gamma(width) * size - _TINY
-    offsets = np.where(possible[:, None, :], offsets, np.inf).min(-1)
+    turn = max(1, _MOST_GAPS // (lows.size or 1))
+    offsets = np.concatenate([_offsets(lows, possible, slopes[:, i : i + turn]) for i in range(0, cases + 1, turn)], 1)
     offsets[:, -1] = np.maximum(offsets[:, -1], floor)  # the constant candidate may use the interval
     offsets[:, :-1][~possible] = -np.inf
     best = offsets.argmax(1)
     rows = np.arange(batch)
     return np.concatenate([offsets[rows, best][:, None], slopes[rows, best]], 1)
+
+
+def _offsets(lows: Floats, possible: Bools, slopes: Floats) -> Floats:
+    """Constants (B, K) with which forms of some slopes (B, K, m) are below all possible ones."""
+    ask()
+    gaps = lows[:, None, :, 1:] - slopes[:, :, None, :]  # candidate, case
+    size = np.abs(lows).sum(-1)[:, None, :] + np.abs(slopes).sum(-1)[:, :, None]
+    offsets = lows[:, None, :, 0] - np.abs(gaps).sum(-1) - 2 * gamma(lows.shape[-1]) * size - _TINY
+    return np.asarray(np.where(possible[:, None, :], offsets, np.inf).min(-1))
 
 
 def relu(low: Floats, upp: Floats, lo: Floats, hi: Floats) -> tuple[Floats, Floats]:

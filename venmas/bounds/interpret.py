@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from venmas.bounds.exact import exact_range, middle
 from venmas.bounds.forms import Bools, Floats, Quantity, affine, constant, finite, join, pinned, relu, settle
 from venmas.bounds.network import Activations, BoundMethod, beaten
+from venmas.budget import ask
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.model.domain import is_integral
 from venmas.model.expr import (
@@ -95,6 +96,7 @@ class Interpreter:
         return self._networks[key]
 
     def _compute(self, expr: Expr) -> Quantity:
+        ask()
         match expr:
             case Constant(value):
                 return constant(value, self.size, self.roots)
@@ -168,6 +170,7 @@ class Interpreter:
     def _maximum(self, operands: list[Quantity]) -> Quantity:
         best = operands[0]
         for q in operands[1:]:
+            ask()
             wins, loses = best.lo >= q.hi, best.hi <= q.lo
             difference = affine([(Fraction(1), best), (Fraction(-1), q)], Fraction(0))
             low, upp = relu(difference.low, difference.upp, difference.lo, difference.hi)
@@ -196,6 +199,7 @@ class Interpreter:
             for i in range(n):
                 for j in range(n):
                     if i != j:
+                        ask()
                         difference = add(node.scores[i], scale(node.scores[j], Fraction(-1)))
                         hi[:, i, j] = self.evaluate(difference).hi
             possible = beaten(hi)
@@ -221,6 +225,7 @@ class Interpreter:
             return hull
         possible = np.zeros((self.size, len(values)), dtype=bool)
         for i, c in zip(used, cases, strict=True):
+            ask()
             assert c.values is not None and c.possible is not None
             columns = [values.index(v) for v in c.values]
             possible[:, columns] |= c.possible & mask[:, i, None]
@@ -305,6 +310,7 @@ def _combined(total: Quantity, terms: list[tuple[Fraction, Quantity]], offset: F
             return finite(total, tuple(factor * v + offset for v in only.values), only.possible)
     sums: dict[Fraction, Bools] = {offset: np.ones(len(total.lo), dtype=bool)}
     for coefficient, q in terms:
+        ask()
         assert q.values is not None and q.possible is not None
         following: dict[Fraction, Bools] = {}
         for value, mask in sums.items():

@@ -15,7 +15,11 @@ from typing import Protocol
 import numpy as np
 
 from venmas.bounds.forms import _TINY, Bools, Floats, Quantity, concretize, gamma, magnitude, relu, settle, widen
+from venmas.budget import ask
 from venmas.nn import Layer, Network
+
+_PAIRS = 4096
+"""Differences of two outputs that are bounded in one go."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +60,18 @@ class Activations:
     def winners(self) -> Bools:
         """(B, n): which outputs can be the argmax (lowest index on a tie, design S3)."""
         n = self.network.output_size
-        first, second = (a.ravel() for a in np.meshgrid(np.arange(n), np.arange(n), indexing="ij"))
-        matrix = np.zeros((n * n, n))
-        matrix[np.arange(n * n), first] += 1.0
-        matrix[np.arange(n * n), second] -= 1.0
-        _, _, _, hi = self.combine(matrix, np.zeros(n * n))
-        return beaten(hi.reshape(-1, n, n))
+        turn = max(1, _PAIRS // n)
+        return beaten(np.concatenate([self._gaps(range(i, min(n, i + turn))) for i in range(0, n, turn)], 1))
+
+    def _gaps(self, some: range) -> Floats:
+        """(B, len(some), n): upper bounds of the differences of some outputs to all."""
+        ask()
+        n, size = self.network.output_size, len(some)
+        matrix = np.zeros((size, n, n))
+        matrix[np.arange(size), :, some] += 1.0
+        matrix[:, np.arange(n), np.arange(n)] -= 1.0
+        _, _, _, hi = self.combine(matrix.reshape(size * n, n), np.zeros(size * n))
+        return hi.reshape(-1, size, n)
 
 
 def beaten(hi: Floats) -> Bools:
@@ -148,6 +158,7 @@ def _propagate(
         else Layer(np.eye(network.output_size), np.zeros(network.output_size))
     )
     for index, layer in enumerate(layers):
+        ask()
         error = layer.weight_error
         low, upp, lo, hi = _affine(
             layer.weight, layer.bias, np.abs(layer.weight) * error, np.abs(layer.bias) * error, low, upp, lo, hi

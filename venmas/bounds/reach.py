@@ -16,6 +16,7 @@ import numpy as np
 
 from venmas.bounds.interpret import Assumptions
 from venmas.bounds.states import State, States, Step
+from venmas.budget import ask
 from venmas.model.expr import All, Any, ArgMax, Compare, Condition, Expr, Switch, Where, children
 
 MAX_NODES = 64
@@ -94,6 +95,7 @@ def _cases(layer: list[State]) -> list[_Case]:
         counts = Counter(id(case.node) for case in cases)
         rows: list[_Case] = []
         for case in cases:
+            ask()
             choice = None if case.settled else _pending(case.state)
             outcomes = () if choice is None else _able(case.state, choice)
             if choice is None or counts[id(case.node)] * len(outcomes) > MAX_OUTCOMES:
@@ -153,6 +155,7 @@ def _groups(taken: list[tuple[State, Step]]) -> list[list[tuple[State, Step]]]:
     exact: dict[Hashable, list[tuple[State, Step]]] = {}
     points = True
     for origin, step in taken:
+        ask()
         forms = [step.state.affine(v) for v in step.state.batch.system.nodes_by_name.values()]
         points &= all(f is not None and not f.terms for f in forms)
         exact.setdefault(id(step) if None in forms else tuple(forms), []).append((origin, step))

@@ -20,6 +20,7 @@ from venmas.bounds.exact import affine_form, exact_range
 from venmas.bounds.forms import Quantity, constant, finite, join
 from venmas.bounds.interpret import MAX_VALUES, Assumptions, Interpreter, Truths, rounded
 from venmas.bounds.network import METHODS, BoundMethod
+from venmas.budget import ask
 from venmas.linear import Comparison, LinearExpr
 from venmas.model.expr import Condition, Expr, Truth
 from venmas.model.system import System
@@ -172,6 +173,7 @@ class States(Interpreter):
             certain_here = False
             kept: list[tuple[int, list[int]]] = []
             for position, (index, truth, _) in enumerate(self._moves):
+                ask()
                 if truth[row] == 0:
                     continue
                 certain_here |= truth[row] == 1
@@ -193,6 +195,7 @@ class States(Interpreter):
         child = States(self.system, self.method, env, size, self.roots, self.found)
         steps: dict[int, list[Step]] = {row: [] for row in rows}
         for at, (row, branches, _, certain) in enumerate(plan):
+            ask()
             here = self.members[row]
             child.members.append(State(child, at, here, branches, here.box, here.step + 1))
             steps[row].append(Step(branches, certain, child.members[-1]))
@@ -288,6 +291,7 @@ class States(Interpreter):
         assert self._moves is not None
         decl = self.system.variables[name]
         for at in np.flatnonzero((picked.lo < float(decl.lower)) | (picked.hi > float(decl.upper))):
+            ask()
             index = self._moves[moves[at]][0]
             update = dict(self.system.branches[index].updates).get(name, self.system[name])
             state = self.members[rows[at]]

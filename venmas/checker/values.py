@@ -14,6 +14,7 @@ from math import ceil, floor, lcm
 from operator import mul
 from typing import Literal, TypeAlias
 
+from venmas.budget import ask, asking
 from venmas.checker.cell import Cell, Form, Q, fraction, negative, plus, rational
 from venmas.errors import ModelError
 from venmas.linear import Relation
@@ -105,6 +106,7 @@ class Evaluation:
         return Enclosure(form, form, frozenset([fraction(value)]))
 
     def _compute(self, expr: Expr) -> Enclosure:
+        ask()
         match expr:
             case Constant(value):
                 return self._constant(value)
@@ -188,6 +190,7 @@ class Evaluation:
             for j in range(len(scores)):
                 if i == j or not wins:
                     continue
+                ask()
                 if same and shared is not None:
                     rows = [s.index for s in (scores[i], scores[j]) if isinstance(s, Output)]
                     gap = self.applied(shared).difference(rows[0], rows[1])
@@ -292,6 +295,7 @@ class _Applied:
         hidden = layers if layers[-1].relu else layers[:-1]
         self.last = None if layers[-1].relu else layers[-1]
         for layer in hidden:
+            ask()
             errors = self._errors(layer, layer.rows, layer.bias)
             self.low, self.upp = self._affine(layer.rows, layer.bias)
             self.denominator *= layer.scale
@@ -303,13 +307,13 @@ class _Applied:
     def _affine(self, rows: Sequence[Sequence[int]], bias: Sequence[int]) -> tuple[list[list[int]], list[list[int]]]:
         columns_low = [[form[c] for form in self.low] for c in range(self.width)]
         if self.exact:
-            new = [[sum(map(mul, row, column)) for column in columns_low] for row in rows]
+            new = [[sum(map(mul, row, column)) for column in columns_low] for row in asking(rows)]
             for form, b in zip(new, bias, strict=True):
                 form[0] += b * self.denominator
             return new, new
         columns_upp = [[form[c] for form in self.upp] for c in range(self.width)]
         low, upp = [], []
-        for row, b in zip(rows, bias, strict=True):
+        for row, b in zip(asking(rows), bias, strict=True):
             plus_, minus = [max(w, 0) for w in row], [min(w, 0) for w in row]
             pairs = list(zip(columns_low, columns_upp, strict=True))
             low.append([sum(map(mul, plus_, lo)) + sum(map(mul, minus, up)) for lo, up in pairs])
@@ -320,7 +324,7 @@ class _Applied:
 
     def _sizes(self) -> list[Q]:
         """Greatest absolute value of each entry over the box."""
-        forms = [(self._form(lo), self._form(up)) for lo, up in zip(self.low, self.upp, strict=True)]
+        forms = [(self._form(lo), self._form(up)) for lo, up in asking(zip(self.low, self.upp, strict=True))]
         return [max(self.cell.box_max(negative(lo)), self.cell.box_max(up), rational(0)) for lo, up in forms]
 
     def _errors(self, layer: IntegerLayer, rows: Sequence[Sequence[int]], bias: Sequence[int]) -> list[Q]:
@@ -359,7 +363,7 @@ class _Applied:
     def _relu(self, open_forms: list[Form]) -> None:
         low, upp, exact = list(self.low), list(self.upp), True
         undecided: dict[int, tuple[bool, int, Q]] = {}
-        for j in range(len(low)):
+        for j in asking(range(len(low))):
             if self.cell.inf(tuple(self.low[j])).value >= 0:  # the common denominator does not change a sign
                 exact &= self.low[j] == self.upp[j]
             elif self.cell.sup(tuple(self.upp[j])).value <= 0:

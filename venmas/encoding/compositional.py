@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from venmas.bounds import State, Step
+from venmas.budget import asking
 from venmas.encoding.formulas import FormulaEncoder
 from venmas.encoding.points import Oracle
 from venmas.encoding.spread import Spread
@@ -153,7 +154,7 @@ def paths(root: State, formula: Formula, oracle: Oracle, tick: Callable[[int], N
             yield replace(path, discarded=True)
         if key is not None and options:
             stack.append(_Done(key, met))
-        stack.extend(replace(option, share=path.share / len(options)) for option in reversed(options))
+        stack.extend(replace(option, share=path.share / len(options)) for option in asking(reversed(options)))
 
 
 def _key(todo: _Cell) -> _Key | None:

@@ -9,6 +9,7 @@ from math import inf, lcm
 import numpy as np
 
 from venmas.bounds import State
+from venmas.budget import ask
 from venmas.encoding.facts import Facts
 from venmas.encoding.network import NetworkTerms, encode_network
 from venmas.encoding.terms import ONE, ZERO, GatedBuilder, ReluEncoding, Term, complement, total
@@ -82,6 +83,7 @@ class ExpressionEncoder:
         return total([*parts, Term({}, float(form.constant))])
 
     def _term(self, state: State, expr: Expr) -> Term:
+        ask()
         form = state.affine(expr)
         if form is not None:
             return self.affine(form)
@@ -285,6 +287,7 @@ class ExpressionEncoder:
         """``gate == 1 implies i is the winner``."""
         for j in map(int, state.possible(expr) or ()):
             if i != j:
+                ask()
                 difference = add(expr.scores[i], scale(expr.scores[j], Fraction(-1)))
                 gap = self.term(state, difference)
                 self.builder.implied(gate, gap, 0.0, inf, state.bounds(difference), strict=j < i)

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from venmas.bounds import State
 from venmas.bounds.reach import Outcome, Reach
+from venmas.budget import ask
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 
 _WIDE = 1e-6  # relative; narrower bounds may be those of a point, which the exact forms then tell
@@ -40,6 +41,7 @@ class Oracle:
             return _present(state, formula)
         stack = [(state, formula, (formula, place))]
         while stack:
+            ask()
             here, current, key = stack[-1]
             if key in self._truth:
                 stack.pop()
@@ -105,6 +107,7 @@ def _point(state: State) -> tuple[Fraction, ...] | None:
 
 
 def _present(state: State, formula: Formula) -> bool | None:
+    ask()
     match formula:
         case Top():
             return True

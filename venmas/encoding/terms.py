@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Literal
 
+from venmas.budget import ask
 from venmas.milp.program import Kind, ProgramBuilder
 
 ReluEncoding = Literal["big-m", "indicator"]
@@ -113,6 +114,7 @@ class GatedBuilder:
 
     def row(self, term: Term, lower: float, upper: float) -> None:
         """``lower <= term <= upper``."""
+        ask()
         if not term.columns:
             slack = _ROUNDING * (1 + abs(term.constant))
             if not lower - slack <= term.constant <= upper + slack:

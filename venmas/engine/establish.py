@@ -7,6 +7,7 @@ from math import inf
 from pathlib import Path
 from time import monotonic
 
+from venmas.budget import limited
 from venmas.encoding import Task
 from venmas.engine.certify import RationalSearch, certify
 from venmas.engine.contradiction import save_contradicted
@@ -117,10 +118,11 @@ def establish(
         return
     begun = monotonic()
     try:
-        if certificate is None:
-            proof, stored = rational.run(clock), None
-        else:
-            proof, stored = certify(system, formula, certificate, about, clock, report.semantics)
+        with limited(clock.deadline, clock):
+            if certificate is None:
+                proof, stored = rational.run(clock), None
+            else:
+                proof, stored = certify(system, formula, certificate, about, clock, report.semantics)
     except StopSearchError as stop:
         if asked and not proved:
             raise

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from venmas.budget import limited
 from venmas.engine.blas import on_one_thread
 from venmas.errors import ModelError, UsageError
 from venmas.logic import AX, Formula, Not
@@ -90,11 +91,12 @@ def decide_query(
     report = QueryReport(basis="bounds")
     run = _Run(network, report, None if timeout is None else begun + timeout, workers, progress, compiled, begun)
     try:
-        for case in query.cases:
-            if not run.decide(case):
-                break
-        else:
-            report.verdict = "unsat"
+        with limited(run.deadline, run.tick):
+            for case in query.cases:
+                if not run.decide(case):
+                    break
+            else:
+                report.verdict = "unsat"
     except _TimeoutError:
         report.verdict, report.reason = "timeout", f"the time limit of {timeout:g} s was reached"
     except KeyboardInterrupt:

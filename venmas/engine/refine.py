@@ -10,6 +10,7 @@ from time import monotonic
 import numpy as np
 
 from venmas.bounds.forms import Floats
+from venmas.budget import limited
 from venmas.checker.values import Semantics
 from venmas.engine.certify import RationalSearch
 from venmas.engine.enclosed import Enclosure
@@ -219,7 +220,7 @@ class Tile:
         values, low, high = self.boxes
         where = np.array([space.number(v) for v in values], dtype=np.intp)
         try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            with limited(clock.deadline, clock), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 root = Boxes(where, low, high, np.ones((len(low), 1), dtype=bool))
                 witness, graph = refine(space, self.target, report, clock, root=root, weights=self.weights)
             assert graph is not None

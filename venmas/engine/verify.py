@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from venmas.budget import limited
 from venmas.checker.values import Semantics
 from venmas.encoding import ReluEncoding, Strategy, Task
 from venmas.engine.adaptive import Wanted, decide
@@ -26,6 +28,7 @@ from venmas.engine.search import Progress, Search, StopSearchError
 from venmas.errors import FormulaError, SolverUnavailableError, UsageError
 from venmas.files import why_not_writable
 from venmas.logic import Atom, Formula, parse, subformulas
+from venmas.logic.printing import to_short_text
 from venmas.milp.program import NotFiniteError, Reason
 from venmas.model.limits import MAX_NUMBER
 from venmas.model.system import System
@@ -75,11 +78,12 @@ def verify(
     formula: text, the name of a property of the system, or a formula. mode: ``adaptive`` (a reach graph, refined where
     something is open; then as ``exact``), ``mono`` (paper, Algorithm 1), ``comp-seq`` or ``comp-par`` (Algorithm 2), or
     ``exact`` (a search in rationals); the first and the last trust none. The default is ``adaptive``, with a cluster
-    ``comp-par``. workers: processes of ``comp-par``, threads of ``adaptive``, all cores by default. timeout: seconds.
-    memory: MB of all processes together. isolated: solve in worker processes (with False, ``mono`` and ``comp-seq``
-    solve in this one; a solver that hangs then hangs the caller). progress: called a few times a second. cluster:
-    address of a Dask scheduler whose workers solve the programs of ``comp-par`` (one at a time, of ``comp-seq``), or
-    ``local:N`` to start one with N workers; memory then holds for this process and for each worker by itself.
+    ``comp-par``. workers: processes of ``comp-par``, threads of ``adaptive``, all cores by default. timeout: seconds,
+    reading the formula and checking the system included. memory: MB of all processes together. isolated: solve in
+    worker processes (with False, ``mono`` and ``comp-seq`` solve in this one; a solver that hangs then hangs the
+    caller). progress: called a few times a second. cluster: address of a Dask scheduler whose workers solve the
+    programs of ``comp-par`` (one at a time, of ``comp-seq``), or ``local:N`` to start one with N workers; memory then
+    holds for this process and for each worker by itself.
 
     trust: what a *satisfied* that rests on a solver's "infeasible" needs. ``exact``: a proof in rationals, else the
     verdict is unknown. ``solver``: nothing more. ``auto``: a proof is tried for a while, and the report says what the
@@ -109,9 +113,6 @@ def verify(
     if solver != AUTO:
         get_solver(solver)
     names = tuple(s.name for s in solver_order(solver)) if strategy else ()
-    system.validate()
-    system.check_nesting()
-    parsed = read_formula(system, formula)
     count = (workers or os.cpu_count() or 1) if mode in ("adaptive", "comp-par") else 1
     begun = monotonic()
     owed = (
@@ -124,7 +125,7 @@ def verify(
     first_deadline = begun + SHARE * timeout if timeout is not None and owed else deadline
     report = Report(
         Verdict.UNKNOWN,
-        str(parsed),
+        formula if isinstance(formula, str) else to_short_text(formula),
         system.name,
         mode,
         encoding,
@@ -133,10 +134,25 @@ def verify(
         semantics=semantics,
         parameters=dict(parameters or {}),
         workers=count,
-        asked=Asked(str(formula), solver, timeout, memory),
     )
+    report.asked = Asked(report.formula, solver, timeout, memory)
     header = {"parameters": report.parameters, **(about or {})}
-    book = None if journal is None else Journal(journal, system, _usable(solver) if mode == "adaptive" else names)
+    limit = Clock(deadline, None, report, None, begun)
+    try:
+        with limited(deadline, limit):
+            system.validate()
+            system.check_nesting()
+            parsed = read_formula(system, formula)
+            report.formula = str(parsed)
+            if isinstance(formula, Formula):
+                report.asked = replace(report.asked, formula=report.formula)
+            usable = _usable(solver) if mode == "adaptive" and journal is not None else names
+            book = None if journal is None else Journal(journal, system, usable)
+    except StopSearchError as stop:
+        leave_open(report, stop.reason, stop.message)
+        return _finished(report, begun)
+    limits = ExitStack()
+    limits.enter_context(limited(deadline, limit))
     try:
         if book is not None and book.recall(parsed, report, certificate is not None):
             return _finished(report, begun)
@@ -194,6 +210,7 @@ def verify(
         report.verdict = Verdict.UNKNOWN  # what an error has left is no verdict, and none to be kept
         raise
     finally:
+        limits.close()
         if book is not None:
             book.close(parsed, report, monotonic() - begun)
     return _finished(report, begun)

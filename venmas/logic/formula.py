@@ -14,6 +14,7 @@ from threading import Lock
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
+from venmas.budget import ask
 from venmas.errors import FormulaError
 from venmas.linear import Comparison
 
@@ -274,6 +275,7 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
     entered = {formula}
     stack = [(formula, iter(formula.children))]
     while stack:
+        ask()
         node, rest = stack[-1]
         child = next((c for c in rest if c not in entered), None)
         if child is None:
@@ -308,6 +310,7 @@ def _join(kind: type[And] | type[Or], formulas: Iterable[Formula], unit: Formula
     parts: dict[Formula, None] = {}
     stack = list(formulas)[::-1]
     while stack:
+        ask()
         part = stack.pop()
         if isinstance(part, kind):
             stack.extend(reversed(part.operands))

@@ -10,8 +10,9 @@ can be names of variables. The other words of the language (`printing.RESERVED`)
 
 from functools import cache
 
-from lark import Lark
+from lark import Lark, Token
 
+from venmas.budget import ask
 from venmas.logic.printing import NAME_PATTERN
 
 _END = r"(?![A-Za-z0-9_])"
@@ -67,7 +68,17 @@ QUOTED: /"[^"\n]*"/
 """
 
 
+_FREQUENT = ("NUMBER", "NAME", "QUOTED", "TRUE", "FALSE", "NOT", "NEXT", "PLUS", "MINUS", "LPAR")
+"""Of these tokens one occurs in every formula again and again, so that there the clock is asked."""
+
+
 @cache
 def grammar() -> Lark:
     """The LALR parser, built once."""
-    return Lark(GRAMMAR, parser="lalr", lexer="contextual", maybe_placeholders=False)
+    looks = dict.fromkeys(_FREQUENT, _asked)
+    return Lark(GRAMMAR, parser="lalr", lexer="contextual", maybe_placeholders=False, lexer_callbacks=looks)
+
+
+def _asked(token: Token) -> Token:
+    ask()
+    return token

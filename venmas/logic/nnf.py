@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from types import UnionType
 
+from venmas.budget import ask
 from venmas.errors import FormulaError
 from venmas.logic import sugar
 from venmas.logic.formula import (
@@ -64,6 +65,7 @@ def nnf(formula: Formula, negate: bool = False) -> Formula:
     root = _stripped(formula, negate)
     stack = [root]
     while stack:
+        ask()
         key = stack[-1]
         missing = [need for need in work.needs(key) if need not in work.done] if key not in work.done else []
         if missing:
@@ -142,6 +144,7 @@ class _Rewriting:
         """
         kind, seen, operands, stack = _conjunctive(*key), {key}, [], [key]
         while stack:
+            ask()
             part = stack.pop()
             if _conjunctive(*part) is not kind:
                 operands.append(part)

@@ -16,6 +16,7 @@ from lark import Token
 from lark.exceptions import UnexpectedInput, VisitError
 from lark.visitors import Transformer_NonRecursive
 
+from venmas.budget import ask
 from venmas.errors import FormulaError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic.formula import (
@@ -245,6 +246,7 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         return _Number(self._expr(args[1], "given a sign"), args[0])
 
     def number(self, args: list[Token]) -> _Number:
+        ask()
         token = args[0]
         mantissa, _, exponent = token.lower().partition("e")
         if len(mantissa) > MAX_BITS // 4 or len(exponent) > 9 or abs(int(exponent or 0)) > _MAX_EXPONENT:
@@ -252,6 +254,7 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         return _Number(LinearExpr(constant=self._small(Fraction(str(token)), token)), token, literal=True)
 
     def name(self, args: list[Token]) -> _Number | _Truth:
+        ask()
         token = args[0]
         name, known = token.strip('"'), self._vocabulary
         if name in self._variables:

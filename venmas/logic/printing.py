@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from venmas.budget import ask
 from venmas.linear import Comparison, LinearExpr
 from venmas.logic.formula import (
     AX,
@@ -69,6 +70,7 @@ def _pieces(formula: Formula) -> Iterator[str]:
         if isinstance(item, str):
             yield item
             continue
+        ask()
         node, required = item
         level, parts = _layout(node)
         if level < required:

@@ -6,6 +6,7 @@ operands in core form. Each result is linear in its bound, because parts are sha
 
 from __future__ import annotations
 
+from venmas.budget import ask
 from venmas.logic.formula import AX, EX, FALSE, TRUE, Formula, Quantifier, conjunction, disjunction
 
 
@@ -13,6 +14,7 @@ def step(quantifier: Quantifier, operand: Formula, k: int = 1) -> Formula:
     """``AX^k`` or ``EX^k``. `AX true` is true and `EX false` is false; `AX false` and `EX true` speak of deadlocks."""
     idle, kind = (TRUE, AX) if quantifier is Quantifier.ALL else (FALSE, EX)
     for _ in range(k):
+        ask()
         if operand is idle:
             break
         operand = kind(operand)
@@ -23,8 +25,10 @@ def until(quantifier: Quantifier, start: int, end: int, left: Formula, right: Fo
     """``Q(p U[0,m] q) = q | (p & QX Q(p U[0,m-1] q))``, ``Q(p U[i,j] q) = p & QX Q(p U[i-1,j-1] q)`` for i > 0."""
     result = right
     for _ in range(end - start):
+        ask()
         result = disjunction((right, conjunction((left, step(quantifier, result)))))
     for _ in range(start):
+        ask()
         result = conjunction((left, step(quantifier, result)))
     return result
 
@@ -33,8 +37,10 @@ def release(quantifier: Quantifier, start: int, end: int, left: Formula, right: 
     """The dual of `until`, ``!A(p U q) = E(!p R !q)``: ``q & (p | QX ...)`` in the window, ``p | QX ...`` before it."""
     result = right
     for _ in range(end - start):
+        ask()
         result = conjunction((right, disjunction((left, step(quantifier, result)))))
     for _ in range(start):
+        ask()
         result = disjunction((left, step(quantifier, result)))
     return result
 

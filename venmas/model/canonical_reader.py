@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
+from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import FALSE, TRUE, And, Atom, Formula, Or
@@ -100,6 +101,7 @@ class Reader:
         """Read all rows. Raises `ModelError` naming the row."""
         seen: set[str] = set()
         for number, row in enumerate(rows):
+            ask()
             place = f"nodes[{number}]"
             parts = read_list(row, place)
             node = self._node(parts, place)

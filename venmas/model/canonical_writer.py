@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any as Anything
 from typing import TypeAlias
 
+from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.linear import Comparison
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top, subformulas
@@ -71,6 +72,7 @@ class Writer:
         """A node of the system with all below it."""
         stack = [root]
         while stack:
+            ask()
             node = stack[-1]
             missing = [p for p in _parts(node) if id(p) not in self._by_id]
             if missing and id(node) not in self._by_id:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import inf
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
+from venmas.budget import ask
 from venmas.linear import Relation
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 
@@ -69,6 +70,7 @@ class Search(Generic[Key]):
         stack = [(first, self._work(*first))]
         answer: Margin | None = None
         while stack:
+            ask()
             question, work = stack[-1]
             try:
                 asked = work.send(answer)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.model.expr import ArgMax, Condition, Constant, Expr, Maximum, Sum, Switch, children
 
@@ -60,6 +61,7 @@ def check_nesting(where: str, roots: Iterable[Expr | Condition], levels: dict[in
     levels = {} if levels is None else levels
     stack = list(roots)
     while stack:
+        ask()
         node = stack[-1]
         below = [] if id(node) in levels else children(node)
         missing = [child for child in below if id(child) not in levels]

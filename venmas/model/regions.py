@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation, as_fraction, format_number
 from venmas.model.simulate import misfit
@@ -95,6 +96,7 @@ def _propagate(
     for _ in range(_ROUNDS):
         changed = False
         for row in rows:
+            ask()
             low, high = row.expr.range_over(box)
             if row.decide(low, high) is False:
                 return None

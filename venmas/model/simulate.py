@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.linear import Relation, format_number
 from venmas.model.expr import (
@@ -149,6 +150,7 @@ class Batch:
         raise TypeError(type(condition))
 
     def _compute(self, expr: Expr) -> Array:
+        ask()
         match expr:
             case Constant(value):
                 return np.full(self.size, float(value))
@@ -282,6 +284,7 @@ class Step:
                 yield found
 
     def _compute(self, index: int) -> Transition | None:
+        ask()
         branch = self._system.branches[index]
         if not self._at.holds(branch.guard):
             return None

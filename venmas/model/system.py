@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil, floor
 
+from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.linear import Comparison, Relation
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top, Vocabulary, conjunction, disjunction, nnf
@@ -319,6 +320,7 @@ class System:
         while stack:
             where, node = stack.pop()
             if id(node) not in seen:
+                ask()
                 seen.add(id(node))
                 yield where, node
                 stack.extend((where, child) for child in children(node))

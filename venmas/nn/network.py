@@ -8,7 +8,7 @@ keeps its divisor and says so in `Layer.weight_error`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from venmas.budget import ask, asking
 from venmas.errors import NetworkError
 
 Activation: TypeAlias = Literal["relu", "linear"]
@@ -27,6 +28,10 @@ Array: TypeAlias = NDArray[np.float64]
 
 _HALF_ULP = 2.0**-53
 _LARGEST_DIVISOR = 2.0**126  # of float32, with room for its rounding
+_WIDE = 64
+"""Inputs of a layer from which a row of it takes long enough for a look at the clock."""
+_PRODUCTS = 1 << 30
+"""Products that a layer may take in one go: some 0.1 s."""
 _DIVISORS = "expected finite divisors whose reciprocals are normal floats (between 1e-307 and 1e307 in size)"
 
 
@@ -214,7 +219,10 @@ class Network:
             h = np.asarray(x, dtype=dtype)
             if h.ndim not in (1, 2) or h.shape[-1] != self.input_size:
                 raise NetworkError(f"network {self.name!r} takes inputs (batch, {self.input_size}), got {h.shape}")
-            for weight, bias, divisor, relu in self._floats(np.dtype(dtype).name):
+            turn = max(1, _PRODUCTS // max(layer.weight.size for layer in self.layers))
+            if h.ndim == 2 and len(h) > turn:
+                return np.concatenate([self._evaluate(h[i : i + turn], dtype) for i in range(0, len(h), turn)])
+            for weight, bias, divisor, relu in asking(self._floats(np.dtype(dtype).name)):
                 h = (h @ weight.T if divisor is None else h / divisor) + bias
                 if relu:
                     h = np.maximum(h, dtype(0))
@@ -247,7 +255,11 @@ class Network:
         denominator = lcm(*(v.denominator for v in point))
         values = [v.numerator * (denominator // v.denominator) for v in point]
         for layer in self.integer_layers:
-            rows, used = zip(layer.rows, layer.bias, strict=True), [(i, v) for i, v in enumerate(values) if v]
+            ask()
+            rows: Iterable[tuple[tuple[int, ...], int]] = zip(layer.rows, layer.bias, strict=True)
+            used = [(i, v) for i, v in enumerate(values) if v]
+            if len(values) >= _WIDE:
+                rows = asking(rows)
             if 4 * len(used) < len(values):  # such as a position in one-hot form
                 values = [sum((row[i] * v for i, v in used), b * denominator) for row, b in rows]
             else:
@@ -262,10 +274,11 @@ class Network:
         """The layers in integers, exactly: a layer maps ``x / d`` to ``(rows @ x + bias * d) / (scale * d)``."""
         found: list[IntegerLayer] = []
         for layer in self.layers:
+            ask()
             weight = layer.weight.tolist() if layer.divisor is None else layer.exact_weight
-            ratios = [[v.as_integer_ratio() for v in row] for row in (*weight, layer.bias.tolist())]
+            ratios = [[v.as_integer_ratio() for v in row] for row in asking((*weight, layer.bias.tolist()))]
             scale = lcm(*{denominator for row in ratios for _, denominator in row})
-            whole = [[numerator * (scale // denominator) for numerator, denominator in row] for row in ratios]
+            whole = [[numerator * (scale // denominator) for numerator, denominator in row] for row in asking(ratios)]
             found.append(
                 IntegerLayer(tuple(map(tuple, whole[:-1])), tuple(whole[-1]), scale, layer.activation == "relu")
             )

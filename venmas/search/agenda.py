@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from venmas.bounds.forms import Bools
+from venmas.budget import ask
 from venmas.linear import Comparison
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 
@@ -21,6 +22,7 @@ class Stage:
         seen: set[Formula] = set()
         stack: list[tuple[Formula, bool]] = [(f, False) for f in reversed(formulas)]
         while stack:
+            ask()
             node, ready = stack.pop()
             if ready:
                 self._order.append(node)
@@ -36,7 +38,8 @@ class Stage:
             elif isinstance(node, And | Or):
                 stack += [(o, False) for o in node.operands]
         self.next: list[Formula] = list(dict.fromkeys(s.operand for s in self.steps))
-        self.operand = np.array([self.next.index(s.operand) for s in self.steps], dtype=np.intp)
+        places = {f: i for i, f in enumerate(self.next)}
+        self.operand = np.array([places[s.operand] for s in self.steps], dtype=np.intp)
         """Position in the next stage of the operand of every step formula."""
 
     def truth(self, atoms: Bools, steps: Bools) -> dict[Formula, Bools]:
@@ -46,6 +49,7 @@ class Stage:
         atom = {c: i for i, c in enumerate(self.atoms)}
         step = {s: i for i, s in enumerate(self.steps)}
         for node in self._order:
+            ask()
             match node:
                 case Top() | Bottom():
                     found[node] = np.full(size, isinstance(node, Top))
@@ -72,6 +76,7 @@ class Stage:
         for i, f in enumerate(self.formulas):
             need[f] = need[f] | (wanted[:, i] & possible[f])
         for node in reversed(self._order):
+            ask()
             if isinstance(node, And | Or):
                 for o in node.operands:
                     need[o] = need[o] | (need[node] & possible[o])

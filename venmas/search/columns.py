@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.budget import ask
 from venmas.linear import Relation
 from venmas.model.expr import (
     All,
@@ -123,6 +124,7 @@ class Columns:
     def _visit(self, root: _Node) -> None:
         stack: list[tuple[_Node, Iterator[_Node]]] = [(root, iter(children(root)))]
         while stack:
+            ask()
             node, rest = stack[-1]
             below = next((c for c in rest if id(c) not in self._levels), None)
             if below is not None:

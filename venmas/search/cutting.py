@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.budget import ask
 from venmas.linear import Comparison, Relation
 from venmas.model.expr import Application, ArgMax, Condition, Constant, Expr, children, to_linear
 from venmas.search.agenda import Stage
@@ -200,6 +201,7 @@ def cut_compiled(
         again = ~swept
         for one in np.unique(at[swept]).tolist():
             g, outcome = divmod(one, size)
+            ask()
             if kinds[one] < 0:
                 location = space.locations[numbers[g]]
                 cases = location.cases(_signature(location, outcome, asked.found.outputs))

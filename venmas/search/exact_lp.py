@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import lcm
 
+from venmas.budget import ask
 from venmas.checker.cell import Cell, Form, Q, Row, plus, rational, refutes
 
 
@@ -119,6 +120,7 @@ def _greatest(rows: Sequence[Row], size: int) -> tuple[dict[int, Q], tuple[Q, ..
     goal = [rational(0)] * (size + 1) + [rational(1)]
 
     def pivot(row: int, column: int) -> None:
+        ask()
         old = table[row]
         by = old[column]
         new = [-c / by for c in old]

@@ -17,6 +17,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.linear import Relation
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top, subformulas
@@ -126,6 +127,7 @@ class _Evaluation:
         kinds = {r: [i for i, a in enumerate(atoms) if a.comparison.relation is r] for r in Relation}
         if atoms:
             for first, states in self.graph.chunks(0, len(self.graph.keys)):
+                self.graph.tick()
                 values = np.add.reduceat(states[:, columns] * factors_, starts, axis=1) + constants
                 for relation, which in kinds.items():
                     truth[which, first : first + len(states)] = RELATIONS[relation](values[:, which], 0).T
@@ -170,6 +172,7 @@ class _Evaluation:
             case And(operands) | Or(operands):
                 total = self._joined(isinstance(formula, And), tuple(o for o in operands if isinstance(o, Atom)))
                 for operand in operands:
+                    ask()
                     if not isinstance(operand, Atom):
                         (np.maximum if isinstance(formula, And) else np.minimum)(total, self.costs(operand), out=total)
                 return total
@@ -190,6 +193,7 @@ class _Evaluation:
                 self._joins.clear()
             truth = np.full(len(self.graph.keys) + 2, every)
             for atom in atoms:
+                ask()
                 (np.logical_and if every else np.logical_or)(truth[:-2], self._atoms[atom], out=truth[:-2])
             self._joins[every, atoms] = np.where(truth, 0, self.never).astype(self.kind)
         return self._joins[every, atoms].copy()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from venmas.bounds.forms import _TINY, Bools, Floats, gamma
 from venmas.bounds.interpret import certain
 from venmas.bounds.network import beaten
+from venmas.budget import ask
 from venmas.model.expr import (
     All,
     Any,
@@ -163,6 +164,7 @@ def propagate(network: Network, z: Floats, e: Floats, single: bool = False) -> I
         if network.float32_obstacle:
             e = np.full_like(e, np.inf)
     for layer in layers:
+        ask()
         z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, single)
         if layer.activation == "relu":
             z, e = relax(z, e)
@@ -192,6 +194,7 @@ class Evaluator:
         return Form(z, np.nextafter(np.maximum(hi - z[:, 0], z[:, 0] - lo), np.inf))
 
     def _compute(self, expr: Expr) -> Form:
+        ask()
         match expr:
             case Constant(value):
                 z = np.zeros((self.size, 1 + self.roots))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from venmas.bounds.forms import Bools
+from venmas.budget import ask
 from venmas.search.agenda import Stage
 from venmas.search.boxes import MAX_BOXES, MAX_EDGES, Boxes, Index, joined, present, ranks
 from venmas.search.cutting import Cases, Pieces, cut_compiled, too_many_cases
@@ -73,6 +74,7 @@ def classify(
             names = np.zeros(len(unique), dtype=np.intp)
             several, many = (np.zeros(len(unique), dtype=bool) for _ in range(2))
             for i, signature in enumerate(unique.tolist()):
+                ask()
                 cases = space.locations[decided.location].cases(tuple(signature))
                 if cases is None:
                     several[i] = many[i] = True
@@ -158,6 +160,7 @@ def advance(space: Space, pieces: Pieces, wanted: Bools, step: int) -> tuple[Mov
     low, high = pieces.boxes.low[piece], pieces.boxes.high[piece]
     low, high = low + shifts[which], high + shifts[which]
     for i, (move, map_) in enumerate(zip(moves, maps, strict=True)):
+        ask()
         if map_ is None or map_.shift is None:
             rows = np.flatnonzero(which == i)
             boxes = pieces.boxes.take(piece[rows])

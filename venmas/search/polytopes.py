@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.forms import _TINY, Bools, Floats, gamma
+from venmas.budget import ask
 from venmas.linear import Relation
 from venmas.search.boxes import Index
 
@@ -101,6 +102,7 @@ class Polytopes:
 
         weight: (m, n), off by `weight_error` relative to its size; bias: (m,), off by `bias_error`.
         """
+        ask()
         x, r, e = self.x[:, :, at], self.r[:, :, at], self.e[:, at]
         size, n = np.abs(weight), weight.shape[1]
         mass = np.abs(x).max(1) + np.abs(r).sum(1) + e
@@ -214,6 +216,7 @@ class Polytopes:
 
     def _plane(self, s: Floats, off: Floats) -> tuple[Polytopes, Polytopes]:
         """By the hyperplane next to s = 0 that all vertices keep off."""
+        ask()
         there = np.arange(self.x.shape[1])[None] < self.count[:, None]
         off = off + gamma(4) * np.abs(s).max(1) + _TINY
         s = _shifted(s, there, _CERTAIN * off)

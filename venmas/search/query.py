@@ -32,6 +32,8 @@ MAX_OPEN_BYTES = 250_000_000
 """Most memory for boxes that wait; copies of them come and go."""
 _NUMPY_SECONDS = 1.0
 """After this long the compiled sweep is worth its loading."""
+_TURN = 0.5
+"""Seconds of a sweep, in which nobody looks at the clock, above which the next one has fewer boxes."""
 _BATCH_VALUES = 2_000_000
 _MOST = 1024
 _TIGHT = 1e-10
@@ -93,8 +95,9 @@ class Bisection:
             if 2 * self._low.nbytes + 24 * len(self._low) > MAX_OPEN_BYTES:
                 self.result.why = f"{len(self._low)} boxes are open, and memory is given for no more"
                 return self.result
+            before = self._spent
             self._step(min(size, self._most()))
-            size *= 2
+            size = size * 2 if self._spent - before < _TURN else max(self.threads, size // 2)
             if self.result.boxes >= trial and self._settle_all():
                 break
             trial = trial * 4 if self.result.boxes >= trial else trial

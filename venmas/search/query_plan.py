@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.forms import Bools, Floats
+from venmas.budget import ask, asking
 from venmas.linear import Comparison, Relation
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top
 from venmas.nn import Layer, Network
@@ -100,6 +101,7 @@ class Plan:
         stack: list[Floats] = []
         at = 0
         while at < len(self.program):
+            ask()
             code = int(self.program[at])
             at += 1
             if code >= 0:
@@ -130,7 +132,7 @@ class Plan:
 
     def _last(self, x: Floats) -> Floats:
         """The last hidden layer."""
-        for layer, relu in zip(self.hidden, self.relus, strict=True):
+        for layer, relu in asking(zip(self.hidden, self.relus, strict=True)):
             x = x @ layer.weight.T + layer.bias
             x = np.maximum(x, 0) if relu else x
         return x
@@ -151,6 +153,7 @@ def plan_of(network: Network, condition: Formula) -> Plan:
     def group(atoms: Sequence[Comparison]) -> None:
         for comparison in atoms:
             members.append(len(goals))
+            ask()
             goals.append(_goal(network, comparison))
         program.append(len(starts) - 1)
         starts.append(len(members))

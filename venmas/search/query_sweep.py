@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from venmas.bounds.forms import Bools, Floats, gamma
+from venmas.budget import ask
 from venmas.search.forms import span
 from venmas.search.query_plan import TINY, Ints, Plan
 
@@ -77,6 +78,7 @@ def _swept(plan: Plan, low: Floats, high: Floats, cap: int) -> Swept:
     lower, influence = np.zeros((plan.groups, count)), np.zeros((count, m))
     points = [centre]
     for group in range(plan.groups):
+        ask()
         members = plan.group(group)
         bound, mix, combined = _mix(g[:, members], g_err[:, members])
         done = bound > 0
@@ -112,6 +114,7 @@ def _forward(plan: Plan, centre: Floats, radius: Floats, cap: int) -> _Forms:
     z[:, 0], z[:, 1 + np.arange(m), np.arange(m)] = centre, radius
     forms = _Forms(z, np.zeros((count, m)), np.abs(centre) + radius, [], [], [], [], np.zeros((count, 0, m)))
     for k, layer in enumerate(plan.hidden):
+        ask()
         size = np.abs(layer.weight)
         n, rows = size.shape[1], forms.z.shape[1]
         new = forms.z @ layer.weight.T

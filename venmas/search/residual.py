@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+from venmas.budget import ask
 from venmas.errors import VenmasError
 from venmas.linear import LinearExpr
 from venmas.model.expr import (
@@ -86,6 +87,7 @@ class Simplifier:
         return self._exprs[key]
 
     def _rewrite(self, node: Expr) -> Expr:
+        ask()
         match node:
             case Variable(name, _) if name in self.values:
                 return Constant(self.values[name])
@@ -260,6 +262,7 @@ class Location:
             if id(node) in seen:
                 continue
             seen.add(id(node))
+            ask()
             stack.extend(children(node))
             if isinstance(node, ArgMax | Maximum):
                 found.append(node)
@@ -286,6 +289,7 @@ class Location:
         found: list[Case] = []
         waiting: list[tuple[_Node, dict[int, int]]] = [(self._tree, {})]
         while waiting:
+            ask()
             if len(found) + len(waiting) > MAX_CASES:
                 return None
             node, fixed = waiting.pop()

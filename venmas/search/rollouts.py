@@ -8,6 +8,7 @@ import numpy as np
 
 from venmas.bounds.forms import Bools, Floats
 from venmas.bounds.interpret import certain
+from venmas.budget import asking
 from venmas.errors import ModelError
 from venmas.model.simulate import random_branches, step_batch
 from venmas.search.agenda import Stage
@@ -80,7 +81,7 @@ def _truth(stages: Sequence[Stage], states: Sequence[dict[str, Floats]], alive: 
     for step in reversed(range(len(stages))):
         stage, state = stages[step], states[step]
         atoms = np.zeros((size, len(stage.atoms)), dtype=bool)
-        for i, comparison in enumerate(stage.atoms):
+        for i, comparison in enumerate(asking(stage.atoms)):
             total = np.full(size, float(comparison.expr.constant))
             for name, factor in comparison.expr.terms:
                 total += float(factor) * state[name]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from venmas.bounds.forms import Bools, Floats
 from venmas.bounds.interpret import certain
+from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
@@ -143,6 +144,7 @@ class Space:
                 raise UnsuitableError(f"more than {MAX_STARTS} values of the integers are initial")
             rows = [r for r in region if r.expr.variables <= set(self.integers)]
             for values in combinations(*ranges):
+                ask()
                 point = {n: Fraction(v) for n, v in zip(self.integers, values, strict=True)}
                 if all(r.holds(point) for r in rows):
                     found.append(Start(values, box, region))
@@ -257,6 +259,7 @@ class Space:
         columns = []
         for choice in choices:
             force = np.zeros_like(influence)
+            ask()
             columns.append(self._outcomes(choice, evaluator, low, high, step, force, roots))
             # choices have units of their own: each counts for one where it is open
             total = force.sum(1, keepdims=True)
@@ -331,6 +334,7 @@ class Space:
         for column, comparison in enumerate(comparisons):
             located = not comparison.expr.variables <= set(self.reals)
             for number in present(boxes.location) if located else [None]:
+                ask()
                 at = slice(None) if number is None else np.flatnonzero(boxes.location == number)
                 row = self.atom_row(comparison, number, step)
                 least, greatest = row.range(boxes.low[at], boxes.high[at])
