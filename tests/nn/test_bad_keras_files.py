@@ -239,6 +239,12 @@ def test_data_in_other_files_is_refused(tmp_path):
         file["model_weights/d"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "model_weights/d")
     with pytest.raises(NetworkError, match="its kernel is missing"):
         load_network(path)
+    write_h5(path, sequential(dense()), weights())
+    with h5py.File(path, "a") as file:
+        file["model_weights"].attrs["layer_names"] = np.array([b"d", b"e"])
+        file["model_weights/e"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "model_weights/d")
+    with pytest.raises(NetworkError, match="its layer_names list other layers"):
+        load_network(path)
 
 
 def test_huge_claims(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from venmas.errors import NetworkError
@@ -112,12 +113,12 @@ def _source(layer: Config) -> str | None:
     node = nodes[0]
     if isinstance(node, dict):  # Keras 3
         check_keys(node, ("args", "kwargs"), f"the call of {what}")
-        options, tensors = node["kwargs"], node["args"]
-        histories = [t["config"]["keras_history"] for t in tensors if t["class_name"] == "__keras_tensor__"]
+        options, plain = node["kwargs"], len(node["args"]) == 1 and isinstance(node["args"][0], dict)
+        histories = list(_histories(node["args"]))
     else:  # Keras 2: [[name, node, tensor, options], ...]
-        tensors = node
-        histories, options = [list(t[:3]) for t in node], node[0][3] if len(node[0]) > 3 else {}
-    if len(nodes) > 1 or len(tensors) > 1 or len(histories) != 1:
+        options, plain = node[0][3] if len(node[0]) > 3 else {}, all(len(tensor) in (3, 4) for tensor in node)
+        histories = [tensor[:3] for tensor in node]
+    if len(nodes) > 1 or len(histories) != 1 or not plain:
         raise NetworkError(
             f"{what} is used twice or takes {short([h[0] for h in histories])}: expected a chain, where every layer "
             "has one input"
@@ -129,6 +130,15 @@ def _source(layer: Config) -> str | None:
     if not isinstance(history[0], str) or history[1:] != [0, 0]:
         raise NetworkError(f"{what} takes {short(history)}: expected the only output of another layer")
     return history[0]
+
+
+def _histories(value: Any) -> Iterator[list[Any]]:
+    """``[name, node, tensor]`` of every tensor in the stored arguments of a call."""
+    if isinstance(value, dict) and value.get("class_name") == "__keras_tensor__":
+        yield value["config"]["keras_history"]
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _histories(inner)
 
 
 def _check_shared(config: Config) -> None:

@@ -41,6 +41,7 @@ class KerasWeights:
         self.budget = Budget()
         self.float_types: set[str] = set()
         self.data: dict[str, Any] = {}
+        self.groups: set[str] = set()  # of this file: a path that is not visited may be a link to another one
         self.used: set[str] = set()
         self.named: list[str] = []
 
@@ -55,10 +56,12 @@ class KerasWeights:
                 self.data[path.replace("\\", "/")] = item
                 if len(self.data) > _MOST:
                     raise NetworkError(f"the file holds more than {_MOST} data sets: too many for a network")
+            else:
+                self.groups.add(path)
 
         file.visititems(keep)
-        archived = [c for c in _CONTAINERS if any(p.startswith(f"{c}/") and "/vars/" in p for p in self.data)]
-        self.root = _WHOLE if _WHOLE in file else archived[0] if archived else ""
+        archived = [c for c in _CONTAINERS if c in self.groups and "layer_names" not in file.attrs]
+        self.root = _WHOLE if _WHOLE in self.groups else archived[0] if archived else ""
 
     def of_layer(self, name: str, key: str, fields: tuple[str, ...]) -> LayerWeights:
         """The data sets of one layer, which are all known. Raises `NetworkError`, naming what is not.
@@ -114,8 +117,8 @@ class KerasWeights:
 
         Keras goes by the order of this list and not by the names in it.
         """
-        group = self.file.get(prefix)
-        names = None if group is None else self._names(group, "weight_names")
+        group = prefix.removesuffix("/")
+        names = self._names(self.file[group], "weight_names") if group in self.groups else None
         if names is not None and [f"/{prefix}{name}" for name in names] != paths:
             raise NetworkError(
                 f"its weight_names are {names[:5]}: expected {[p.removeprefix(f'/{prefix}') for p in paths]}"
