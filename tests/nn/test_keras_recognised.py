@@ -78,6 +78,11 @@ def read_archive(folder, config, data=ARCHIVED, members=()):
     return load_network(path)
 
 
+def test_archives_written_on_windows(tmp_path):
+    archived = {path.replace("layers/", "layers\\"): value for path, value in ARCHIVED.items()}
+    assert read_archive(tmp_path, model(), archived) == read_archive(tmp_path, model())
+
+
 def put(config, path, value):
     """`config` with another value at a path of keys."""
     *inner, last = path

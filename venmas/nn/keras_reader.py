@@ -1,7 +1,8 @@
 """Keras models as networks: .h5 files of whole models, .keras archives, and .json configurations with weights beside.
 
 Configuration and weights are read as data, in the dialects of Keras 2 and Keras 3; neither keras nor anything that a
-file names is imported or run. Sequential models and functional models that are one chain are supported.
+file names is imported or run. Sequential models and functional models that are one chain are supported. What a file
+says is read, or known to change training only, or refused: `venmas.nn.keras_known` has the tables.
 """
 
 from __future__ import annotations

@@ -60,7 +60,8 @@ class KerasWeights:
                 self.groups.add(path)
 
         file.visititems(keep)
-        archived = [c for c in _CONTAINERS if c in self.groups and "layer_names" not in file.attrs]
+        first = {path.replace("\\", "/").split("/")[0] for path in self.groups}  # Keras 2 on Windows: layers\\dense
+        archived = [c for c in _CONTAINERS if c in first and "layer_names" not in file.attrs]
         self.root = _WHOLE if _WHOLE in self.groups else archived[0] if archived else ""
 
     def of_layer(self, name: str, key: str, fields: tuple[str, ...]) -> LayerWeights:
