@@ -55,7 +55,7 @@ def apply_layer(chain: Chain, layer: Config, weights: LayerWeights) -> None:
         case "Reshape":
             chain.rearrange(lambda t: t.reshape(1, *config["target_shape"]))
         case "Rescaling":
-            scale, offset = _constant(config["scale"], dtype), _constant(config.get("offset", 0.0), dtype)
+            scale, offset = _constant(config["scale"], dtype), _constant(config["offset"], dtype)
             _check_broadcast(chain, scale, offset)
             chain.scale(scale)
             chain.add(offset)

@@ -93,8 +93,8 @@ def _store(rng: np.random.Generator, made: Architecture, folder: Path) -> tuple[
             write_keras2(made.model, path, rng)
         else:
             made.model.save(path)
-    if kind == "none" or (kind == "weights" and _loaded(path) is None):  # what Keras cannot load has no new values
-        return path, ""
+    if kind == "none" or (form != "keras" and _loaded(path) is None):
+        return path, ""  # Keras cannot load all of these: such a file would have no values to compare with when changed
     if form == "keras":
         return path, _change_archive(rng, path, kind)
     weights = path.with_suffix(".h5")
@@ -150,8 +150,12 @@ def _loaded(path: Path) -> Any:
 
 def _run(model: Any, points: np.ndarray) -> np.ndarray | None:
     """The outputs at points (n, inputs), flat; None where Keras cannot run the model."""
-    shape = [n or 1 for n in model.input_shape[1:]]
-    return _quietly(lambda: np.asarray(model(points.reshape(-1, *shape)), dtype=np.float64).reshape(len(points), -1))
+    batch, *shape = [n or 1 for n in model.input_shape]
+
+    def run(x: np.ndarray) -> np.ndarray:
+        return np.asarray(model(np.stack([x.reshape(shape)] * batch))[0], dtype=np.float64).ravel()
+
+    return _quietly(lambda: np.array([run(x) for x in points]))
 
 
 def _quietly(work: Callable[[], Any]) -> Any:
