@@ -40,7 +40,11 @@ def wired(layers, outputs):
         made.append({**deepcopy(value), "name": value["config"]["name"], "inbound_nodes": nodes})
     return {
         "class_name": "Functional",
-        "config": {"layers": made, "output_layers": [[o, 0, 0] for o in outputs]},
+        "config": {
+            "layers": made,
+            "input_layers": [[made[0]["name"], 0, 0]],
+            "output_layers": [[o, 0, 0] for o in outputs],
+        },
     }
 
 
@@ -82,7 +86,7 @@ BAD = {
     r"layer 'x' \(Softmax\): .*logits": (sequential(dense(), layer("Softmax")), weights()),
     r"layer 'd' \(Dense\): activation 'softmax' .*logits": (sequential(dense(activation="softmax")), weights()),
     r"layer 'd' \(Dense\): activation 'tanh'": (sequential(dense(activation="tanh")), weights()),
-    "activation 'custom'": (
+    "activation .*'registered_name': 'my>relu'.* is not supported": (
         sequential(dense(activation={"class_name": "function", "config": "relu", "registered_name": "my>relu"})),
         weights(),
     ),
@@ -106,8 +110,12 @@ BAD = {
     r"layer 'x' \(Reshape\): ValueError": (sequential(layer("Reshape", target_shape=[3])), weights()),
     "its variance is negative": (sequential(layer("Normalization", mean=0.0, variance=-1.0)), weights()),
     "its mean is missing": (sequential(layer("Normalization")), weights()),
-    "its configuration holds NaN": (sequential(layer("Rescaling", scale=float("nan"))), weights()),
-    r"\(Rescaling\): shapes \[1, 2\] and \[3\]": (sequential(layer("Rescaling", scale=[1, 2, 3])), weights()),
+    "its configuration holds NaN": (sequential(layer("Rescaling", scale=float("nan"), offset=0.0)), weights()),
+    r"layer 'x' \(Rescaling\): KeyError: 'offset'": (sequential(layer("Rescaling", scale=2.0)), weights()),
+    r"\(Rescaling\): shapes \[1, 2\] and \[3\]": (
+        sequential(layer("Rescaling", scale=[1, 2, 3], offset=0.0)),
+        weights(),
+    ),
     "its bias is missing in the file": (sequential(dense()), weights(d__bias=None)),
     "its kernel is missing": (sequential(dense("e")), weights()),
     r"its kernel has the shape \[2, 2\], its configuration says \[2, 3\]": (sequential(dense(units=3)), weights()),
@@ -116,7 +124,7 @@ BAD = {
     "its bias has the type int64": (sequential(dense()), weights(d__bias=np.ones(2, np.int64))),
     "its kernel has the type float16": (sequential(dense()), weights(d__kernel=np.eye(2, dtype=np.float16))),
     "two data sets of the file could be the kernel": (sequential(dense()), weights(d__d__kernel=np.eye(2))),
-    "ValueError: invalid literal": (sequential(dense(units="many")), weights()),
+    "its units is 'many': expected a positive whole number": (sequential(dense(units="many")), weights()),
     "holds weights without a model": (None, weights()),
     "model_config is not JSON": ("{", weights()),
     "model_config is not JSON that can be read: RecursionError": ("[" * 50_000 + "]" * 50_000, weights()),
@@ -134,17 +142,23 @@ BAD = {
         wired([(FIRST, []), (dense(), ["in"]), (layer("Add", "a"), ["d", "in"])], ["a"]),
         weights(),
     ),
-    r"the output of layer 'in' goes to \['d', 'e'\]": (
+    r"layer 'e' takes the output of layer 'in': expected a chain": (
         wired([(FIRST, []), (dense(), ["in"]), (dense("e"), ["in"])], ["e"]),
         weights(),
     ),
     r"the model has 2 inputs \['in', 'x'\]": (wired([(FIRST, []), (layer("InputLayer"), [])], ["x"]), weights()),
-    "the model has 0 inputs": (wired([(dense(), ["e"]), (dense("e"), ["d"])], ["e"]), weights()),
-    "at the end of a chain of all layers": (
+    "layer 'd' takes the output of layer 'e': expected a chain": (
+        wired([(dense(), ["e"]), (dense("e"), ["d"])], ["e"]),
+        weights(),
+    ),
+    "layer 'e' takes the output of layer 'f': expected a chain": (
         wired([(FIRST, []), (dense(), ["in"]), (dense("e"), ["f"]), (dense("f"), ["e"])], ["d"]),
         weights(),
     ),
-    r"the outputs are \['in'\]": (wired([(FIRST, []), (dense(), ["in"])], ["in"]), weights()),
+    r"its output_layers are \[\['in', 0, 0\]\]: expected one, 'd', at the end of a chain of all layers": (
+        wired([(FIRST, []), (dense(), ["in"])], ["in"]),
+        weights(),
+    ),
 }
 
 
@@ -175,7 +189,7 @@ KEPT = {"layers/dense/vars/0": np.eye(2, dtype=np.float32), "layers/dense/vars/1
 
 def test_archives(tmp_path):
     path = tmp_path / "net.keras"
-    archive(path, sequential(dense()), KEPT, lambda__pkl="never looked at")
+    archive(path, sequential(dense()), KEPT, metadata__json="{}")
     assert load_network(path).sizes == (2, 2)
     data = path.read_bytes()
     for damaged in (b"", b"text", data[:200], data[:-40], data[:90] + b"\xff" * 40 + data[130:]):
@@ -228,6 +242,12 @@ def test_data_in_other_files_is_refused(tmp_path):
         file.attrs["model_config"] = config
         file["model_weights/d"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "model_weights/d")
     with pytest.raises(NetworkError, match="its kernel is missing"):
+        load_network(path)
+    write_h5(path, sequential(dense()), weights())
+    with h5py.File(path, "a") as file:
+        file["model_weights"].attrs["layer_names"] = np.array([b"d", b"e"])
+        file["model_weights/e"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "model_weights/d")
+    with pytest.raises(NetworkError, match="its layer_names list other layers"):
         load_network(path)
 
 

@@ -60,6 +60,17 @@ def test_line_breaks_do_not_matter_among_the_weights(tmp_path):
     assert load_network(save(tmp_path, flat)) == load_network(save(tmp_path, TEXT))
 
 
+def test_sizes_that_repeat_the_output(tmp_path):
+    repeated = load_network(save(tmp_path, TEXT.replace("2,3,1,", "2,3,1,1,")))
+    assert repeated == load_network(save(tmp_path, TEXT))
+
+
+@pytest.mark.parametrize("sizes", ["2,3,1,1,1,", "2,3,3,1,", "2,2,3,1,", "2,3,1,2,", "2,3,2,2,", "2,3,"])
+def test_sizes_of_any_other_form_are_refused(sizes, tmp_path):
+    with pytest.raises(NetworkError, match="one of the two is wrong"):
+        load_network(save(tmp_path, TEXT.replace("2,3,1,", sizes)))
+
+
 def test_published_header_against_its_formula(data_dir):
     path = data_dir / "vcas" / "VertCAS_noResp_pra03_v9_20HU_200.nnet"
     applied, ignored = load_network(path), load_network(path, normalization="ignore")

@@ -2,8 +2,9 @@
 
 Comment lines start with ``//``; numbers are separated by commas, a trailing comma is allowed. After the comments come
 
-1. number of layers, inputs, outputs, widest layer; 2. the width of every layer from the input on; 3. a flag, unused;
-4., 5. smallest and largest input; 6., 7. means and ranges of the inputs, followed by the one of the outputs;
+1. number of layers, inputs, outputs, widest layer; 2. the width of every layer from the input on, the last one written
+twice by some writers; 3. a flag, unused; 4., 5. smallest and largest input; 6., 7. means and ranges of the inputs,
+followed by the one of the outputs;
 then for each layer the rows of its weights and its biases.
 """
 
@@ -38,12 +39,14 @@ def read_nnet(path: Path, normalization: Literal["apply", "ignore"] = "apply") -
     if len(lines) < _HEADER:
         raise NetworkError(f"{path} ends inside the header: expected seven lines of numbers before the weights")
     (_, header), (sizes_at, sizes_read) = lines[0], lines[1]
-    if len(sizes_read) > MAX_LAYERS + 1 or len(header) > MAX_LAYERS:
+    if len(sizes_read) > MAX_LAYERS + 2 or len(header) > MAX_LAYERS:
         raise NetworkError(f"{path}, line {sizes_at}: more than {MAX_LAYERS} layers, which are not supported")
     sizes = [int(v) for v in sizes_read]
     claims = [int(v) for v in header]
     if len(claims) < 3 or any(s < 1 for s in sizes) or sizes != sizes_read or claims != header:
         raise NetworkError(f"{path}, line {sizes_at}: expected positive whole numbers as layer sizes, got {sizes_read}")
+    if len(sizes) == claims[0] + 2 and sizes[-2:] == [claims[2], claims[2]]:
+        sizes.pop()
     if claims[:3] != [len(sizes) - 1, sizes[0], sizes[-1]] or len(sizes) < 2:
         raise NetworkError(
             f"{path}: the header says {claims[0]} layers from {claims[1]} inputs to {claims[2]} outputs, line "
