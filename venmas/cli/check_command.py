@@ -11,7 +11,7 @@ import click
 from venmas.cli.limits import LimitError, limit_options, limits
 from venmas.cli.main import SATISFIED, UNKNOWN
 from venmas.cli.options import load, read_settings, scenario_options, verbose_option
-from venmas.cli.stored import named_elsewhere
+from venmas.cli.stored import named_elsewhere, stored_parameters
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,10 +80,9 @@ def _checked(
     header, lines = read_certificate(path)
     named, values = scenario, {}
     if named is None:
-        origin, stored = header.get("origin", {}), header.get("parameters")
+        origin = header.get("origin", {})
         if problem := named_elsewhere(origin, networks):
             raise UsageError(f"{path} {problem}")
-        named = str(origin["scenario"])
-        values = {str(k): str(v) for k, v in stored.items()} if isinstance(stored, dict) else {}
+        named, values = str(origin["scenario"]), stored_parameters(path, header)
     system = load(named, {**values, **read_settings(settings)}, networks).system
     return header, check_claim(header, lines, system, tick), system, named

@@ -60,20 +60,29 @@ def named_elsewhere(origin: object, networks: str | None) -> str:
     if scenario is None:
         return "does not say which scenario it is of (a system made in Python): give --scenario"
     if not isinstance(scenario, str) or scenario not in scenario_names():
-        return f"is of the scenario file {scenario!r}, which is code: if you trust it, give it with --scenario"
+        return f"is of the scenario file{_quoted(scenario)}, which is code: if you trust it, give it with --scenario"
     if folder is not None and networks is None:
-        return f"is of networks in {folder!r}, which a stored file does not choose: give them with --networks"
+        return f"is of networks in a folder{_quoted(folder)}, which a stored file does not choose: give them with --networks"
     return ""
+
+
+def _quoted(told: object) -> str:
+    return f" {told[:200]!r}" if isinstance(told, str) else ""
+
+
+def stored_parameters(path: str, stored: Mapping[str, Any]) -> dict[str, str]:
+    """The values that a stored file gives to parameters, by name. Raises `UsageError`."""
+    parameters = stored.get("parameters", {})
+    if not isinstance(parameters, dict) or not all(isinstance(v, str) for v in parameters.values()):
+        raise UsageError(f"{path}: 'parameters' should map names to texts; {HOW}")
+    return parameters
 
 
 def load_stored(
     path: str, stored: Mapping[str, Any], scenario: str | None, settings: tuple[str, ...], networks: str | None
 ) -> tuple[Loaded, list[str]]:
     """The system that the file tells of, changed by the options; and the networks that differ from the stored ones."""
-    origin, parameters = stored.get("origin"), stored.get("parameters", {})
-    given = read_settings(settings)
-    if not isinstance(parameters, dict) or not all(isinstance(v, str) for v in parameters.values()):
-        raise UsageError(f"{path}: 'parameters' should map names to texts; {HOW}")
+    origin, given, parameters = stored.get("origin"), read_settings(settings), stored_parameters(path, stored)
     if origin is not None and (not isinstance(origin, dict) or not isinstance(origin.get("digests"), dict)):
         raise UsageError(f"{path}: 'origin' should tell scenario, networks and digests; {HOW}")
     told: Mapping[str, Any] = origin or {}
