@@ -2,7 +2,7 @@ PYTHON ?= python
 CASES ?= 2000
 SEED ?= 1
 
-.PHONY: lint test test-slow corpus corpus-long corpus-cluster docs
+.PHONY: lint test test-slow corpus corpus-long corpus-cluster hostile-certificates docs
 
 lint:
 	$(PYTHON) -m ruff check .
@@ -28,3 +28,6 @@ corpus-long:
 
 corpus-cluster:
 	$(PYTHON) -m tests.corpus.run --cluster local:2 --cases $(CASES) --seed $(SEED)
+
+hostile-certificates:
+	$(PYTHON) tests/hostile/hostile_certificates.py --count 200

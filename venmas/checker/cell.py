@@ -107,6 +107,9 @@ class Rows:
             self._limits = self._limits.put(key, Bound(end, False))
 
 
+NO_ROWS = Rows()
+
+
 @dataclass(frozen=True, eq=False)
 class Cell:
     """``low <= x <= high`` for the free variables `names`, and `rows`."""
@@ -115,7 +118,7 @@ class Cell:
     low: tuple[Q, ...]
     high: tuple[Q, ...]
     integral: tuple[bool, ...]
-    rows: Rows = Rows()
+    rows: Rows = NO_ROWS
 
     def form(self, expr: LinearExpr, fixed: dict[str, Q]) -> Form:
         """An affine expression over initial variables as a form; the variables in `fixed` have one value."""
