@@ -122,7 +122,7 @@ def test_no_stored_file_chooses_where_networks_come_from(
         edit(stored / file, tmp_path / file, origin={**ORIGIN, "networks": told})
         done = run(*command(tmp_path / file, tmp_path))
         assert opened == []
-        assert "which a stored file does not choose" in done.stderr, done.output
+        assert "not a stored file" in done.stderr, done.output
         assert done.exit_code == (0 if name in ("plot", "report") else 2), done.output
     done = run(*command(tmp_path / file, tmp_path), "--networks", nets)
     assert done.exit_code in (0, 10) and set(opened) == {str(nets)}, done.output

@@ -288,7 +288,8 @@ def main() -> int:
             bad += wrong
             worst.append((done.cpu, done.megabytes, seed, name))
             print(
-                f"{seed:4} {name:20} {len(data):9} bytes {done.cpu:7.2f} s {done.megabytes:6.0f} MB {'WRONG ' * wrong}{said}",
+                f"{seed:4} {name:20} {len(data):9} bytes {done.cpu:7.2f} s {done.megabytes:6.0f} MB",
+                f"{'WRONG ' * wrong}{said}",
                 flush=True,
             )
     runner.close()

@@ -62,7 +62,7 @@ def named_elsewhere(origin: object, networks: str | None) -> str:
     if not isinstance(scenario, str) or scenario not in scenario_names():
         return f"is of the scenario file{_quoted(scenario)}, which is code: if you trust it, give it with --scenario"
     if folder is not None and networks is None:
-        return f"is of networks in a folder{_quoted(folder)}, which a stored file does not choose: give them with --networks"
+        return f"is of networks in a folder{_quoted(folder)}: --networks says which to open, not a stored file"
     return ""
 
 
