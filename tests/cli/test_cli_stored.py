@@ -5,13 +5,18 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from venmas.cli.limits import LimitError, limits
 from venmas.cli.main import main
 from venmas.engine.certify import certify
 from venmas.logic import parse
@@ -171,3 +176,34 @@ def test_a_formula_in_a_stored_file_names_no_file(stored: Path, tmp_path: Path) 
         source, arguments = COMMANDS[command]
         done = run(*arguments(tmp_path / source, tmp_path))
         assert done.exit_code == 2 and FORMULA not in done.output, done.output
+
+
+def test_limits_hold_in_loops_that_nobody_asks_and_leave_nothing_behind() -> None:
+    """Handlers of errors do not swallow them; other errors pass as they are; threads ask by themselves."""
+    before = signal.getsignal(signal.SIGALRM)
+    begun = monotonic()
+    with pytest.raises(LimitError, match="0.2 s"), limits(0.2, 10**6):
+        while True:
+            with suppress(Exception):
+                for _ in iter(int, 1):
+                    pass
+    assert 0.2 <= monotonic() - begun < 2
+    with pytest.raises(LimitError, match="1 MB"), limits(60, 1) as ask:
+        ask()
+    with pytest.raises(ZeroDivisionError), limits(60, 10**6):
+        _ = 1 // 0
+    assert signal.getsignal(signal.SIGALRM) == before and signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    met: list[str] = []
+
+    def elsewhere() -> None:
+        try:
+            with limits(0.01, 10**6) as ask:
+                while True:
+                    ask()
+        except LimitError as stop:
+            met.append(stop.reason)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join(5)
+    assert met == ["time"]

@@ -109,20 +109,17 @@ def limits(timeout: float, memory: int) -> Iterator[Callable[[], None]]:
             signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
             raise
 
-    if threading.current_thread() is threading.main_thread():
+    timed = threading.current_thread() is threading.main_thread()
+    if timed:
         before = signal.signal(signal.SIGALRM, on_timer)
         signal.setitimer(signal.ITIMER_REAL, _PERIOD, _PERIOD)
-    else:
-        before = None
     try:
         try:
             yield ask
         finally:
-            if before is not None:
+            if timed:
                 signal.setitimer(signal.ITIMER_REAL, 0.0)
                 signal.signal(signal.SIGALRM, before)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # _Stopped, or what something made of it
         if met is not None:
             raise met from error
