@@ -2,7 +2,7 @@ PYTHON ?= python
 CASES ?= 2000
 SEED ?= 1
 
-.PHONY: lint test test-slow corpus corpus-long corpus-cluster fuzz-readers docs
+.PHONY: lint test test-slow corpus corpus-long corpus-cluster fuzz-readers hostile-certificates docs
 
 lint:
 	$(PYTHON) -m ruff check .
@@ -32,3 +32,6 @@ fuzz-readers:
 
 corpus-cluster:
 	$(PYTHON) -m tests.corpus.run --cluster local:2 --cases $(CASES) --seed $(SEED)
+
+hostile-certificates:
+	$(PYTHON) tests/hostile/hostile_certificates.py --count 200

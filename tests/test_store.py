@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -208,3 +209,31 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
             store.put("b", "x" * 100_000)
         store.put("c", 3)
         assert dict(store.items()) == {"a": 1, "c": 3}
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_what_lies_beside_a_store_names_no_third_file(tmp_path: Path, linked: bool) -> None:
+    """A rollback journal may name one, which SQLite deletes where it finds nothing of use in it."""
+    path, victim, beside = tmp_path / "run.journal", tmp_path / "victim", tmp_path / "run.journal-journal"
+    with Store(path, "journal") as store:
+        store.put("a", 1)
+    unfinished = (
+        "import os, sqlite3, sys; db = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "db.execute('PRAGMA cache_size = 1'); db.execute('PRAGMA journal_mode = DELETE');"
+        "db.execute('BEGIN EXCLUSIVE');"
+        "[db.execute('INSERT INTO entry VALUES (?, ?, 0)', (str(i), 'x' * 3000)) for i in range(400)]; os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", unfinished, str(path)], check=True)
+    victim.write_bytes(b"precious\0")
+    left, name = beside.read_bytes(), str(victim).encode()
+    record = struct.pack(">I", 0x40000000 // 4096 + 1) + name + struct.pack(">II", len(name), sum(name))
+    beside.write_bytes(left + bytes(-len(left) % 512) + record + bytes.fromhex("d9d505f920a163d7"))
+    given = tmp_path / "link" if linked else path
+    if linked:
+        given.symlink_to(path)
+    with pytest.raises(StoreError, match="names a third file"):
+        Store(given, "journal")
+    assert victim.exists()
+    beside.write_bytes(left)
+    with Store(given, "journal") as store:  # what a killed process leaves is undone, as before
+        assert store.get("a") == 1 and len(store) == 1

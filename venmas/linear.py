@@ -119,6 +119,11 @@ class LinearExpr:
     terms: tuple[tuple[str, Fraction], ...] = ()
     constant: Fraction = Fraction(0)
 
+    def __hash__(self) -> int:
+        # of texts: whoever writes a formula can choose numbers of one hash, and make dictionaries lists
+        numbers = (self.constant, *(c for _, c in self.terms))
+        return hash((tuple(n for n, _ in self.terms), *(f"{c.numerator:x}/{c.denominator:x}" for c in numbers)))
+
     @staticmethod
     def of(terms: Mapping[str, Fraction] | Iterable[tuple[str, Fraction]], constant: Number = 0) -> LinearExpr:
         """Build from any terms: repeated variables are added up, zeros dropped."""

@@ -29,6 +29,8 @@ PATIENCE = 0.5
 """How long (s) another process may keep the file before it is called in use."""
 
 _LEAST_BYTES = 512
+_NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
+"""How a rollback journal of SQLite ends that names a third file, which SQLite would read, and may delete."""
 _FOREIGN = "is no store of VenMAS (another kind of file)"
 _TABLES = """
 CREATE TABLE purpose (kind TEXT NOT NULL, version INTEGER NOT NULL);
@@ -49,6 +51,7 @@ class Store:
     def __init__(self, path: str | Path, kind: str, version: int = 1) -> None:
         self.path, self.kind, self.version = Path(path), kind, version
         self._check_place()
+        self._check_rollback()
         with self._explained():
             # autocommit; calls from several threads are serialised by SQLite itself
             self._db = sqlite3.connect(
@@ -99,6 +102,14 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _check_rollback(self) -> None:
+        """What is left of a transaction of a store is about this store alone, and about no other file."""
+        for path in {os.path.abspath(self.path), os.path.realpath(self.path)}:
+            with contextlib.suppress(OSError), open(f"{path}-journal", "rb") as left:
+                left.seek(-len(_NAMES_ANOTHER), os.SEEK_END)
+                if left.read() == _NAMES_ANOTHER:
+                    raise self._error(f"has {path}-journal beside it, which names a third file", "give another")
 
     def _check_place(self) -> None:
         # The file itself is left to SQLite: whoever opens and closes it beside SQLite ends SQLite's locks.

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venmas.checker.cell import Bound, Cell, Row, rational
+from venmas.checker.cell import Bound, Cell, Row, Rows, rational
 
 COEFFICIENTS = st.tuples(*[st.integers(-2, 2)] * 3)
 
@@ -19,7 +19,7 @@ def test_a_bound_is_the_tighter_of_the_box_and_the_parallel_rows(rows, form, sca
         (rational(-1),) * 2,
         (rational(1),) * 2,
         (False,) * 2,
-        tuple(Row(tuple(rational(c) for c in row), strict) for row, strict in rows),
+        Rows(Row(tuple(rational(c) for c in row), strict) for row, strict in rows),
     )
     # Forms scaled to integers occur as Python integers; a third of one must not become a float.
     scaled = tuple(scale * c for c in form) if whole else tuple(rational(c, scale) for c in form)

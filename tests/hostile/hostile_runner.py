@@ -36,8 +36,8 @@ class Runner:
             text=True,
         )
 
-    def run(self, args: list[str], folder: Path) -> Result:
-        request = {"args": args, "folder": str(folder), "seconds": SECONDS, "megabytes": MEGABYTES}
+    def run(self, args: list[str], folder: Path, seconds: float = SECONDS, megabytes: int = MEGABYTES) -> Result:
+        request = {"args": args, "folder": str(folder), "seconds": seconds, "megabytes": megabytes}
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()

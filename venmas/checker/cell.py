@@ -6,22 +6,28 @@ half-spaces ``form >= 0`` (or ``> 0``). Nothing here rounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from math import ceil, floor
 from typing import Any, TypeAlias
 
+from venmas.checker.maps import Map
 from venmas.linear import LinearExpr
 
 rational: Any
+_digits: Callable[[Any], str | bytes]
+"""The digits of a rational: unlike hashes of numbers, those of texts can not be made equal by whoever chooses them."""
 try:
     import gmpy2
 
-    rational = gmpy2.mpq
+    rational, _digits = gmpy2.mpq, gmpy2.to_binary
 except ImportError:  # the same, slower
     rational = Fraction
+
+    def _digits(value: Fraction) -> str:
+        return f"{value.numerator:x}/{value.denominator:x}"
+
 
 Q: TypeAlias = Any
 """An exact rational: gmpy2's mpq, or a Fraction."""
@@ -45,6 +51,65 @@ class Bound:
     attained: bool = True
 
 
+class Rows:
+    """The rows of a cell in order, and what they say of directions; a further row makes new ones, which share these."""
+
+    __slots__ = ("_by_place", "_known", "_limits", "_size")
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self._by_place: Map[Row] = Map()
+        self._known: Map[bool] = Map()
+        self._limits: Map[Bound] = Map()
+        self._size = 0
+        for row in rows:
+            self._append(row)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, place: int) -> Row:
+        row = self._by_place.get(place)
+        if row is None:
+            raise IndexError(place)
+        return row
+
+    def __iter__(self) -> Iterator[Row]:
+        return (self[place] for place in range(self._size))
+
+    def and_row(self, row: Row) -> Rows:
+        """These and one more."""
+        more = Rows()
+        more._by_place, more._known, more._limits, more._size = self._by_place, self._known, self._limits, self._size
+        more._append(row)
+        return more
+
+    def limit(self, above: bool, direction: Form) -> Bound | None:
+        """The least upper (`above`), or greatest lower, bound of ``direction . x`` that a row states."""
+        return self._limits.get((above, _key(direction)))
+
+    def within(self, other: Rows, known: dict[tuple[int, int], tuple[object, object]] | None = None) -> bool:
+        """Are all of these among the others? known: see `Map.within`."""
+        return self._known.within(other._known, known)
+
+    def _append(self, row: Row) -> None:
+        self._by_place = self._by_place.put(self._size, row)
+        self._size += 1
+        self._known = self._known.put((row.strict, _key(row.form)), True)
+        lead, direction = _direction(row.form)
+        if not lead:
+            return
+        # lead * (direction . x) >= -constant
+        end, above, key = -row.form[0] / lead, lead < 0, (lead < 0, _key(direction))
+        limit = self._limits.get(key)
+        if limit is None or (end < limit.value if above else end > limit.value):
+            self._limits = self._limits.put(key, Bound(end, not row.strict))
+        elif end == limit.value and row.strict:
+            self._limits = self._limits.put(key, Bound(end, False))
+
+
+NO_ROWS = Rows()
+
+
 @dataclass(frozen=True, eq=False)
 class Cell:
     """``low <= x <= high`` for the free variables `names`, and `rows`."""
@@ -53,7 +118,7 @@ class Cell:
     low: tuple[Q, ...]
     high: tuple[Q, ...]
     integral: tuple[bool, ...]
-    rows: tuple[Row, ...] = ()
+    rows: Rows = NO_ROWS
 
     def form(self, expr: LinearExpr, fixed: dict[str, Q]) -> Form:
         """An affine expression over initial variables as a form; the variables in `fixed` have one value."""
@@ -79,28 +144,12 @@ class Cell:
         best = Bound(self.box_max(form))
         if self.rows:
             lead, direction = _direction(form)
-            limit = self._limits.get((lead < 0, direction))
+            limit = self.rows.limit(lead > 0, direction) if lead else None
             if limit is not None:
                 value = form[0] + lead * limit.value
                 if value < best.value or (value == best.value and not limit.attained):
                     best = Bound(value, limit.attained)
         return best
-
-    @cached_property
-    def _limits(self) -> dict[tuple[bool, Form], Bound]:
-        """By the rows, for ``d = direction . x``: (False, direction) its upper, (True, direction) its lower bound."""
-        found: dict[tuple[bool, Form], Bound] = {}
-        for row in self.rows:
-            lead, direction = _direction(row.form)
-            if not lead:
-                continue
-            end, above = -row.form[0] / lead, lead > 0  # lead * (direction . x) >= -constant
-            known = found.get((above, direction))
-            if known is None or (end > known.value if above else end < known.value):
-                found[above, direction] = Bound(end, not row.strict)
-            elif end == known.value and row.strict:
-                found[above, direction] = Bound(end, False)
-        return found
 
     def inf(self, form: Form) -> Bound:
         """A lower bound over the cell."""
@@ -125,9 +174,9 @@ class Cell:
                 high[at] = min(high[at], end)
             if low[at] > high[at]:
                 return None
-            rows = (*self.rows, Row(form, True)) if strict else self.rows
+            rows = self.rows.and_row(Row(form, True)) if strict else self.rows
             return replace(self, low=tuple(low), high=tuple(high), rows=rows)
-        return replace(self, rows=(*self.rows, Row(form, strict)))
+        return replace(self, rows=self.rows.and_row(Row(form, strict)))
 
 
 def fraction(value: Q) -> Fraction:
@@ -149,6 +198,10 @@ def _direction(form: Form) -> tuple[Q, Form]:
     """(lead, d): the form is ``constant + lead * (d . x)``, the first entry of d that is not 0 being 1."""
     lead = rational(next((c for c in form[1:] if c), 0))  # rational: forms may hold whole numbers as integers
     return lead, tuple(c / lead for c in form[1:]) if lead else form[1:]
+
+
+def _key(form: Form) -> Hashable:
+    return tuple(_digits(rational(c)) for c in form)
 
 
 def refutes(cell: Cell, rows: Sequence[Row], weights: Iterable[tuple[int, int]]) -> bool:

@@ -100,6 +100,7 @@ class _Checker:
     def __init__(self, lines: Iterator[tuple[int, Line]], tick: Callable[[int], None], book: Book) -> None:
         self.lines, self.tick, self.book, self.done = lines, tick, book, Checked()
         self._closed: dict[int, tuple[object, Cell]] = {}
+        self._rows_within: dict[tuple[int, int], tuple[object, object]] = {}
 
     def next(self) -> tuple[int, Line]:
         """The next line."""
@@ -125,7 +126,7 @@ class _Checker:
                 case {"rule": "same", "as": other, **rest} if not rest:
                     self._same(number, goal, other)
                 case {"rule": "refute", "weights": weights, **rest} if not rest:
-                    if not refutes(goal.world.cell, goal.rows(), _weights(number, weights)):
+                    if not refutes(goal.world.cell, goal.rows_when_named(), _weights(number, weights)):
                         raise CheckError(number, "the weighted rows do not exclude each other")
                     self.done.refuted += 1
                 case {"rule": "split", "form": form, **rest} if not rest:
@@ -148,7 +149,7 @@ class _Checker:
         if type(other) is not int or other not in self._closed:
             raise CheckError(number, f"line {str(other)[:40]} is no goal that was refuted before")
         key, cell = self._closed[other]
-        if key != lemma_key(goal) or not covers(cell, goal.world.cell):
+        if key != lemma_key(goal) or not covers(cell, goal.world.cell, self._rows_within):
             raise CheckError(number, f"the goal of line {other} is another one")
         self.done.shared += 1
 
@@ -173,12 +174,15 @@ def lemma_key(goal: Goal) -> object | None:
     return None if forms is None else (goal.todo[0].formula, forms, goal.facts)
 
 
-def covers(big: Cell, small: Cell) -> bool:
-    """Does the first cell contain the second? Told by the boxes and by the rows that both have."""
+def covers(big: Cell, small: Cell, known: dict[tuple[int, int], tuple[object, object]] | None = None) -> bool:
+    """Does the first cell contain the second? Told by the boxes and by the rows that both have.
+
+    known: what earlier questions found out about rows (see `Map.within`).
+    """
     if big.names != small.names or big.integral != small.integral:  # a lemma may name its reals like an integer
         return False
     inside = all(a <= c and d <= b for a, b, c, d in zip(big.low, big.high, small.low, small.high, strict=True))
-    return inside and all(r in small.rows for r in big.rows)
+    return inside and big.rows.within(small.rows, known)
 
 
 def _weights(line: int, data: object) -> list[tuple[int, int]]:

@@ -19,10 +19,14 @@ from venmas.logic import parse
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.canonical_writer import canonical_text
 from venmas.model.system import System
+from venmas.nn.files import json_parts
 
 FORMAT = "venmas-certificate-1"
 MAX_LINE = 64 << 20
 """Longest line, in bytes."""
+
+MAX_PARTS = 4_000_000
+"""Most values in a line: some of them take a hundred times the room of their text."""
 
 _HOW = "write one with `venmas verify ... --certificate FILE`"
 _NEEDED = {"format", "venmas", "formula", "inside", "semantics", "system", "networks"}
@@ -98,6 +102,8 @@ def _lines(path: str | Path) -> Iterator[tuple[int, Line]]:
             while text := file.readline(MAX_LINE + 1):
                 if len(text) > MAX_LINE:
                     raise CheckError(number, f"longer than {MAX_LINE >> 20} MB")
+                if json_parts(text) > MAX_PARTS:
+                    raise CheckError(number, f"more than {MAX_PARTS} values")
                 line = json.loads(text, object_pairs_hook=_once, parse_float=_no_float, parse_constant=_no_float)
                 if not isinstance(line, dict):
                     raise CheckError(number, f"expected an object, got a {type(line).__name__}")

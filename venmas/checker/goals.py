@@ -7,13 +7,15 @@ exclude each other). Nothing here searches, and nothing trusts whoever chose the
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any as Any_
 from typing import TypeAlias
 
-from venmas.checker.cell import Cell, Form, Row, fraction, negative, rational
+from venmas.checker.cell import Cell, Form, Row, Rows, fraction, negative, rational
 from venmas.checker.values import Enclosure, Evaluation, Semantics
 from venmas.linear import Comparison, Relation
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
@@ -54,11 +56,20 @@ class Requires:
 
 @dataclass(frozen=True, eq=False)
 class Fact:
-    """``expr relation 0`` after the path (never !=); open on the cell where it was noted."""
+    """``expr relation 0`` after the path (never !=); open on the cell where it was noted.
+
+    after: rows of the facts before it.
+    """
 
     path: Path
     expr: Expr
     relation: Relation
+    after: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Number of its rows."""
+        return 2 if self.relation is Relation.EQ else 1
 
 
 Obligation: TypeAlias = Holds | Unless | Requires
@@ -77,11 +88,13 @@ class World:
         self._kept: set[Path] = set()
         """Those that were exact over a cell of which this one is a part."""
         self._atoms: dict[Comparison, Expr] = {}
+        self._parts: dict[tuple[Path, int], tuple[And, tuple[Holds, ...]]] = {}
 
     def within(self, cell: Cell, path: Path = ()) -> World:
         """The same over a part of the cell; states on a path that are exact stay what they are."""
         part = World(self.system, cell, self.start, self.semantics)
-        part.left_box, part._atoms, part.assumed = self.left_box, self._atoms, self.assumed
+        part.left_box, part.assumed = self.left_box, self.assumed
+        part._atoms, part._parts = self._atoms, self._parts
         decls = self.system.variables
         self.state(path)
         for step in (path[:n] for n in range(1, len(path) + 1)):
@@ -95,7 +108,7 @@ class World:
     def assuming(self, path: Path, node: ArgMax | Compare, outcome: int) -> World:
         """The same, with the outcome of a choice assumed after a path."""
         part = World(self.system, self.cell, self.start, self.semantics)
-        part.left_box, part._atoms = self.left_box, self._atoms
+        part.left_box, part._atoms, part._parts = self.left_box, self._atoms, self._parts
         part.assumed = {**self.assumed, path: {**self.assumed.get(path, {}), id(node): outcome}}
         return part
 
@@ -151,6 +164,14 @@ class World:
             self._atoms[comparison] = Sum(terms, constant) if terms else Constant(constant)
         return self._atoms[comparison]
 
+    def parts(self, path: Path, formula: And) -> tuple[Holds, ...]:
+        """The obligations that a conjunction is after a path, sorted by depth; made once for all cells."""
+        key = path, id(formula)
+        if key not in self._parts:
+            found = tuple(Holds(path, o) for o in sorted(formula.operands, key=lambda o: o.depth))
+            self._parts[key] = formula, found
+        return self._parts[key][1]
+
     def key(self, path: Path) -> tuple[Form, ...] | None:
         """The state after a path as exact forms, or None when it is not exact."""
         env = self.state(path).env.values()
@@ -167,14 +188,11 @@ class Goal:
 
     def rows(self) -> list[Row]:
         """Rows that hold wherever cell and facts do: those of the cell, then one or two a fact."""
-        rows = list(self.world.cell.rows)
-        for fact in self.facts:
-            q = self.world.state(fact.path).value(fact.expr)
-            if fact.relation in (Relation.GT, Relation.GE, Relation.EQ):
-                rows.append(Row(q.upp, fact.relation.strict))
-            if fact.relation in (Relation.LT, Relation.LE, Relation.EQ):
-                rows.append(Row(negative(q.low), fact.relation.strict))
-        return rows
+        return list(self.rows_when_named())
+
+    def rows_when_named(self) -> Sequence[Row]:
+        """The same, each row computed when it is asked for."""
+        return _GoalRows(self)
 
     def split(self, form: Form) -> list[Goal]:
         """The goal on the sides ``form >= 0`` and ``form < 0`` of its cell; a side outside the box is left out.
@@ -204,7 +222,12 @@ class Goal:
     def expand(self) -> list[Goal]:
         """What remains to be refuted when the first obligation is spelled out; nothing, when the cell excludes it."""
         head, rest = self.todo[0], self.todo[1:]
-        return [Goal(self.world, (*new, *rest), (*self.facts, *facts)) for new, facts in self._ways(head)]
+        last = self.facts[-1] if self.facts else None
+        after = last.after + last.rows if last else 0
+        return [
+            Goal(self.world, (*new, *rest), (*self.facts, *(replace(f, after=after) for f in facts)))
+            for new, facts in self._ways(head)
+        ]
 
     def _ways(self, head: Obligation) -> Iterator[tuple[Sequence[Obligation], Sequence[Fact]]]:
         state, branches = self.world.state(head.path), self.world.system.branches
@@ -223,8 +246,8 @@ class Goal:
                 return
             case Holds(path, Atom(comparison)):
                 yield from self._compare(path, self.world.atom(comparison), comparison.relation)
-            case Holds(path, And(operands)):
-                yield [Holds(path, o) for o in sorted(operands, key=lambda o: o.depth)], []
+            case Holds(path, And() as conjunction):
+                yield self.world.parts(path, conjunction), []
             case Holds(path, Or(operands)):
                 for o in operands:
                     yield [Holds(path, o)], []
@@ -270,6 +293,29 @@ class Goal:
             yield [], [Fact(path, expr, relation)]
 
 
+class _GoalRows(Sequence[Row]):
+    """Rows of a goal: those of its cell, then of each fact one or two."""
+
+    def __init__(self, goal: Goal) -> None:
+        self.goal, self.cell_rows, self.facts = goal, goal.world.cell.rows, goal.facts
+
+    def __len__(self) -> int:
+        return len(self.cell_rows) + (self.facts[-1].after + self.facts[-1].rows if self.facts else 0)
+
+    def __getitem__(self, place: Any_) -> Any_:
+        if place < len(self.cell_rows):
+            return self.cell_rows[place]
+        among = place - len(self.cell_rows)
+        at = bisect_right(self.facts, among, key=lambda fact: fact.after) - 1
+        if at < 0 or among >= self.facts[at].after + self.facts[at].rows:
+            raise IndexError(place)
+        fact = self.facts[at]
+        q = self.goal.world.state(fact.path).value(fact.expr)
+        if among == fact.after and fact.relation in (Relation.GT, Relation.GE, Relation.EQ):
+            return Row(q.upp, fact.relation.strict)
+        return Row(negative(q.low), fact.relation.strict)
+
+
 def first_goal(system: System, region: Region, target: Formula, semantics: Semantics = "real") -> Goal | None:
     """The claim for one initial region: none of its states meets `target`. None when the declared box excludes it.
 
@@ -300,7 +346,7 @@ def first_goal(system: System, region: Region, target: Formula, semantics: Seman
     assert cell is not None
     fixed = {n: fraction(a) for n, a, b in zip(free, cell.low, cell.high, strict=True) if a == b}
     keep = [i for i, n in enumerate(free) if n not in fixed]
-    rows = tuple(Row(_project(r.form, keep, cell), r.strict) for r in cell.rows)
+    rows = Rows(Row(_project(r.form, keep, cell), r.strict) for r in cell.rows)
     if any(not any(r.form[1:]) and (r.form[0] < 0 or (r.strict and r.form[0] == 0)) for r in rows):
         return None
 

@@ -174,10 +174,11 @@ def _replayed(
     path: str, scenario: str | None, settings: tuple[str, ...], networks: str | None
 ) -> tuple[Loaded, Witness]:
     """The scenario of a stored violation and its witness, confirmed. Raises `UsageError` where it does not replay."""
-    from venmas.cli.replay_command import _text, _witness, load_stored, read_stored, relabelled, replay_stored
+    from venmas.cli.replay_command import relabelled, replay_stored, witness_in
+    from venmas.cli.stored import field_text, load_stored, read_stored
 
     stored = read_stored(path)
-    found, formula = _witness(path, stored), _text(path, stored, "formula")
+    found, formula = witness_in(path, stored), field_text(path, stored, "formula")
     loaded, changed = load_stored(path, stored, scenario, settings, networks)
     checked = replay_stored(loaded, formula, found)
     if not checked.confirmed:

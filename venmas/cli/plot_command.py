@@ -12,7 +12,7 @@ import click
 from venmas.cli.apart import check_kept
 from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.output import check_writable, write_file
-from venmas.cli.replay_command import load_stored, read_stored
+from venmas.cli.stored import load_stored, named_elsewhere, read_stored
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -83,17 +83,8 @@ def _loaded(
     path: str, stored: Mapping[str, Any], scenario: str | None, settings: tuple[str, ...], networks: str | None
 ) -> Loaded | None:
     """The scenario of the file, or the one that the options name; None where it would be code of a stranger."""
-    from venmas.model import scenario_names
-
-    origin = stored.get("origin")
-    told = origin.get("scenario") if isinstance(origin, dict) else None
-    if scenario is None and told not in scenario_names():
-        of = (
-            "does not say which scenario it is of"
-            if told is None
-            else f"is of the scenario file {told!r}, which is code"
-        )
-        log.warning("%s %s: drawn without units and without its own picture; --scenario gives them", path, of)
+    if scenario is None and (problem := named_elsewhere(stored.get("origin"), networks)):
+        log.warning("%s %s; drawn without units and without its own picture, --scenario gives them", path, problem)
         if settings or networks is not None:
             raise UsageError("--set and --networks change a scenario: give it with --scenario")
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -12,19 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venmas.cli.main import UNKNOWN, VIOLATED
-from venmas.cli.options import Loaded, load, read_settings, scenario_options, verbose_option
-from venmas.cli.output import read_input
-from venmas.errors import FormulaError, InputError, UsageError
+from venmas.cli.options import Loaded, scenario_options, verbose_option
+from venmas.cli.stored import HOW, field_text, load_stored, read_stored
+from venmas.errors import FormulaError, UsageError
 
 if TYPE_CHECKING:
     from venmas.model import Replay, System, Witness
     from venmas.model.trace import Node
 
 log = logging.getLogger(__name__)
-
-_MAX_BYTES = 64 << 20
-_MAX_PARTS = 2_000_000
-_HOW = "write it with `venmas verify ... --witness FILE` (or --json FILE)"
 
 
 @click.command("replay")
@@ -35,15 +30,16 @@ _HOW = "write it with `venmas verify ... --witness FILE` (or --json FILE)"
 def command(path: str, scenario: str | None, settings: tuple[str, ...], networks: str | None, quiet: bool) -> int:
     """Replay a violation that verify has stored.
 
-    The scenario, parameters and networks are those of the file unless options say otherwise. Exit status: 10 when the
-    violation is confirmed, 20 when it does not replay, 2 for a file that is no witness. The float runs are those of
+    The scenario and its parameters are those of the file unless options say otherwise; a scenario file of your own and
+    other networks than the bundled ones are given with --scenario and --networks. Exit status: 10 when the violation is
+    confirmed, 20 when it does not replay, 2 for a file that is no witness. The float runs are those of
     onnxruntime where it is installed, else those of numpy.
     """
     from venmas.cli.output import console
     from venmas.cli.render import print_witness
 
     stored = read_stored(path)
-    witness, formula = _witness(path, stored), _text(path, stored, "formula")
+    witness, formula = witness_in(path, stored), field_text(path, stored, "formula")
     loaded, changed = load_stored(path, stored, scenario, settings, networks)
     checked = replay_stored(loaded, formula, witness)
     out = console()
@@ -111,31 +107,12 @@ def relabelled(system: System, witness: Witness) -> Witness:
     )
 
 
-def read_stored(path: str) -> Mapping[str, Any]:
-    """The object in the file. Raises `UsageError`."""
-    from venmas.nn.files import json_parts
-
-    try:
-        data = read_input(path, _MAX_BYTES)
-        if len(data) > _MAX_BYTES or json_parts(data) > _MAX_PARTS:
-            raise UsageError(
-                f"{path} is larger than {_MAX_BYTES >> 20} MB or has more than {_MAX_PARTS} values: that is no witness"
-            )
-        stored = json.loads(data)
-    except OSError as error:
-        raise UsageError(f"cannot read {path!r}: {error.strerror}; {_HOW}") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is no JSON that can be read ({type(error).__name__}: {error}); {_HOW}") from error
-    if not isinstance(stored, dict):
-        raise UsageError(f"{path} holds a JSON {type(stored).__name__}, expected the object of a result; {_HOW}")
-    return stored
-
-
-def _witness(path: str, stored: Mapping[str, Any]) -> Witness:
+def witness_in(path: str, stored: Mapping[str, Any]) -> Witness:
+    """The witness of a stored result. Raises `UsageError` where there is none."""
     from venmas.model import Witness
 
     if "witness" not in stored:
-        raise UsageError(f"{path} is no result of venmas: it has no 'witness'; {_HOW}")
+        raise UsageError(f"{path} is no result of venmas: it has no 'witness'; {HOW}")
     if stored["witness"] is None:
         raise UsageError(
             f"{path} holds no witness: its verdict is {stored.get('verdict')!r}, so nothing can be replayed"
@@ -143,49 +120,4 @@ def _witness(path: str, stored: Mapping[str, Any]) -> Witness:
     try:
         return Witness.from_json(stored["witness"])
     except UsageError as error:
-        raise UsageError(f"{path}: {error}; {_HOW}") from error
-
-
-def _text(path: str, stored: Mapping[str, Any], key: str) -> str:
-    if not isinstance(stored.get(key), str):
-        raise UsageError(f"{path}: expected a text as {key!r}; {_HOW}")
-    return str(stored[key])
-
-
-def _bundled(path: str, scenario: str) -> str:
-    """The name of a bundled scenario. A scenario file is code, which a stored result must not start by itself."""
-    from venmas.model import scenario_names
-
-    if scenario not in scenario_names():
-        raise UsageError(
-            f"{path} is of the scenario file {scenario!r}, which is code: if you trust it, give it with --scenario"
-        )
-    return scenario
-
-
-def load_stored(
-    path: str, stored: Mapping[str, Any], scenario: str | None, settings: tuple[str, ...], networks: str | None
-) -> tuple[Loaded, list[str]]:
-    """The system that the file tells of, changed by the options; and the networks that differ from the stored ones."""
-    origin, parameters = stored.get("origin"), stored.get("parameters", {})
-    given = read_settings(settings)
-    if not isinstance(parameters, dict) or not all(isinstance(v, str) for v in parameters.values()):
-        raise UsageError(f"{path}: 'parameters' should map names to texts; {_HOW}")
-    if origin is None and scenario is None:
-        raise UsageError(f"{path} does not say which scenario it is of (a system made in Python): give --scenario")
-    digests: Mapping[str, Any] = {}
-    if origin is not None:
-        if not isinstance(origin, dict) or not isinstance(origin.get("digests"), dict):
-            raise UsageError(f"{path}: 'origin' should tell scenario, networks and digests; {_HOW}")
-        scenario = scenario or _bundled(path, _text(path, origin, "scenario"))
-        if networks is None and origin.get("networks") is not None:
-            networks = _text(path, origin, "networks")
-        digests = {str(name): str(digest) for name, digest in origin["digests"].items()}
-    try:
-        loaded = load(scenario, {**parameters, **given}, networks)
-    except InputError as error:
-        raise UsageError(f"{path}: {error} (options --scenario, --set and --networks override the file)") from error
-    current = loaded.folder.digests
-    same_files = set(current.values()) == set(digests.values())
-    changed = [] if same_files else sorted(f for f, d in current.items() if digests.get(f) != d)
-    return loaded, changed
+        raise UsageError(f"{path}: {error}; {HOW}") from error

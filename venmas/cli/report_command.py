@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venmas.cli.apart import check_kept
+from venmas.cli.limits import LimitError, limit_options, limits
 from venmas.cli.main import SATISFIED, UNKNOWN
 from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, read_input, write_file
@@ -30,26 +31,40 @@ _MAX_BYTES = 64 << 20
 @click.command("report")
 @click.argument("path", metavar="RESULT.json")
 @click.option("-o", "--output", metavar="FILE|-", help="Write the page there [default: RESULT.html beside the result].")
-@click.option("--check", is_flag=True, help="Check the certificate that the result names, and say so on the page.")
+@click.option("--check", is_flag=True, help="Check the certificate of the result, and say so on the page.")
+@click.option(
+    "--certificate", metavar="FILE", help="The certificate for --check, where it does not lie beside the result."
+)
 @scenario_options
+@limit_options("checking the certificate")
 @verbose_option
 def command(
-    path: str, output: str | None, check: bool, scenario: str | None, settings: tuple[str, ...], networks: str | None
+    path: str,
+    output: str | None,
+    check: bool,
+    certificate: str | None,
+    scenario: str | None,
+    settings: tuple[str, ...],
+    networks: str | None,
+    timeout: float,
+    memory: int,
 ) -> int:
     """Write a result of verify (--json FILE) as one page of HTML.
 
-    The page needs no other file, no network and no JavaScript. A counterexample is computed anew for it. The scenario,
-    parameters and networks are those of the file unless options say otherwise; a scenario file is code, so it is read
-    only when it is given with --scenario, and the page says less without it.
+    The page needs no other file, no network and no JavaScript. A counterexample is computed anew for it. The scenario
+    and its parameters are those of the file unless options say otherwise; a scenario file is code, so it is read only
+    when it is given with --scenario, and the page says less without it. So with --networks for other networks.
 
     Exit status: 0 when the page is written, 20 when it is, but the verdict of the file is not confirmed, 2 for a file
     that is no result.
     """
     target = output if output is not None else str(Path(path).with_suffix(".html"))
+    if certificate is not None and not check:
+        raise UsageError("--certificate says what --check checks: give both")
     check_kept({"-o": target}, [("the result", path)])
     check_writable(target, "-o")
 
-    from venmas.cli.replay_command import read_stored
+    from venmas.cli.stored import read_stored
     from venmas.engine.stored import read_report
     from venmas.report import Source, doubt, html_page
 
@@ -61,7 +76,14 @@ def command(
         status.update("computing the counterexample anew" if report.witness else "writing the page")
         report, checks = _checks(report, loaded, changed, undescribed)
         if check:
-            checks = _certificate(path, report, checks, loaded, target, status.update)
+            status.update("checking the certificate")
+            file = _beside(path, report) if certificate is None else Path(certificate)
+            check_kept({"-o": target}, [("the certificate", file)])
+            try:
+                with limits(timeout, memory) as ask:
+                    checks = _certificate(file, report, checks, loaded, ask)
+            except LimitError as stop:
+                checks = replace(checks, refused=f"it could not be checked to its end: {stop}")
         problem = doubt(checks)
         status.update("drawing pictures")
         drawings, missing = ([], "") if problem or not report.witness else _drawings(stored, loaded)
@@ -97,20 +119,12 @@ def _loaded(
     networks: str | None,
 ) -> tuple[Loaded | None, list[str], str]:
     """The scenario, the networks that differ from those of the result, and why there is no scenario."""
-    from venmas.cli.replay_command import load_stored
-    from venmas.model import scenario_names
+    from venmas.cli.stored import load_stored, named_elsewhere
 
-    told = None if report.origin is None else report.origin.scenario
-    if scenario is None and told not in scenario_names():
+    if scenario is None and (problem := named_elsewhere(stored.get("origin"), networks)):
         if settings or networks is not None:
             raise UsageError("--set and --networks change a scenario: give it with --scenario")
-        why = (
-            "it was made in Python. Write it as a scenario file and give that with --scenario FILE.py"
-            if told is None
-            else f"its scenario file {told} is code, which a result does not start by itself. If you trust it, give it "
-            "with --scenario"
-        )
-        return None, [], f"The system is not described: {why}."
+        return None, [], f"The system is not described: the result {problem}."
     loaded, changed = load_stored(path, stored, scenario, settings, networks)
     return loaded, changed, ""
 
@@ -135,31 +149,41 @@ def _checks(report: Report, loaded: Loaded | None, changed: list[str], undescrib
     return report, Checks(replayed, same_system=same, other_networks=tuple(changed))
 
 
-def _certificate(
-    path: str, report: Report, checks: Checks, loaded: Loaded | None, target: str, say: Callable[[str], None]
-) -> Checks:
+def _beside(path: str, report: Report) -> Path:
+    """The certificate of a result, which lies beside it: a result names no place."""
+    if report.certificate is None:
+        raise UsageError(f"--check: {path} names no certificate; `venmas verify ... --certificate FILE` writes one")
+    folder = Path(path).parent
+    file = folder / Path(report.certificate.path).name
+    try:
+        inside = file.resolve().parent == folder.resolve() and file.is_file()
+    except (OSError, ValueError, RuntimeError):  # such as links that lead to each other
+        inside = False
+    if not inside:
+        raise UsageError(
+            f"--check: the certificate {report.certificate.path[:200]!r} of {path} is no file beside it: give it with "
+            "--certificate FILE"
+        )
+    return file
+
+
+def _certificate(file: Path, report: Report, checks: Checks, loaded: Loaded | None, ask: Callable[[], None]) -> Checks:
     """Check the certificate of the result: that it proves what the result claims, of the system that the page shows."""
     from venmas.checker.check import CheckError
     from venmas.checker.file import check_claim, read_certificate
     from venmas.logic import parse
 
-    if report.certificate is None:
-        raise UsageError(f"--check: {path} names no certificate; `venmas verify ... --certificate FILE` writes one")
     if loaded is None:
         raise UsageError(f"--check: {checks.undescribed}")
-    file = Path(report.certificate.path)
-    beside = Path(path).parent / file
-    where = beside if beside.exists() or not file.exists() else file
-    check_kept({"-o": target}, [("the certificate", where)])
-    header, lines = read_certificate(where)
+    header, lines = read_certificate(file)
     claimed, wanted = (parse(text, loaded.system.vocabulary) for text in (header["formula"], report.formula))
     try:
         if (claimed, header["semantics"]) != (wanted, report.semantics):
             raise CheckError(
                 0, f"it is about the formula {str(claimed)[:200]}, networks in {header['semantics']} numbers"
             )
-        tick = lambda n: say(f"checking line {n} of the certificate") if n % 200 == 0 else None  # noqa: E731
-        return replace(checks, certificate=check_claim(header, lines, loaded.system, tick))
+        done = check_claim(header, lines, loaded.system, lambda n: ask() if n % 200 == 0 else None)
+        return replace(checks, certificate=done)
     except CheckError as error:
         return replace(checks, refused=str(error))
 

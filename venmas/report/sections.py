@@ -194,17 +194,24 @@ def reproduce(report: Report, result: str, defaults: Mapping[str, tuple[str, str
     options = ["--scenario", report.origin.scenario, *_options(report, defaults)]
     found = [("decide it again", shlex.join(["venmas", "verify", *options]))]
     again = ["--scenario", report.origin.scenario] if report.origin.scenario.endswith(".py") else []
+    if report.origin.networks is not None:  # neither is taken from a stored file
+        again += ["--networks", report.origin.networks]
     if report.verdict is Verdict.VIOLATED:
         found.append(("compute the counterexample anew", shlex.join(["venmas", "replay", result, *again])))
     if report.certificate is not None:
-        found.append(("check the certificate", shlex.join(["venmas", "check", report.certificate.path, *again])))
+        told = list(_parameters(report, defaults)) if report.origin.scenario.endswith(".py") else []
+        found.append(("check the certificate", shlex.join(["venmas", "check", report.certificate.path, *again, *told])))
     return found
 
 
-def _options(report: Report, defaults: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:
+def _parameters(report: Report, defaults: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:
     for name, value in report.parameters.items():
         if value != defaults.get(name, ("",))[0]:
             yield from ("--set", f"{name}={value}")
+
+
+def _options(report: Report, defaults: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:
+    yield from _parameters(report, defaults)
     if report.origin and report.origin.networks is not None:
         yield from ("--networks", report.origin.networks)
     yield from ("--formula", report.formula, "--mode", report.mode)

@@ -1,0 +1,303 @@
+"""Certificates that are made to cost time or memory; ``python tests/hostile/hostile_certificates.py`` runs 200.
+
+A file is one of a kind, of a size and with numbers that its seed chooses. Whatever it is, `venmas check` ends within
+its default limits: with a refusal that names the line, or with unknown and the limit that was met.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+Line = dict[str, Any]
+
+VCAS = ("vcas", {"climb0": "-22.5..-18.7"}, "AX^2 (h > 100 | h < -100)")
+"""Two free variables, networks of 45 units."""
+DOUBLE = ("double_integrator", {}, "AG^3 (x[1] <= 5)")
+ICE = ("frozenlake", {}, "AG^4 safe")
+
+
+@cache
+def _system(scenario: str, settings: tuple[tuple[str, str], ...]) -> tuple[Any, list[str]]:
+    from venmas.model import load_scenario
+    from venmas.model.canonical import networks_of, system_to_json
+
+    system = load_scenario(scenario).system(**dict(settings))
+    return system_to_json(system), sorted(networks_of(system))
+
+
+def header(about: tuple[str, dict[str, str], str] = VCAS, **changes: object) -> Line:
+    """The first line of a certificate about a bundled scenario."""
+    scenario, settings, formula = about
+    system, networks = _system(scenario, tuple(settings.items()))
+    origin = {"scenario": scenario, "networks": None, "digests": {}}
+    return {
+        "format": "venmas-certificate-1",
+        "venmas": "0",
+        "formula": formula,
+        "inside": False,
+        "semantics": "real",
+        "system": system,
+        "networks": networks,
+        "origin": origin,
+        "parameters": settings,
+        **changes,
+    }
+
+
+def number(rng: Random, digits: int) -> str:
+    """A rational of about as many digits above and below."""
+    if digits < 10:
+        return f"{rng.randint(-(10**digits), 10**digits)}/{rng.randint(1, 10**digits)}"
+    return f"#{rng.getrandbits(4 * digits) | 1:x}/{rng.getrandbits(4 * digits) | 1:x}"
+
+
+def form(rng: Random, digits: int = 4, free: int = 2) -> Line:
+    """A split along a hyperplane over all free variables."""
+    return {"rule": "split", "form": [number(rng, digits) for _ in range(free + 1)]}
+
+
+def proof(*lines: Line, about: tuple[str, dict[str, str], str] = VCAS, **changes: object) -> list[Line]:
+    """A header, the line of the first initial set, and lines of its proof."""
+    return [header(about, **changes), {"rule": "region", "index": 0}, *lines]
+
+
+EXPAND: Line = {"rule": "expand"}
+
+
+def splits(rng: Random, size: int) -> list[Line]:
+    """Each cuts what the one before has left, so every cell has a row more."""
+    return proof(*(form(rng) for _ in range(size)))
+
+
+def long_splits(rng: Random, size: int) -> list[Line]:
+    return proof(*(form(rng, 400) for _ in range(size // 40)), EXPAND, EXPAND)
+
+
+def huge_numbers(rng: Random, _size: int) -> list[Line]:
+    return proof(*(form(rng, rng.randint(1000, 24_000)) for _ in range(12)), *[EXPAND] * 6)
+
+
+def box_ends(rng: Random, size: int) -> list[Line]:
+    """Cuts in one variable: the box gets ends of many digits, which every bound is then made of."""
+    lines: list[Line] = []
+    for _ in range(6):
+        digits = rng.randint(100, 20_000)
+        above, below = f"{rng.getrandbits(4 * digits) | 1:x}", f"{rng.getrandbits(4 * digits + 8) | 1:x}"
+        at = rng.randint(1, 2)
+        ends = ["#-" + above + "/" + below, "0", "0"]
+        ends[at] = "1"
+        lines.append({"rule": "split", "form": ends})
+    return proof(*lines, *(form(rng) for _ in range(size // 100)), *[EXPAND] * 8)
+
+
+def same_hashes(rng: Random, size: int) -> list[Line]:
+    """Directions whose hashes as numbers are equal: Python's are remainders by 2^61 - 1."""
+    prime = 2**61 - 1
+    return proof(*({"rule": "split", "form": ["1", "1", str(7 + i * prime)]} for i in range(rng.randint(1, size))))
+
+
+def one_direction(rng: Random, size: int) -> list[Line]:
+    return proof(*({"rule": "split", "form": [number(rng, 4), "1", "1"]} for _ in range(size)))
+
+
+def same_line(rng: Random, size: int) -> list[Line]:
+    """Twins: goals of many rows, and goals that have these rows again, one by one, and name the first ones."""
+    nothing: Line = {"rule": "refute", "weights": [[0, "1"]]}  # row 0 excludes the box
+    rows = [form(rng) for _ in range(size // 6)]
+    turned: Line = {"rule": "split", "form": ["0", "7", "3"]}
+    first = [{"rule": "split", "form": ["-5000", "1", "1"]}, turned, *rows, nothing, *[nothing] * len(rows)]
+    named = [3 + rng.randrange(len(rows) // 2, len(rows)) for _ in range(size // 6)]
+    again = [line for n in named for line in (form(rng), {"rule": "same", "as": n + 1})]
+    return proof(*first, turned, *rows, *again)
+
+
+def weights(rng: Random, size: int) -> list[Line]:
+    """Goals that are refuted by many weights of many rows."""
+    rows = [form(rng) for _ in range(size // 4)]
+    heavy = [[rng.randrange(len(rows)), str(rng.getrandbits(rng.choice((3, 600))))] for _ in range(size)]
+    return proof(*rows, *({"rule": "refute", "weights": heavy} for _ in range(20)))
+
+
+def conjunction(rng: Random, size: int) -> list[Line]:
+    """A formula of thousands of parts, unrolled in every part of the cell."""
+    parts = " | ".join(f"h > {rng.randint(101, 10**6)}/{i + 7}" for i in range(min(size, 4000)))
+    lines = [EXPAND, EXPAND, *(line for _ in range(size // 8) for line in (form(rng), EXPAND))]
+    return proof(*lines, formula=f"AX^1 ({parts} | h < -100)")
+
+
+def facts(rng: Random, size: int) -> list[Line]:
+    """Thousands of facts, and goals that are refuted by few of them."""
+    parts = " | ".join(f"h + climb > {rng.randint(-155, -147)} + {i}/9999" for i in range(min(size, 1500)))
+    lines = [EXPAND] * (min(size, 1500) + 4)
+    lines += [line for _ in range(size // 20) for line in (form(rng), {"rule": "refute", "weights": [[3, "1"]]})]
+    return proof(*lines, formula=parts)
+
+
+def deep(rng: Random, size: int) -> list[Line]:
+    """Far into the future by guesses, then a cell that is cut again and again."""
+    depth = rng.choice((20, 200, 2000))
+    lines = [*[EXPAND] * (3 * depth), *(form(rng) for _ in range(size // 20))]
+    return proof(*lines, about=DOUBLE, formula=f"AX^{depth} (x[1] <= 5)", inside=True)
+
+
+def far(rng: Random, _size: int) -> list[Line]:
+    formula = rng.choice(
+        (
+            "AX^100000 (h > 0)",
+            "AG^60000 (h > 0)",
+            "AG^300 AF^300 (h > 0)",
+            "A((h > 0) U^90000 (h > 1))",
+            "EG^9 " * 9 + "h > 0",
+        )
+    )
+    return proof(*[EXPAND] * 300, formula=formula)
+
+
+def equivalences(rng: Random, _size: int) -> list[Line]:
+    """Each <-> doubles what is below it."""
+    text = "h > 0"
+    for i in range(rng.randint(8, 60)):
+        text = f"({text} <-> climb > {i})"
+    return proof(*[EXPAND] * 50, formula=text)
+
+
+def same_hash_formula(rng: Random, size: int) -> list[Line]:
+    """Atoms whose numbers have equal hashes."""
+    prime = 2**61 - 1
+    return proof(EXPAND, formula=" | ".join(f"h > {7 + i * prime}/3" for i in range(min(size, 5000))))
+
+
+def frames(rng: Random, _size: int) -> list[Line]:
+    digits = rng.choice((10, 1000, 20_000, 90_000))
+    lines = [
+        {"rule": "frame", "matrix": [[number(rng, digits) for _ in range(3)] for _ in range(3)]}
+        for _ in range(rng.randint(1, 40))
+    ]
+    return [header(), *lines]
+
+
+def lemmas(rng: Random, size: int) -> list[Line]:
+    digits, box = rng.choice((3, 300, 3000)), []
+    frame = {"rule": "frame", "matrix": [["1", "0", "0"], ["0", "1", "0"], ["0", "0", "1"]]}
+    for _ in range(size // 10):
+        low = [f"#-{rng.getrandbits(4 * digits) | 1:x}/{rng.getrandbits(4 * digits) | 1:x}" for _ in range(3)]
+        high = [end.replace("-", "") for end in low]
+        lemma = {"rule": "lemma", "formula": 0, "frame": 0, "integers": [1], "low": low, "high": high}
+        box += [lemma, {"rule": "refute", "weights": []}]
+    return [header(), frame, *box]
+
+
+def cases(rng: Random, size: int) -> list[Line]:
+    """Outcomes of choices, each of which makes the networks be computed again."""
+    return proof(EXPAND, *({"rule": "case", "choice": rng.randrange(3)} for _ in range(size // 30)))
+
+
+def expansions(rng: Random, size: int) -> list[Line]:
+    """Everything that can be said of runs on ice, and then of no more of them."""
+    return proof(*(EXPAND for _ in range(size)), about=ICE)
+
+
+def parameters(rng: Random, _size: int) -> list[Line]:
+    """The scenario is bundled; what it is asked to be is a matter of the file."""
+    values = rng.choice(
+        ({"size": "1000000"}, {"size": "300"}, {"map": "F" * 10**6}, {"map": "/".join(["F" * 90] * 90)})
+    )
+    return [header(ICE, parameters=values)]
+
+
+def _rounds(rng: Random, text: str) -> bytes:
+    return gzip.compress(text.encode() * rng.randint(1, 6))
+
+
+RAW: dict[str, Callable[[Random], bytes]] = {
+    "one line of lists": lambda _: gzip.compress(b'{"format":[' + b"[]," * 20_000_000 + b"0]}"),
+    "one line of objects": lambda _: gzip.compress(b'{"format":[' + b'{"a":0},' * 7_000_000 + b"0]}"),
+    "one line of texts": lambda _: gzip.compress(b'{"format":[' + b'"",' * 20_000_000 + b"0]}"),
+    "one line of nothing": lambda rng: gzip.compress(bytes(rng.randint(1, 10) * 100_000_000)),
+    "nesting": lambda rng: _rounds(rng, '{"a":' * rng.choice((500, 900, 5000, 10**6))),
+    "nested origin": lambda rng: gzip.compress(
+        json.dumps(header(origin=None)).encode().replace(b'"origin": null', b'"origin":' + b"[" * 700 + b"]" * 700)
+    ),
+    "a number": lambda rng: gzip.compress(b'{"format":' + b"9" * rng.choice((4000, 10**7)) + b"}"),
+    "many lines": lambda rng: gzip.compress(json.dumps(header()).encode() + b"\n" + b"{}\n" * 5_000_000),
+    "many expansions": lambda rng: gzip.compress(
+        b"\n".join(json.dumps(line).encode() for line in proof(formula="AX^1 (h > 100 | h < -100)"))
+        + b"\n"
+        + b'{"rule":"expand"}\n{"rule":"split","form":["1/3","7","-9"]}\n' * 100_000
+    ),
+}
+
+KINDS: dict[str, Callable[[Random, int], list[Line]]] = {
+    made.__name__: made
+    for made in (
+        splits, long_splits, huge_numbers, box_ends, same_hashes, one_direction, same_line, weights, conjunction, facts,
+        deep, far, equivalences, same_hash_formula, frames, lemmas, cases, expansions, parameters,
+    )
+}  # fmt: skip
+
+
+def certificate(seed: int, size: int | None = None) -> tuple[str, bytes]:
+    """The kind of the file and its content. size: about as many lines; the seed's choice unless it is given."""
+    rng = Random(seed)
+    names = [*KINDS, *RAW] if size is None else [*KINDS]
+    name = names[seed % len(names)]
+    if name in RAW:
+        return name, RAW[name](rng)
+    lines = KINDS[name](rng, size if size is not None else rng.choice((300, 3000, 20_000)))
+    return name, gzip.compress(b"\n".join(json.dumps(line).encode() for line in lines), 6)
+
+
+def seeds(count: int) -> Iterator[tuple[int, str, bytes]]:
+    """As many certificates."""
+    for seed in range(count):
+        yield seed, *certificate(seed)
+
+
+def main() -> int:
+    """Run `venmas check` with its default limits on each; says what took longest, and fails where one overran."""
+    from hostile_runner import Runner
+
+    from venmas.cli.limits import MEMORY, TIMEOUT
+
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0)
+    asked = parser.parse_args()
+    runner, ends, worst, bad = Runner(), Counter[str](), [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(asked.first, asked.first + asked.count):
+            name, data = certificate(seed)
+            (Path(folder) / "c.gz").write_bytes(data)
+            for told in ("stdout", "stderr"):
+                (Path(folder) / told).write_text("")
+            done = runner.run(["check", f"{folder}/c.gz"], Path(folder), TIMEOUT + 10, 2 * MEMORY)
+            end = {2: "refused", 20: "unknown", 0: "proved"}.get(done.status, f"status {done.status}")
+            ends[end] += 1
+            said = (done.stdout + done.stderr).strip().replace("\n", " ")[:110]
+            wrong = done.late or end not in ("refused", "unknown") or done.megabytes > 1.2 * MEMORY
+            bad += wrong
+            worst.append((done.cpu, done.megabytes, seed, name))
+            print(
+                f"{seed:4} {name:20} {len(data):9} bytes {done.cpu:7.2f} s {done.megabytes:6.0f} MB",
+                f"{'WRONG ' * wrong}{said}",
+                flush=True,
+            )
+    runner.close()
+    print(f"{asked.count} certificates: {', '.join(f'{n} {end}' for end, n in ends.items())}, {bad} wrong")
+    print("longest: {0:.1f} s, seed {2} ({3})".format(*max(worst)))
+    print("largest: {1:.0f} MB, seed {2} ({3})".format(*max(worst, key=lambda w: w[1])))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""Time and memory of commands that read files of strangers: what `--timeout` and `--memory` allow, and no more.
+
+A timer asks ten times a second, whatever the command is about (reading a system, unrolling a formula, a sum of long
+numbers), so no loop has to. Between two questions lies one operation on numbers or texts, whose sizes the readers
+bound.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from traceback import walk_stack
+from types import FrameType
+from typing import Any, TypeVar
+
+import click
+
+from venmas.cli.options import Positive
+from venmas.errors import VenmasError
+
+TIMEOUT = 300.0
+"""Seconds that checking a certificate may take unless the user says otherwise."""
+MEMORY = 2048
+"""Megabytes that the process may hold then."""
+_PERIOD = 0.1
+_AGAIN = 1.0
+"""Seconds for what is being left to be tidied up, until what a handler of errors has swallowed is raised again."""
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class LimitError(VenmasError):
+    """A limit was met: nothing is known. `reason` is ``time`` or ``memory``."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return type(self), (self.reason, str(self))
+
+
+def limit_options(what: str) -> Callable[[_Command], _Command]:
+    """`--timeout` and `--memory` of a command; what: that is limited."""
+
+    def add(command: _Command) -> _Command:
+        for option in (
+            click.option(
+                "--memory",
+                type=click.IntRange(1),
+                default=MEMORY,
+                show_default=True,
+                metavar="MB",
+                help=f"Give up {what} where this process would hold more.",
+            ),
+            click.option(
+                "--timeout",
+                type=Positive(),
+                default=TIMEOUT,
+                show_default=True,
+                metavar="SECONDS",
+                help=f"Give up {what} after this long.",
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return add
+
+
+class _Stopped(BaseException):
+    """Raised by the timer, wherever the command is: no handler of errors takes it for one of its own."""
+
+
+@contextmanager
+def limits(timeout: float, memory: int) -> Iterator[Callable[[], None]]:
+    """Within it, a limit that is met ends the work with `LimitError`, raised at the end of the block.
+
+    timeout in seconds, memory (resident) in MB. Gives what asks at once; where no timer can be had (threads other than
+    the main one) that is all that asks.
+    """
+    from venmas.engine.memory import own_resident_mb
+
+    deadline = monotonic() + timeout
+    met: LimitError | None = None
+
+    def ask() -> None:
+        nonlocal met
+        if monotonic() > deadline:
+            met = LimitError("time", f"the limit of {timeout:g} s was reached; --timeout SECONDS allows more")
+        elif own_resident_mb() > memory:
+            met = LimitError("memory", f"the limit of {memory} MB was reached; --memory MB allows more")
+        else:
+            return
+        raise _Stopped
+
+    def on_timer(_signal: int, frame: FrameType | None) -> None:
+        # modules that are being loaded may crash when something is raised in them; the timer comes again
+        if any(f.f_code.co_filename.startswith("<frozen importlib") for f, _ in walk_stack(frame)):
+            return
+        if met is not None:
+            raise _Stopped
+        try:
+            ask()
+        except _Stopped:
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
+            raise
+
+    timed = threading.current_thread() is threading.main_thread()
+    if timed:
+        before = signal.signal(signal.SIGALRM, on_timer)
+        signal.setitimer(signal.ITIMER_REAL, _PERIOD, _PERIOD)
+    try:
+        try:
+            yield ask
+        finally:
+            if timed:
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+                signal.signal(signal.SIGALRM, before)
+    except BaseException as error:  # _Stopped, or what something made of it
+        if met is not None:
+            raise met from error
+        if isinstance(error, MemoryError):
+            raise LimitError("memory", "there is not enough memory on this machine") from error
+        raise

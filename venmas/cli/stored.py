@@ -1,0 +1,101 @@
+"""Stored results and certificates: what they hold, and what of that they may choose.
+
+A stored file is data of strangers. It names nothing that is opened: neither a scenario file, which is code, nor a
+folder of networks. What it may choose is one of the bundled scenarios, its parameters, and nothing else; everything
+else is chosen by options.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from venmas.cli.options import Loaded, load, read_settings
+from venmas.cli.output import read_input
+from venmas.errors import InputError, UsageError
+
+_MAX_BYTES = 64 << 20
+_MAX_PARTS = 2_000_000
+HOW = "write it with `venmas verify ... --witness FILE` (or --json FILE)"
+"""The remedy for a file that is no stored result."""
+
+
+def read_stored(path: str) -> Mapping[str, Any]:
+    """The object in the file. Raises `UsageError`."""
+    from venmas.nn.files import json_parts
+
+    try:
+        data = read_input(path, _MAX_BYTES)
+        if len(data) > _MAX_BYTES or json_parts(data) > _MAX_PARTS:
+            raise UsageError(
+                f"{path} is larger than {_MAX_BYTES >> 20} MB or has more than {_MAX_PARTS} values: that is no witness"
+            )
+        stored = json.loads(data)
+    except OSError as error:
+        raise UsageError(f"cannot read {path!r}: {error.strerror}; {HOW}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is no JSON that can be read ({type(error).__name__}: {error}); {HOW}") from error
+    if not isinstance(stored, dict):
+        raise UsageError(f"{path} holds a JSON {type(stored).__name__}, expected the object of a result; {HOW}")
+    return stored
+
+
+def field_text(path: str, stored: Mapping[str, Any], key: str) -> str:
+    """A field that is a text. Raises `UsageError`."""
+    if not isinstance(stored.get(key), str):
+        raise UsageError(f"{path}: expected a text as {key!r}; {HOW}")
+    return str(stored[key])
+
+
+def named_elsewhere(origin: object, networks: str | None) -> str:
+    """Why nothing is loaded as `origin` says without the user's word; empty for a bundled scenario as it is.
+
+    networks: the folder that the user gave. The reason goes on from the name of the stored file.
+    """
+    from venmas.model import scenario_names
+
+    told: Mapping[str, Any] = origin if isinstance(origin, dict) else {}
+    scenario, folder = told.get("scenario"), told.get("networks")
+    if scenario is None:
+        return "does not say which scenario it is of (a system made in Python): give --scenario"
+    if not isinstance(scenario, str) or scenario not in scenario_names():
+        return f"is of the scenario file{_quoted(scenario)}, which is code: if you trust it, give it with --scenario"
+    if folder is not None and networks is None:
+        return f"is of networks in a folder{_quoted(folder)}: --networks says which to open, not a stored file"
+    return ""
+
+
+def _quoted(told: object) -> str:
+    return f" {told[:200]!r}" if isinstance(told, str) else ""
+
+
+def stored_parameters(path: str, stored: Mapping[str, Any]) -> dict[str, str]:
+    """The values that a stored file gives to parameters, by name. Raises `UsageError`."""
+    parameters = stored.get("parameters", {})
+    if not isinstance(parameters, dict) or not all(isinstance(v, str) for v in parameters.values()):
+        raise UsageError(f"{path}: 'parameters' should map names to texts; {HOW}")
+    return parameters
+
+
+def load_stored(
+    path: str, stored: Mapping[str, Any], scenario: str | None, settings: tuple[str, ...], networks: str | None
+) -> tuple[Loaded, list[str]]:
+    """The system that the file tells of, changed by the options; and the networks that differ from the stored ones."""
+    origin, given, parameters = stored.get("origin"), read_settings(settings), stored_parameters(path, stored)
+    if origin is not None and (not isinstance(origin, dict) or not isinstance(origin.get("digests"), dict)):
+        raise UsageError(f"{path}: 'origin' should tell scenario, networks and digests; {HOW}")
+    told: Mapping[str, Any] = origin or {}
+    if scenario is None:
+        if problem := named_elsewhere(told, networks):
+            raise UsageError(f"{path} {problem}")
+        scenario = str(told["scenario"])
+    digests = {str(name): str(digest) for name, digest in told.get("digests", {}).items()}
+    try:
+        loaded = load(scenario, {**parameters, **given}, networks)
+    except InputError as error:
+        raise UsageError(f"{path}: {error} (options --scenario, --set and --networks override the file)") from error
+    current = loaded.folder.digests
+    same_files = set(current.values()) == set(digests.values())
+    changed = [] if same_files else sorted(f for f, d in current.items() if digests.get(f) != d)
+    return loaded, changed
