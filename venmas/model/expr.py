@@ -245,7 +245,7 @@ def as_expr(value: object) -> Expr:
         raise ModelError("expected an expression or a finite number, got a condition; write where(condition, 1, 0)")
     if isinstance(value, np.ndarray) and not value.ndim:
         return as_expr(value.item())
-    if not isinstance(value, str | Several | np.ndarray):
+    if not isinstance(value, Several | np.ndarray):  # text such as "1/3" is an exact number
         try:
             return Constant(as_fraction(value))
         except InputError:
