@@ -51,9 +51,10 @@ class Case:
         return AX(Atom(Comparison(LinearExpr.of(terms, Fraction(self.d)), below)))
 
     @property
-    def about(self) -> dict[str, object]:
-        """What a certificate says of its origin, so that `venmas check` finds the network."""
-        return {"origin": {"scenario": str(SCENARIO), "networks": str(self.folder)}, "parameters": self.parameters}
+    def options(self) -> list[str]:
+        """The system on a command line."""
+        settings = [text for name, value in self.parameters.items() for text in ("--set", f"{name}={value}")]
+        return ["--scenario", str(SCENARIO), "--networks", str(self.folder), *settings]
 
 
 def read_cases(data: Path) -> list[Case]:
@@ -98,7 +99,6 @@ def ask(case: Case, mode: str, solver: str = "highs", encoding: str = "big-m", t
             encoding=encoding,  # type: ignore[arg-type]
             trust=trust,
             certificate=certificate,
-            about=case.about,
             isolated=False,
             timeout=60,
         )
@@ -113,7 +113,7 @@ def _problem(case: Case, report: Report, certificate: Path | None) -> str:
     if report.satisfied and certificate is not None:
         if report.certificate is None:
             return "satisfied without a certificate"
-        checked = CliRunner().invoke(command_line, ["check", str(certificate), "--quiet"])
+        checked = CliRunner().invoke(command_line, ["check", str(certificate), "--quiet", *case.options])
         if checked.exit_code != 0:
             return f"the certificate is refused: {checked.output.strip()[:200]}"
     return ""

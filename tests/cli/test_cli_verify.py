@@ -127,7 +127,9 @@ def test_replay_with_the_published_weights_says_so(tmp_path: Path, data_dir: Pat
     assert done.returncode == 10
     last = checked(stored.read_text())["witness"]["steps"][3]["state"]["h"]["float"]
     assert 97.725 <= abs(last) <= 100  # the exact minimum that the paper gives
-    assert venmas("replay", str(stored), "-q", folder=tmp_path).returncode == 10
+    refused = venmas("replay", str(stored), "-q", folder=tmp_path)
+    assert refused.returncode == 2 and "--networks says which to open" in refused.stderr
+    assert venmas("replay", str(stored), "-q", "--networks", published, folder=tmp_path).returncode == 10
     result = json.loads(stored.read_text())
     result["origin"]["networks"] = None
     stored.write_text(json.dumps(result))

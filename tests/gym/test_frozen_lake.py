@@ -203,6 +203,9 @@ def test_a_stored_result_names_the_map_and_nothing_it_stands_in_for(tmp_path):
     assert done.exit_code == 10, done.output
     assert "frozenlake (map=4x4, slippery=true)" in done.stdout
     assert json.loads(stored.read_text())["parameters"] == {"map": "4x4", "slippery": "true"}
-    assert CliRunner().invoke(main, ["replay", str(stored), "-q"]).stdout == "violated\n"
+    again = ["replay", str(stored), "-q"]
+    assert "--networks says which to open" in CliRunner().invoke(main, again).stderr
+    named = ["--networks", str(tmp_path / "careful.nnet")]
+    assert CliRunner().invoke(main, [*again, *named]).stdout == "violated\n"
     both = CliRunner().invoke(main, ["verify", *arguments, "--set", "size=4", "--formula", "AG^6 safe"])
     assert both.exit_code == 2 and "'map' stands in for 'size': set one of the two" in both.stderr

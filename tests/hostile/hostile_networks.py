@@ -88,6 +88,7 @@ def beside(name: str, make: Callable[[Path], object], content: bytes) -> Callabl
     return write
 
 
+OPSET = field(8, b"\x10\x0d")
 TENSOR = field(1, b"") + field(12, b"\x0a\x01y")  # an empty node and an output, so that the tensors are read
 
 # -- Keras -----------------------------------------------------------------------------------------------------------
@@ -260,7 +261,9 @@ CASES: dict[str, Case] = {
         "agent.onnx", field(7, TENSOR + field(5, b"\x08\x01\x10\x07" + field(7, bytes(60_000_000)))), "whole numbers"
     ),
     "onnx of 15 million floats": network(
-        "agent.onnx", field(7, TENSOR + field(5, b"\x08\x01\x10\x01" + field(4, bytes(60_000_000)))), "holds 15000000"
+        "agent.onnx",
+        OPSET + field(7, TENSOR + field(5, b"\x08\x01\x10\x01" + field(4, bytes(60_000_000)))),
+        "holds 15000000",
     ),
     "onnx of 20 million dimensions": network(
         "agent.onnx", field(7, TENSOR + field(5, b"\x10\x01" + b"\x08\x01" * 20_000_000)), "fields"

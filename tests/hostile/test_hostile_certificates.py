@@ -77,7 +77,7 @@ def test_a_limit_of_time_is_named(runner: Runner, tmp_path: Path) -> None:
     """Wherever the time goes: in lines, in the header, in a formula, in a sum of long numbers, in the scenario."""
     lines = packed(proof(*({"rule": "expand"}, form(Random(1))) * 30_000, formula="AX^1 (h > 100 | h < -100)"))
     formula = packed(proof(formula="AX^100000 (h > 0)"))
-    frames = certificate([*KINDS].index("frames"), size=300)[1]
+    frames = certificate([*KINDS].index("frames"), size=3000)[1]
     for data, limit in ((lines, 1.0), (formula, 0.3), (frames, 0.01)):
         done = check(runner, tmp_path, data, "--timeout", str(limit))
         assert (done.status, done.stderr) == (20, ""), done.stdout + done.stderr
