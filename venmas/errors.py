@@ -4,6 +4,22 @@ Everything that a user can cause derives from `InputError` and is shown as one m
 message says what was given, what was expected, where, and what to do about it.
 """
 
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why an outcome is unknown."""
+
+    TIME = "time"
+    MEMORY = "memory"
+    LICENCE = "licence"
+    TOLERANCE = "tolerance"
+    FAILURE = "failure"
+    UNBOUNDED = "unbounded"
+    INTERRUPTED = "interrupted"
+
 
 def install(extra: str) -> str:
     """How to get what an optional part of VenMAS needs, by the name of its extra in setup.cfg; ends a message."""

@@ -15,8 +15,8 @@ from experiments.benchmarks.bench import Bench
 from experiments.benchmarks.machine import DATA
 from venmas import load_network
 from venmas.engine.query import question
+from venmas.formats.vnnlib import read_vnnlib
 from venmas.logic import AX, Not
-from venmas.logic.vnnlib import read_vnnlib
 from venmas.nn import Network
 
 FOLDER = DATA / "acasxu"

@@ -25,15 +25,15 @@ import psutil
 from experiments.benchmarks.machine import header
 from experiments.cluster.sleeper import Sleeper
 from venmas import load_scenario, verify
+from venmas.cluster import node
+from venmas.cluster.local import LocalCluster
+from venmas.cluster.mapper import Cluster
 from venmas.encoding import Task, encode
-from venmas.engine import node
-from venmas.engine.cluster import Cluster
-from venmas.engine.cluster_local import LocalCluster
-from venmas.engine.mapper import Job, Mapper
-from venmas.engine.pool import Pool
 from venmas.engine.search import deep_runs
 from venmas.engine.verify import read_formula
 from venmas.logic import nnf
+from venmas.workers.mapper import Job, Mapper
+from venmas.workers.pool import Pool
 
 DURATIONS = (0.0, 0.01, 0.1, 1.0)
 SOLVERS = ("highs",)

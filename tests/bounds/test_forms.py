@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from venmas.bounds.forms import Quantity, affine, constant, finite, join, relu, settle
-from venmas.bounds.network import METHODS, beaten
+from venmas.bounds.linear_forms import Quantity, affine, constant, finite, join, relu, settle
+from venmas.bounds.methods import METHODS, beaten
 from venmas.nn import relu_network
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False, width=32).map(float)

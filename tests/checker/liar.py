@@ -10,8 +10,8 @@ from venmas.checker.check import claim
 from venmas.checker.goals import Goal, first_goal
 from venmas.logic import Formula
 from venmas.model import System
-from venmas.search.exact_lp import Excluded, solve_rows
-from venmas.search.prover import write_number
+from venmas.search.rational.search import write_number
+from venmas.search.rational.simplex import Excluded, solve_rows
 
 
 def lies(system: System, formula: Formula, inside: bool, rng: Random, most: int = 150) -> Iterator[Line]:

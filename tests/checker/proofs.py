@@ -14,13 +14,13 @@ from venmas.checker.goals import Fact, Goal, Holds, Requires, Unless
 from venmas.errors import ModelError
 from venmas.logic import Formula, nnf, parse
 from venmas.model import System, satisfies
+from venmas.model.cases import UnsuitableError
 from venmas.model.expr import ArgMax
 from venmas.model.simulate import Exact
-from venmas.search.graph import Graph
-from venmas.search.proof import GraphProof, IncompleteError
-from venmas.search.prover import Proof, Prover
-from venmas.search.residual import UnsuitableError
-from venmas.search.space import Space
+from venmas.search.rational.search import Proof, Prover
+from venmas.search.regions.certificate import GraphProof, IncompleteError
+from venmas.search.regions.graph import Graph
+from venmas.search.regions.view import Space
 
 Line = dict[str, Any]
 

@@ -23,7 +23,7 @@ from venmas.logic import nnf
 from venmas.model import System
 from venmas.model.expr import Output
 from venmas.model.regions import contains, sample
-from venmas.model.witness import replay
+from venmas.model.witness.build import replay
 
 
 def _verdict(certified: Certified, seed: int, steps: int) -> str:

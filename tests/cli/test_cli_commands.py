@@ -76,7 +76,7 @@ def test_help_imports_no_verifier() -> None:
 
 
 def test_choices_are_those_of_the_engine() -> None:
-    from venmas.bounds.network import METHODS
+    from venmas.bounds.methods import METHODS
     from venmas.engine.verify import MODES
     from venmas.solvers import SOLVERS
 

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from venmas.engine.report import Verdict
-from venmas.milp.outcome import Reason
+from venmas.errors import Reason
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "result.schema.json").read_text())

@@ -8,7 +8,8 @@ import pytest
 from venmas import System, verify
 from venmas.checker.file import check_certificate
 from venmas.engine.report import Verdict
-from venmas.milp.program import Reason, Unknown
+from venmas.errors import Reason
+from venmas.milp.program import Unknown
 from venmas.model import maximum, minimum
 from venmas.solvers import registry
 from venmas.solvers.highs import Highs

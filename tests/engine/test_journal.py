@@ -15,18 +15,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from journal_systems import walker
 
-from venmas import verify
+from venmas import identity, verify
 from venmas.encoding import Task, encode
-from venmas.engine import identity, mapper
 from venmas.engine import journal as journals
 from venmas.engine.certify import RationalSearch
 from venmas.engine.report import Report, Verdict
-from venmas.errors import ModelError, StoreError, UsageError
+from venmas.errors import ModelError, Reason, StoreError, UsageError
 from venmas.logic import nnf, parse
-from venmas.milp.program import Feasible, Infeasible, Program, Reason, Unknown
+from venmas.milp.program import Feasible, Infeasible, Program, Unknown
 from venmas.model import System
 from venmas.store import Store
 from venmas.testing import formulas_over, systems
+from venmas.workers import mapper
 
 SAFE = "AX^3 x < 5"
 """Satisfied; a solver refutes 27 paths."""

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from venmas import load_network, verify
-from venmas.engine.one_step import one_step, settle
 from venmas.engine.query import question
 from venmas.engine.verify import read_formula
 from venmas.errors import ModelError
+from venmas.formats.vnnlib import read_vnnlib
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import AX, Atom, Not
-from venmas.logic.vnnlib import read_vnnlib
 from venmas.model import System, apply_network
 from venmas.model.expr import Expr, Sum
 from venmas.nn import relu_network
-from venmas.search.query import Bisection
+from venmas.search.network.bisect import Bisection
+from venmas.search.network.one_step import one_step, settle
 
 TENT = relu_network([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -0.5], [0.0]], name="tent")
 SUM = relu_network([[[1.0, 1.0], [1.0, -1.0]], [[1.0, 1.0]]], [[0.0, 0.0], [0.0]], name="max")  # 2 max(x, y) if >= 0
@@ -126,7 +126,7 @@ def test_a_hard_question_leaves_half_of_the_time_to_the_graph(monkeypatch: pytes
 @pytest.mark.parametrize(("seconds", "decided"), [(None, True), (10_000, True), (0.5, False)])
 def test_time_of_queries(seconds: float | None, decided: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.count()
-    monkeypatch.setattr("venmas.engine.one_step.monotonic", lambda: next(clock))  # one second more at every look
+    monkeypatch.setattr("venmas.search.network.one_step.monotonic", lambda: next(clock))  # a second a look
     formula = read_formula(tent(), "AX y <= 1")
     assert (settle(tent(), formula, lambda: None, 1, seconds) is not None) == decided
 

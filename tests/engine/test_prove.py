@@ -110,7 +110,7 @@ def test_an_error_in_a_search_is_met_again(monkeypatch: pytest.MonkeyPatch) -> N
     def broken(*_: object) -> None:
         raise ModelError("leaves its box")
 
-    monkeypatch.setattr("venmas.search.prover.first_goal", broken)
+    monkeypatch.setattr("venmas.search.rational.search.first_goal", broken)
     for _ in range(2):
         with pytest.raises(ModelError, match="leaves its box"):
             search.run(lambda: None)

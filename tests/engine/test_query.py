@@ -17,11 +17,11 @@ from venmas.engine.certify import prove
 from venmas.engine.query import QueryReport, decide_query, question
 from venmas.engine.query_replay import replay_query
 from venmas.errors import UsageError
+from venmas.formats.vnnlib import Box, Case, Query, meets, parse_vnnlib, read_vnnlib
 from venmas.linear import Comparison, LinearExpr, Relation, format_number
 from venmas.logic import AX, Atom, Formula, Not, conjunction, disjunction, nnf
-from venmas.logic.vnnlib import Box, Case, Query, meets, parse_vnnlib, read_vnnlib
 from venmas.nn import Layer, Network, relu_network
-from venmas.search import query as bisection
+from venmas.search.network import bisect as bisection
 from venmas.testing.networks import adversarial_networks, networks
 
 TENT = relu_network([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -0.5], [0.0]], name="tent")

@@ -9,13 +9,13 @@ import pytest
 from venmas.engine import refine
 from venmas.engine.refine import Searched, Tile
 from venmas.engine.verify import verify
+from venmas.errors import Reason
 from venmas.logic import nnf, parse
-from venmas.milp.outcome import Reason
 from venmas.model import System, apply_network, argmax, where
 from venmas.model.canonical import networks_of, system_to_json
 from venmas.nn import relu_network
-from venmas.search import graph
-from venmas.search.space import Space
+from venmas.search.regions import graph
+from venmas.search.regions.view import Space
 
 
 def drifting():

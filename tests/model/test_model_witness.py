@@ -16,8 +16,8 @@ from venmas.logic import FiniteModel, evaluate, nnf, parse
 from venmas.model import System, Witness, argmax, explain, replay, satisfies, switch, where
 from venmas.model.regions import sample
 from venmas.model.simulate import successors
-from venmas.model.trace import Value, number_json, read_number
-from venmas.model.witness import UndecidedError
+from venmas.model.witness.build import UndecidedError
+from venmas.model.witness.tree import Value, number_json, read_number
 from venmas.testing import atoms, formulas, systems
 
 small_formulas = formulas(atoms(("x", "y", "m"), st.integers(-2, 2).map(Fraction)), longest=2, size=4)

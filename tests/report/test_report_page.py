@@ -17,7 +17,7 @@ from venmas.engine.report import Report, Verdict
 from venmas.engine.stored import read_report
 from venmas.errors import InputError
 from venmas.model import Replay, System, Witness
-from venmas.model.trace import Node, Value
+from venmas.model.witness.tree import Node, Value
 from venmas.report import Checks, Source, html_page
 from venmas.report.words import remedies
 

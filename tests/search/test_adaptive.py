@@ -8,9 +8,8 @@ import pytest
 from venmas.engine import adaptive
 from venmas.engine.search import StopSearchError
 from venmas.engine.verify import verify
-from venmas.errors import ModelError
+from venmas.errors import ModelError, Reason
 from venmas.logic import AX, And, Atom, parse
-from venmas.milp.outcome import Reason
 from venmas.model import System, absolute, where
 
 

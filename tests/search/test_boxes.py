@@ -9,9 +9,9 @@ import pytest
 
 from venmas.linear import LinearExpr
 from venmas.model import System
-from venmas.search.boxes import Boxes, Grid, Known, cut, joined, merge
-from venmas.search.lattice import MAX_COORDINATE, Frame, Map, to_boxes, unit_of
-from venmas.search.residual import UnsuitableError
+from venmas.model.cases import UnsuitableError
+from venmas.search.regions.boxes import Boxes, Grid, Known, cut, joined, merge
+from venmas.search.regions.frames import MAX_COORDINATE, Frame, Map, to_boxes, unit_of
 
 TOP = 12
 

@@ -11,23 +11,24 @@ from hypothesis import strategies as st
 
 from tests.search.test_graph import check
 from tests.search.test_region_forms import cancel
+from venmas.bounds.zonotope_stacked import stack
 from venmas.engine.verify import verify
 from venmas.logic import nnf, parse
+from venmas.logic.closure import agenda
 from venmas.model import System, apply_network, argmax, where
+from venmas.model.cases import Sign
 from venmas.model.simulate import Exact
 from venmas.nn import relu_network
-from venmas.search import layer, space
-from venmas.search.agenda import agenda
-from venmas.search.boxes import Boxes
-from venmas.search.cutting import Cases, cut_compiled
-from venmas.search.residual import Sign
-from venmas.search.space import Space
-from venmas.search.stacked import stack
+from venmas.search.regions import step as layer
+from venmas.search.regions import view as space
+from venmas.search.regions.boxes import Boxes
+from venmas.search.regions.split import Cases, cut_compiled
+from venmas.search.regions.view import Space
 from venmas.testing import adversarial_networks, initial_states, networks
 
-compiled = pytest.importorskip("venmas.search.compiled", reason='numba is not installed: pip install ".[fast]"')
+compiled = pytest.importorskip("venmas.search.regions.compiled", reason='numba is not installed: pip install ".[fast]"')
 
-lanes = pytest.importorskip("venmas.search.lanes")
+lanes = pytest.importorskip("venmas.bounds.compiled.zonotope_kernel")
 FORMULAS = ("AX AX (x <= 1)", "AG^2 (x < 1)", "AG^2 (x + y >= i)", "A((x != 1) U^2 (y > i))")
 MANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 WIDTHS = (2, 4, 3, 3)

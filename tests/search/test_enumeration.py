@@ -16,11 +16,11 @@ from venmas.engine.verify import verify
 from venmas.linear import Relation
 from venmas.logic import nnf, parse
 from venmas.model import System, apply_network, argmax, clip, maximum, switch, where
+from venmas.model.cases import UnsuitableError
 from venmas.nn import Layer, Network, relu_network
-from venmas.search.enumeration import Enumeration, _corners
-from venmas.search.polytopes import Polytopes, settled
-from venmas.search.residual import UnsuitableError
-from venmas.search.space import Space
+from venmas.search.polytopes.batch import Polytopes, settled
+from venmas.search.polytopes.enumerate import Enumeration, _corners
+from venmas.search.regions.view import Space
 from venmas.testing import adversarial_systems, formulas_over, initial_states, systems
 
 MOST = 3_000

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from venmas.checker.cell import Cell, Row, rational, refutes
-from venmas.search.exact_lp import Excluded, Point, solve_rows
+from venmas.search.rational.simplex import Excluded, Point, solve_rows
 
 SMALL = st.fractions(-3, 3, max_denominator=4)
 

@@ -19,8 +19,8 @@ from venmas.logic import FALSE, evaluate, nnf, parse
 from venmas.model import System, apply_network, argmax, load_scenario, one_hot, replay, switch, where
 from venmas.model.expr import compare
 from venmas.nn import Layer, Network, relu_network
-from venmas.search import explicit
-from venmas.search.explicit import explore
+from venmas.search.explicit import evaluate as explicit
+from venmas.search.explicit.evaluate import explore
 from venmas.testing import atoms, formulas
 from venmas.testing.finite import finite_model, finite_systems
 

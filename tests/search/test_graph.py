@@ -15,11 +15,11 @@ from venmas.engine.verify import verify
 from venmas.errors import ModelError
 from venmas.logic import AX, EX, And, Atom, Not, Or, Top, nnf, parse
 from venmas.model import System, switch, where
+from venmas.model.cases import UnsuitableError
 from venmas.model.regions import contains
 from venmas.model.simulate import Step
-from venmas.search.graph import Graph
-from venmas.search.residual import UnsuitableError
-from venmas.search.space import Space
+from venmas.search.regions.graph import Graph
+from venmas.search.regions.view import Space
 from venmas.testing import adversarial_systems, formulas_over, initial_states, systems
 
 PASSES = 6
@@ -161,7 +161,7 @@ def test_coordinates_beyond_64_bits_are_refused():
 
 def test_shifts_that_add_up_beyond_64_bits(monkeypatch):
     """Cells that begin so far away would lose states: boxes that lie across the end of the numbers."""
-    monkeypatch.setattr("venmas.search.layer._most_frequent", lambda rows, _: np.full(rows.shape[1], 2**62))
+    monkeypatch.setattr("venmas.search.regions.step._most_frequent", lambda rows, _: np.full(rows.shape[1], 2**62))
     system = System("far")
     x = system.real("x", 0, 64)
     system.branch("step", x=x + 1)
@@ -286,9 +286,10 @@ def test_known_runs_stay_open_where_boxes_touch(block, wild, monkeypatch):
     """Wild: images come in turns of a few, and cells of the next step begin anywhere."""
     if wild:
         numbers = np.random.default_rng(block)
-        monkeypatch.setattr("venmas.search.graph._IMAGES", 1 + block)
+        monkeypatch.setattr("venmas.search.regions.graph._IMAGES", 1 + block)
         monkeypatch.setattr(
-            "venmas.search.layer._most_frequent", lambda rows, _: numbers.integers(-(2**62), 2**62, rows.shape[1])
+            "venmas.search.regions.step._most_frequent",
+            lambda rows, _: numbers.integers(-(2**62), 2**62, rows.shape[1]),
         )
     found = 0
     for seed in range(block * 10, block * 10 + 10):

@@ -9,14 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from venmas.bounds import crown as query_sweep
+from venmas.bounds import crown_plan as query_plan
+from venmas.bounds.compiled import crown as query_compiled
+from venmas.bounds.compiled import crown_kernel as query_kernel
+from venmas.bounds.crown import Swept
+from venmas.bounds.crown_plan import Plan, plan_of
+from venmas.formats.vnnlib import meets
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, Formula, conjunction, disjunction
-from venmas.logic.vnnlib import meets
 from venmas.nn import Layer, Network, relu_network
-from venmas.search import query_compiled, query_kernel, query_plan, query_sweep
-from venmas.search.query_plan import Plan, plan_of
-from venmas.search.query_points import confirm, floats
-from venmas.search.query_sweep import Swept
+from venmas.search.network.falsify import confirm, floats
 from venmas.testing.networks import adversarial_networks, networks
 
 Sweep = Callable[..., Swept]

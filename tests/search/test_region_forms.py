@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from venmas.bounds.zonotope import Evaluator, affine, pairs
+from venmas.bounds.zonotope_stacked import gaps, stack
 from venmas.engine.verify import verify
 from venmas.model import System, apply_network, argmax
 from venmas.model.simulate import Exact
 from venmas.nn import Layer, Network, relu_network
-from venmas.search.forms import Evaluator, affine, pairs
-from venmas.search.lattice import Frame
-from venmas.search.stacked import gaps, stack
+from venmas.search.regions.frames import Frame
 from venmas.testing import TWISTS, adversarial_networks, expressions, networks
 
 NAMES = ("x", "y")

@@ -11,11 +11,11 @@ from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build
 from venmas import verify
 from venmas.model import System, argmax, maximum, minimum, switch, where
+from venmas.model.cases import Location, Sign, UnsuitableError
 from venmas.model.expr import ArgMax, Maximum
 from venmas.model.simulate import Exact, Step
-from venmas.search.boxes import Boxes
-from venmas.search.residual import Location, Sign, UnsuitableError
-from venmas.search.space import Space
+from venmas.search.regions.boxes import Boxes
+from venmas.search.regions.view import Space
 from venmas.testing import adversarial_systems, initial_states, states, systems
 
 

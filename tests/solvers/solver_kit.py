@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from venmas.milp.program import Feasible, Infeasible, Kind, Outcome, Program, ProgramBuilder, Reason, Unknown
+from venmas.errors import Reason
+from venmas.milp.program import Feasible, Infeasible, Kind, Outcome, Program, ProgramBuilder, Unknown
 
 INF = float("inf")
 TRAPS = json.loads((Path(__file__).parent / "highs_traps.json").read_text())

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from solver_kit import INF, PROBLEMS, TRAPS, feasible, hard, infeasible, many_rows, relu_program, small, trap
 
-from venmas.milp.program import Feasible, Infeasible, Kind, Reason, Unknown
+from venmas.errors import Reason
+from venmas.milp.program import Feasible, Infeasible, Kind, Unknown
 from venmas.milp.reduce import lower_indicators
 from venmas.solvers import SOLVERS, get_solver
 

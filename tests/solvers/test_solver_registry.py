@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from solver_kit import many_rows, small
 
-from venmas.errors import SolverUnavailableError, UsageError
-from venmas.milp.program import Feasible, Infeasible, Outcome, Reason, Unknown
+from venmas.errors import Reason, SolverUnavailableError, UsageError
+from venmas.milp.program import Feasible, Infeasible, Outcome, Unknown
 from venmas.solvers import SOLVERS, Features, SizeLimit, get_solver, solve_in_order, solver_order
 from venmas.solvers.base import BaseSolver
 

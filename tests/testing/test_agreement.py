@@ -21,7 +21,7 @@ from venmas.logic import Formula, evaluate, nnf, parse
 from venmas.model import System, replay, satisfies
 from venmas.model.regions import bounding_box, contains
 from venmas.model.simulate import successors
-from venmas.search.prover import Line, Proof, Prover
+from venmas.search.rational.search import Line, Proof, Prover
 from venmas.testing import (
     adversarial_systems,
     boxes,

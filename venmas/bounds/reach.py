@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from venmas.bounds.interpret import Assumptions
+from venmas.bounds.expressions import Assumptions
 from venmas.bounds.states import State, States, Step
 from venmas.budget import ask
 from venmas.model.expr import All, Any, ArgMax, Compare, Condition, Expr, Switch, Where, children

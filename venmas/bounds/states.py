@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.exact import affine_form, exact_range
-from venmas.bounds.forms import Quantity, constant, finite, join
-from venmas.bounds.interpret import MAX_VALUES, Assumptions, Interpreter, Truths, rounded
-from venmas.bounds.network import METHODS, BoundMethod
+from venmas.bounds.expressions import MAX_VALUES, Assumptions, Interpreter, Truths, rounded
+from venmas.bounds.linear_forms import Quantity, constant, finite, join
+from venmas.bounds.methods import METHODS, BoundMethod
 from venmas.budget import ask
 from venmas.linear import Comparison, LinearExpr
 from venmas.model.expr import Condition, Expr, Truth

@@ -13,10 +13,10 @@ from venmas.checker.cell import Cell, refutes
 from venmas.checker.goals import Goal, Holds, first_goal
 from venmas.checker.lemmas import Book
 from venmas.checker.numbers import CheckError, read_form, read_index, read_number
-from venmas.checker.values import Semantics
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import AX, EX, And, Atom, Formula, Globally, Or, Quantifier, conjunction, nnf
 from venmas.model.system import System
+from venmas.nn.network import Semantics
 
 MAX_OPEN = 100_000
 """Most goals that may be open at once, so that a hostile certificate cannot fill the memory."""

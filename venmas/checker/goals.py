@@ -16,11 +16,12 @@ from typing import Any as Any_
 from typing import TypeAlias
 
 from venmas.checker.cell import Cell, Form, Row, Rows, fraction, negative, rational
-from venmas.checker.values import Enclosure, Evaluation, Semantics
+from venmas.checker.values import Enclosure, Evaluation
 from venmas.linear import Comparison, Relation
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.model.expr import All, Any, ArgMax, Compare, Condition, Constant, Expr, Sum, Truth
 from venmas.model.system import Region, System
+from venmas.nn.network import Semantics
 
 Path: TypeAlias = tuple[int, ...]
 """Indices of the branches taken from the initial state."""

@@ -13,11 +13,11 @@ from fractions import Fraction
 from venmas.checker.cell import Cell, Form, Q, rational
 from venmas.checker.goals import Goal, Holds, World
 from venmas.checker.numbers import CheckError, read_form, read_index
-from venmas.checker.values import Semantics
 from venmas.linear import invert
 from venmas.logic import Formula
 from venmas.model.expr import ArgMax, Compare
 from venmas.model.system import System
+from venmas.nn.network import Semantics
 
 Matrix = tuple[Form, ...]
 

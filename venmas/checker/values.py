@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, lcm
 from operator import mul
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from venmas.budget import ask, asking
 from venmas.checker.cell import Cell, Form, Q, fraction, negative, plus, rational
@@ -36,10 +36,7 @@ from venmas.model.expr import (
     Where,
 )
 from venmas.nn import Network
-from venmas.nn.network import IntegerLayer
-
-Semantics: TypeAlias = Literal["real", "float32"]
-"""What a network computes: the real function of its weights, or any float32 evaluation of it."""
+from venmas.nn.network import IntegerLayer, Semantics
 
 UNIT = rational(1, 2**24)
 """Unit roundoff of float32."""

@@ -9,7 +9,7 @@ from venmas.logic.formula import AX, EX, And, Atom, Bottom, Finally, Globally, I
 from venmas.logic.printing import comparison_text
 from venmas.model.show import precise, show_value, state_columns, title
 from venmas.model.system import System
-from venmas.model.trace import Node, Witness
+from venmas.model.witness.tree import Node, Witness
 
 _MOST_ATOMS = 6
 

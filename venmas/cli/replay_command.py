@@ -17,7 +17,7 @@ from venmas.errors import FormulaError, UsageError
 
 if TYPE_CHECKING:
     from venmas.model import Replay, System, Witness
-    from venmas.model.trace import Node
+    from venmas.model.witness.tree import Node
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ def relabelled(system: System, witness: Witness) -> Witness:
     States, actions and branches are known to be those of the system; the texts beside them are not.
     """
     from venmas.logic import Atom, parse
-    from venmas.model.trace import Measure, Value
+    from venmas.model.witness.tree import Measure, Value
 
     variables = {d.name: dict(d.labels) for d in system.variables.values()}
     agents = {a.name: dict(a.labels) for a in system.agents}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from venmas.model.show import Column
     from venmas.model.system import Region, System
-    from venmas.model.trace import Value, Witness
+    from venmas.model.witness.tree import Value, Witness
 
 
 @click.command("simulate")
@@ -159,7 +159,7 @@ def _few(names: list[str]) -> str:
 def _run(system: System, start: dict[str, Fraction], plan: Sequence[int | None], rng: np.random.Generator) -> Witness:
     """One exact run. Raises `ModelError` when it leaves the box, or the branch of a step is not enabled there."""
     from venmas.model.simulate import Step
-    from venmas.model.trace import Node, Value, Witness
+    from venmas.model.witness.tree import Node, Value, Witness
 
     def values(declared: Sequence[Any], point: dict[str, Fraction]) -> tuple[Value, ...]:
         return tuple(Value(d.name, point[d.name], _label(d.labels, point[d.name])) for d in declared)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from venmas.model.show import is_number, show_value, state_columns, title
 from venmas.model.system import System
-from venmas.model.trace import Node, Witness
+from venmas.model.witness.tree import Node, Witness
 
 if TYPE_CHECKING:
     from rich.console import Console

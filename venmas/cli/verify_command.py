@@ -23,9 +23,9 @@ from venmas.cli.output import STDOUT, check_writable, console, store_json
 from venmas.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
-    from venmas.checker.values import Semantics
     from venmas.encoding import ReluEncoding
     from venmas.engine.report import Report
+    from venmas.nn.network import Semantics
 
 log = logging.getLogger(__name__)
 

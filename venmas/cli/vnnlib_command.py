@@ -44,7 +44,7 @@ def command(
     from venmas.engine.query import decide_query
     from venmas.engine.query_replay import replay_query
     from venmas.errors import NetworkError
-    from venmas.logic.vnnlib import read_vnnlib
+    from venmas.formats.vnnlib import read_vnnlib
     from venmas.nn import load_network
 
     check_writable(json_path, "--json")

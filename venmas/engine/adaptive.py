@@ -14,19 +14,19 @@ from venmas.engine.certify import RationalSearch, certify_graph
 from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.enclosed import Enclosure
 from venmas.engine.establish import Clock, prove_by_enclosures
-from venmas.engine.one_step import settle
 from venmas.engine.refine import PATIENCE, refine, settle_by
 from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report
 from venmas.engine.search import StopSearchError
+from venmas.errors import Reason
 from venmas.logic import Formula
-from venmas.milp.outcome import Reason
 from venmas.model.canonical import networks_of
-from venmas.search.explicit import explore
-from venmas.search.graph import Graph
-from venmas.search.proof import IncompleteError
-from venmas.search.residual import UnsuitableError
-from venmas.search.space import Space, space_of
+from venmas.model.cases import UnsuitableError
+from venmas.search.explicit.evaluate import explore
+from venmas.search.network.one_step import settle
+from venmas.search.regions.certificate import IncompleteError
+from venmas.search.regions.graph import Graph
+from venmas.search.regions.view import Space, space_of
 
 _BY_BOUNDS = "symbolic bounds alone decided it, before the reach graph"
 _MAY_DEADLOCK = "a deadlock may be reachable: there AX would hold and EX would not"

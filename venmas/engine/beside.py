@@ -15,12 +15,13 @@ from venmas.encoding import Task
 from venmas.engine.certify import RationalSearch
 from venmas.engine.establish import PATIENCE as FOR_A_PROOF
 from venmas.engine.establish import Clock
-from venmas.engine.mapper import Done, Job, MemoryLimitError
-from venmas.engine.pool import Pool, WorkerError
 from venmas.engine.programs import decide_by_programs
 from venmas.engine.report import Report, Verdict
 from venmas.engine.search import Search, StopSearchError
-from venmas.milp.program import NotFiniteError, Reason
+from venmas.errors import Reason
+from venmas.milp.program import NotFiniteError
+from venmas.workers.mapper import Done, Job, MemoryLimitError
+from venmas.workers.pool import Pool, WorkerError
 
 PATIENCE = 1.0
 """Seconds that the search in rationals has by itself, at least; it has as long as everything before took, up to

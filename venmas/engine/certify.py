@@ -14,14 +14,14 @@ from types import TracebackType
 from venmas._version import __version__
 from venmas.checker.check import claim
 from venmas.checker.file import FORMAT
-from venmas.checker.values import Semantics
 from venmas.files import NewFile
 from venmas.logic import Formula, nnf
 from venmas.model.canonical import networks_of, system_to_json
 from venmas.model.system import System
-from venmas.search.graph import Graph
-from venmas.search.proof import GraphProof, IncompleteError
-from venmas.search.prover import Line, Proof, Prover
+from venmas.nn.network import Semantics
+from venmas.search.rational.search import Line, Proof, Prover
+from venmas.search.regions.certificate import GraphProof, IncompleteError
+from venmas.search.regions.graph import Graph
 
 
 @dataclass(frozen=True)

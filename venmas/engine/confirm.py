@@ -10,8 +10,8 @@ from venmas.logic import Formula
 from venmas.milp.program import Feasible
 from venmas.model.regions import snaps
 from venmas.model.system import System
-from venmas.model.trace import Witness
-from venmas.model.witness import Replay, UndecidedError, explain, replay
+from venmas.model.witness.build import Replay, UndecidedError, explain, replay
+from venmas.model.witness.tree import Witness
 
 BUDGET = 20_000
 """Exact states that the search for one witness may step; its hints make it walk straight in nearly all cases."""

@@ -19,9 +19,10 @@ import numpy as np
 from venmas.encoding import Strategy, Subproblem, Task, encode
 from venmas.encoding.terms import Term
 from venmas.engine.search import StopSearchError, deep_runs
+from venmas.errors import Reason
 from venmas.linear import format_number
 from venmas.milp.lp_format import to_lp
-from venmas.milp.program import Feasible, Floats, Infeasible, NotFiniteError, Program, Reason
+from venmas.milp.program import Feasible, Floats, Infeasible, NotFiniteError, Program
 from venmas.solvers import get_solver, solver_order
 from venmas.solvers.base import Solver
 

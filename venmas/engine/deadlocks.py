@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from venmas.logic import EX, TRUE, Formula, Globally, Quantifier, nnf
 from venmas.model.system import System
-from venmas.model.trace import Witness
+from venmas.model.witness.tree import Witness
 
 
 def deadlock(depth: int) -> Formula:

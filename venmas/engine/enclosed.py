@@ -19,7 +19,7 @@ from venmas.model.system import System
 class Enclosure:
     """Symbolic bounds of the states that follow the initial ones; `run` goes on where it was left.
 
-    The bounds are rigorous (docs of `venmas.bounds.forms`) and thresholds that they touch are decided in rationals, so
+    The bounds are rigorous (docs of `venmas.bounds.linear_forms`) and thresholds that they touch are decided in rationals, so
     that what they refute is refuted. Networks are the real functions of their weights.
     """
 

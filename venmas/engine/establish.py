@@ -12,13 +12,13 @@ from venmas.encoding import Task
 from venmas.engine.certify import RationalSearch, certify
 from venmas.engine.contradiction import save_contradicted
 from venmas.engine.enclosed import Enclosure
-from venmas.engine.memory import own_resident_mb
 from venmas.engine.report import Report, Verdict
 from venmas.engine.search import Progress, StopSearchError
+from venmas.errors import Reason
 from venmas.logic import Formula
-from venmas.milp.program import Reason
-from venmas.model.trace import Witness
-from venmas.model.witness import replay
+from venmas.model.witness.build import replay
+from venmas.model.witness.tree import Witness
+from venmas.workers.memory import own_resident_mb
 
 PATIENCE = 10.0
 """Seconds that ``trust="auto"`` gives to a proof at least; it also gives as long again as the verdict took, thrice."""

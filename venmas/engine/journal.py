@@ -25,18 +25,18 @@ from typing import Any
 
 from venmas.encoding import Task
 from venmas.encoding.encode import BOUNDS
-from venmas.engine.identity import code_digest
-from venmas.engine.memory import peak_mb
 from venmas.engine.report import Counts, Graph, Largest, Report, Verdict
 from venmas.errors import ModelError, StoreError, UsageError
+from venmas.identity import code_digest
 from venmas.logic import Formula, nnf
 from venmas.model.canonical import system_digest
 from venmas.model.canonical_writer import canonical_text
 from venmas.model.system import System
-from venmas.model.trace import Witness
-from venmas.model.witness import Replay, replay
+from venmas.model.witness.build import Replay, replay
+from venmas.model.witness.tree import Witness
 from venmas.solvers import get_solver
 from venmas.store import Store
+from venmas.workers.memory import peak_mb
 
 log = logging.getLogger(__name__)
 

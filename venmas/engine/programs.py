@@ -8,10 +8,9 @@ from venmas.encoding import Task
 from venmas.engine.deadlocks import deadlock, deadlocked, note
 from venmas.engine.report import Report, Verdict
 from venmas.engine.search import Search, StopSearchError
-from venmas.errors import ModelError
+from venmas.errors import ModelError, Reason
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, Formula, Globally, Quantifier, conjunction, nnf
-from venmas.milp.program import Reason
 from venmas.model.system import System
 
 

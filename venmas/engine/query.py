@@ -1,6 +1,6 @@
 """One-step queries: is there an input in given boxes for which a network meets a condition? (VNN-LIB)
 
-Few inputs are searched by bisection with linear bounds (`venmas.search.query`), which needs no solver and rests on
+Few inputs are searched by bisection with linear bounds (`search.network.bisect`), which needs no solver and rests on
 bounds with their rounding errors and on rationals; where many inputs make that hopeless, a mixed-integer program is
 asked as in mode ``mono``. A *sat* comes with a point at which the condition holds in exact rationals.
 """
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from venmas.bounds.crown_plan import plan_of
 from venmas.budget import limited
 from venmas.engine.blas import on_one_thread
 from venmas.errors import ModelError, UsageError
+from venmas.formats.vnnlib import Box, Case, Query
 from venmas.logic import AX, Formula, Not
-from venmas.logic.vnnlib import Box, Case, Query
 from venmas.nn import Network
-from venmas.search.query import Bisection, Point
-from venmas.search.query_plan import plan_of
+from venmas.search.network.bisect import Bisection, Point
 
 if TYPE_CHECKING:  # what most queries do without is imported when it is needed
     from venmas.model import System

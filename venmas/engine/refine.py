@@ -9,33 +9,33 @@ from time import monotonic
 
 import numpy as np
 
-from venmas.bounds.forms import Floats
+from venmas.bounds.linear_forms import Floats
 from venmas.budget import limited
-from venmas.checker.values import Semantics
 from venmas.engine.certify import RationalSearch
 from venmas.engine.enclosed import Enclosure
 from venmas.engine.establish import Clock
-from venmas.engine.mapper import Done, Job, MemoryLimitError
-from venmas.engine.pool import Pool, WorkerError
 from venmas.engine.report import Graph as Figures
 from venmas.engine.report import Report, Verdict
 from venmas.engine.search import StopSearchError
 from venmas.engine.trials import Shares, Trials
-from venmas.errors import ModelError, VenmasError
+from venmas.errors import ModelError, Reason, VenmasError
 from venmas.logic import Formula
-from venmas.milp.outcome import Reason, Unknown
+from venmas.milp.outcome import Unknown
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.cases import UnsuitableError
 from venmas.model.system import System
-from venmas.model.trace import Witness
-from venmas.model.witness import replay
+from venmas.model.witness.build import replay
+from venmas.model.witness.tree import Witness
 from venmas.nn import Network
-from venmas.search.boxes import Boxes
-from venmas.search.enumeration import Enumeration
-from venmas.search.graph import Counts, Graph
-from venmas.search.lattice import Ints
-from venmas.search.residual import UnsuitableError
-from venmas.search.space import Space
-from venmas.search.trace import candidates
+from venmas.nn.network import Semantics
+from venmas.search.polytopes.enumerate import Enumeration
+from venmas.search.regions.boxes import Boxes
+from venmas.search.regions.candidates import candidates
+from venmas.search.regions.frames import Ints
+from venmas.search.regions.graph import Counts, Graph
+from venmas.search.regions.view import Space
+from venmas.workers.mapper import Done, Job, MemoryLimitError
+from venmas.workers.pool import Pool, WorkerError
 
 log = logging.getLogger(__name__)
 

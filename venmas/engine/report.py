@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from venmas._version import __version__
-from venmas.checker.values import Semantics
 from venmas.engine.certify import Certificate, Unwritten
-from venmas.model.trace import Witness
-from venmas.model.witness import Replay
+from venmas.model.witness.build import Replay
+from venmas.model.witness.tree import Witness
+from venmas.nn.network import Semantics
 
 
 class Verdict(StrEnum):

@@ -11,10 +11,10 @@ from time import monotonic
 from venmas.encoding import Subproblem, Task, encode
 from venmas.encoding.encode import Memory, Stream
 from venmas.engine.confirm import Confirmed, Refused, confirm
-from venmas.engine.pool import Done, Job, Mapper
 from venmas.engine.report import Counts, Largest, Report
-from venmas.errors import VenmasError
-from venmas.milp.program import Feasible, Infeasible, Program, Reason, Unknown
+from venmas.errors import Reason, VenmasError
+from venmas.milp.program import Feasible, Infeasible, Program, Unknown
+from venmas.workers.pool import Done, Job, Mapper
 
 _MARGIN = "margin"
 _FRAMES = 100

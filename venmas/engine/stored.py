@@ -10,9 +10,9 @@ from typing import Any
 from venmas.engine.certify import Certificate
 from venmas.engine.report import Asked, Counts, Graph, Largest, Origin, Report, Seconds, Verdict
 from venmas.errors import UsageError
-from venmas.model.replay import FloatRun, Replay
 from venmas.model.simulate import Precision
-from venmas.model.trace import Witness, read_number
+from venmas.model.witness.replay import FloatRun, Replay
+from venmas.model.witness.tree import Witness, read_number
 
 _HOW = "write it with `venmas verify ... --json FILE`"
 _PRECISIONS: tuple[Precision, ...] = ("float64", "float32")

@@ -11,12 +11,12 @@ from typing import TypeVar
 from venmas.logic import AX, Formula, subformulas
 from venmas.model.canonical import networks_of
 from venmas.model.regions import contains
-from venmas.model.trace import Witness
-from venmas.model.witness import UndecidedError, explain
-from venmas.search.graph import Graph
-from venmas.search.rollouts import rollouts
-from venmas.search.space import Space
-from venmas.search.trace import Candidate, candidates, slices, wide
+from venmas.model.witness.build import UndecidedError, explain
+from venmas.model.witness.tree import Witness
+from venmas.search.regions.candidates import Candidate, candidates, slices, wide
+from venmas.search.regions.falsify import rollouts
+from venmas.search.regions.graph import Graph
+from venmas.search.regions.view import Space
 
 _SHARES = {
     "search": 0.03,

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from venmas.budget import limited
-from venmas.checker.values import Semantics
 from venmas.encoding import ReluEncoding, Strategy, Task
 from venmas.engine.adaptive import Wanted, decide
 from venmas.engine.beside import programs_beside
@@ -21,22 +20,23 @@ from venmas.engine.blas import on_one_thread
 from venmas.engine.certify import RationalSearch
 from venmas.engine.establish import Clock, establish
 from venmas.engine.journal import Journal
-from venmas.engine.pool import MemoryLimitError, Pool, Serial, WorkerError
 from venmas.engine.programs import decide_by_programs, leave_open
 from venmas.engine.report import Asked, Report, Verdict
 from venmas.engine.search import Progress, Search, StopSearchError
-from venmas.errors import FormulaError, SolverUnavailableError, UsageError
+from venmas.errors import FormulaError, Reason, SolverUnavailableError, UsageError
 from venmas.files import why_not_writable
 from venmas.logic import Atom, Formula, parse, subformulas
 from venmas.logic.printing import to_short_text
-from venmas.milp.program import NotFiniteError, Reason
+from venmas.milp.program import NotFiniteError
 from venmas.model.limits import MAX_NUMBER
 from venmas.model.system import System
+from venmas.nn.network import Semantics
 from venmas.solvers import get_solver, solver_order
 from venmas.solvers.registry import AUTO
+from venmas.workers.pool import MemoryLimitError, Pool, Serial, WorkerError
 
 if TYPE_CHECKING:
-    from venmas.engine.cluster import Cluster
+    from venmas.cluster.mapper import Cluster
 
 Mode = Literal["adaptive", "mono", "comp-seq", "comp-par", "exact"]
 MODES: dict[str, Strategy | None] = {
@@ -242,7 +242,7 @@ def _mapper(
     cluster: str | None,
 ) -> Pool | Serial | Cluster:
     if cluster is not None:
-        from venmas.engine.cluster import Cluster
+        from venmas.cluster.mapper import Cluster
 
         alone = mode == "comp-seq"
         return Cluster(names, deadline, memory, cluster, ahead=0 if alone else 1, at_once=1 if alone else None)
@@ -253,7 +253,7 @@ def _mapper(
 
 def _check_cluster(cluster: str, mode: str, workers: int | None) -> None:
     """Raises `UsageError` for options that do not go with a cluster."""
-    from venmas.engine.cluster import check_address
+    from venmas.cluster.mapper import check_address
 
     if mode not in ("comp-par", "comp-seq"):
         raise UsageError(

@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-
-class Reason(StrEnum):
-    """Why an outcome is unknown."""
-
-    TIME = "time"
-    MEMORY = "memory"
-    LICENCE = "licence"
-    TOLERANCE = "tolerance"
-    FAILURE = "failure"
-    UNBOUNDED = "unbounded"
-    INTERRUPTED = "interrupted"
+from venmas.errors import Reason
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from venmas.milp.outcome import Feasible, Infeasible, Outcome, Reason, Unknown
+from venmas.milp.outcome import Feasible, Infeasible, Outcome, Unknown
 
 __all__ = [
     "Feasible",
@@ -27,7 +27,6 @@ __all__ = [
     "Outcome",
     "Program",
     "ProgramBuilder",
-    "Reason",
     "Unknown",
     "sum_terms",
 ]

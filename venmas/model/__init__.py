@@ -14,12 +14,12 @@ from venmas.model.functions import (
     where,
 )
 from venmas.model.parameters import NetworkFolder, Parameter, Range
-from venmas.model.replay import Replay, replay
 from venmas.model.scenario import Scenario, load_scenario, scenario_names
 from venmas.model.system import Agent, Branch, Region, System, VariableDecl
-from venmas.model.trace import Witness
 from venmas.model.vector import Vector
-from venmas.model.witness import explain, satisfies
+from venmas.model.witness.build import explain, satisfies
+from venmas.model.witness.replay import Replay, replay
+from venmas.model.witness.tree import Witness
 
 __all__ = [
     "Agent",

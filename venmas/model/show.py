@@ -9,7 +9,7 @@ from fractions import Fraction
 from venmas.linear import format_number
 from venmas.model.regions import bounding_box
 from venmas.model.system import Region, System, VariableDecl
-from venmas.model.trace import Value
+from venmas.model.witness.tree import Value
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from venmas.errors import NetworkError
 
 Activation: TypeAlias = Literal["relu", "linear"]
 FloatType: TypeAlias = Literal["float32", "float64"]
+Semantics: TypeAlias = Literal["real", "float32"]
+"""What a network computes: the real function of its weights, or any float32 evaluation of it."""
 Array: TypeAlias = NDArray[np.float64]
 
 _HALF_ULP = 2.0**-53

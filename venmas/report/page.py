@@ -13,9 +13,9 @@ from venmas._version import __version__
 from venmas.checker.check import Checked
 from venmas.engine.report import Report, Verdict
 from venmas.errors import UsageError, install
-from venmas.model.replay import FloatRun, Replay
 from venmas.model.show import precise
 from venmas.model.system import System
+from venmas.model.witness.replay import FloatRun, Replay
 from venmas.report.equations import equations
 from venmas.report.sections import (
     Facts,

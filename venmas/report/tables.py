@@ -9,7 +9,7 @@ from functools import cached_property
 from venmas.linear import format_number
 from venmas.model.show import Column, is_number, number, show_value, state_columns, title
 from venmas.model.system import System
-from venmas.model.trace import Node, Value, Witness
+from venmas.model.witness.tree import Node, Value, Witness
 
 _MOST_ROWS = 400
 _MOST_COLUMNS = 9

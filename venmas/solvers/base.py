@@ -15,7 +15,8 @@ from typing import Protocol
 
 import numpy as np
 
-from venmas.milp.program import Feasible, Floats, Infeasible, Kind, Outcome, Program, Reason, Unknown
+from venmas.errors import Reason
+from venmas.milp.program import Feasible, Floats, Infeasible, Kind, Outcome, Program, Unknown
 from venmas.milp.reduce import Reduced, lower_indicators, relax, scale_columns, substitute_fixed
 
 TOLERANCE = 1e-5

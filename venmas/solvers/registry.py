@@ -6,8 +6,8 @@ import logging
 import time
 from collections.abc import Sequence
 
-from venmas.errors import SolverUnavailableError, UsageError
-from venmas.milp.program import Outcome, Program, Reason, Unknown
+from venmas.errors import Reason, SolverUnavailableError, UsageError
+from venmas.milp.program import Outcome, Program, Unknown
 from venmas.solvers.base import Solver
 from venmas.solvers.gurobi import Gurobi
 from venmas.solvers.highs import Highs

@@ -1,0 +1,248 @@
+"""Bounds of a query's condition over many boxes at once: affine forms forward, substitution backward, in numpy.
+
+Forward, a box becomes an affine form in its m scaled sides and one symbol for each ReLU whose sign is open (Singh et
+al., *Fast and effective robustness certification*, NeurIPS 2018), in every layer. The goals of the condition are
+bounded as what they are, combinations of the last layer's forms. What that leaves open is substituted backward through
+the same pre-activation bounds, with a lower line per ReLU that suits the sign (Zhang et al., *Efficient neural network
+robustness certification with general activation functions*, NeurIPS 2018). The better bound counts. All constraints of
+a group must hold together, so the bound is that of a convex combination of goals, chosen by multiplicative weights.
+
+Rounding is bounded a priori as in `venmas.bounds.zonotope`: each unit has a radius e besides its symbols.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from venmas.bounds.crown_plan import TINY, Ints, Plan
+from venmas.bounds.linear_forms import Bools, Floats, gamma
+from venmas.bounds.zonotope import span
+from venmas.budget import ask
+
+STEPS = 12
+"""Steps of multiplicative weights."""
+ULP = 2.0**-50
+"""Eight units of roundoff: relative room for a few operations."""
+
+
+@dataclass(frozen=True, eq=False)
+class Swept:
+    """What is known of B boxes.
+
+    closed (B,): no point of the box meets the condition. lower (B,): a bound
+    of how far it is from holding, infinite where closed.
+    influence (B, m): what each input adds to the range of open goals. tried (B, m): the most promising point seen, and
+    worst (B,): how far the condition is from holding there, in floats; at most 0 where it seems to hold.
+    """
+
+    closed: Bools
+    lower: Floats
+    influence: Floats
+    tried: Floats
+    worst: Floats
+
+
+@dataclass(eq=False)
+class _Forms:
+    """z: (B, R, n) forms, e: (B, n) radius, mass: (B, n) greatest absolute value; of the last hidden layer.
+
+    lo, hi, spread: (B, n) by layer: ends of pre-activations, and ``abs(weight) @ mass`` of the layer below.
+    below: (B,) by layer: the sum of the mass of the layer below.
+    share: (B, R - 1 - m, m), what part of a symbol is due to which input.
+    """
+
+    z: Floats
+    e: Floats
+    mass: Floats
+    lo: list[Floats]
+    hi: list[Floats]
+    spread: list[Floats]
+    below: list[Floats]
+    share: Floats
+
+
+def sweep(plan: Plan, low: Floats, high: Floats, cap: int) -> Swept:
+    """Bound the condition over the boxes low, high (B, m); at most `cap` symbols, which boxes share in numpy."""
+    with np.errstate(all="ignore"):
+        return _swept(plan, low, high, cap)
+
+
+def _swept(plan: Plan, low: Floats, high: Floats, cap: int) -> Swept:
+    count, m = low.shape
+    centre = 0.5 * low + 0.5 * high
+    radius = np.maximum(high - centre, centre - low) * (1 + ULP) + TINY
+    forms = _forward(plan, centre, radius, cap)
+    g, g_err, base = _goals(plan, forms, centre, radius)
+    lower, influence = np.zeros((plan.groups, count)), np.zeros((count, m))
+    points = [centre]
+    for group in range(plan.groups):
+        ask()
+        members = plan.group(group)
+        bound, mix, combined = _mix(g[:, members], g_err[:, members])
+        done = bound > 0
+        if plan.strict[members].any():
+            alone = _lower(g[:, members], g_err[:, members])
+            done |= ((alone >= 0) & plan.strict[members]).any(1)
+        corner = centre - radius * np.sign(combined[:, 1 : 1 + m])
+        if len(plan.relus) and not done.all():
+            below, slopes = _backward(plan, forms, mix, members, base, centre, radius)
+            bound = np.fmax(bound, below)
+            done |= bound > 0
+            corner = centre - radius * np.sign(slopes)
+        points.append(corner)
+        lower[group] = np.where(done, np.inf, np.nan_to_num(bound, nan=-np.inf))
+        size = np.abs(combined[:, 1 : 1 + m])
+        size = size + (np.abs(combined[:, 1 + m :])[:, None, :] @ forms.share)[:, 0]
+        influence += np.where(done[:, None], 0.0, size)
+    least = plan.combined(lower)
+    closed = least == np.inf
+    rows = np.flatnonzero(~closed)
+    tried = np.clip(np.stack(points)[:, rows], low[rows], high[rows])
+    worst = plan.violation(plan.values(tried.reshape(-1, m))).reshape(len(points), len(rows))
+    worst = np.nan_to_num(worst, nan=np.inf)
+    best, at = worst.argmin(0), np.arange(len(rows))
+    swept = Swept(closed, least, influence, centre, np.full(count, np.inf))
+    swept.tried[rows], swept.worst[rows] = tried[best, at], worst[best, at]
+    return swept
+
+
+def _forward(plan: Plan, centre: Floats, radius: Floats, cap: int) -> _Forms:
+    count, m = centre.shape
+    z = np.zeros((count, 1 + m, m))
+    z[:, 0], z[:, 1 + np.arange(m), np.arange(m)] = centre, radius
+    forms = _Forms(z, np.zeros((count, m)), np.abs(centre) + radius, [], [], [], [], np.zeros((count, 0, m)))
+    for k, layer in enumerate(plan.hidden):
+        ask()
+        size = np.abs(layer.weight)
+        n, rows = size.shape[1], forms.z.shape[1]
+        new = forms.z @ layer.weight.T
+        new[:, 0] += layer.bias
+        spread = forms.mass @ size.T
+        slack = gamma(n + rows) + layer.weight_error
+        e = (forms.e @ size.T + slack * spread + gamma(2) * np.abs(layer.bias) + TINY) * (1 + gamma(n + 8))
+        lo, hi = span(new, e)
+        forms.lo.append(lo)
+        forms.hi.append(hi)
+        forms.spread.append(spread)
+        forms.below.append(forms.mass.sum(1))
+        reach = np.maximum(hi - new[:, 0], new[:, 0] - lo)
+        mass = (np.abs(new[:, 0]) + reach) * (1 + ULP)
+        if plan.relus[k]:
+            _relu(forms, new, e, mass, reach, lo, hi, cap)
+        else:
+            forms.z, forms.e, forms.mass = new, e, mass
+    return forms
+
+
+def _relu(forms: _Forms, new: Floats, e: Floats, mass: Floats, reach: Floats, lo: Floats, hi: Floats, cap: int) -> None:
+    """``max(x, 0)``: x or 0 where the sign is known, else the parallelogram of least area with a symbol of its own."""
+    count, rows, n = new.shape
+    m = forms.share.shape[2]
+    crossing = (lo < 0) & (hi > 0)
+    slope = np.where(hi <= 0, 0.0, 1.0)
+    slope[crossing] = np.clip(np.nan_to_num(hi[crossing] / (hi[crossing] - lo[crossing]), nan=1.0), 0.0, 1.0)
+    lift = np.where(crossing, np.maximum(-slope * lo, (1 - slope) * hi) * 0.5 * (1 + ULP) + TINY, 0.0)
+    rounding = np.where(crossing, ULP * (mass + lift), 0.0)
+    e = (e * slope + rounding) * (1 + ULP)
+    number = np.cumsum(crossing, 1) - 1
+    room = cap - (rows - 1 - m)
+    e = np.where(crossing & (number >= room), e + lift * (1 + ULP), e)
+    at = np.nonzero(crossing & (number < room))
+    fresh = int(number[at].max(initial=-1)) + 1
+    z = np.zeros((count, rows + fresh, n))
+    z[:, :rows] = new * slope[:, None]
+    z[:, 0] += lift
+    z[at[0], rows + number[at], at[1]] = lift[at]
+    parts = (np.abs(new[:, 1 : 1 + m]) + forms.share.swapaxes(1, 2) @ np.abs(new[:, 1 + m :])) / (reach + TINY)[:, None]
+    share = np.zeros((count, forms.share.shape[1] + fresh, m))
+    share[:, : forms.share.shape[1]] = forms.share
+    share[at[0], forms.share.shape[1] + number[at]] = parts[at[0], :, at[1]]
+    forms.z, forms.e, forms.share = z, e, share
+    forms.mass = np.where(hi <= 0, 0.0, np.where(crossing, (slope * mass + 2 * lift + rounding) * (1 + ULP), mass))
+
+
+def _goals(plan: Plan, forms: _Forms, centre: Floats, radius: Floats) -> tuple[Floats, Floats, Floats]:
+    """Forms of the goals (B, q, R), their radius (B, q), and that part of it which does not depend on the layers."""
+    m, width, rows = centre.shape[1], plan.goal.shape[1], forms.z.shape[1]
+    g = np.ascontiguousarray((forms.z @ plan.goal.T).swapaxes(1, 2))
+    g[:, :, 0] += plan.goal_bias + centre @ plan.direct.T
+    g[:, :, 1 : 1 + m] += plan.direct * radius[:, None]
+    base = np.abs(plan.goal_bias) * gamma(4) + plan.bias_error
+    base = (base + (np.abs(centre) + radius) @ (gamma(m + 4) * np.abs(plan.direct) + TINY).T) * (1 + gamma(m + 8))
+    error = (forms.e + gamma(width + rows) * forms.mass) @ np.abs(plan.goal).T + forms.mass @ plan.goal_error.T
+    return g, (error + base + TINY) * (1 + gamma(width + 8)), base
+
+
+def _lower(form: Floats, error: Floats) -> Floats:
+    """The least value of forms (..., R) with radius (...), rounded down."""
+    size = np.abs(form[..., 1:]).sum(-1) + error
+    return np.asarray(form[..., 0] - size - gamma(form.shape[-1] + 2) * (size + np.abs(form[..., 0])) - TINY)
+
+
+def _mix(g: Floats, error: Floats) -> tuple[Floats, Floats, Floats]:
+    """The greatest bound found of convex combinations of goals (B, k, R): bound (B,), weights (B, k), form (B, R)."""
+    count, k, _ = g.shape
+    alone = np.nan_to_num(_lower(g, error), nan=-np.inf)
+    start, rows = alone.argmax(1), np.arange(count)
+    found, mix = alone[rows, start], np.zeros((count, k))
+    mix[rows, start] = 1.0
+    if k > 1:
+        trial = 0.7 * mix + 0.3 / k
+        sizes = np.abs(g).sum(-1) + error
+        for step in range(STEPS):
+            form = (trial[:, None] @ g)[:, 0]
+            value = _lower(form, (trial * (error + gamma(k + 4) * sizes)).sum(-1) * (1 + ULP * k))
+            better = value > found
+            found, mix = np.where(better, value, found), np.where(better[:, None], trial, mix)
+            sign = np.where(form > 0, -1.0, 1.0)
+            sign[:, 0] = 1.0
+            at = (g @ sign[:, :, None])[:, :, 0]
+            scale = np.abs(at).max(1, keepdims=True)
+            trial = trial * np.exp(2.0 * np.nan_to_num(at / scale) / np.sqrt(step + 1.0))
+            trial = np.nan_to_num(trial / trial.sum(1, keepdims=True), nan=1.0 / k)
+    return found, mix, (mix[:, None] @ g)[:, 0]
+
+
+def _backward(
+    plan: Plan, forms: _Forms, mix: Floats, members: Ints, base: Floats, centre: Floats, radius: Floats
+) -> tuple[Floats, Floats]:
+    """A lower bound (B,) of the mixed goals and the slopes (B, m) of the linear form that gives it.
+
+    A slope that underflows loses less than TINY, and with it as much as its unit is large.
+    """
+    k, m = len(members), centre.shape[1]
+    back = mix @ plan.goal[members]
+    spill = mix @ (plan.goal_error[members] + gamma(k + 4) * np.abs(plan.goal[members]))
+    error = ((spill + TINY) * forms.mass).sum(1) + (mix * base[:, members]).sum(1) * (1 + gamma(k + 4))
+    constant, size = mix @ plan.goal_bias[members], mix @ np.abs(plan.goal_bias[members])
+    terms = 8 + m + k
+    for i in range(len(plan.hidden) - 1, -1, -1):
+        layer, lo, hi = plan.hidden[i], forms.lo[i], forms.hi[i]
+        if plan.relus[i]:
+            slope = np.clip(np.nan_to_num(hi / (hi - lo), nan=1.0), 0.0, 1.0)
+            lift = np.maximum(-slope * lo, (1 - slope) * hi) * (1 + ULP) + TINY
+            crossing = (lo < 0) & (hi > 0)
+            above = crossing & (back < 0)
+            raised = np.where(above, back * np.where(above, lift, 0.0), 0.0)
+            constant, size = constant + raised.sum(1), size - raised.sum(1)
+            error += TINY * np.where(above, np.maximum(np.where(slope > 0, -lo, 0.0), hi), 0.0).sum(1)
+            zero = (hi <= 0) | (crossing & (back >= 0) & (hi <= -lo))
+            back = np.where(zero, 0.0, np.where(above, back * slope, back))
+        slack = gamma(layer.out_size) + layer.weight_error
+        reach = slack * forms.spread[i] + 4 * ULP * np.maximum(-lo, hi) + TINY
+        error += (np.abs(back) * np.where(back == 0, 0.0, reach)).sum(1) + TINY * forms.below[i]
+        constant, size = constant + back @ layer.bias, size + np.abs(back) @ np.abs(layer.bias)
+        back = back @ layer.weight
+        terms += 2 * layer.out_size
+    direct = plan.direct[members]
+    reach = np.abs(centre) + radius
+    back = back + mix @ direct
+    error += ((gamma(k + 4) * (mix @ np.abs(direct) + np.abs(back)) + TINY) * reach).sum(1)
+    constant = constant + (back * centre).sum(1) - (np.abs(back) * radius).sum(1)
+    size = size + (np.abs(back) * reach).sum(1)
+    rounding = gamma(terms)
+    # with the constant in it, what overflows is no number and closes nothing
+    slack = rounding * (size + error + np.abs(constant))
+    return constant - (error + slack) * (1 + rounding) - TINY * terms, back

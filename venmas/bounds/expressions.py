@@ -1,0 +1,340 @@
+"""The bounds interpreter of the expression graph, for a batch of abstract states at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from venmas.bounds.exact import exact_range, middle
+from venmas.bounds.linear_forms import Bools, Floats, Quantity, affine, constant, finite, join, pinned, relu, settle
+from venmas.bounds.methods import Activations, BoundMethod, beaten
+from venmas.budget import ask
+from venmas.linear import Comparison, LinearExpr, Relation
+from venmas.model.domain import is_integral
+from venmas.model.expr import (
+    All,
+    Any,
+    Application,
+    ArgMax,
+    Compare,
+    Condition,
+    Constant,
+    Expr,
+    Maximum,
+    Output,
+    Sum,
+    Switch,
+    Truth,
+    Variable,
+    Where,
+    add,
+    scale,
+)
+from venmas.model.system import System
+
+if TYPE_CHECKING:
+    from venmas.bounds.states import State
+
+Truths = NDArray[np.int8]
+"""Three-valued truth by state: 1 true, 0 false, -1 open."""
+
+Assumptions = tuple[tuple[ArgMax | Compare, int], ...]
+"""Outcomes of choices: the index of the winner, or 1 for true and 0 for false."""
+
+MAX_VALUES = 128
+"""Value sets above this size are not tracked."""
+
+_BORDER = 1e-6
+
+
+class Interpreter:
+    """Evaluates expressions and conditions over the variables' quantities in `env`; results are kept by node.
+
+    `members` are the single states of the batch; they answer what floats leave open at a threshold exactly.
+    """
+
+    def __init__(self, system: System, method: BoundMethod, env: Mapping[str, Quantity], size: int, roots: int) -> None:
+        self.system, self.method, self.size, self.roots = system, method, size, roots
+        self.env = dict(env)
+        self.members: list[State] = []
+        self.source: tuple[Interpreter, NDArray[np.intp]] | None = None  # where the rows of a batch of cases come from
+        self._assumed: dict[int, NDArray[np.int64]] = {}  # outcomes by row, -1 where nothing is assumed
+        self._values: dict[int, Quantity] = {}
+        self._truths: dict[int, Truths] = {}
+        self._atoms: dict[Comparison, Truths] = {}
+        self._expressions: dict[Comparison, Expr] = {}
+        self._networks: dict[int, Activations] = {}
+        self._kept: list[object] = []  # nodes built here must outlive the memo that is keyed by their identity
+
+    def evaluate(self, expr: Expr) -> Quantity:
+        """Bounds of an expression in every state of the batch."""
+        key = id(expr)
+        if key not in self._values:
+            self._kept.append(expr)
+            self._values[key] = self._compute(expr)
+        return self._values[key]
+
+    def assume(self, row: int, choice: ArgMax | Compare, outcome: int) -> None:
+        """Let a choice be decided in a row, before anything is evaluated."""
+        if id(choice) not in self._assumed:
+            self._kept.append(choice)
+            self._assumed[id(choice)] = np.full(self.size, -1, dtype=np.int64)
+        self._assumed[id(choice)][row] = outcome
+
+    def activations(self, application: Application) -> Activations:
+        """Bounds inside a network application."""
+        key = id(application)
+        if key not in self._networks:
+            self._kept.append(application)
+            inputs = [self.evaluate(i) for i in application.inputs]
+            self._networks[key] = self.method.propagate(application.network, inputs)
+        return self._networks[key]
+
+    def _compute(self, expr: Expr) -> Quantity:
+        ask()
+        match expr:
+            case Constant(value):
+                return constant(value, self.size, self.roots)
+            case Variable(name, _):
+                return self.env[name]
+            case Sum():
+                return self._sum(expr)
+            case Output(application, index):
+                return self.activations(application).output(index)
+            case Maximum(operands):
+                best = self._maximum([self.evaluate(o) for o in operands])
+                mean = middle(operands)
+                return best if mean is None else settle(best.low, best.upp, np.maximum(best.lo, mean), best.hi)
+            case ArgMax():
+                values = tuple(Fraction(i) for i in range(len(expr.scores)))
+                whole = Quantity(*self._flat(0.0, len(values) - 1.0))
+                possible = self._winners(expr)
+                if id(expr) in self._assumed:
+                    outcome = self._assumed[id(expr)][:, None]
+                    possible = np.where(outcome >= 0, np.arange(len(values)) == outcome, possible)
+                return finite(whole, values, possible)
+            case Switch(selector, cases):
+                chosen = self.evaluate(selector)
+                if chosen.values is None or chosen.possible is None:
+                    masks = [(chosen.lo <= k) & (chosen.hi >= k) for k, _ in cases]
+                else:
+                    position = {v: i for i, v in enumerate(chosen.values)}
+                    none = np.zeros(self.size, dtype=bool)
+                    masks = [chosen.possible[:, position[Fraction(k)]] if k in position else none for k, _ in cases]
+                return self._cases([e for _, e in cases], np.stack(masks, 1))
+            case Where(condition, then, otherwise):
+                truth = self.condition(condition)
+                return self._cases([then, otherwise], np.stack([truth != 0, truth != 1], 1))
+        raise TypeError(type(expr))
+
+    def _flat(self, lo: float, hi: float) -> tuple[Floats, Floats, Floats, Floats]:
+        low, upp = np.zeros((self.size, self.roots + 1)), np.zeros((self.size, self.roots + 1))
+        low[:, 0], upp[:, 0] = lo, hi
+        return low, upp, np.full(self.size, lo), np.full(self.size, hi)
+
+    def _sum(self, expr: Sum) -> Quantity:
+        terms: list[tuple[Fraction, Quantity]] = []
+        outputs: dict[int, list[tuple[Fraction, Output]]] = {}
+        for coefficient, part in expr.terms:
+            if isinstance(part, Output):
+                outputs.setdefault(id(part.application), []).append((coefficient, part))
+            else:
+                terms.append((coefficient, self.evaluate(part)))
+        for group in outputs.values():
+            if len(group) == 1:
+                terms.append((group[0][0], self.evaluate(group[0][1])))
+                continue
+            row = np.zeros((1, group[0][1].application.network.output_size))
+            for coefficient, part in group:
+                row[0, part.index] += float(coefficient)
+            low, upp, lo, hi = self.activations(group[0][1].application).combine(row, np.zeros(1))
+            # the float coefficients of the row may differ from the rational ones by half an ulp each
+            slack = 2.0**-52 * sum(
+                abs(float(c)) * np.maximum(np.abs(q.lo), np.abs(q.hi)) for c, p in group for q in [self.evaluate(p)]
+            )
+            low[:, 0, 0] -= slack
+            upp[:, 0, 0] += slack
+            terms.append((Fraction(1), settle(low[:, 0], upp[:, 0], lo[:, 0] - slack, hi[:, 0] + slack)))
+        total = affine(terms, expr.constant)
+        choices = [q for _, q in terms]
+        count = int(np.prod([len(q.values) if q.values is not None else MAX_VALUES + 1 for q in choices]))
+        if 0 < count <= MAX_VALUES:
+            return _combined(total, terms, expr.constant)
+        return rounded(total) if is_integral(expr) else total
+
+    def _maximum(self, operands: list[Quantity]) -> Quantity:
+        best = operands[0]
+        for q in operands[1:]:
+            ask()
+            wins, loses = best.lo >= q.hi, best.hi <= q.lo
+            difference = affine([(Fraction(1), best), (Fraction(-1), q)], Fraction(0))
+            low, upp = relu(difference.low, difference.upp, difference.lo, difference.hi)
+            total = affine(
+                [(Fraction(1), settle(low, upp, np.maximum(difference.lo, 0.0))), (Fraction(1), q)], Fraction(0)
+            )
+            low = np.where(wins[:, None], best.low, np.where(loses[:, None], q.low, total.low))
+            upp = np.where(wins[:, None], best.upp, np.where(loses[:, None], q.upp, total.upp))
+            best = settle(low, upp, np.maximum(best.lo, q.lo), np.maximum(best.hi, q.hi))
+        return best
+
+    def _winners(self, node: ArgMax) -> Bools:
+        if self.source is not None:
+            found = self.source[0].evaluate(node).possible
+            assert found is not None
+            return found[self.source[1]]
+        first = node.scores[0]
+        if isinstance(first, Output) and all(
+            isinstance(s, Output) and s.application is first.application and s.index == i
+            for i, s in enumerate(node.scores)
+        ):
+            possible = self.activations(first.application).winners()
+        else:
+            n = len(node.scores)
+            hi = np.zeros((self.size, n, n))
+            for i in range(n):
+                for j in range(n):
+                    if i != j:
+                        ask()
+                        difference = add(node.scores[i], scale(node.scores[j], Fraction(-1)))
+                        hi[:, i, j] = self.evaluate(difference).hi
+            possible = beaten(hi)
+        for row in np.flatnonzero(possible.sum(1) > 1) if self.members else ():
+            forms = takewhile(_is_number, (self.members[row].affine(s) for s in node.scores))
+            numbers = [f.constant for f in forms if f is not None]
+            if len(numbers) == len(node.scores):  # a point: decided exactly, ties included
+                possible[row] = False
+                possible[row, numbers.index(max(numbers))] = True
+        return possible
+
+    def _cases(self, exprs: list[Expr], mask: Bools) -> Quantity:
+        mask[~mask.any(1)] = True
+        used = np.flatnonzero(mask.any(0))
+        if len(used) == 1:
+            return self.evaluate(exprs[used[0]])
+        cases = [self.evaluate(exprs[i]) for i in used]
+        hull = join(cases, mask[:, used])
+        if any(c.values is None for c in cases):
+            return hull
+        values = tuple(sorted({v for c in cases for v in c.values or ()}))
+        if len(values) > MAX_VALUES:
+            return hull
+        possible = np.zeros((self.size, len(values)), dtype=bool)
+        for i, c in zip(used, cases, strict=True):
+            ask()
+            assert c.values is not None and c.possible is not None
+            columns = [values.index(v) for v in c.values]
+            possible[:, columns] |= c.possible & mask[:, i, None]
+        return finite(hull, values, possible)
+
+    # -- conditions ----------------------------------------------------------------------------------------------------
+
+    def condition(self, condition: Condition) -> Truths:
+        """Three-valued truth of a condition in every state."""
+        key = id(condition)
+        if key not in self._truths:
+            self._kept.append(condition)
+            truth = self._decide(condition)
+            if key in self._assumed:
+                truth = np.where(self._assumed[key] >= 0, self._assumed[key], truth).astype(np.int8)
+            self._truths[key] = truth
+        return self._truths[key]
+
+    def atom(self, comparison: Comparison) -> Truths:
+        """Three-valued truth of a comparison of state variables."""
+        if comparison not in self._atoms:
+            self._atoms[comparison] = self._compare(self.expression(comparison), comparison.relation)
+        return self._atoms[comparison]
+
+    def expression(self, comparison: Comparison) -> Expr:
+        """The left side of a comparison of state variables as an expression of the system."""
+        if comparison not in self._expressions:
+            expr: Expr = Constant(comparison.expr.constant)
+            for name, coefficient in comparison.expr.terms:
+                expr = add(expr, scale(self.system[name], coefficient))
+            self._expressions[comparison] = expr
+        return self._expressions[comparison]
+
+    def _decide(self, condition: Condition) -> Truths:
+        match condition:
+            case Truth(value):
+                return np.full(self.size, int(value), dtype=np.int8)
+            case Compare(expr, relation):
+                return self._compare(expr, relation)
+            case All(operands):
+                parts = np.stack([self.condition(c) for c in operands])
+                return np.where((parts == 0).any(0), 0, np.where((parts == 1).all(0), 1, -1)).astype(np.int8)
+            case Any(operands):
+                parts = np.stack([self.condition(c) for c in operands])
+                return np.where((parts == 1).any(0), 1, np.where((parts == 0).all(0), 0, -1)).astype(np.int8)
+        raise TypeError(type(condition))
+
+    def _compare(self, expr: Expr, relation: Relation) -> Truths:
+        q = self.evaluate(expr)
+        if q.values is not None and q.possible is not None:
+            holds = np.array([relation.holds(v) for v in q.values])
+            some, every = (q.possible & holds).any(1), (~q.possible | holds).all(1)
+            return np.where(every, 1, np.where(some, -1, 0)).astype(np.int8)
+        yes, no = certain(relation, q.lo, q.hi), certain(relation.negated, q.lo, q.hi)
+        truth = np.where(yes, 1, np.where(no, 0, -1)).astype(np.int8)
+        border = _BORDER * (1 + np.maximum(np.abs(q.lo), np.abs(q.hi)))
+        close = (truth == -1) & ((np.abs(q.lo) <= border) | (np.abs(q.hi) <= border))
+        for row in np.flatnonzero(close) if self.members else ():
+            # the float bounds touch the threshold: decide in rationals
+            answer = Comparison(LinearExpr(), relation).decide(*exact_range(self.members[row], expr))
+            truth[row] = -1 if answer is None else int(answer)
+        return truth
+
+
+def _is_number(form: LinearExpr | None) -> bool:
+    return form is not None and not form.terms
+
+
+def rounded(q: Quantity) -> Quantity:
+    """Bounds of an integer: its interval shrinks to integers, and a single one replaces the forms."""
+    lo, hi = np.ceil(q.lo), np.floor(q.hi)
+    lo, hi = np.where(lo <= hi, lo, q.lo), np.where(lo <= hi, hi, q.hi)
+    return Quantity(*pinned(q.low, q.upp, lo, hi, lo == hi), lo, hi, q.values, q.possible)
+
+
+def _combined(total: Quantity, terms: list[tuple[Fraction, Quantity]], offset: Fraction) -> Quantity:
+    """All sums of finitely many values."""
+    if len(terms) == 1:
+        factor, only = terms[0]
+        assert only.values is not None and only.possible is not None
+        if factor > 0:
+            return finite(total, tuple(factor * v + offset for v in only.values), only.possible)
+    sums: dict[Fraction, Bools] = {offset: np.ones(len(total.lo), dtype=bool)}
+    for coefficient, q in terms:
+        ask()
+        assert q.values is not None and q.possible is not None
+        following: dict[Fraction, Bools] = {}
+        for value, mask in sums.items():
+            for at, v in enumerate(q.values):
+                new = value + coefficient * v
+                reach = mask & q.possible[:, at]
+                following[new] = following[new] | reach if new in following else reach
+        sums = following
+    values = tuple(sorted(sums))
+    return finite(total, values, np.stack([sums[v] for v in values], 1))
+
+
+def certain(relation: Relation, lo: Floats, hi: Floats) -> Bools:
+    """Where ``x relation 0`` holds for every x in [lo, hi]."""
+    match relation:
+        case Relation.LT:
+            return np.asarray(hi < 0)
+        case Relation.LE:
+            return np.asarray(hi <= 0)
+        case Relation.GT:
+            return np.asarray(lo > 0)
+        case Relation.GE:
+            return np.asarray(lo >= 0)
+        case Relation.EQ:
+            return np.asarray((lo == 0) & (hi == 0))
+        case Relation.NE:
+            return np.asarray((lo > 0) | (hi < 0))

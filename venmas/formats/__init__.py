@@ -1,0 +1,1 @@
+"""Foreign descriptions of questions and systems."""

@@ -1,0 +1,274 @@
+"""Building a witness: decide exactly whether a state satisfies a core formula, and keep the tree that shows it.
+
+To show that a system violates a formula, explain its negation: ``explain(system, nnf(formula, negate=True), state)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Generic, Protocol, TypeAlias, TypeVar
+
+from venmas.errors import ModelError, VenmasError
+from venmas.linear import as_fraction
+from venmas.logic import And, Atom, Formula, Or
+from venmas.model.simulate import Step, misfit
+from venmas.model.system import System
+from venmas.model.witness.decide import Search, Trail
+from venmas.model.witness.replay import Replay, replay
+from venmas.model.witness.tree import Measure, Node, Value, Witness
+
+__all__ = [
+    "Hints",
+    "Node",
+    "Reasons",
+    "Replay",
+    "UndecidedError",
+    "Value",
+    "Witness",
+    "collect",
+    "explain",
+    "replay",
+    "satisfies",
+]
+
+Point: TypeAlias = tuple[Fraction, ...]
+Hints: TypeAlias = Mapping[tuple[int, ...], int] | Sequence[str]
+"""Which branch EX should try first: by the indices of the branches taken so far, or the branch names of a path."""
+
+
+class UndecidedError(VenmasError):
+    """The budget of states ran out before the formula was decided: neither shown nor refuted."""
+
+
+def satisfies(system: System, formula: Formula, state: Mapping[str, Fraction]) -> bool:
+    """Decide a core formula at an exact state. Raises `ModelError` when a run leaves the declared box (design S1)."""
+    return Search(_Exact(system)).decide(formula, _point(system, state)) is not None
+
+
+def explain(
+    system: System,
+    formula: Formula,
+    initial: Mapping[str, Fraction],
+    hints: Hints | None = None,
+    budget: int | None = None,
+    tick: Callable[[], None] = lambda: None,
+) -> Witness | None:
+    """The witness that `initial` satisfies the core `formula`, or None when it does not: both answers are exact.
+
+    hints: branches that EX tries first, without effect on the answer.
+    budget: the largest number of states in which the system may be stepped; `UndecidedError` is raised beyond it.
+    tick: called in every such state; what it raises ends the search.
+
+    Whether `initial` is an initial state is not asked here: `replay` does. Raises `ModelError` when `initial` or a
+    visited state does not fit the declared ranges (design S1).
+    """
+    world = _Exact(system, hints, budget, tick)
+    root = _point(system, initial)
+    search = Search(world)
+    return None if search.decide(formula, root) is None else collect(system, _Found(world, search), formula, root)
+
+
+def _point(system: System, state: Mapping[str, Fraction]) -> Point:
+    if missing := [name for name in system.variables if name not in state]:
+        raise ModelError(f"the state gives no value for {missing[0]!r} of system {system.name!r}")
+    point = {name: as_fraction(state[name]) for name in system.variables}
+    if problem := misfit(system, point):
+        raise ModelError(f"this is no state of system {system.name!r}: {problem}")
+    return tuple(point.values())
+
+
+class _Hint:
+    """Hints for the runs with one beginning: the branch to try first, and those for what comes after a branch."""
+
+    __slots__ = ("first", "next")
+
+    def __init__(self) -> None:
+        self.first = 0
+        self.next: dict[int, _Hint] = {}
+
+    def at(self, path: Iterable[int]) -> _Hint:
+        """The hints after a path, made where there are none."""
+        here = self
+        for branch in path:
+            here = here.next.setdefault(branch, _Hint())
+        return here
+
+
+class _Exact:
+    """The system itself, in exact numbers; a key is the state."""
+
+    def __init__(
+        self,
+        system: System,
+        hints: Hints | None = None,
+        budget: int | None = None,
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.system, self._tick = system, tick
+        self._names = tuple(system.variables)
+        self._steps: dict[Point, Step] = {}
+        self._budget = budget
+        self._hints = _Hint()
+        if isinstance(hints, Mapping):
+            for path, branch in hints.items():
+                self._hints.at(path).first = branch
+        elif hints:
+            index = {branch.name: i for i, branch in enumerate(system.branches)}
+            at = self._hints
+            for branch in (index[name] for name in hints if name in index):
+                at.first, at = branch, at.at((branch,))
+
+    def state(self, key: Point) -> dict[str, Fraction]:
+        return dict(zip(self._names, key, strict=True))
+
+    def step(self, key: Point) -> Step:
+        if key not in self._steps:
+            if self._budget is not None and len(self._steps) >= self._budget:
+                raise UndecidedError(f"not decided within the budget of {self._budget} exactly evaluated states")
+            self._tick()
+            self._steps[key] = Step(self.system, self.state(key))
+        return self._steps[key]
+
+    def value(self, atom: Atom, key: Point) -> Fraction:
+        return atom.comparison.expr.evaluate(self.state(key))
+
+    def _hint(self, trail: Trail) -> _Hint | None:
+        """The hint for a trail, whose beginning has been here before."""
+        if trail.before is None:
+            trail.mark = self._hints
+        elif isinstance(trail.before.mark, _Hint):
+            trail.mark = trail.before.mark.next.get(trail.branch)
+        return trail.mark if isinstance(trail.mark, _Hint) else None
+
+    def some(self, key: Point, trail: Trail) -> Iterator[tuple[int, Point]]:
+        hint = self._hint(trail)
+        first = 0 if hint is None else hint.first
+        step = self.step(key)
+        for index in sorted(range(len(self.system.branches)), key=lambda i: i != first):
+            if (found := step.successor(index)) is not None:
+                yield index, tuple(found.state[name] for name in self._names)
+
+    def every(self, key: Point, trail: Trail) -> Iterable[tuple[int, Point]]:
+        self._hint(trail)
+        for found in self.step(key).successors():
+            yield found.index, tuple(found.state[name] for name in self._names)
+
+
+Key = TypeVar("Key")
+
+
+class Reasons(Protocol[Key]):
+    """Why a formula holds at states that keys name."""
+
+    def state(self, key: Key) -> Mapping[str, Fraction]:
+        """The state."""
+        ...
+
+    def step(self, key: Key) -> Step:
+        """The exact step from the state."""
+        ...
+
+    def chosen(self, formula: Formula, key: Key) -> tuple[Formula, ...]:
+        """The operands of And or Or that show it."""
+        ...
+
+    def followed(self, formula: Formula, key: Key) -> tuple[tuple[int, Key], ...]:
+        """The steps (branch, successor) of EX or AX that show it."""
+        ...
+
+
+class _Found:
+    """Reasons that a search has left."""
+
+    def __init__(self, world: _Exact, search: Search[Point]) -> None:
+        self.state, self.step, self._search = world.state, world.step, search
+
+    def chosen(self, formula: Formula, key: Point) -> tuple[Formula, ...]:
+        return self._search.chosen[formula, key]
+
+    def followed(self, formula: Formula, key: Point) -> tuple[tuple[int, Point], ...]:
+        return self._search.followed[formula, key]
+
+
+def collect(system: System, reasons: Reasons[Key], formula: Formula, root: Key) -> Witness:
+    """The tree of what was chosen and followed to show a core formula, without duplicates, parents before children."""
+    return _Collector(system, reasons).collect(formula, root)
+
+
+class _Collector(Generic[Key]):
+    def __init__(self, system: System, reasons: Reasons[Key]) -> None:
+        self.system, self.reasons = system, reasons
+        self._states: dict[Key, tuple[Value, ...]] = {}
+        self._actions: dict[Key, tuple[Value, ...]] = {}
+
+    def collect(self, formula: Formula, root: Key) -> Witness:
+        """Places (a state, and what is to be shown there) become nodes."""
+        first = (root, frozenset([formula]))
+        ready = {first: self._needs(*first)}
+        stack, order = [(first, iter(ready[first][1].values()))], []
+        while stack:
+            place, rest = stack[-1]
+            child = next((c for c in rest if c not in ready), None)
+            if child is None:
+                stack.pop()
+                order.append(place)
+            else:
+                ready[child] = self._needs(*child)
+                stack.append((child, iter(ready[child][1].values())))
+        index = {place: len(order) - 1 - i for i, place in enumerate(order)}
+        nodes = []
+        for place in reversed(order):
+            atoms, places, stepped = ready[place]
+            children = tuple((self.system.branches[b].name, index[p]) for b, p in places.items())
+            nodes.append(self._node(place[0], atoms, children, stepped))
+        return Witness(tuple(nodes))
+
+    def _needs(
+        self, key: Key, formulas: frozenset[Formula]
+    ) -> tuple[tuple[Atom, ...], dict[int, tuple[Key, frozenset[Formula]]], bool]:
+        """The atoms shown at a place, the places that its steps lead to, and whether steps were looked at."""
+        atoms: dict[Atom, None] = {}
+        targets: dict[int, tuple[Key, set[Formula]]] = {}
+        stepped = False
+        stack, seen = list(formulas), set(formulas)
+        while stack:
+            formula = stack.pop()
+            if isinstance(formula, Atom):
+                atoms[formula] = None
+            elif isinstance(formula, And | Or):
+                new = [c for c in reversed(self.reasons.chosen(formula, key)) if c not in seen]
+                seen.update(new)
+                stack.extend(new)
+            elif formula.depth:
+                stepped = True
+                for branch, successor in self.reasons.followed(formula, key):
+                    targets.setdefault(branch, (successor, set()))[1].add(formula.children[0])
+        places = {branch: (successor, frozenset(goals)) for branch, (successor, goals) in sorted(targets.items())}
+        return tuple(atoms), places, stepped
+
+    def _node(self, key: Key, atoms: tuple[Atom, ...], children: tuple[tuple[str, int], ...], stepped: bool) -> Node:
+        """What the nodes of one state have in common is stored once."""
+        state = self.reasons.state(key) if atoms or key not in self._states else {}
+        if key not in self._states:
+            self._states[key] = tuple(
+                Value(d.name, state[d.name], _label(d.labels, state[d.name])) for d in self.system.variables.values()
+            )
+        if stepped and key not in self._actions:
+            values = self.reasons.step(key).actions()
+            self._actions[key] = tuple(
+                Value(a.name, values[a.name], _label(a.labels, values[a.name])) for a in self.system.agents
+            )
+        return Node(
+            state=self._states[key],
+            actions=self._actions[key] if stepped else (),
+            atoms=tuple(
+                Measure(str(a.comparison), abs(a.comparison.expr.evaluate(state))) for a in sorted(atoms, key=str)
+            ),
+            children=children,
+            deadlock=stepped and not children,  # only AX is shown without a successor
+        )
+
+
+def _label(labels: tuple[tuple[int, str], ...], value: Fraction) -> str:
+    return dict(labels).get(value.numerator, "") if value.denominator == 1 else ""

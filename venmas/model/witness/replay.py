@@ -1,0 +1,314 @@
+"""Re-running a stored witness: exactly, believing nothing in it, and in floats (design S2, S8)."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, isfinite
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from venmas.errors import ModelError, NetworkError
+from venmas.linear import format_number
+from venmas.logic import Atom, Formula
+from venmas.model.regions import contains
+from venmas.model.simulate import Batch, Precision, Step, misfit
+from venmas.model.system import System
+from venmas.model.witness.decide import Search, Trail
+from venmas.model.witness.tree import Node, Value, Witness, number_json
+from venmas.nn.runtime import Numpy, Runtime
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class FloatRun:
+    """The same branches taken in float arithmetic, from the rounded initial state.
+
+    `difference` is the largest absolute distance of any variable from the exact run (infinite where a run breaks off),
+    `violated` whether the formula is shown there too, `runtime` what ran the networks.
+    """
+
+    difference: float
+    violated: bool
+    runtime: str
+
+    def to_json(self) -> dict[str, Any]:
+        """An object; a difference that is not finite is None, which JSON can say."""
+        difference = self.difference if self.difference < inf else None
+        return {"difference": difference, "violated": self.violated, "runtime": self.runtime}
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Whether a witness shows the formula, and if not, why not.
+
+    `margin` is the exact margin with which its tree shows the formula (None when no atom is involved). The float runs,
+    by precision of the networks, are missing when the witness does not follow the system.
+    """
+
+    confirmed: bool
+    reason: str = ""
+    margin: Fraction | None = None
+    floats: Mapping[Precision, FloatRun] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The replay as an object of the result file."""
+        return {
+            "confirmed": self.confirmed,
+            "reason": self.reason,
+            "margin": None if self.margin is None else number_json(self.margin),
+            **{p: r.to_json() for p, r in (self.floats or {}).items()},
+        }
+
+
+def replay(system: System, formula: Formula, witness: Witness, runtime: Runtime | None = None) -> Replay:
+    """Re-run a witness of the core `formula` (for a violation: the negated one) from its initial state.
+
+    Every state and action is computed anew and compared with the stored one; the initial state must be one of the
+    system; the formula must be shown by the branches that the witness follows, under AX by all that are enabled.
+    runtime: what runs the networks in floats; numpy by default, and also where it refuses one of them.
+    """
+    known = _Known(system)
+    if problem := _initial_problem(system, witness) or _run_problem(system, witness, known):
+        return Replay(False, problem)
+    margin = Search(_Tree(system, witness, known)).decide(formula, 0)
+    floats = _float_runs(system, formula, witness, runtime or Numpy())
+    if margin is None:
+        return Replay(False, "the runs of the witness do not show that the formula is violated", None, floats)
+    return Replay(True, "", margin if isinstance(margin, Fraction) else None, floats)
+
+
+def _initial_problem(system: System, witness: Witness) -> str | None:
+    initial = witness.initial
+    if set(initial) != set(system.variables):
+        return f"the witness is over the variables {', '.join(initial)}, the system over {', '.join(system.variables)}"
+    if problem := misfit(system, initial):
+        return f"the initial state is outside the system: {problem}"
+    if not any(contains(region, initial) for region in system.regions):
+        return "the initial state is not in the initial set of the system"
+    return None
+
+
+class _Known:
+    """What was computed for the states of a witness; nodes that share their state cost once.
+
+    Everything is by the identity of the stored state, which lives as long as the witness.
+    """
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._enabled: dict[int, tuple[int, ...]] = {}
+        self._same: set[tuple[int, int, int]] = set()  # state, branch, stored successor
+
+    def enabled(self, node: Node) -> tuple[int, ...]:
+        """The branches whose guards hold."""
+        if id(node.state) not in self._enabled:
+            self._enabled[id(node.state)] = Step(self._system, node.point).enabled()
+        return self._enabled[id(node.state)]
+
+    def problem(self, witness: Witness, node: Node, index: Mapping[str, int]) -> str | None:
+        """Where the stored actions and successors of a node differ from those of the system, or None."""
+        step: Step | None = None
+        if (id(node.state), -1, id(node.actions)) not in self._same:
+            step = Step(self._system, node.point)
+            if problem := _difference(node.actions, step.actions()):
+                return f": action {problem}"
+            self._same.add((id(node.state), -1, id(node.actions)))
+            self._enabled[id(node.state)] = step.enabled()
+        if node.deadlock and self.enabled(node):
+            return " is said to have no successor, but it has one"
+        for branch, child in node.children:
+            if branch not in index:
+                return f": the system has no branch {branch!r}"
+            stored = witness.nodes[child].state
+            if (id(node.state), index[branch], id(stored)) in self._same:
+                continue
+            step = step or Step(self._system, node.point)
+            found = step.successor(index[branch])
+            if found is None:
+                return f": branch {branch!r} is not enabled"
+            if problem := _difference(stored, found.state):
+                return f", after branch {branch!r}: {problem}"
+            self._same.add((id(node.state), index[branch], id(stored)))
+        return None
+
+
+def _run_problem(system: System, witness: Witness, known: _Known) -> str | None:
+    """The first place where the stored runs are not runs of the system."""
+    index = {branch.name: i for i, branch in enumerate(system.branches)}
+    reached = {0}  # parents come first, so a stored state is compared before it is stepped from
+    for number, node in enumerate(witness.nodes):
+        if number not in reached or not (node.children or node.actions or node.deadlock):
+            continue
+        if problem := known.problem(witness, node, index):
+            return f"state {number} of the witness{problem}"
+        reached.update(child for _, child in node.children)
+    return None
+
+
+def _difference(stored: tuple[Value, ...], computed: Mapping[str, Fraction]) -> str | None:
+    if [v.name for v in stored] != list(computed):
+        return f"expected values of {', '.join(computed)}, the witness gives {', '.join(v.name for v in stored)}"
+    for value in stored:
+        if value.exact != computed[value.name]:
+            told, true = (format_number(x)[:40] for x in (value.exact, computed[value.name]))
+            return f"{value.name} is {told} in the witness and {true} in the system"
+    return None
+
+
+class _Tree:
+    """The runs of a witness, already known to be runs of the system; a key is the index of a node."""
+
+    def __init__(self, system: System, witness: Witness, known: _Known) -> None:
+        self._witness, self._known = witness, known
+        self._branch = {branch.name: i for i, branch in enumerate(system.branches)}
+        self._values: dict[tuple[Atom, int], Fraction] = {}
+        self._latest: tuple[tuple[Value, ...], dict[str, Fraction]] | None = None
+
+    def value(self, atom: Atom, key: int) -> Fraction:
+        node = self._witness.nodes[key]
+        if (atom, id(node.state)) not in self._values:
+            if self._latest is None or self._latest[0] is not node.state:
+                self._latest = node.state, node.point
+            self._values[atom, id(node.state)] = atom.comparison.expr.evaluate(self._latest[1])
+        return self._values[atom, id(node.state)]
+
+    def some(self, key: int, trail: Trail) -> Iterator[tuple[int, int]]:
+        for branch, child in self._witness.nodes[key].children:
+            yield self._branch[branch], child
+
+    def every(self, key: int, trail: Trail) -> Iterable[tuple[int, int]] | None:
+        known = dict(self.some(key, trail))
+        enabled = self._known.enabled(self._witness.nodes[key])
+        return [(i, known[i]) for i in enabled] if set(enabled) <= set(known) else None
+
+
+_FloatKey: TypeAlias = tuple[int, int]  # a node, and the number of the float state that stands for it
+_AT_ONCE = 64
+
+
+class _FloatTree:
+    """The same branches in floats. The states of the exact run are stepped from together: most runs meet no others.
+
+    Raises `ModelError` for a selector outside its cases, and `OverflowError` for a number that no float holds.
+    """
+
+    def __init__(self, system: System, witness: Witness, precision: Precision, runtime: Runtime) -> None:
+        self._system, self._witness, self._precision, self._runtime = system, witness, precision, runtime
+        self._index = {branch.name: i for i, branch in enumerate(system.branches)}
+        self._column = {name: i for i, name in enumerate(system.variables)}
+        self.states: list[tuple[float, ...]] = []
+        self._numbers: dict[tuple[float, ...], int] = {}
+        self._moves: dict[tuple[int, int], tuple[bool, int]] = {}
+        self._values: dict[tuple[Atom, int], float] = {}
+        self._latest: tuple[tuple[int, ...], Batch] | None = None
+        self.root: _FloatKey = (0, self._rounded(witness.nodes[0]))
+        with contextlib.suppress(ModelError, OverflowError):  # in states that the floats may not meet
+            self._prepare()
+
+    def _prepare(self) -> None:
+        taken: dict[int, tuple[Node, set[str]]] = {}
+        for node in self._witness.nodes:
+            taken.setdefault(id(node.state), (node, set()))[1].update(name for name, _ in node.children)
+        for branch in self._index:
+            numbers = sorted({self._rounded(node) for node, branches in taken.values() if branch in branches})
+            for start in range(0, len(numbers), _AT_ONCE):
+                self._step(tuple(numbers[start : start + _AT_ONCE]), self._index[branch])
+
+    def _rounded(self, node: Node) -> int:
+        point = node.point
+        return self._number(tuple(float(point[name]) for name in self._column))
+
+    def _number(self, state: tuple[float, ...]) -> int:
+        number = self._numbers.setdefault(state, len(self.states))
+        if number == len(self.states):
+            self.states.append(state)
+        return number
+
+    def _at(self, numbers: tuple[int, ...]) -> Batch:
+        if self._latest is None or self._latest[0] != numbers:
+            table = np.array([self.states[n] for n in numbers])
+            arrays = dict(zip(self._column, table.T, strict=True))
+            self._latest = numbers, Batch(arrays, self._precision, self._runtime)
+        return self._latest[1]
+
+    def _step(self, numbers: tuple[int, ...], branch: int) -> None:
+        at, new = self._at(numbers), np.array([self.states[n] for n in numbers])
+        for name, expr in self._system.branches[branch].updates:
+            new[:, self._column[name]] = at.value(expr)
+        enabled = at.holds(self._system.branches[branch].guard).tolist()
+        for number, holds, state in zip(numbers, enabled, new.tolist(), strict=True):
+            self._moves[number, branch] = holds, self._number(tuple(state))
+
+    def children(self, key: _FloatKey) -> Iterator[tuple[int, bool, _FloatKey]]:
+        """Branch, whether its guard holds in floats, and the next place."""
+        node, number = key
+        for name, child in self._witness.nodes[node].children:
+            index = self._index[name]
+            if (number, index) not in self._moves:
+                self._step((number,), index)
+            enabled, new = self._moves[number, index]
+            yield index, enabled, (child, new)
+
+    def value(self, atom: Atom, key: _FloatKey) -> float:
+        if (atom, key[1]) not in self._values:
+            state, expr = self.states[key[1]], atom.comparison.expr
+            value = sum((float(c) * state[self._column[n]] for n, c in expr.terms), float(expr.constant))
+            self._values[atom, key[1]] = value
+        return self._values[atom, key[1]]
+
+    def some(self, key: _FloatKey, trail: Trail) -> Iterator[tuple[int, _FloatKey]]:
+        return ((index, child) for index, enabled, child in self.children(key) if enabled)
+
+    def every(self, key: _FloatKey, trail: Trail) -> Iterable[tuple[int, _FloatKey]] | None:
+        known = dict(self.some(key, trail))
+        others = [i for i in self._index.values() if (key[1], i) not in self._moves]
+        at = self._at((key[1],)) if others else None
+        enabled = [i for i in self._index.values() if i not in others and self._moves[key[1], i][0]]
+        enabled += [i for i in others if at is not None and at.holds(self._system.branches[i].guard)[0]]
+        return [(i, known[i]) for i in enabled] if set(enabled) <= set(known) else None
+
+
+def _float_runs(system: System, formula: Formula, witness: Witness, runtime: Runtime) -> dict[Precision, FloatRun]:
+    precisions: tuple[Precision, ...] = ("float64", "float32")
+    try:
+        return {p: _float_run(system, formula, witness, p, runtime) for p in precisions}
+    except NetworkError as error:
+        if isinstance(runtime, Numpy):
+            raise
+        log.warning("%s; the floats of this replay are those of numpy", error)
+        return _float_runs(system, formula, witness, Numpy())
+
+
+def _float_run(system: System, formula: Formula, witness: Witness, precision: Precision, runtime: Runtime) -> FloatRun:
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows as a difference that is not finite
+            tree = _FloatTree(system, witness, precision, runtime)
+            difference = _float_difference(tree, system, witness)
+            margin = Search(tree).decide(formula, tree.root)
+    except (ModelError, OverflowError):  # a selector outside its cases, or a number that no float holds
+        return FloatRun(inf, False, runtime.name)
+    return FloatRun(difference, margin is not None, runtime.name)
+
+
+def _float_difference(tree: _FloatTree, system: System, witness: Witness) -> float:
+    seen, stack, difference = {tree.root}, [tree.root], 0.0
+    compared: set[tuple[int, int]] = set()
+    while stack:
+        node, number = key = stack.pop()
+        stored = witness.nodes[node].state
+        if (id(stored), number) not in compared:
+            compared.add((id(stored), number))
+            exact = witness.nodes[node].point
+            for name, x in zip(system.variables, tree.states[number], strict=True):
+                distance = abs(x - float(exact[name]))
+                difference = max(difference, distance if isfinite(distance) else inf)
+        new = [child for _, _, child in tree.children(key) if child not in seen]
+        seen.update(new)
+        stack.extend(new)
+    return difference

@@ -1,0 +1,1 @@
+"""Explicit states: systems of integers, state by state."""

@@ -1,0 +1,1 @@
+"""Branch and bound on the inputs of one network: one-step questions."""

@@ -1,0 +1,1 @@
+"""Polytopes of initial states on which every run is affine, enumerated."""

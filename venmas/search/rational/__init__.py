@@ -1,0 +1,1 @@
+"""A proof search in exact rationals."""

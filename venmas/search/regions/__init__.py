@@ -1,0 +1,1 @@
+"""Regions: a reachability graph of boxes, refined where something is open."""

@@ -1,0 +1,1 @@
+"""Processes that solve programs: pools, pipes, memory. They know jobs, not questions."""
