@@ -10,8 +10,12 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why an outcome is unknown."""
+    """Why an outcome, or a verdict, is unknown.
 
+    `TOLERANCE` blames what a solver returned; what procedures without a solver leave undecided is `OPEN`.
+    """
+
+    OPEN = "open"
     TIME = "time"
     MEMORY = "memory"
     LICENCE = "licence"

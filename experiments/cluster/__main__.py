@@ -29,9 +29,9 @@ from venmas.cluster import node
 from venmas.cluster.local import LocalCluster
 from venmas.cluster.mapper import Cluster
 from venmas.encoding import Task, encode
-from venmas.engine.search import deep_runs
 from venmas.engine.verify import read_formula
 from venmas.logic import nnf
+from venmas.search.milp.stream import deep_runs
 from venmas.workers.mapper import Job, Mapper
 from venmas.workers.pool import Pool
 

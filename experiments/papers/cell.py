@@ -14,8 +14,8 @@ from typing import Any
 import venmas
 from experiments.benchmarks.machine import header
 from venmas import load_scenario, verify
+from venmas.budget import Progress
 from venmas.engine.report import versions
-from venmas.engine.search import Progress
 from venmas.model import NetworkFolder, System
 from venmas.model.canonical import system_digest
 

@@ -11,10 +11,10 @@ from rich.live import Live
 from rich.text import Text
 
 from experiments.papers.cell import Cell, How, Keys, decide, kept
+from venmas.budget import Progress
 from venmas.cli.interrupt import interruptible
 from venmas.cli.output import console
 from venmas.cli.progress import describe
-from venmas.engine.search import Progress
 from venmas.store import Store
 
 KIND, FORM = "experiment", 1

@@ -77,10 +77,10 @@ def test_help_imports_no_verifier() -> None:
 
 def test_choices_are_those_of_the_engine() -> None:
     from venmas.bounds.methods import METHODS
-    from venmas.engine.verify import MODES
+    from venmas.engine.modes import modes
     from venmas.solvers import SOLVERS
 
-    assert set(verify_command.MODES) == set(MODES)
+    assert set(verify_command.MODES) == set(modes())
     assert set(verify_command.SOLVERS) == {"auto", *SOLVERS}
     assert set(verify_command.BOUNDS) == set(METHODS)
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from venmas.budget import Progress
 from venmas.cli.progress import Estimate, describe
-from venmas.engine.search import Progress
 from venmas.store import Store
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "result.schema.json").read_text())

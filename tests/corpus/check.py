@@ -16,8 +16,9 @@ from tests.corpus.pwl import PwlCase
 from tests.corpus.spec import Spec, State, build, holds, starts, step
 from venmas.bounds import States
 from venmas.checker.file import check_certificate
+from venmas.engine.modes import modes
 from venmas.engine.report import Report, Verdict
-from venmas.engine.verify import MODES, verify
+from venmas.engine.verify import verify
 from venmas.logic import Formula, Not
 from venmas.model import System, Witness
 from venmas.model.regions import bounding_box, contains
@@ -82,7 +83,13 @@ def configurations(modes: Iterable[str] = ("mono", "comp-seq"), intervals: bool 
 
 def rotated(number: int, timeout: float) -> list[Config]:
     """The configuration whose turn it is at case `number` (the mode changes fastest), adaptive, and a proof."""
-    turns = [Config(m, s, e) for e in ("big-m", "indicator") for s in available() for m in MODES if MODES[m]]
+    turns = [
+        Config(m, s, e)
+        for e in ("big-m", "indicator")
+        for s in available()
+        for m, mode in modes().items()
+        if mode.solver
+    ]
     turn = turns[number % len(turns)]
     return [replace(c, timeout=timeout) for c in (turn, ADAPTIVE, EXACT)]
 

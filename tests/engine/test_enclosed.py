@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from venmas import System, verify
+from venmas.answer import Open, Refuted
+from venmas.budget import Budget
 from venmas.checker.file import check_certificate
-from venmas.engine.certify import RationalSearch
-from venmas.engine.enclosed import Enclosure
 from venmas.engine.verify import read_formula
-from venmas.logic import nnf
 from venmas.model import apply_network, clip
 from venmas.nn import relu_network
+from venmas.question import Question
+from venmas.search.milp.enclosure import BOUNDS
+from venmas.search.procedure import Run
+from venmas.search.rational.session import RationalSession
 
-NOTE = "symbolic bounds alone decided it, before the reach graph"
 SUM = "x[1] + x[2] - x[3] + x[4] - x[5]"
 
 
@@ -70,7 +73,7 @@ def test_bounds_decide_what_regions_do_not(name: str, trust: str) -> None:
     build, formula = LOOPS[name]
     report = verify(build(), formula, timeout=10, trust=trust)
     assert report.satisfied and report.basis == "bounds" and not report.solvers
-    assert report.notes == [NOTE]
+    assert report.notes == [] and report.decided_by == "bounds"
     assert report.graph.passes <= 1
     assert verify(build(), formula, mode="mono", timeout=10, isolated=False).satisfied
 
@@ -113,8 +116,8 @@ class EnoughError(Exception):
 
 def test_bounds_go_on_where_they_were_left() -> None:
     system = contraction(hidden=8)
-    target = nnf(read_formula(system, "AG^5 x[1] < 0.99"), negate=True)
-    enclosure, turns = Enclosure(system, target), 0
+    session = BOUNDS.start(Question(system, read_formula(system, "AG^5 x[1] < 0.99")), Run())
+    turns, answer = 0, None
 
     def at_once() -> None:
         nonlocal turns
@@ -122,12 +125,10 @@ def test_bounds_go_on_where_they_were_left() -> None:
         if turns % 2 == 0:
             raise EnoughError
 
-    while not enclosure.over:
-        try:
-            enclosure.run(at_once)
-        except EnoughError:
-            assert not enclosure.refuted
-    assert enclosure.refuted and 5 <= turns <= 12
+    while answer is None:
+        with suppress(EnoughError):
+            answer = session.advance(at_once)
+    assert isinstance(answer, Refuted) and 5 <= turns <= 12
 
 
 def test_bounds_say_nothing_where_a_state_may_leave_its_box() -> None:
@@ -135,15 +136,15 @@ def test_bounds_say_nothing_where_a_state_may_leave_its_box() -> None:
     x, y = system.real("x", -1, 1), system.real("y", -1, 1)
     system.branch("step", x=2 * x, y=y / 2)
     system.initial(x >= -1, x <= 1, y >= -1, y <= 1)
-    enclosure = Enclosure(system, nnf(read_formula(system, "AX^2 y <= 0.5"), negate=True))
-    assert not enclosure.run(lambda: None) and enclosure.over and not enclosure.refuted
+    answer = BOUNDS.start(Question(system, read_formula(system, "AX^2 y <= 0.5")), Run()).advance(Budget())
+    assert isinstance(answer, Open) and "stay in their box" in answer.message
 
 
 def test_enclosures_alone_prove_nothing_false() -> None:
     system = contraction(hidden=8)
     for formula in ("AG^2 x[1] < 0.3", f"AG^2 {SUM} < 1.5"):
-        proof = RationalSearch(system, read_formula(system, formula), whole=True).run(lambda: None)
-        assert not proof.complete and proof.witness is None and "enclosures" in proof.gaps[0]
+        answer = RationalSession(Question(system, read_formula(system, formula)), whole=True).advance(Budget())
+        assert isinstance(answer, Open) and "enclosures" in answer.message
 
 
 @pytest.mark.parametrize("mode", ["mono", "comp-seq"])

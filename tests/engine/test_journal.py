@@ -18,7 +18,6 @@ from journal_systems import walker
 from venmas import identity, verify
 from venmas.encoding import Task, encode
 from venmas.engine import journal as journals
-from venmas.engine.certify import RationalSearch
 from venmas.engine.report import Report, Verdict
 from venmas.errors import ModelError, Reason, StoreError, UsageError
 from venmas.logic import nnf, parse
@@ -292,7 +291,7 @@ def test_a_run_that_leaves_its_box_is_told_again(tmp_path: Path, monkeypatch: py
     def prove(*_: object) -> None:
         raise ModelError("x leaves its box")
 
-    monkeypatch.setattr(RationalSearch, "run", prove)
+    monkeypatch.setattr("venmas.search.rational.session.RationalSession.advance", prove)
     for _ in range(2):
         with pytest.raises(ModelError):
             run(tmp_path / "j", trust="auto")

@@ -1,6 +1,5 @@
 """Formulas about the next state that are decided as queries, against the other modes."""
 
-import itertools
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -8,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from venmas import load_network, verify
-from venmas.engine.query import question
-from venmas.engine.verify import read_formula
 from venmas.errors import ModelError
 from venmas.formats.vnnlib import read_vnnlib
 from venmas.linear import Comparison, LinearExpr, Relation
@@ -18,7 +15,8 @@ from venmas.model import System, apply_network
 from venmas.model.expr import Expr, Sum
 from venmas.nn import relu_network
 from venmas.search.network.bisect import Bisection
-from venmas.search.network.one_step import one_step, settle
+from venmas.search.network.exact_box import query_system
+from venmas.search.network.one_step import one_step
 
 TENT = relu_network([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -0.5], [0.0]], name="tent")
 SUM = relu_network([[[1.0, 1.0], [1.0, -1.0]], [[1.0, 1.0]]], [[0.0, 0.0], [0.0]], name="max")  # 2 max(x, y) if >= 0
@@ -116,19 +114,12 @@ def test_a_hard_question_leaves_half_of_the_time_to_the_graph(monkeypatch: pytes
             ends.append(time.monotonic())
 
     monkeypatch.setattr(Bisection, "run", endless)
-    monkeypatch.setattr("venmas.engine.trials._LEAST", -1e9)  # nor does the search in rationals decide
+    monkeypatch.setattr("venmas.budget.Shares.left", lambda *_: -1.0)  # nor does the search in rationals decide
     begun = time.monotonic()
     report = verify(tent(), "AX y <= 1", timeout=3)  # two thirds of it are for this mode, half of them for queries
-    assert report.satisfied and report.graph.passes
+    assert (report.verdict, report.decided_by) == ("satisfied", "regions")
+    assert next(p.why for p in report.procedures if p.name == "network") == "its time was over"
     assert len(ends) == 1 and 1 <= ends[0] - begun < 1.9
-
-
-@pytest.mark.parametrize(("seconds", "decided"), [(None, True), (10_000, True), (0.5, False)])
-def test_time_of_queries(seconds: float | None, decided: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = itertools.count()
-    monkeypatch.setattr("venmas.search.network.one_step.monotonic", lambda: next(clock))  # a second a look
-    formula = read_formula(tent(), "AX y <= 1")
-    assert (settle(tent(), formula, lambda: None, 1, seconds) is not None) == decided
 
 
 def test_acas_xu(data_dir: Path) -> None:
@@ -136,5 +127,5 @@ def test_acas_xu(data_dir: Path) -> None:
     network = load_network(folder / "onnx" / "ACASXU_run2a_2_2_batch_2000.onnx")
     for prop, verdict in ((2, "violated"), (3, "satisfied")):
         (case,) = read_vnnlib(folder / "vnnlib" / f"prop_{prop}.vnnlib").cases
-        report = verify(question(network, case.boxes), AX(Not(case.condition)), timeout=60, workers=1)
+        report = verify(query_system(network, case.boxes), AX(Not(case.condition)), timeout=60, workers=1)
         assert report.verdict == verdict

@@ -7,12 +7,14 @@ from fractions import Fraction
 import pytest
 
 from venmas import System, verify
-from venmas.engine import trials
-from venmas.engine.certify import RationalSearch, prove
+from venmas.engine.certify import prove
 from venmas.engine.verify import read_formula
 from venmas.errors import ModelError
 from venmas.model import absolute, argmax, clip, maximum
 from venmas.model.expr import as_expr
+from venmas.question import Question
+from venmas.search.rational.session import RationalSession
+from venmas.search.registry import get_procedure
 
 
 def corner(first_wins: bool) -> System:
@@ -92,20 +94,20 @@ def test_a_search_goes_on_where_it_was_left(text: str) -> None:
     system = star()
     formula = read_formula(system, text)
     whole = prove(system, formula)
-    search, turns = RationalSearch(system, formula), 0
-    while search.proof is None:
+    search, turns, answer = RationalSession(Question(system, formula)), 0, None
+    while answer is None:
         turns += 1
         with suppress(EnoughError):
-            search.run(limited(5))
-    assert search.run(limited(0)) is search.proof
+            answer = search.advance(limited(5))
+    assert search.advance(limited(0)) is answer
     steps = whole.lines + whole.splits
     assert turns > 3 and turns < steps
-    assert vars(search.proof) == vars(whole)
+    assert vars(search.figures.proof) == vars(whole)
 
 
 def test_an_error_in_a_search_is_met_again(monkeypatch: pytest.MonkeyPatch) -> None:
     system = star()
-    search = RationalSearch(system, read_formula(system, "AX level <= 0"))
+    search = RationalSession(Question(system, read_formula(system, "AX level <= 0")))
 
     def broken(*_: object) -> None:
         raise ModelError("leaves its box")
@@ -113,20 +115,23 @@ def test_an_error_in_a_search_is_met_again(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("venmas.search.rational.search.first_goal", broken)
     for _ in range(2):
         with pytest.raises(ModelError, match="leaves its box"):
-            search.run(lambda: None)
+            search.advance(lambda: None)
 
 
-@pytest.mark.parametrize("way", ["polytopes", "proof", "bounds", "graph"])
+@pytest.mark.parametrize("way", ["polytopes", "rational", "bounds", "regions"])
 def test_a_deadlock_is_noted_whatever_decides(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for other in {"polytopes", "proof", "bounds"} - {way}:
-        monkeypatch.setitem(trials._SHARES, other, -1e9)
-    if way != "polytopes":
-        monkeypatch.setattr("venmas.engine.refine._enumeration", lambda _: None)
+    accepts = {name: get_procedure(name).accepts for name in ("polytopes", "rational", "bounds", "regions")}
+    for other in accepts.keys() - {way}:
+
+        def chosen(self: object, question: Question, run: object, other: str = other) -> str | None:
+            return "not now" if question.about == "property" else accepts[other](question, run)
+
+        monkeypatch.setattr(type(get_procedure(other)), "accepts", chosen)
     system = System("stuck")
     x, y = system.real("x", -8, 8), system.real("y", -8, 8)
     system.branch("go", when=x <= Fraction(1, 2), y=y + 1)
     system.initial((x >= 0) & (x <= 1) & (y >= 0) & (y <= 1))
     report = verify(system, "AX^2 y >= 1")
-    assert report.satisfied and report.basis == ("exact" if way == "proof" else "bounds")
-    who = ["symbolic bounds alone decided it, before the reach graph"] if way == "bounds" else []
-    assert report.notes[:-1] == who and report.notes[-1].startswith("a deadlock is reachable")
+    assert report.decided_by == way
+    assert report.satisfied and report.basis == ("exact" if way == "rational" else "bounds")
+    assert len(report.notes) == 1 and report.notes[0].startswith("a deadlock is reachable")

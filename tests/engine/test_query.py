@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from venmas import load_network
 from venmas.engine import query as engine
 from venmas.engine.certify import prove
-from venmas.engine.query import QueryReport, decide_query, question
+from venmas.engine.query import QueryReport, decide_query
 from venmas.engine.query_replay import replay_query
 from venmas.errors import UsageError
 from venmas.formats.vnnlib import Box, Case, Query, meets, parse_vnnlib, read_vnnlib
@@ -22,6 +22,7 @@ from venmas.linear import Comparison, LinearExpr, Relation, format_number
 from venmas.logic import AX, Atom, Formula, Not, conjunction, disjunction, nnf
 from venmas.nn import Layer, Network, relu_network
 from venmas.search.network import bisect as bisection
+from venmas.search.network.exact_box import query_system
 from venmas.testing.networks import adversarial_networks, networks
 
 TENT = relu_network([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -0.5], [0.0]], name="tent")
@@ -92,7 +93,7 @@ def test_agrees_with_the_search_in_rationals(query: tuple[Network, Box, Formula]
             raise TooLongError
 
     try:
-        proof = prove(question(network, (box,)), AX(Not(condition)), tick)
+        proof = prove(query_system(network, (box,)), AX(Not(condition)), tick)
     except TooLongError:
         return
     assert found.verdict in ("sat", "unsat")

@@ -6,15 +6,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from venmas.engine import refine
-from venmas.engine.refine import Searched, Tile
 from venmas.engine.verify import verify
 from venmas.errors import Reason
 from venmas.logic import nnf, parse
 from venmas.model import System, apply_network, argmax, where
 from venmas.model.canonical import networks_of, system_to_json
 from venmas.nn import relu_network
-from venmas.search.regions import graph
+from venmas.search.regions import graph, procedure
+from venmas.search.regions.tiles import Searched, Tile
 from venmas.search.regions.view import Space
 
 
@@ -65,7 +64,7 @@ def test_no_tiles_where_none_are_wanted(monkeypatch):
     [("AX AX (x <= 1.255)", "satisfied"), ("AX AX (x <= 1.249)", "violated"), ("AX AX EX (x <= 1.1)", "violated")],
 )
 def test_verdicts_are_those_of_the_whole(monkeypatch, caplog, formula, verdict, workers):
-    monkeypatch.setattr("venmas.engine.trials._LEAST", -1e9)  # nothing but passes decides
+    monkeypatch.setattr("venmas.budget.Shares.left", lambda *_: -1.0)  # nothing but passes decides
     monkeypatch.setattr(graph, "_TILE", 60)
     monkeypatch.setattr(Space, "swept", 0)  # compiled code, which would be used from some time on, has other pieces
     caplog.set_level(logging.INFO, "venmas")
@@ -78,9 +77,9 @@ def test_verdicts_are_those_of_the_whole(monkeypatch, caplog, formula, verdict, 
 def test_a_tile_that_gets_no_time_says_so():
     system = drifting()
     root = refined(system, "AX (x <= 1.5)").root
-    target = nnf(parse("AX AX (x <= 1.4)", system.vocabulary), negate=True)
+    formula = parse("AX AX (x <= 1.4)", system.vocabulary)
     boxes = (((),), root.low, root.high)
-    asked = system_to_json(system), networks_of(system), target, "real"
+    asked = system_to_json(system), networks_of(system), formula, False, "real"
     found = Tile(*asked, Space(system).unit, boxes, ()).run(0.0)
     assert isinstance(found, Searched) and found.witness is None and found.reason is Reason.TIME
     assert "lattice" in Tile(*asked, 1, boxes, ()).run(None).trouble
@@ -92,18 +91,19 @@ def test_an_error_without_words_is_no_proof(monkeypatch):
 
     system = drifting()
     found = refined(system, "AX AX (x <= 1.249)")
-    monkeypatch.setattr(refine, "refine", broken)
+    monkeypatch.setattr(procedure.Graph, "refine", broken)
+    monkeypatch.setattr(procedure.RegionSession, "_falsified", lambda *_: None)
     boxes = (((),), found.root.low, found.root.high)
-    target = nnf(parse("AX AX (x <= 1.249)", system.vocabulary), negate=True)
-    tile = Tile(system_to_json(system), networks_of(system), target, "real", found.space.unit, boxes, ())
-    assert tile.run(None).trouble == "OverflowError"
+    formula = parse("AX AX (x <= 1.249)", system.vocabulary)
+    tile = Tile(system_to_json(system), networks_of(system), formula, False, "real", found.space.unit, boxes, ())
+    assert tile.run(None).trouble
 
 
-@pytest.mark.parametrize("limit", ["search.graph.MOST_PIECES", "search.graph.MAX_EDGES", "search.layer.MAX_EDGES"])
+@pytest.mark.parametrize("limit", ["graph.MOST_PIECES", "graph.MAX_EDGES", "step.MAX_EDGES"])
 def test_a_pass_of_too_many_pieces_is_given_up(monkeypatch, limit):
-    monkeypatch.setattr("venmas.engine.trials._LEAST", -1e9)
-    monkeypatch.setattr("venmas.engine.enclosed.Enclosure.run", lambda *_: False)
-    monkeypatch.setattr(f"venmas.{limit}", 10)
+    monkeypatch.setattr("venmas.budget.Shares.left", lambda *_: -1.0)
+    monkeypatch.setattr(f"venmas.search.regions.{limit}", 10)
     report = verify(drifting(), "AX (x <= 1.25)")
     assert report.satisfied and report.basis == "exact"
-    assert "no reach graph: too many regions" in report.notes
+    (regions,) = (p for p in report.procedures if p.name == "regions")
+    assert report.decided_by == "rational" and regions.why == "no region graph: too many regions"

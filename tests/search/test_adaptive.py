@@ -5,12 +5,13 @@ from time import monotonic
 
 import pytest
 
-from venmas.engine import adaptive
-from venmas.engine.search import StopSearchError
+from venmas.budget import BudgetError
 from venmas.engine.verify import verify
 from venmas.errors import ModelError, Reason
 from venmas.logic import AX, And, Atom, parse
 from venmas.model import System, absolute, where
+from venmas.search.rational.session import RationalSession
+from venmas.search.regions.procedure import RegionSession
 
 
 def ask(system, formula, **options):
@@ -85,10 +86,15 @@ def stops():
 
 
 def test_a_deadlock_that_time_leaves_open_is_told(monkeypatch):
-    def late(_):
-        raise StopSearchError(Reason.TIME, "the time limit was reached")
+    advance = RegionSession.advance
 
-    monkeypatch.setattr(adaptive, "deadlock", late)
+    def late(session, budget):
+        if session.question.about == "deadlock":
+            raise BudgetError(budget, Reason.TIME, "the time limit was reached")
+        return advance(session, budget)
+
+    monkeypatch.setattr(RegionSession, "advance", late)
+    monkeypatch.setattr(RationalSession, "advance", late)
     report = verify(stops(), "AX^4 false", mode="adaptive", timeout=10)
     assert report.satisfied
     assert report.notes == ["a deadlock may be reachable: the time limit was reached before it was decided"]

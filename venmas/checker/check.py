@@ -13,17 +13,17 @@ from venmas.checker.cell import Cell, refutes
 from venmas.checker.goals import Goal, Holds, first_goal
 from venmas.checker.lemmas import Book
 from venmas.checker.numbers import CheckError, read_form, read_index, read_number
-from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.logic import AX, EX, And, Atom, Formula, Globally, Or, Quantifier, conjunction, nnf
+from venmas.logic import AX, EX, And, Formula, Or
 from venmas.model.system import System
 from venmas.nn.network import Semantics
+from venmas.question import claim
 
 MAX_OPEN = 100_000
 """Most goals that may be open at once, so that a hostile certificate cannot fill the memory."""
 
 Line = Mapping[str, object]
 
-__all__ = ["CheckError", "Checked", "check", "claim", "covers", "lemma_key"]
+__all__ = ["CheckError", "Checked", "check", "covers", "lemma_key"]
 
 
 @dataclass
@@ -33,18 +33,6 @@ class Checked:
     lines: int = 0
     refuted: int = 0
     shared: int = 0
-
-
-def claim(system: System, formula: Formula, inside: bool) -> Formula:
-    """What no initial state may meet, in core form: the negated formula, and leaving the declared box if `inside`."""
-    if inside:
-        atoms: list[Formula] = []
-        for decl in system.variables.values():
-            value = LinearExpr.variable(decl.name)
-            atoms.append(Atom(Comparison(value - LinearExpr((), decl.lower), Relation.GE)))
-            atoms.append(Atom(Comparison(value - LinearExpr((), decl.upper), Relation.LE)))
-        formula = conjunction([formula, Globally(Quantifier.ALL, 1, max(1, formula.depth), conjunction(atoms))])
-    return nnf(formula, negate=True)
 
 
 def check(

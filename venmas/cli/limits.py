@@ -82,7 +82,7 @@ def limits(timeout: float, memory: int) -> Iterator[Callable[[], None]]:
     timeout in seconds, memory (resident) in MB. Gives what asks at once; where no timer can be had (threads other than
     the main one) that is all that asks.
     """
-    from venmas.workers.memory import own_resident_mb
+    from venmas.memory import own_resident_mb
 
     deadline = monotonic() + timeout
     met: LimitError | None = None

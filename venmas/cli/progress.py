@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from venmas.cli.output import console
 
 if TYPE_CHECKING:
-    from venmas.engine.search import Progress
+    from venmas.budget import Progress
 
 
 class ProgressLine:

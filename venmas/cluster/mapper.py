@@ -19,10 +19,10 @@ from venmas.cluster.link import Attempt, Ended, Event, Gone, Link, Misfit, Offli
 from venmas.cluster.local import LocalCluster
 from venmas.cluster.node import Order, Reply
 from venmas.errors import Reason, UsageError, install
+from venmas.memory import own_resident_mb
 from venmas.milp.outcome import Outcome, Unknown
 from venmas.workers.flow import Flow, Task, relay
 from venmas.workers.mapper import Done, main_too_large
-from venmas.workers.memory import own_resident_mb
 from venmas.workers.pool import GRACE
 from venmas.workers.process import WorkerError
 

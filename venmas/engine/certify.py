@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
 from venmas._version import __version__
-from venmas.checker.check import claim
+from venmas.answer import Line, Refuted, Write
 from venmas.checker.file import FORMAT
 from venmas.files import NewFile
-from venmas.logic import Formula, nnf
+from venmas.logic import Formula
 from venmas.model.canonical import networks_of, system_to_json
 from venmas.model.system import System
 from venmas.nn.network import Semantics
-from venmas.search.rational.search import Line, Proof, Prover
-from venmas.search.regions.certificate import GraphProof, IncompleteError
-from venmas.search.regions.graph import Graph
+from venmas.question import Question
+from venmas.search.rational.search import Proof
+from venmas.search.rational.session import RationalSession
 
 
 @dataclass(frozen=True)
@@ -93,56 +92,25 @@ class _File:
         self._open.close()
 
 
-class RationalSearch:
-    """A search in exact rationals for whether every initial state satisfies `formula`; it goes on where it was left.
-
-    whole: by enclosures alone, see `certify`.
-    """
-
-    def __init__(self, system: System, formula: Formula, semantics: Semantics = "real", whole: bool = False) -> None:
-        self.system, self.formula, self.semantics, self.whole = system, formula, semantics, whole
-        self.proof: Proof | None = None
-        self._error: BaseException | None = None
-        self._steps = self._search()
-
-    @cached_property
-    def target(self) -> Formula:
-        """The negation of the formula, in core form. Raises `FormulaError` as `nnf` does."""
-        return nnf(self.formula, negate=True)
-
-    def _search(self) -> Generator[None, None, Proof]:
-        for inside in (False, True):
-            prover = Prover(self.system, claim(self.system, self.formula, inside), _nowhere, self.semantics, self.whole)
-            yield from prover.steps()
-            if not (prover.proof.complete and prover.proof.left_box):
-                break
-        return prover.proof
-
-    def run(self, tick: Callable[[], None]) -> Proof:
-        """Search to the end, or until `tick`, which is called all the time, raises.
-
-        `Proof.complete`: satisfied. `Proof.witness`: violated. Otherwise `Proof.gaps` says what was left open. Raises
-        `ModelError` when a run leaves the declared box (design S1).
-        """
-        if self._error is not None:  # it would end there again
-            raise self._error
-        while self.proof is None:
-            tick()
-            try:
-                next(self._steps)
-            except StopIteration as end:
-                self.proof = end.value
-            except BaseException as error:
-                self._error = error
-                raise
-        return self.proof
+def write_certificate(path: str | Path, question: Question, about: Line, proof: Write) -> Certificate | Unwritten:
+    """Write a proof to a file, nothing where it raises `IncompleteError`. about: what the header says besides."""
+    with _File(path) as file:
+        file.write(_header(question, about))
+        proof(file.write)
+        return file.keep()
 
 
 def prove(
     system: System, formula: Formula, tick: Callable[[], None] = lambda: None, semantics: Semantics = "real"
 ) -> Proof:
-    """Decide in exact rationals whether every initial state satisfies `formula`: `RationalSearch.run`."""
-    return RationalSearch(system, formula, semantics).run(tick)
+    """Search for a proof in exact rationals that every initial state satisfies `formula`, or for a witness."""
+    question = Question(system, formula, semantics)
+    for asked in (question, question.boxed):
+        session = RationalSession(asked)
+        answer = session.advance(tick)
+        if not (isinstance(answer, Refuted) and answer.leaving):
+            break
+    return session.figures.proof
 
 
 def certify(
@@ -158,48 +126,29 @@ def certify(
 
     whole: by enclosures alone, which is quick where bounds are known to refute the negation.
     """
-    for inside in (False, True):
+    question = Question(system, formula, semantics, certified=True)
+    for asked in (question, question.boxed):
         with _File(path) as file:
-            file.write(_header(system, formula, inside, semantics, about))
-            proof = Prover(system, claim(system, formula, inside), file.write, semantics, whole).run(tick)
-            if proof.left_box and not inside and proof.complete:
+            file.write(_header(asked, about))
+            session = RationalSession(asked, file.write, whole)
+            answer, proof = session.advance(tick), session.figures.proof
+            if isinstance(answer, Refuted) and answer.leaving:
                 continue  # prove with it that no state leaves the declared box
-            if not proof.complete:
+            if not isinstance(answer, Refuted):
                 return proof, None
             return proof, file.keep()
     raise AssertionError("the second round ends")
 
 
-def certify_graph(
-    graph: Graph, formula: Formula, inside: bool, path: str | Path, about: Line
-) -> Certificate | Unwritten:
-    """Write the proof that a graph, with its past, has refuted the negation of `formula` (`inside`: with the box).
-
-    Raises `IncompleteError` where rationals do not follow floats; then nothing is written.
-    """
-    semantics: Semantics = "float32" if graph.space.single else "real"
-    system = graph.space.system
-    with _File(path) as file:
-        file.write(_header(system, formula, inside, semantics, about))
-        proof = GraphProof(graph, claim(system, formula, inside), file.write, semantics)
-        proof.run()
-        if proof.left_box and not inside:
-            raise IncompleteError("a state may leave its box")
-        return file.keep()
-
-
-def _header(system: System, formula: Formula, inside: bool, semantics: Semantics, about: Line) -> Line:
+def _header(question: Question, about: Line) -> Line:
+    system = question.system
     return {
         "format": FORMAT,
         "venmas": __version__,
-        "formula": str(formula),
-        "inside": inside,
-        "semantics": semantics,
+        "formula": str(question.formula),
+        "inside": question.inside,
+        "semantics": question.semantics,
         "system": system_to_json(system),
         "networks": sorted(networks_of(system)),
         **about,
     }
-
-
-def _nowhere(_: Line) -> None:
-    """Keep nothing."""

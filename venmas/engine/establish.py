@@ -1,209 +1,169 @@
-"""What a verdict rests on: proofs in exact rationals for what solvers and floats left open or only believe."""
+"""What a verdict rests on: proofs in exact rationals for what solvers left open or only believe, and certificates.
+
+    answer                         trust exact, or float32     trust auto         trust solver
+    witnessed                      that is enough              that is enough     that is enough
+    refuted by bounds or exactly   that is enough (*)          that is enough     that is enough
+    refuted by a solver            a proof, or unknown         a proof is tried   that is enough
+    open for a solver              a proof, or unknown         a proof is tried   it stays open
+
+(*) Bounds of programs speak of real networks: for float32 a proof is needed. Where a certificate is asked for, it is
+tried in every row but the first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from time import monotonic
+from typing import Literal
 
-from venmas.budget import limited
+from venmas.answer import Answer, IncompleteError, Open, Refuted, Witnessed
+from venmas.budget import Budget, BudgetError, limited
 from venmas.encoding import Task
-from venmas.engine.certify import RationalSearch, certify
-from venmas.engine.contradiction import save_contradicted
-from venmas.engine.enclosed import Enclosure
-from venmas.engine.report import Report, Verdict
-from venmas.engine.search import Progress, StopSearchError
+from venmas.engine.certify import Certificate, Unwritten, certify, write_certificate
 from venmas.errors import Reason
-from venmas.logic import Formula
-from venmas.model.witness.build import replay
-from venmas.model.witness.tree import Witness
-from venmas.workers.memory import own_resident_mb
+from venmas.question import Question
+from venmas.search.milp.contradiction import save_contradicted
+from venmas.search.milp.figures import Programs
+from venmas.search.rational.session import RationalSession
 
 PATIENCE = 10.0
 """Seconds that ``trust="auto"`` gives to a proof at least; it also gives as long again as the verdict took, thrice."""
+
+HASTE = 1.0
+"""Seconds that a proof by enclosures alone has at least, of what bounds have refuted."""
 
 _NO_ANSWER = (Reason.TOLERANCE, Reason.FAILURE, Reason.UNBOUNDED, Reason.LICENCE)
 """Why a solver leaves a question open that a proof, which needs no solver, may still answer."""
 
 
-HASTE, LITTLE_PATIENCE = 1.0, 0.5
-"""Seconds that a search in rationals has before bounds alone are tried, and seconds that these have."""
+@dataclass
+class Established:
+    """An answer with what it rests on: the certificate that was written, and what to tell."""
+
+    answer: Answer
+    certificate: Certificate | Unwritten | None
+    notes: list[str]
 
 
-class Clock:
-    """Deadline, memory limit and progress of a proof search; call it between two steps."""
+@dataclass
+class Proofs:
+    """What proofs are wanted of an answer.
 
-    def __init__(
-        self,
-        deadline: float | None,
-        memory_mb: int | None,
-        report: Report,
-        progress: Callable[[Progress], None] | None,
-        started: float,
-    ) -> None:
-        self.deadline, self.memory_mb, self.report, self.progress = deadline, memory_mb, report, progress
-        self.started, self.steps, self._shown = started, 0, 0.0
-
-    @property
-    def left(self) -> float | None:
-        """Seconds to the deadline, None without one."""
-        return None if self.deadline is None else self.deadline - monotonic()
-
-    def within(self, seconds: float) -> Clock:
-        """The same, with a deadline in `seconds` at the latest."""
-        until = monotonic() + seconds
-        deadline = until if self.deadline is None else min(until, self.deadline)
-        return Clock(deadline, self.memory_mb, self.report, self.progress, self.started)
-
-    def __call__(self) -> None:
-        """Raise `StopSearchError` when a limit is met."""
-        self.steps += 1
-        now = monotonic()
-        if self.deadline is not None and now > self.deadline:
-            raise StopSearchError(Reason.TIME, "the time limit was reached")
-        if now - self._shown < 0.1:
-            return
-        self._shown = now
-        used = own_resident_mb()
-        self.report.peak_rss_mb = max(self.report.peak_rss_mb, used)
-        if self.memory_mb is not None and used > self.memory_mb:
-            raise StopSearchError(Reason.MEMORY, f"the memory limit of {self.memory_mb} MB was reached")
-        if self.progress is not None:
-            counts = self.report.subproblems
-            seconds = now - self.started
-            self.progress(Progress(counts.created, counts.discarded, counts.solved, 0, self.steps, seconds))
-
-
-def establish(
-    task: Task,
-    formula: Formula,
-    report: Report,
-    clock: Clock,
-    certificate: str | Path | None,
-    about: dict[str, object],
-    rational: RationalSearch,
-) -> None:
-    """Prove what the report only believes, where its `trust` asks for it, and write the certificate.
-
-    task: how the programs of the report were made; its system is the one that `formula` is about. rational: for a proof
-    without a certificate; it may have begun.
-    Raises `StopSearchError` when a limit is met and the proof was asked for.
+    trust: auto, exact or solver. solvers: did solvers work on it? certificate: the file to write to. about: what its
+    header says besides. programs: what the solvers counted. task: what they were asked.
     """
-    system, single = task.system, report.semantics == "float32"
-    believed = report.mode == "adaptive" and report.basis == "solver"  # as its `trust` says
-    alone = report.mode in ("adaptive", "exact") and not believed  # without a solver
-    proved = report.satisfied and report.basis == "bounds" and (alone or not single)
-    asked = alone or report.trust == "exact" or single
-    late = report.reason == Reason.TIME and (asked or certificate is not None)  # a share of the time was kept for this
-    doubtful = report.reason in _NO_ANSWER or late or (report.satisfied and not proved)
-    if (
-        report.violated
-        or report.certificate is not None
-        or report.unwritten is not None
-        or not (
-            (alone and not proved)
-            or (doubtful and (report.trust != "solver" or single))
-            or (report.satisfied and certificate)
+
+    trust: str
+    solvers: bool
+    certificate: str | Path | None
+    about: dict[str, object]
+    programs: Programs | None = None
+    task: Task | None = None
+
+    def asked(self, question: Question) -> bool:
+        """Is nothing but a proof enough?"""
+        return not self.solvers or self.trust == "exact" or question.semantics == "float32"
+
+    def owed(self, question: Question, answer: Answer) -> Literal["", "try", "must"]:
+        """Is a proof in rationals needed, worth a try, or neither? The table above."""
+        asked, wanted = self.asked(question), self.certificate is not None
+        how: Literal["try", "must"] = "must" if asked else "try"
+        match answer:
+            case Witnessed():
+                return ""
+            case Refuted(basis="exact") | Refuted(basis="bounds") if not self.solvers or question.semantics == "real":
+                return "try" if wanted else ""
+            case Refuted():
+                believed = self.trust == "solver" and question.semantics == "real"
+                return ("try" if wanted else "") if believed else how
+            case Open(Reason.TIME, _):
+                late = (asked and self.solvers) or wanted
+                return how if late and (self.trust != "solver" or asked) else ""
+            case Open(reason, _):
+                able = reason in _NO_ANSWER if self.solvers else wanted
+                return how if able and (self.trust != "solver" or asked) else ""
+
+
+def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget) -> Established:
+    """Prove what an answer only believes, where that is asked for, and write the certificate.
+
+    Raises `BudgetError` when a limit is met and the proof was asked for.
+    """
+    notes: list[str] = []
+    if isinstance(answer, Refuted) and answer.proof is not None and proofs.certificate is not None:
+        asked = question.boxed if answer.inside else question
+        try:
+            written = write_certificate(proofs.certificate, asked, proofs.about, answer.proof)
+            return Established(replace(answer, basis="exact"), written, notes)
+        except (IncompleteError, OverflowError) as error:
+            notes.append(f"the region graph gives no certificate: {error}")
+    owed = proofs.owed(question, answer)
+    if not owed:
+        return Established(answer, None, notes)
+    try:
+        patience = None if owed == "must" or proofs.certificate is not None else max(PATIENCE, 3 * budget.spent)
+        part = budget.within(patience)
+        with limited(part):
+            bounded = answer.basis == "bounds" if isinstance(answer, Refuted) else not proofs.solvers
+            found = _by_enclosures(question, proofs, part) if bounded else None
+            proved, stored = found or _prove(question, proofs, part)
+    except BudgetError as error:
+        if owed == "must":
+            raise
+        return Established(answer, None, [*notes, f"not certified: {error.message}"])
+    if isinstance(proved, Witnessed):
+        if isinstance(answer, Refuted):
+            notes += _contradiction(proofs, answer, proved, budget)
+        return Established(proved, None, notes)
+    if isinstance(proved, Refuted):
+        return Established(proved, stored, notes)
+    if owed == "try":
+        return Established(answer, None, [*notes, f"not certified: {proved.message}"])
+    where = "it holds for the real function of the weights, but is not shown for float32: "
+    single = question.semantics == "float32" and isinstance(answer, Refuted)
+    return Established(Open(Reason.OPEN, (where if single else "") + proved.message), None, notes)
+
+
+def _by_enclosures(
+    question: Question, proofs: Proofs, budget: Budget
+) -> tuple[Answer, Certificate | Unwritten | None] | None:
+    """Prove in rationals, for a limited time, what bounds have refuted: as they do, with nothing split."""
+    left = inf if budget.left is None else budget.left / 4
+    try:
+        found = budget.spend(
+            min(PATIENCE, max(HASTE, 3 * budget.spent), left),
+            lambda part: _prove(question, proofs, part, whole=True),
         )
-    ):
-        return
-    if not asked and certificate is None:
-        clock = clock.within(max(PATIENCE, 3 * (monotonic() - clock.started)))
-    if alone and not proved:  # mode adaptive has asked bounds before, of the real function
-        refuted = (single or report.mode == "exact") and _refuted_by_bounds(rational, report, clock, certificate)
-    else:
-        refuted = report.basis == "bounds"
-    if refuted and prove_by_enclosures(rational, report, clock, certificate, about):
-        return
-    begun = monotonic()
-    try:
-        with limited(clock.deadline, clock):
-            if certificate is None:
-                proof, stored = rational.run(clock), None
-            else:
-                proof, stored = certify(system, formula, certificate, about, clock, report.semantics)
-    except StopSearchError as stop:
-        if asked and not proved:
-            raise
-        report.notes.append(f"not certified: {stop.message}")
-        return
-    finally:
-        report.seconds.prove += monotonic() - begun
-    if proof.witness is not None:
-        if report.satisfied:
-            report.notes += _contradiction(task, report, proof.witness, clock)
-        report.verdict, report.reason, report.message, report.basis = Verdict.VIOLATED, "", "", ""
-        report.witness = proof.witness
-        report.replay = replay(system, rational.target, proof.witness)
-    elif proof.complete:
-        report.verdict, report.reason, report.message = Verdict.SATISFIED, "", ""
-        report.certify(stored)
-    elif proved or not asked:
-        report.notes.append(f"not certified: {proof.gaps[0]}")
-    else:
-        report.verdict, report.basis = Verdict.UNKNOWN, ""
-        where = "it holds for the real function of the weights, but is not shown for float32: " if single else ""
-        report.reason, report.message = Reason.TOLERANCE.value, where + proof.gaps[0]
-
-
-def prove_by_enclosures(
-    rational: RationalSearch, report: Report, clock: Clock, certificate: str | Path | None, about: dict[str, object]
-) -> bool:
-    """Prove in rationals, for a limited time, what bounds have refuted: as they do, with nothing split.
-
-    Then `report` has the verdict, and the certificate if one is asked for. Raises `StopSearchError` at a limit other
-    than time.
-    """
-    system, formula = rational.system, rational.formula
-    begun = monotonic()
-    limited = clock.within(
-        min(PATIENCE, max(HASTE, 3 * (begun - clock.started)), inf if clock.left is None else clock.left / 4)
-    )
-    try:
-        if certificate is None:
-            proof, stored = RationalSearch(system, formula, report.semantics, whole=True).run(limited), None
-        else:
-            proof, stored = certify(system, formula, certificate, about, limited, report.semantics, whole=True)
-    except StopSearchError as stop:
-        if stop.reason is not Reason.TIME:
-            raise
-        return False
     except (OverflowError, RecursionError):
-        return False
-    finally:
-        report.seconds.prove += monotonic() - begun
-    if proof.complete:
-        report.verdict, report.reason, report.message = Verdict.SATISFIED, "", ""
-        report.certify(stored)
-    return proof.complete
+        return None
+    return found if found is not None and isinstance(found[0], Refuted) else None
 
 
-def _refuted_by_bounds(rational: RationalSearch, report: Report, clock: Clock, certificate: str | Path | None) -> bool:
-    """Do bounds of the real function refute, in a limited time, what rationals do not decide at once?"""
-    begun = monotonic()
-    try:
-        if certificate is None:
-            rational.run(clock.within(HASTE))
-            return False
-    except StopSearchError as stop:
-        if stop.reason is not Reason.TIME:
-            raise
-    finally:
-        report.seconds.prove += monotonic() - begun
-    try:
-        return Enclosure(rational.system, rational.target).run(clock.within(LITTLE_PATIENCE))
-    except StopSearchError as stop:
-        if stop.reason is not Reason.TIME:
-            raise
-        return False
+def _prove(
+    question: Question, proofs: Proofs, budget: Budget, whole: bool = False
+) -> tuple[Answer, Certificate | Unwritten | None]:
+    """The answer of a search in rationals, written down where a certificate is wanted."""
+    if proofs.certificate is None:
+        for asked in (question, question.boxed):
+            answer = RationalSession(asked, whole=whole).advance(budget)
+            if not (isinstance(answer, Refuted) and answer.leaving):
+                break
+        return answer, None
+    proof, stored = certify(
+        question.system, question.formula, proofs.certificate, proofs.about, budget, question.semantics, whole
+    )
+    if proof.witness is not None:
+        return Witnessed(proof.witness), None
+    return (Refuted("exact") if stored else Open(Reason.OPEN, proof.gaps[0])), stored
 
 
-def _contradiction(task: Task, report: Report, witness: Witness, clock: Clock) -> list[str]:
-    """What to tell of a *satisfied* that a witness refutes, the program saved where a solver was wrong."""
-    names = ", ".join(report.solvers) or "the bounds"
+def _contradiction(proofs: Proofs, answer: Refuted, found: Witnessed, budget: Budget) -> list[str]:
+    """What to tell of a refutation that a witness contradicts, the program saved where a solver was wrong."""
+    programs = proofs.programs
+    names = ", ".join(programs.solvers if programs else []) or "the bounds"
     notes = [f"{names} called this satisfied, wrongly: please report it with the whole command"]
-    if report.basis == "solver":
-        patience = max(PATIENCE, 3 * (report.seconds.encode + report.seconds.solve))
-        notes.append(save_contradicted(task, witness.initial, tuple(report.solvers), patience, clock))
+    if answer.basis == "solver" and programs is not None and proofs.task is not None:
+        part = budget.within(max(PATIENCE, 3 * (programs.encode + programs.solve)))
+        notes.append(save_contradicted(proofs.task, found.witness.initial, tuple(programs.solvers), part))
     return notes

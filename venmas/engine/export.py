@@ -19,8 +19,7 @@ from venmas._version import __version__
 from venmas.encoding import ReluEncoding, Subproblem, Task, encode
 from venmas.encoding.subproblem import Option
 from venmas.encoding.terms import Term
-from venmas.engine.search import deep_runs
-from venmas.engine.verify import MODES, read_formula
+from venmas.engine.modes import modes
 from venmas.errors import UsageError
 from venmas.logic import Formula, nnf
 from venmas.milp.lp_format import to_lp
@@ -28,6 +27,9 @@ from venmas.milp.mps_format import to_mps
 from venmas.milp.program import NotFiniteError
 from venmas.model.canonical import networks_of, system_digest
 from venmas.model.system import System
+from venmas.question import read_formula
+from venmas.search.milp.procedure import strategy_of
+from venmas.search.milp.stream import deep_runs
 
 FORMATS = ("lp", "mps")
 MANIFEST = "manifest.json"
@@ -72,9 +74,9 @@ def export_programs(
     Raises `FormulaError`, `ModelError`, and `UsageError` for other modes, for a folder that is not empty or cannot be
     written, and for numbers beyond what floats hold.
     """
-    strategy = MODES.get(mode)
+    strategy = strategy_of(mode)
     if strategy is None:
-        able = ", ".join(name for name, found in MODES.items() if found)
+        able = ", ".join(name for name in modes() if strategy_of(name))
         raise UsageError(f"mode {mode!r} makes no programs: choose one of {able}")
     if wrong := [f for f in formats if f not in FORMATS]:
         raise UsageError(f"unknown format {wrong[0]!r}: choose among {', '.join(FORMATS)}")

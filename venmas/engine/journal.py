@@ -25,18 +25,20 @@ from typing import Any
 
 from venmas.encoding import Task
 from venmas.encoding.encode import BOUNDS
-from venmas.engine.report import Counts, Graph, Largest, Report, Verdict
+from venmas.engine.report import Report, Verdict
 from venmas.errors import ModelError, StoreError, UsageError
 from venmas.identity import code_digest
 from venmas.logic import Formula, nnf
+from venmas.memory import peak_mb
 from venmas.model.canonical import system_digest
 from venmas.model.canonical_writer import canonical_text
 from venmas.model.system import System
 from venmas.model.witness.build import Replay, replay
 from venmas.model.witness.tree import Witness
+from venmas.search.milp.figures import Counts, Largest
+from venmas.search.regions.figures import Regions
 from venmas.solvers import get_solver
 from venmas.store import Store
-from venmas.workers.memory import peak_mb
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +99,7 @@ class Journal:
             before = Counts(**found.subproblems)
             counts = Counts(before.created, before.discarded, 0, before.cancelled, before.solved + before.skipped)
             report.subproblems, report.depth = counts, found.depth
-            report.largest_program, report.graph = Largest(**found.largest), Graph(**found.graph)
+            report.largest_program, report.graph = Largest(**found.largest), Regions(**found.graph)
         except (TypeError, ValueError, UsageError) as error:  # not written by `_keep`
             report.witness = report.replay = None
             log.warning("the verdict in the journal cannot be read and is sought anew: %s", error)

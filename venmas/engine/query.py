@@ -9,29 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from fractions import Fraction
-from time import monotonic
-from typing import TYPE_CHECKING, Literal
-
-import numpy as np
+from typing import Literal
 
 from venmas.bounds.crown_plan import plan_of
-from venmas.budget import limited
+from venmas.budget import Budget, BudgetError, limited
 from venmas.engine.blas import on_one_thread
 from venmas.errors import ModelError, UsageError
 from venmas.formats.vnnlib import Box, Case, Query
-from venmas.logic import AX, Formula, Not
+from venmas.logic import AX, Not
 from venmas.nn import Network
 from venmas.search.network.bisect import Bisection, Point
+from venmas.search.network.exact_box import FEW_INPUTS, decide_box, inputs_of, query_system
 
-if TYPE_CHECKING:  # what most queries do without is imported when it is needed
-    from venmas.model import System
-
-FEW_INPUTS = 12
-"""Inputs up to which bisection alone is asked."""
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 5.0
 """With more inputs, bisection has this part of the time, at most so many seconds."""
-_LARGEST = 10**99
 
 
 @dataclass
@@ -53,14 +44,6 @@ class QueryReport:
     compiled: bool = False
     seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
-
-
-class _TimeoutError(Exception):
-    pass
-
-
-class _EnoughError(Exception):
-    pass
 
 
 @on_one_thread
@@ -87,17 +70,17 @@ def decide_query(
                 f"the property declares {asked} {what}, network {network.name!r} has {given}: give the property of "
                 "this network, or the network of this property"
             )
-    begun = monotonic()
     report = QueryReport(basis="bounds")
-    run = _Run(network, report, None if timeout is None else begun + timeout, workers, progress, compiled, begun)
+    budget = Budget(timeout)
+    run = _Run(network, report, budget, workers, progress, compiled)
     try:
-        with limited(run.deadline, run.tick):
+        with limited(budget):
             for case in query.cases:
                 if not run.decide(case):
                     break
             else:
                 report.verdict = "unsat"
-    except _TimeoutError:
+    except BudgetError:
         report.verdict, report.reason = "timeout", f"the time limit of {timeout:g} s was reached"
     except KeyboardInterrupt:
         report.verdict, report.reason = "unknown", "interrupted"
@@ -110,7 +93,7 @@ def decide_query(
             raise AssertionError("a counterexample does not meet the property")
     if report.verdict != "unsat":
         report.basis = ""
-    report.seconds = monotonic() - begun
+    report.seconds = budget.spent
     return report
 
 
@@ -118,44 +101,36 @@ def decide_query(
 class _Run:
     network: Network
     report: QueryReport
-    deadline: float | None
+    budget: Budget
     workers: int
     progress: Callable[[QueryReport], None]
     compiled: bool | None
-    begun: float
-
-    def tick(self) -> None:
-        now = monotonic()
-        if self.deadline is not None and now > self.deadline:
-            raise _TimeoutError
-        self.report.seconds = now - self.begun
-        self.progress(self.report)
 
     def decide(self, case: Case) -> bool:
         """True when the case has no counterexample; the report says what else was found."""
         plan = plan_of(self.network, case.condition)
-        until = np.inf
+        part = self.budget
         if self.network.input_size > FEW_INPUTS:
-            until = monotonic() + _FIRST_SECONDS
-            if self.deadline is not None:
-                until = min(until, monotonic() + _FIRST_SHARE * (self.deadline - monotonic()))
-
+            left = self.budget.left
+            part = part.within(_FIRST_SECONDS if left is None else min(_FIRST_SECONDS, _FIRST_SHARE * left))
         before = self.report.boxes, self.report.exact
 
         def tick() -> None:
             self.report.boxes, self.report.exact = before[0] + search.result.boxes, before[1] + search.result.exact
-            self.tick()
-            if monotonic() > until:
-                raise _EnoughError
+            self.report.seconds = self.budget.spent
+            part()
+            self.progress(self.report)
 
         def exact(box: Box, seconds: float) -> tuple[bool, Point | None]:
-            return exactly(self.network, box, case.condition, tick, seconds)
+            return decide_box(self.network, box, case.condition, part, seconds)
 
         search = Bisection(plan, case.boxes, tick, self.workers, exact, self.compiled)
         try:
             result = search.run()
             why = result.why
-        except _EnoughError:
+        except BudgetError as error:
+            if error.budget is not part or part is self.budget:
+                raise
             result = search.result
             why = f"{self.network.input_size} inputs are too many for bisection"
         self.report.boxes, self.report.exact = before[0] + result.boxes, before[1] + result.exact
@@ -171,16 +146,20 @@ class _Run:
         from venmas.engine.verify import verify
 
         self.report.notes.append(f"{why}: a mixed-integer program is asked")
-        left = None if self.deadline is None else max(0.01, self.deadline - monotonic())
+        left = None if self.budget.left is None else max(0.01, self.budget.left)
         try:
             found = verify(
-                question(self.network, case.boxes), AX(Not(case.condition)), mode="mono", timeout=left, isolated=True
+                query_system(self.network, case.boxes),
+                AX(Not(case.condition)),
+                mode="mono",
+                timeout=left,
+                isolated=True,
             )
-        except ModelError as error:  # of `question`, as other systems have no such limits
+        except ModelError as error:  # of `query_system`, as other systems have no such limits
             self.report.verdict, self.report.reason = "unknown", f"inputs or outputs are too large: {error}"
             return False
         if found.violated and found.witness is not None:
-            self.report.verdict, self.report.inputs = "sat", _inputs(found.witness.initial, self.network.input_size)
+            self.report.verdict, self.report.inputs = "sat", inputs_of(found.witness.initial, self.network.input_size)
             return False
         if found.satisfied:
             if found.basis == "solver":
@@ -191,51 +170,3 @@ class _Run:
         self.report.verdict = "timeout" if found.reason == "time" else "unknown"
         self.report.reason = f"{found.reason}: {found.message}"
         return False
-
-
-def exactly(
-    network: Network, box: Box, condition: Formula, tick: Callable[[], None], seconds: float
-) -> tuple[bool, Point | None]:
-    """The search in rationals on a box, for some seconds: could it decide, and where is the condition met?
-
-    It does not where inputs or outputs are beyond the numbers that a system may have.
-    """
-    from venmas.engine.certify import prove
-
-    limit = monotonic() + seconds
-
-    def limited() -> None:
-        tick()
-        if monotonic() > limit:
-            raise _LimitError
-
-    try:
-        proof = prove(question(network, (box,)), AX(Not(condition)), limited)
-    except (_LimitError, ModelError):
-        return False, None
-    if proof.witness is not None:
-        return True, _inputs(proof.witness.initial, len(box))
-    return proof.complete, None
-
-
-class _LimitError(Exception):
-    pass
-
-
-def question(network: Network, boxes: tuple[Box, ...]) -> System:
-    """A system that holds the inputs and takes one step to the outputs: ``AX condition`` asks about them."""
-    from venmas.model import System, apply_network
-
-    system = System("query")
-    ranges = [(min(box[i][0] for box in boxes), max(box[i][1] for box in boxes)) for i in range(network.input_size)]
-    x = [system.real(f"X_{i}", low, high) for i, (low, high) in enumerate(ranges)]
-    y = [system.real(f"Y_{i}", -_LARGEST, _LARGEST) for i in range(network.output_size)]
-    system.branch("step", dict(zip(y, apply_network(network, x), strict=True)))
-    for box in boxes:
-        sides = [(v >= low) & (v <= high) for v, (low, high) in zip(x, box, strict=True)]
-        system.initial(*sides, *(v == 0 for v in y))
-    return system
-
-
-def _inputs(state: object, count: int) -> Point:
-    return tuple(Fraction(state[f"X_{i}"]) for i in range(count))  # type: ignore[index]

@@ -18,6 +18,8 @@ from venmas.engine.certify import Certificate, Unwritten
 from venmas.model.witness.build import Replay
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
+from venmas.search.milp.figures import Counts, Largest
+from venmas.search.regions.figures import Regions
 
 
 class Verdict(StrEnum):
@@ -28,36 +30,20 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass
-class Counts:
-    """Subproblems: `created`, refuted by bounds before, answered by a solver, given up on stop, and skipped.
-
-    Those `skipped` are among the `created`, but not built again: a journal knew that a solver found them infeasible.
+@dataclass(frozen=True)
+class Tried:
+    """A procedure that was there to decide: its name, the seconds that it worked, why it did not decide (empty: it
+    did), and what it counted.
     """
 
-    created: int = 0
-    discarded: int = 0
-    solved: int = 0
-    cancelled: int = 0
-    skipped: int = 0
+    name: str
+    seconds: float
+    why: str
+    figures: Mapping[str, str]
 
-
-@dataclass
-class Largest:
-    """Sizes of the largest program, each the greatest seen; indicators count as constraints."""
-
-    variables: int = 0
-    binaries: int = 0
-    constraints: int = 0
-
-
-@dataclass
-class Graph:
-    """The reach graph of mode adaptive: passes, nodes (regions or states), and pieces that nodes were cut into."""
-
-    passes: int = 0
-    nodes: int = 0
-    pieces: int = 0
+    def to_json(self) -> dict[str, Any]:
+        """An object."""
+        return {**vars(self), "seconds": round(self.seconds, 6), "figures": dict(self.figures)}
 
 
 @dataclass
@@ -99,10 +85,10 @@ class Asked:
 class Report:
     """The result of one verification.
 
-    `reason` is empty unless the verdict is unknown; then it is the category (time, memory, tolerance, licence, failure,
-    interrupted, budget) and `message` says more. `basis` tells what a *satisfied* rests on: ``bounds`` (rigorous, no
-    program was left to solve), ``solver`` (programs called infeasible by a solver, up to its tolerance) or ``exact`` (a
-    proof in rationals, which `certificate` names where it was written; `unwritten` says why it could not be). `origin`
+    `reason` is empty unless the verdict is unknown; then it is the category (`venmas.errors.Reason`) and `message` says
+    more. `basis` tells what a *satisfied* rests on: ``bounds`` (rigorous, no program was left to solve), ``solver``
+    (programs called infeasible by a solver, up to its tolerance) or ``exact`` (a proof in rationals, which
+    `certificate` names where it was written; `unwritten` says why it could not be). `origin`
     tells where the system came from, so that a stored result can be replayed; None for a system made in Python.
     `system` is the digest of its canonical form, where somebody computed it (`venmas.model.canonical`); `started` the
     time of the call (UTC, ISO 8601). `versions` and `machine` are those of this process, or those of a stored result.
@@ -125,13 +111,15 @@ class Report:
     seconds: Seconds = field(default_factory=Seconds)
     subproblems: Counts = field(default_factory=Counts)
     largest_program: Largest = field(default_factory=Largest)
-    graph: Graph = field(default_factory=Graph)
+    graph: Regions = field(default_factory=Regions)
     depth: int = 0
     peak_rss_mb: float = 0.0
     workers: int = 1
     notes: list[str] = field(default_factory=list)
     witness: Witness | None = None
     replay: Replay | None = None
+    decided_by: str = ""
+    procedures: list[Tried] = field(default_factory=list)
     origin: Origin | None = None
     asked: Asked | None = None
     system: str = ""
@@ -187,6 +175,10 @@ class Report:
             "peak_rss_mb": round(self.peak_rss_mb, 1),
             "notes": list(self.notes),
             "witness": witness,
+            "decided_by": self.decided_by,
+            "procedures": [
+                {**vars(p), "seconds": round(p.seconds, 6), "figures": dict(p.figures)} for p in self.procedures
+            ],
             "origin": self.origin and {**vars(self.origin), "digests": dict(self.origin.digests)},
             "asked": self.asked and dict(vars(self.asked)),
             "system": self.system,

@@ -8,11 +8,13 @@ from math import inf, isfinite
 from typing import Any
 
 from venmas.engine.certify import Certificate
-from venmas.engine.report import Asked, Counts, Graph, Largest, Origin, Report, Seconds, Verdict
+from venmas.engine.report import Asked, Origin, Report, Seconds, Verdict
 from venmas.errors import UsageError
 from venmas.model.simulate import Precision
 from venmas.model.witness.replay import FloatRun, Replay
 from venmas.model.witness.tree import Witness, read_number
+from venmas.search.milp.figures import Counts, Largest
+from venmas.search.regions.figures import Regions
 
 _HOW = "write it with `venmas verify ... --json FILE`"
 _PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
@@ -61,7 +63,7 @@ def read_report(data: object) -> Report:
         seconds=Seconds(**_numbers(given, "seconds", Seconds)),
         subproblems=Counts(**_counts(given, "subproblems", Counts)),
         largest_program=Largest(**_counts(given, "largest_program", Largest)),
-        graph=Graph(**_counts(given, "graph", Graph)),
+        graph=Regions(**_counts(given, "graph", Regions)),
         depth=given.count("depth", 0),
         peak_rss_mb=given.number("peak_rss_mb", 0.0),
         workers=given.count("workers", 1),

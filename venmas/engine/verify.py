@@ -1,54 +1,39 @@
-"""Deciding a property of a system: the modes, limits and verdicts."""
+"""Deciding a property of a system: the face of the engine, and the only maker of reports."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from time import monotonic
-from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from venmas.budget import limited
-from venmas.encoding import ReluEncoding, Strategy, Task
-from venmas.engine.adaptive import Wanted, decide
-from venmas.engine.beside import programs_beside
+from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.budget import Budget, BudgetError, Progress, limited
+from venmas.encoding import ReluEncoding, Task
 from venmas.engine.blas import on_one_thread
-from venmas.engine.certify import RationalSearch
-from venmas.engine.establish import Clock, establish
+from venmas.engine.establish import Established, Proofs, establish
 from venmas.engine.journal import Journal
-from venmas.engine.programs import decide_by_programs, leave_open
-from venmas.engine.report import Asked, Report, Verdict
-from venmas.engine.search import Progress, Search, StopSearchError
-from venmas.errors import FormulaError, Reason, SolverUnavailableError, UsageError
+from venmas.engine.modes import DEFAULT, DEFAULT_ON_CLUSTER, Mode, modes
+from venmas.engine.portfolio import Portfolio, limits
+from venmas.engine.report import Asked, Report, Tried, Verdict
+from venmas.errors import Reason, SolverUnavailableError, UsageError
 from venmas.files import why_not_writable
-from venmas.logic import Atom, Formula, parse, subformulas
+from venmas.logic import Formula
 from venmas.logic.printing import to_short_text
-from venmas.milp.program import NotFiniteError
-from venmas.model.limits import MAX_NUMBER
 from venmas.model.system import System
+from venmas.model.witness.build import replay
 from venmas.nn.network import Semantics
+from venmas.question import Question, read_formula
+from venmas.search.milp.figures import Programs
+from venmas.search.milp.procedure import strategy_of
+from venmas.search.procedure import Run, Settings
+from venmas.search.regions.figures import Regions
 from venmas.solvers import get_solver, solver_order
 from venmas.solvers.registry import AUTO
-from venmas.workers.pool import MemoryLimitError, Pool, Serial, WorkerError
 
-if TYPE_CHECKING:
-    from venmas.cluster.mapper import Cluster
-
-Mode = Literal["adaptive", "mono", "comp-seq", "comp-par", "exact"]
-MODES: dict[str, Strategy | None] = {
-    "adaptive": None,
-    "mono": "monolithic",
-    "comp-seq": "compositional",
-    "comp-par": "compositional",
-    "exact": None,
-}
 TRUSTS = ("auto", "exact", "solver")
-SHARE = 2 / 3
-"""Part of the timeout that solvers may use where a proof is owed as well; then it is sought without them."""
+SEMANTICS = ("real", "float32")
 
 
 @on_one_thread
@@ -75,23 +60,22 @@ def verify(
 ) -> Report:
     """Decide whether every initial state of `system` satisfies `formula` (design S6).
 
-    formula: text, the name of a property of the system, or a formula. mode: ``adaptive`` (a reach graph, refined where
-    something is open; then as ``exact``), ``mono`` (paper, Algorithm 1), ``comp-seq`` or ``comp-par`` (Algorithm 2), or
-    ``exact`` (a search in rationals); the first and the last trust none. The default is ``adaptive``, with a cluster
-    ``comp-par``. workers: processes of ``comp-par``, threads of ``adaptive``, all cores by default. timeout: seconds,
-    reading the formula and checking the system included. memory: MB of all processes together. isolated: solve in
-    worker processes (with False, ``mono`` and ``comp-seq`` solve in this one; a solver that hangs then hangs the
-    caller). progress: called a few times a second. cluster: address of a Dask scheduler whose workers solve the
-    programs of ``comp-par`` (one at a time, of ``comp-seq``), or ``local:N`` to start one with N workers; memory then
-    holds for this process and for each worker by itself.
+    formula: text, the name of a property of the system, or a formula. mode: a portfolio of `venmas.engine.modes`:
+    ``adaptive`` (explicit states, regions and exact rationals in turns), ``mono`` (paper, Algorithm 1), ``comp-seq`` or
+    ``comp-par`` (Algorithm 2), or ``exact`` (a search in rationals); the first and the last use no solver. The default
+    is ``adaptive``, with a cluster ``comp-par``. workers: processes of ``comp-par``, threads of ``adaptive``, all cores
+    by default. timeout: seconds. memory: MB of all processes together. isolated: solve in worker processes (with False,
+    ``mono`` and ``comp-seq`` solve in this one; a solver that hangs then hangs the caller). progress: called a few
+    times a second. cluster: address of a Dask scheduler whose workers solve the programs of ``comp-par`` (one at a
+    time, of ``comp-seq``), or ``local:N`` to start one with N workers; memory then holds for this process and for each
+    worker by itself.
 
     trust: what a *satisfied* that rests on a solver's "infeasible" needs. ``exact``: a proof in rationals, else the
     verdict is unknown. ``solver``: nothing more. ``auto``: a proof is tried for a while, and the report says what the
     verdict rests on. semantics: what networks compute, the ``real`` function of their weights, or ``float32``: any
     evaluation in single precision, in any order of summation, fused or not. certificate: file to write a proof to, for
-    `venmas check` (where it cannot be, as on a full disk, a note of the report and `Report.unwritten` say why); about:
-    what its header says besides. Where a proof is asked for, by any of the three, solvers may use `SHARE` of the
-    timeout, and the rest is for a proof, which may also decide what they left open.
+    `venmas check`; about: what its header says besides. Where a proof is asked for, by any of the three, two thirds of
+    the timeout are for the rest of the portfolio, and one is for a proof, which may also decide what was left open.
 
     journal: a file that keeps what is found, so that a run that was ended goes on where it was: programs of
     ``comp-seq`` and ``comp-par`` that a solver found infeasible, and the verdict in any mode (docs/journal.md).
@@ -100,190 +84,226 @@ def verify(
     `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are
     verdicts, not exceptions.
     """
-    mode = mode or ("adaptive" if cluster is None else "comp-par")
-    options = (("mode", mode, tuple(MODES)), ("trust", trust, TRUSTS), ("semantics", semantics, ("real", "float32")))
-    for which, given, known in options:
-        if given not in known:
-            raise UsageError(f"unknown {which} {given!r}: choose one of {', '.join(known)}")
-    if certificate is not None and (problem := why_not_writable(str(certificate))):
-        raise UsageError(f"cannot write the certificate {str(certificate)!r}: {problem}")
-    if cluster is not None:
-        _check_cluster(cluster, mode, workers)
-    strategy = MODES[mode]
-    if solver != AUTO:
-        get_solver(solver)
-    names = tuple(s.name for s in solver_order(solver)) if strategy else ()
-    count = (workers or os.cpu_count() or 1) if mode in ("adaptive", "comp-par") else 1
-    begun = monotonic()
-    owed = (
-        mode == "adaptive"
-        or trust == "exact"
-        or semantics == "float32"
-        or (certificate is not None and trust == "auto")
-    )
-    deadline = None if timeout is None else begun + timeout
-    first_deadline = begun + SHARE * timeout if timeout is not None and owed else deadline
+    budget = Budget(timeout, memory, progress)
+    chosen = _mode(mode, cluster, workers)
+    _check(trust, semantics, certificate)
+    solvers = _solvers(solver, chosen.solver)
+    count = (workers or os.cpu_count() or 1) if chosen.workers else 1
+    text = formula if isinstance(formula, str) else to_short_text(formula)
     report = Report(
         Verdict.UNKNOWN,
-        formula if isinstance(formula, str) else to_short_text(formula),
+        text,
         system.name,
-        mode,
+        chosen.name,
         encoding,
         bounds,
         trust=trust,
         semantics=semantics,
         parameters=dict(parameters or {}),
         workers=count,
+        asked=Asked(text, solver, timeout, memory),
     )
-    report.asked = Asked(report.formula, solver, timeout, memory)
     header = {"parameters": report.parameters, **(about or {})}
-    limit = Clock(deadline, None, report, None, begun)
-    try:
-        with limited(deadline, limit):
-            system.validate()
-            system.check_nesting()
-            parsed = read_formula(system, formula)
-            report.formula = str(parsed)
-            if isinstance(formula, Formula):
-                report.asked = replace(report.asked, formula=report.formula)
-            usable = _usable(solver) if mode == "adaptive" and journal is not None else names
-            book = None if journal is None else Journal(journal, system, usable)
-    except StopSearchError as stop:
-        leave_open(report, stop.reason, stop.message)
-        return _finished(report, begun)
-    limits = ExitStack()
-    limits.enter_context(limited(deadline, limit))
-    try:
-        if book is not None and book.recall(parsed, report, certificate is not None):
-            return _finished(report, begun)
-        rational = RationalSearch(system, parsed, report.semantics)
-        task = Task(system, rational.target, strategy or "compositional", encoding, bounds)
-        if strategy:
-            with _mapper(names, first_deadline, memory, count, mode, isolated, cluster) as mapper:
-                try:
-                    # bounds beyond the largest float are infinite, which says nothing and is no error
-                    with np.errstate(over="ignore", invalid="ignore"):
-                        remember = None if book is None else book.paths
-                        search = Search(mapper, first_deadline, report, progress, remember)
-                        decide_by_programs(parsed, search, report, task)
-                except StopSearchError as stop:
-                    if not owed or stop.reason is not Reason.TIME:
-                        raise
-                    leave_open(report, stop.reason, stop.message)
-                except (OverflowError, NotFiniteError) as error:
-                    leave_open(report, Reason.TOLERANCE, f"numbers arise that are too large for floats: {error}")
-                finally:
-                    report.peak_rss_mb = mapper.peak_rss_mb
-                    if cluster is not None:
-                        report.workers = mapper.threads
-                        report.notes.append(f"programs went to the cluster {cluster}, {report.workers} at a time")
-        declined = False
-        if mode == "adaptive":
-            try:
-                wanted = None if certificate is None else Wanted(certificate, header)
-                decide(rational, report, Clock(first_deadline, memory, report, progress, begun), wanted)
-                declined = report.verdict is Verdict.UNKNOWN
-            except StopSearchError as stop:
-                if stop.reason is not Reason.TIME and not report.satisfied:
-                    raise
-                declined = not report.satisfied  # the rest of the time is for a proof, or for a certificate
-        clock = Clock(deadline, memory, report, progress, begun)
-        told = ""
-        if declined and semantics == "real" and (names := _usable(solver)):
-            until = Clock(first_deadline, memory, report, progress, begun) if certificate is not None else clock
-            programs = replace(task, strategy="monolithic")
-            told = programs_beside(programs, rational, report, until, names, certificate is not None)
-        try:
-            establish(task, parsed, report, clock, certificate, header, rational)
-        finally:
-            if told and not (report.satisfied or report.violated):
-                report.notes.append(told)
-    except StopSearchError as stop:
-        leave_open(report, stop.reason, stop.message)
-    except MemoryLimitError as error:
-        leave_open(report, Reason.MEMORY, str(error))
-    except WorkerError as error:
-        leave_open(report, Reason.FAILURE, str(error))
-    except KeyboardInterrupt:
-        leave_open(report, Reason.INTERRUPTED, "interrupted before a verdict was reached")
-    except BaseException:
-        report.verdict = Verdict.UNKNOWN  # what an error has left is no verdict, and none to be kept
-        raise
-    finally:
-        limits.close()
-        if book is not None:
-            book.close(parsed, report, monotonic() - begun)
-    return _finished(report, begun)
-
-
-def _usable(solver: str) -> tuple[str, ...]:
-    """Solvers for a mode that can do without any, in order of preference."""
-    try:
-        return tuple(s.name for s in solver_order(solver))
-    except SolverUnavailableError:
-        return ()
-
-
-def _finished(report: Report, begun: float) -> Report:
-    report.solvers = {name: get_solver(name).version() for name in report.solvers}
-    report.seconds.total = monotonic() - begun
-    if report.unwritten is not None:  # not before: no journal keeps what was wrong with a file once
-        report.notes.append(f"proved, but without a certificate: {report.unwritten}")
+    trusted = chosen.solver or trust == "solver"
+    settings = Settings(count, solvers, trusted, encoding, bounds, isolated, cluster)
+    proofs = Proofs(trust, chosen.solver, certificate, header)
+    with limited(budget):
+        _Verification(system, formula, chosen, settings, proofs, budget, report, journal).run()
     return report
 
 
-def _mapper(
-    names: tuple[str, ...],
-    deadline: float | None,
-    memory: int | None,
-    workers: int,
-    mode: str,
-    isolated: bool,
-    cluster: str | None,
-) -> Pool | Serial | Cluster:
-    if cluster is not None:
-        from venmas.cluster.mapper import Cluster
-
-        alone = mode == "comp-seq"
-        return Cluster(names, deadline, memory, cluster, ahead=0 if alone else 1, at_once=1 if alone else None)
-    if isolated or mode == "comp-par":
-        return Pool(names, deadline, memory, workers=workers, ahead=1 if mode == "comp-par" else 0)
-    return Serial(names, deadline, memory)
+def _check(trust: str, semantics: str, certificate: str | Path | None) -> None:
+    """Raises `UsageError` for options that are none, and for a certificate that cannot be written."""
+    for what, given, known in (("trust", trust, TRUSTS), ("semantics", semantics, SEMANTICS)):
+        if given not in known:
+            raise UsageError(f"unknown {what} {given!r}: choose one of {', '.join(known)}")
+    if certificate is not None and (problem := why_not_writable(str(certificate))):
+        raise UsageError(f"cannot write the certificate {str(certificate)!r}: {problem}")
 
 
-def _check_cluster(cluster: str, mode: str, workers: int | None) -> None:
-    """Raises `UsageError` for options that do not go with a cluster."""
-    from venmas.cluster.mapper import check_address
+def _solvers(preference: str, needed: bool) -> Callable[[], tuple[str, ...]]:
+    """The solvers that can be used, in order of preference, looked for once and when they are asked for.
 
-    if mode not in ("comp-par", "comp-seq"):
-        raise UsageError(
-            f"mode {mode} makes no stream of subproblems for a cluster: choose comp-par, the default with one, "
-            "or comp-seq, or leave the cluster out"
-        )
-    if workers is not None:
-        raise UsageError(
-            "a number of workers is for this machine alone; a cluster has those that are connected to it, and local:N "
-            "starts N of them"
-        )
-    check_address(cluster)
+    needed: raises `SolverUnavailableError` where there is none. Raises `UsageError` for an unknown name.
+    """
 
-
-def read_formula(system: System, formula: str | Formula) -> Formula:
-    """A formula from its text or from the name of a property of the system. Raises `FormulaError`."""
-    parsed = formula if isinstance(formula, Formula) else _parsed(system, formula)
-    for node in subformulas(parsed):
-        if isinstance(node, Atom):
-            for number in (node.comparison.expr.constant, *node.comparison.expr.coefficients.values()):
-                if abs(number) > MAX_NUMBER:
-                    raise FormulaError(f"a number beyond 1e100 is compared: no variable is so large: {node!r}")
-    return parsed
-
-
-def _parsed(system: System, formula: str) -> Formula:
-    name = formula.strip()
-    if name in system.properties:
+    @cache
+    def names() -> tuple[str, ...]:
         try:
-            return parse(system.properties[name], system.vocabulary)
-        except FormulaError as error:
-            raise FormulaError(f"property {name!r} of system {system.name!r}: {error}") from error
-    return parse(formula, system.vocabulary)
+            return tuple(s.name for s in solver_order(preference))
+        except SolverUnavailableError:
+            if needed:
+                raise
+            return ()
+
+    if preference != AUTO:
+        get_solver(preference)
+    if needed:
+        names()
+    return names
+
+
+def _mode(name: str | None, cluster: str | None, workers: int | None) -> Mode:
+    """The mode of that name. Raises `UsageError` for an unknown one, and for options that do not go with a cluster."""
+    name = name or (DEFAULT if cluster is None else DEFAULT_ON_CLUSTER)
+    known = modes()
+    if name not in known:
+        raise UsageError(f"unknown mode {name!r}: choose one of {', '.join(known)}")
+    if cluster is not None:
+        from venmas.cluster.mapper import check_address
+
+        if not known[name].cluster:
+            raise UsageError(
+                f"mode {name} makes no stream of subproblems for a cluster: choose comp-par, the default with one, "
+                "or comp-seq, or leave the cluster out"
+            )
+        if workers is not None:
+            raise UsageError(
+                "a number of workers is for this machine alone; a cluster has those that are connected to it, and "
+                "local:N starts N of them"
+            )
+        check_address(cluster)
+    return known[name]
+
+
+@dataclass
+class _Verification:
+    """One verification: from what was asked to what its report says."""
+
+    system: System
+    formula: str | Formula
+    mode: Mode
+    settings: Settings
+    proofs: Proofs
+    budget: Budget
+    report: Report
+    journal: str | Path | None
+    programs: Programs = field(default_factory=Programs)
+    target: Formula | None = None
+    """What a witness has to show."""
+
+    def run(self) -> None:
+        """Fill the report."""
+        report = self.report
+        try:
+            question = self._question()
+            book = None
+            if self.journal is not None:
+                uses = self.mode.solver or self.mode.resort
+                book = Journal(self.journal, self.system, self.settings.solvers() if uses else ())
+            self._recall(question, book)
+        except BudgetError as stop:
+            self._write(Open(stop.reason, stop.message), None)
+        except KeyboardInterrupt:
+            self._write(Open(Reason.INTERRUPTED, "interrupted before a verdict was reached"), None)
+        report.solvers = {name: get_solver(name).version() for name in report.solvers}
+        report.seconds.total = self.budget.spent
+
+    def _question(self) -> Question:
+        system, report = self.system, self.report
+        system.validate()
+        system.check_nesting()
+        parsed = read_formula(system, self.formula)
+        report.formula = str(parsed)
+        if isinstance(self.formula, Formula) and report.asked is not None:
+            report.asked = replace(report.asked, formula=report.formula)
+        question = Question(system, parsed, report.semantics, certified=self.proofs.certificate is not None)
+        self.target = question.target
+        return question
+
+    def _recall(self, question: Question, book: Journal | None) -> None:
+        """Decide the question, unless the journal knows its verdict."""
+        report, formula = self.report, question.formula
+        try:
+            if book is None or not book.recall(formula, report, question.certified):
+                self._decide(question, book)
+        except (BudgetError, KeyboardInterrupt):
+            raise
+        except BaseException:
+            report.verdict = Verdict.UNKNOWN  # what an error has left is no verdict, and none to be kept
+            raise
+        finally:
+            if book is not None:
+                book.close(formula, report, self.budget.spent)
+
+    def _decide(self, question: Question, book: Journal | None) -> None:
+        proofs, settings = self.proofs, self.settings
+        strategy = strategy_of(self.mode.name)
+        if strategy is not None:
+            task = Task(question.system, question.target, strategy, settings.encoding, settings.bounds)
+            proofs.programs, proofs.task = self.programs, task
+        if book is not None:
+            settings.remember = book.paths
+        owed = proofs.asked(question) or (question.certified and proofs.trust == "auto")
+        with Run(settings, self.programs) as run:
+            portfolio = Portfolio(self.mode, run, self.budget, limits(self.budget.left, owed))
+            try:
+                answer = self._settled(portfolio, question)
+            except BudgetError:
+                self.report.notes += portfolio.told
+                raise
+            finally:
+                self._count(portfolio)
+        begun = self.budget.spent
+        try:
+            found = establish(question, answer, proofs, self.budget)
+        except BudgetError:
+            self.report.notes += portfolio.told
+            raise
+        finally:
+            self.report.seconds.prove += self.budget.spent - begun
+        self.report.notes += [*found.notes, *(portfolio.told if isinstance(found.answer, Open) else ())]
+        self._write(found.answer, found)
+
+    def _settled(self, portfolio: Portfolio, question: Question) -> Answer:
+        """The answer of the portfolio; what it did not find in its share of the time is open."""
+        try:
+            return portfolio.settle(question)
+        except BudgetError as error:
+            if error.reason is not Reason.TIME or error.budget is not portfolio.main:
+                raise
+            return Open(Reason.TIME, error.message)
+
+    def _count(self, portfolio: Portfolio) -> None:
+        """What the procedures counted, also where they were stopped."""
+        report, programs = self.report, self.programs
+        report.notes += [*programs.notes, *portfolio.notes]
+        report.decided_by = portfolio.decided
+        for tried in portfolio.tried.values():
+            facts = {} if tried.figures is None else dict(tried.figures.facts())
+            report.procedures.append(Tried(tried.name, tried.seconds, tried.why, facts))
+            if isinstance(tried.figures, Regions):
+                report.graph = tried.figures
+            if tried.name == "rational":
+                report.seconds.prove += tried.seconds
+        report.subproblems, report.largest_program = programs.subproblems, programs.largest
+        report.depth, report.solvers = programs.depth, dict.fromkeys(programs.solvers, "")
+        report.seconds.encode, report.seconds.solve = programs.encode, programs.solve
+        report.seconds.replay += programs.confirm
+        if self.settings.cluster is not None:
+            report.workers = programs.workers
+            report.notes.append(f"programs went to the cluster {self.settings.cluster}, {report.workers} at a time")
+
+    def _write(self, answer: Answer, found: Established | None) -> None:
+        """The verdict of an answer; a witness is replayed before anybody hears of it."""
+        report = self.report
+        report.peak_rss_mb = max(report.peak_rss_mb, self.budget.peak_mb, self.programs.peak_mb)
+        report.basis = ""
+        match answer:
+            case Refuted(basis):
+                report.verdict, report.basis = Verdict.SATISFIED, basis
+                if found is not None and found.certificate is not None:
+                    report.certify(found.certificate)
+            case Witnessed(witness):
+                begun = self.budget.spent
+                assert self.target is not None
+                checked = replay(self.system, self.target, witness)
+                report.seconds.replay += self.budget.spent - begun
+                if not checked.confirmed:
+                    raise AssertionError(f"a witness did not replay: {checked.reason}")
+                report.verdict, report.witness, report.replay = Verdict.VIOLATED, witness, checked
+            case Open(reason, message):
+                report.verdict, report.reason, report.message = Verdict.UNKNOWN, reason.value, message
+
+
+__all__ = ["SEMANTICS", "TRUSTS", "read_formula", "verify"]

@@ -274,3 +274,13 @@ def _eliminate(system: System, region: Region, extra: Region) -> dict[str, Linea
         value = LinearExpr(tuple(t for t in expr.terms if t[0] != name), expr.constant).scaled(-1 / c)
         solved = {n: e.substitute({name: value}) for n, e in solved.items()} | {name: value}
     return solved
+
+
+def wide_variables(system: System) -> set[str]:
+    """The real variables that have more than one initial value."""
+    return {
+        name
+        for region in system.regions
+        for name, (low, high) in (bounding_box(system, region) or {}).items()
+        if low < high and not system.variables[name].integral
+    }

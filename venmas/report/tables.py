@@ -81,28 +81,27 @@ def trace_tables(system: System | None, witness: Witness) -> tuple[list[Table], 
         note += f"{len(headings) - most} of {len(headings)} columns are left out. "
         headings, columns, names = headings[:most], columns[:most], names[: max(0, most - len(columns))]
     cells = [[""] * len(headings) if row.node is None else _cells(columns, names, row.node) for row in shown]
-    first: tuple[str, ...] = ("step",) if path is not None else ("state", "run")
-    last: tuple[str, ...] = ("branch",) if path is not None else ()
-    found = []
-    for start in range(0, len(headings) or 1, _MOST_COLUMNS):
-        part = headings[start : start + _MOST_COLUMNS]
-        whole = len(headings) <= _MOST_COLUMNS
-        caption = "The run" if path is not None else "The tree of runs"
-        if not whole:
-            caption += f", columns {start + 1} to {start + len(part)}"
-        lines = tuple(
-            (
-                *((row.key,) if path is not None else (row.key, row.name)),
-                *texts[start : start + _MOST_COLUMNS],
-                *((row.last,) if path is not None else ()),
-            )
-            for row, texts in zip(shown, cells, strict=True)
-        )
-        head = (*first, *part, *last)
-        indents = () if path is not None else tuple(row.indent for row in shown)
-        rest = f"{note}The result file has everything." if note else ""
-        found.append(Table(caption, head, lines, len(first), rest, indents))
-    return found, places
+    rest = f"{note}The result file has everything." if note else ""
+    parts = range(0, len(headings) or 1, _MOST_COLUMNS)
+    return [_part(shown, headings, cells, start, rest, tree=path is None) for start in parts], places
+
+
+def _part(
+    rows: Sequence[_Row], headings: Sequence[str], cells: Sequence[Sequence[str]], start: int, rest: str, *, tree: bool
+) -> Table:
+    """The table of the columns from `start` on."""
+    head = headings[start : start + _MOST_COLUMNS]
+    caption = "The tree of runs" if tree else "The run"
+    if len(headings) > _MOST_COLUMNS:
+        caption += f", columns {start + 1} to {start + len(head)}"
+    named = [((row.key, row.name) if tree else (row.key,), () if tree else (row.last,)) for row in rows]
+    lines = tuple(
+        (*first, *texts[start : start + _MOST_COLUMNS], *last)
+        for (first, last), texts in zip(named, cells, strict=True)
+    )
+    names = ("state", "run") if tree else ("step",)
+    indents = tuple(row.indent for row in rows) if tree else ()
+    return Table(caption, (*names, *head, *(() if tree else ("branch",))), lines, len(names), rest, indents)
 
 
 def _columns(system: System | None, witness: Witness) -> list[Column]:

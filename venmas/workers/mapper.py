@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from venmas.errors import Reason, VenmasError
+from venmas.memory import own_resident_mb, peak_mb
 from venmas.milp.outcome import Outcome, Unknown
 from venmas.milp.program import Program
 from venmas.solvers.registry import get_solver
-from venmas.workers.memory import own_resident_mb, peak_mb
 from venmas.workers.worker import Work, solve
 
 

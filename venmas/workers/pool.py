@@ -22,10 +22,10 @@ from multiprocessing.connection import wait
 from typing import TypeAlias
 
 from venmas.errors import Reason
+from venmas.memory import own_resident_mb
 from venmas.milp.outcome import Outcome, Unknown
 from venmas.workers.flow import Flow, Task, relay
 from venmas.workers.mapper import Done, Job, Mapper, MemoryLimitError, Serial, main_too_large
-from venmas.workers.memory import own_resident_mb
 from venmas.workers.process import WorkerError, WorkerProcess, interrupts_held
 from venmas.workers.worker import Answer, Order, Ready
 

@@ -12,8 +12,8 @@ from multiprocessing.connection import Connection, Pipe
 from typing import Any, Generic, TypeVar
 
 from venmas.errors import VenmasError
+from venmas.memory import resident_mb
 from venmas.workers import worker
-from venmas.workers.memory import resident_mb
 
 T = TypeVar("T")
 

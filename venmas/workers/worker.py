@@ -19,10 +19,10 @@ from multiprocessing.connection import Connection
 from typing import Any, Protocol, runtime_checkable
 
 from venmas.errors import Reason
+from venmas.memory import peak_mb
 from venmas.milp.outcome import Outcome, Unknown
 from venmas.milp.program import Program
 from venmas.solvers.registry import get_solver, solve_in_order
-from venmas.workers.memory import peak_mb
 
 _PR_SET_PDEATHSIG = 1
 

@@ -156,7 +156,6 @@ class Columns:
 
     def _range(self, node: _Node) -> tuple[int, int] | None:
         """Integers between which the value lies, or None for what is no integer by its form."""
-        parts: tuple[Expr, ...]
         match node:
             case Truth(value):
                 return int(value), int(value)
@@ -173,21 +172,25 @@ class Columns:
                     return None
                 ends = [sorted(int(c) * v for v in self._bounds[id(e)]) for c, e in terms]
                 return int(offset) + sum(e[0] for e in ends), int(offset) + sum(e[1] for e in ends)
+        parts = self._alternatives(node)
+        if not parts or not all(self.integral(p) for p in parts):
+            return None
+        return min(self._bounds[id(p)][0] for p in parts), max(self._bounds[id(p)][1] for p in parts)
+
+    def _alternatives(self, node: _Node) -> tuple[Expr, ...]:
+        """The expressions of which the value is that of one; none where it is no integer by its form."""
+        match node:
             case Maximum(operands):
-                parts = operands
+                return operands
             case Switch(selector, cases):
                 if not self.integral(selector):
                     raise NotExplicitError
-                parts = tuple(e for _, e in cases)
+                return tuple(e for _, e in cases)
             case Where(_, then, otherwise):
-                parts = (then, otherwise)
+                return then, otherwise
             case Variable():
                 raise NotExplicitError  # of another system
-            case _:
-                return None
-        if not all(self.integral(p) for p in parts):
-            return None
-        return min(self._bounds[id(p)][0] for p in parts), max(self._bounds[id(p)][1] for p in parts)
+        return ()
 
     def _schedule(self) -> None:
         """Give columns to the nodes, those of one operation side by side, and list the operations."""
@@ -218,44 +221,47 @@ class Columns:
         return (type(node),)
 
     def _operate(self, nodes: list[_Node], start: int) -> None:
+        """List what computes the columns of some nodes of one kind."""
+        if isinstance(nodes[0], Constant | Truth) or not children(nodes[0]):
+            self.fill += [(start + i, self._bounds[id(n)][0]) for i, n in enumerate(nodes)]
+            return
         out = slice(start, start + len(nodes))
+        self.operations.append(self._exactly(nodes, out) or self._decided(nodes[0], out))
+
+    def _exactly(self, nodes: list[_Node], out: slice) -> _Operation | None:
+        """The operation on integer columns; None where an operand is no integer by its form."""
         match nodes[0]:
-            case Constant() | Truth() | All(()) | Any(()):
-                self.fill += [(start + i, self._bounds[id(n)][0]) for i, n in enumerate(nodes)]
             case Sum():
                 sums = [n for n in nodes if isinstance(n, Sum)]
-                self.operations.append(
-                    _sums(
-                        out,
-                        [[(self._at(e), int(c)) for c, e in n.terms] for n in sums],
-                        [int(n.constant) for n in sums],
-                    )
-                )
+                terms = [[(self._at(e), int(c)) for c, e in n.terms] for n in sums]
+                return _sums(out, terms, [int(n.constant) for n in sums])
             case All() | Any():
-                self.operations.append(
-                    _joined(out, isinstance(nodes[0], All), [[self._at(c) for c in children(n)] for n in nodes])
-                )
+                return _joined(out, isinstance(nodes[0], All), [[self._at(c) for c in children(n)] for n in nodes])
             case Maximum() | ArgMax() if all(self.integral(c) for c in children(nodes[0])):
                 parts = np.array([[self._at(c) for c in children(n)] for n in nodes])
-                self.operations.append(_greatest(out, isinstance(nodes[0], ArgMax), parts))
+                return _greatest(out, isinstance(nodes[0], ArgMax), parts)
             case Switch(selector, cases):
                 switches = [n for n in nodes if isinstance(n, Switch)]
                 table = {k: np.array([self._at(n.cases[i][1]) for n in switches]) for i, (k, _) in enumerate(cases)}
-                self.operations.append(_switches(out, self._at(selector), table))
+                return _switches(out, self._at(selector), table)
             case Where():
                 table = {i: np.array([self._at(children(n)[i]) for n in nodes]) for i in range(3)}
-                self.operations.append(_wheres(out, *table.values()))
-            case Compare(expr, relation):
+                return _wheres(out, *table.values())
+            case Compare(_, relation):
                 compared = [self._compared.get(id(n), n.expr) for n in nodes if isinstance(n, Compare)]
                 if self.integral(compared[0]):
                     test, parts = RELATIONS[relation], np.array([self._at(e) for e in compared])
-                    self.operations.append(lambda rows: _put(rows, out, test(rows.matrix[:, parts], 0)))
-                else:
-                    self.operations.append(lambda rows: _put(rows, out, rows.compare(expr, relation)))
+                    return lambda rows: _put(rows, out, test(rows.matrix[:, parts], 0))
+        return None
+
+    def _decided(self, node: _Node, out: slice) -> _Operation:
+        """The operation on floats that decides a comparison or a winner, ties in rationals."""
+        match node:
+            case Compare(expr, relation):
+                return lambda rows: _put(rows, out, rows.compare(expr, relation))
             case ArgMax(scores):
-                self.operations.append(lambda rows: _put(rows, out, rows.argmax(scores)))
-            case _:
-                raise TypeError(type(nodes[0]))
+                return lambda rows: _put(rows, out, rows.argmax(scores))
+        raise TypeError(type(node))
 
     def _at(self, node: _Node) -> int:
         return self.column[id(node)]

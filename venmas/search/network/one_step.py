@@ -1,17 +1,26 @@
-"""Formulas about the next state of a system that one network computes: decided as queries about the network."""
+"""One-step questions: branch and bound on the inputs of the one network that a step is.
+
+    condition := the negated formula over inputs X_i and outputs Y_j
+    try points: random ones, corners, gradients                              (`falsify`)
+    boxes := the initial regions; while there are boxes, nearest to the condition first
+        bound the condition: zonotopes forward, linear bounds backward        (`venmas.bounds.crown`)
+        excluded: drop the box; else cut it across the input that adds most   (`bisect`)
+        boxes too small for floats are decided in rationals                   (`exact_box`)
+
+Linear bounds after CROWN (Zhang et al., NeurIPS 2018); bisection after ReluVal (Wang et al., USENIX Security 2018).
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
-from time import monotonic
 
+from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.bounds.crown_plan import plan_of
-from venmas.checker.check import claim
-from venmas.engine.query import FEW_INPUTS, exactly
+from venmas.budget import Budget
+from venmas.errors import Reason
 from venmas.formats.vnnlib import Box
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import AX, EX, And, Atom, Formula, Not, Or, conjunction, disjunction, nnf
@@ -19,8 +28,10 @@ from venmas.model.expr import Application, Output, Variable, to_linear
 from venmas.model.regions import bounding_box
 from venmas.model.system import Region, System
 from venmas.model.witness.build import explain
-from venmas.model.witness.tree import Witness
+from venmas.question import Question
 from venmas.search.network.bisect import Bisection, Point, Result
+from venmas.search.network.exact_box import FEW_INPUTS, decide_box
+from venmas.search.procedure import Run
 
 log = logging.getLogger(__name__)
 
@@ -92,85 +103,91 @@ def one_step(system: System) -> OneStep | None:
     return OneStep(system, application, tuple(names), after)
 
 
-@dataclass(frozen=True)
-class Settled:
-    """An answer: the initial state of a counterexample as a witness, or none; boxes, and those decided in rationals."""
+@dataclass
+class Boxed:
+    """Boxes that were bounded, and those among them that were decided in rationals."""
 
-    witness: Witness | None
-    boxes: int
-    exact: int
+    boxes: int = 0
+    exact: int = 0
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Names with values."""
+        return [("boxes", f"{self.boxes} bounded, {self.exact} in rationals")]
 
 
-class _EnoughError(Exception):
-    """The time for the queries is over."""
+class NetworkQuery:
+    """The procedure."""
 
+    name = "network"
+    help = "Branch and bound on the inputs of one network, for formulas about the next state."
 
-def settle(
-    system: System, formula: Formula, tick: Callable[[], None], threads: int, seconds: float | None = None
-) -> Settled | None:
-    """Decide a formula about the next state of a system as queries; None where it is not of this kind, or open.
-
-    seconds: time after which it stays open, no limit by default.
-
-    Raises `ModelError` where the next state may leave its declared box, and what `tick` raises.
-    """
-    until = inf if seconds is None else monotonic() + seconds
-
-    def limited() -> None:
-        tick()
-        if monotonic() > until:
-            raise _EnoughError
-
-    try:
-        return _settle(system, formula, limited, threads)
-    except _EnoughError:
-        log.info("not decided as queries within %.1f s", seconds)
+    def accepts(self, question: Question, run: Run) -> str | None:
+        """EX or AX of a formula about one state, over one step by one network."""
+        if question.certified or question.semantics != "real":
+            return "it decides for real networks, and writes no certificates"
+        if question.formula.depth != 1:
+            return "it is about the next state only"
+        target = question.target
+        if not isinstance(target, EX | AX) or target.operand.depth:
+            return "it is about the present state, too"
+        step = one_step(question.system)
+        if step is None:
+            return "a step is more than one network of a few real variables"
+        if any(step.question(region, target.operand) is None for region in question.system.regions):
+            return "it reads variables that are neither fixed nor inputs of the network"
         return None
 
+    def eager(self, question: Question, run: Run) -> bool:
+        """It opens a portfolio."""
+        return True
 
-def _settle(system: System, formula: Formula, tick: Callable[[], None], threads: int) -> Settled | None:
-    step = one_step(system) if formula.depth == 1 else None
-    if step is None:
-        return None
-    target = nnf(formula, negate=True)
-    if not isinstance(target, EX | AX) or target.operand.depth:
-        return None
-    ranges = [
-        Atom(Comparison(LinearExpr.variable(d.name) - LinearExpr((), end), relation))
-        for d in system.variables.values()
-        if step.after[d.name] != LinearExpr.variable(d.name)  # what stays as it is stays in its box
-        for end, relation in ((d.lower, Relation.LT), (d.upper, Relation.GT))
-    ]
-    boxes = exact = 0
-    for wanted, goal in ((target.operand, target), (disjunction(ranges), claim(system, formula, True))):
+    def start(self, question: Question, run: Run) -> _Session:
+        """Nothing is done yet."""
+        return _Session(question, run.settings.workers)
+
+
+class _Session:
+    struggling = False
+
+    def __init__(self, question: Question, threads: int) -> None:
+        step, target = one_step(question.system), question.target
+        assert step is not None and isinstance(target, EX | AX)
+        self.question, self.step, self.wanted, self.threads = question, step, target.operand, threads
+        self.figures = Boxed()
+
+    def advance(self, budget: Budget) -> Answer:
+        """Decide region by region."""
+        system, step, counts = self.question.system, self.step, self.figures
         for region in system.regions:
-            question = step.question(region, wanted)
-            if question is None:
-                return None
-            box, condition, fixed = question
-            found = _search(step, box, condition, tick, threads) if box else Result(proved=True)
-            boxes, exact = boxes + found.boxes, exact + found.exact
-            if found.point is not None:
-                state = {**fixed, **dict(zip(step.inputs, found.point, strict=True))}
-                witness = explain(system, goal, {name: state[name] for name in system.variables})
-                return None if witness is None else Settled(witness, boxes, exact)
-            if not found.proved:
-                return None
-    log.info("decided as a query about network %s", step.application.network.name)
-    return Settled(None, boxes, exact)
+            found = step.question(region, self.wanted)
+            assert found is not None
+            box, condition, fixed = found
+            result = _search(step, box, condition, budget, self.threads) if box else Result(proved=True)
+            counts.boxes, counts.exact = counts.boxes + result.boxes, counts.exact + result.exact
+            if result.point is not None:
+                state = {**fixed, **dict(zip(step.inputs, result.point, strict=True))}
+                witness = explain(system, self.question.target, {name: state[name] for name in system.variables})
+                if witness is None:
+                    return Open(Reason.OPEN, "a point of the network is none of the system")
+                return Witnessed(witness)
+            if not result.proved:
+                return Open(Reason.OPEN, result.why)
+        log.info("decided as a query about network %s", step.application.network.name)
+        moved = (name for name in system.variables if step.after[name] != LinearExpr.variable(name))
+        return Refuted("exact" if counts.exact else "bounds", frozenset(moved))
 
 
-def _search(step: OneStep, box: Box, condition: Formula, tick: Callable[[], None], threads: int) -> Result:
+def _search(step: OneStep, box: Box, condition: Formula, budget: Budget, threads: int) -> Result:
     network = step.application.network
 
     def exact(part: Box, seconds: float) -> tuple[bool, Point | None]:
-        return exactly(network, part, condition, tick, seconds)
+        return decide_box(network, part, condition, budget, seconds)
 
     try:
         plan = plan_of(network, condition)
     except OverflowError:
         return Result(why="a number is beyond all floats")
-    return Bisection(plan, (box,), tick, threads, exact).run()
+    return Bisection(plan, (box,), budget, threads, exact).run()
 
 
 def _renamed(formula: Formula, values: Terms) -> Formula:
@@ -189,3 +206,6 @@ def _comparisons(formula: Formula) -> list[Comparison]:
     if isinstance(formula, Atom):
         return [formula.comparison]
     return [c for part in formula.children for c in _comparisons(part)]
+
+
+NETWORK = NetworkQuery()

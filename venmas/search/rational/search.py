@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from math import floor, gcd, lcm
 from weakref import WeakSet
 
+from venmas.answer import Line
 from venmas.checker.cell import Cell, Form, Q, fraction, negative, rational
 from venmas.checker.check import covers, lemma_key
 from venmas.checker.goals import Goal, Holds, World, first_goal
@@ -23,8 +24,6 @@ from venmas.model.witness.build import UndecidedError, explain
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
 from venmas.search.rational.simplex import Excluded, Point, solve_rows
-
-Line = dict[str, object]
 
 _TRIES = 50
 """Steps of expansion after which an attempt to refute a goal by enclosures is given up."""

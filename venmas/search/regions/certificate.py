@@ -13,25 +13,21 @@ from typing import TypeAlias
 
 import numpy as np
 
+from venmas.answer import IncompleteError, Line
 from venmas.checker.cell import Form, Q, rational
 from venmas.checker.goals import Goal, Holds, Unless, first_goal
 from venmas.checker.lemmas import Book, Lemma, Matrix
-from venmas.errors import VenmasError
 from venmas.logic import AX, EX, Formula
 from venmas.model.expr import Condition
 from venmas.nn.network import Semantics
+from venmas.question import Question
 from venmas.search.regions.frames import Ints
 from venmas.search.regions.graph import Graph, Layer
 from venmas.search.regions.lemma_index import Cover, Key
 from venmas.search.regions.split import Pieces
 
-Line: TypeAlias = dict[str, object]
 MAX_CUTS = 16
 """How often a piece is halved when rationals tell less of it than floats did."""
-
-
-class IncompleteError(VenmasError):
-    """The graph does not give a proof in rationals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,3 +292,12 @@ class GraphProof:
 def _plane(goal: Goal, box: tuple[Ints, Ints], at: int, where: int) -> Form:
     """``y[at] - where`` as a form over the goal's cell."""
     return (rational(-where), *(rational(int(name == f"y{at}")) for name in goal.world.cell.names))
+
+
+def write_proof(graph: Graph, question: Question, write: Callable[[Line], None]) -> int:
+    """Write the proof of what a graph, with its past, has refuted; the number of lines. Raises `IncompleteError`."""
+    proof = GraphProof(graph, question.target, write, question.semantics)
+    proof.run()
+    if proof.left_box and not question.inside:
+        raise IncompleteError("a state may leave its box")
+    return proof.lines

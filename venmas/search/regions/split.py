@@ -22,7 +22,7 @@ from venmas.logic.closure import Stage
 from venmas.model.cases import MAX_CASES, Case, Location, Sign, UnsuitableError
 from venmas.model.expr import Application, ArgMax, Condition, Constant, Expr, children, to_linear
 from venmas.search.regions.boxes import MAX_BOXES, Boxes, Index, present
-from venmas.search.regions.frames import Ints
+from venmas.search.regions.frames import Ints, Row
 from venmas.search.regions.view import Space
 
 if TYPE_CHECKING:
@@ -98,21 +98,28 @@ def question(space: Space, atoms: Sequence[Comparison], numbers: Index, step: in
         lines.append(rows)
     if (1 << found.outputs + 3 * most) * len(numbers) > MOST_OUTCOMES:
         return None
-    groups, longest, n = len(numbers), max(map(len, lines)), len(space.reals)
-    weights, constants = np.zeros((groups, longest, n), np.int64), np.zeros((groups, longest), np.int64)
-    kinds = np.full((groups, longest), lanes.NONE)
-    for g, rows in enumerate(lines):
-        for i, (kind, row) in enumerate(rows):
-            weights[g, i], constants[g, i] = row.plus + row.minus, row.constant
-            kinds[g, i] = kind
     return Question(
         found,
         np.array([networks.index(p.network) for p in places if p is not None], dtype=np.intp),
         np.array([[[float(Fraction(int(w), r.scale)) for w in r.plus + r.minus] for r in rows] for rows in inputs]),
         np.array([[float(Fraction(r.constant, r.scale)) for r in rows] for rows in inputs]),
-        (weights, constants, kinds),
+        _packed(lines, len(space.reals)),
         1 << found.outputs + 3 * most,
     )
+
+
+def _packed(lines: list[list[tuple[int, Row]]], size: int) -> tuple[Ints, Ints, Ints]:
+    """Rows of several locations as arrays: weights (G, R, size), constants (G, R), and what they are for (G, R)."""
+    from venmas.bounds.compiled.zonotope_kernel import NONE
+
+    groups, longest = len(lines), max(map(len, lines))
+    weights, constants = np.zeros((groups, longest, size), np.int64), np.zeros((groups, longest), np.int64)
+    kinds = np.full((groups, longest), NONE)
+    for g, rows in enumerate(lines):
+        for i, (kind, row) in enumerate(rows):
+            weights[g, i], constants[g, i] = row.plus + row.minus, row.constant
+            kinds[g, i] = kind
+    return weights, constants, kinds
 
 
 def _table(space: Space, numbers: Index, outcomes: int) -> NDArray[np.uint8]:

@@ -89,7 +89,8 @@ def space_of(system: System, single: bool = False) -> Iterator[Space]:
     key = (canonical_text(form), *types, single)
     space = _KEPT.pop(key, None) or Space(system_from_json(form, networks), single)
     yield space
-    _KEPT[key] = space
+    if not space.interrupted:
+        _KEPT[key] = space
     for old in list(_KEPT)[:-_MOST_KEPT]:
         _KEPT.pop(old, None)
 
@@ -104,7 +105,7 @@ class Space:
     """Boxes that were swept in this process so far, all spaces together."""
 
     def __init__(self, system: System, single: bool = False) -> None:
-        self.system, self.single, self.workers = system, single, 1
+        self.system, self.single, self.workers, self.interrupted = system, single, 1, False
         decls = system.variables.values()
         self.integers = tuple(d.name for d in decls if d.integral)
         self.reals = tuple(d.name for d in decls if not d.integral)
@@ -162,6 +163,12 @@ class Space:
         low, high = to_boxes(self.frames[0], self.reals, [start.box for start in self.starts])
         where = np.array([self.number(start.values) for start in self.starts], dtype=np.intp)
         return Boxes(where, low, high, np.ones((len(where), 1), dtype=bool))
+
+    @property
+    def several_wide(self) -> bool:
+        """Is the initial set wide in more than one direction?"""
+        root = self.root()
+        return len(root) > 0 and int(((root.high - root.low).max(0) > 0).sum()) > 1
 
     def number(self, values: tuple[int, ...]) -> int:
         """The number of a location."""

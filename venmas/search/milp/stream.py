@@ -3,46 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 
+from venmas.budget import Budget, Progress
 from venmas.encoding import Subproblem, Task, encode
 from venmas.encoding.encode import Memory, Stream
-from venmas.engine.confirm import Confirmed, Refused, confirm
-from venmas.engine.report import Counts, Largest, Report
-from venmas.errors import Reason, VenmasError
+from venmas.errors import Reason
 from venmas.milp.program import Feasible, Infeasible, Program, Unknown
+from venmas.search.milp.confirm import Confirmed, Refused, confirm
+from venmas.search.milp.figures import Largest, Programs
 from venmas.workers.pool import Done, Job, Mapper
 
 _MARGIN = "margin"
 _FRAMES = 100
 """Calls on the stack for one step of a run, at most."""
-
-
-class StopSearchError(VenmasError):
-    """A limit was met."""
-
-    def __init__(self, reason: Reason, message: str) -> None:
-        self.reason, self.message = reason, message
-        super().__init__(message)
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a long run tells while it runs."""
-
-    created: int
-    discarded: int
-    solved: int
-    in_flight: int
-    depth: int
-    seconds: float
-    skipped: int = 0
-    """Of those created, how many a journal knew."""
-    share: float = 0.0
-    """Part of the tree of choices that was walked through, between 0 and 1; 0 where that is not known."""
 
 
 @dataclass
@@ -64,38 +41,41 @@ class Search:
     def __init__(
         self,
         mapper: Mapper,
-        deadline: float | None,
-        report: Report,
-        progress: Callable[[Progress], None] | None,
+        budget: Budget,
+        figures: Programs,
         remember: Callable[[Task], Memory] | None = None,
     ) -> None:
-        self.mapper, self.deadline, self.report, self.progress = mapper, deadline, report, progress
+        self.mapper, self.budget, self.figures = mapper, budget, figures
         self._remember = remember
         self._memory: Memory | None = None
-        self.started = monotonic()
         self._stream: Stream | None = None
-        self._shown = 0.0
         self._pending: dict[int, Subproblem] = {}
 
-    def run(self, task: Task, left_box_ends: bool = False) -> Result:
-        """Search one task. Raises `StopSearchError` at the deadline.
+    def steps(self, task: Task, left_box_ends: bool = False) -> Generator[None, None, Result]:
+        """Search one task, a step between two looks at the workers. Raises `BudgetError` when a limit is met.
 
         With `left_box_ends`, a run that leaves the declared box is what is looked for: it ends the search.
         """
         self._memory = None if self._remember is None else self._remember(task)
-        stream = encode(task, self.tick, self._memory)
+        stream = encode(task, self.budget, self._memory)
         self._stream, self._pending = stream, {}
         result = Result()
         try:
-            with deep_runs(task):
-                for done in self.mapper.map(self._jobs(iter(stream))):
-                    self.tick()
-                    if done is None:
-                        continue
-                    self._book(done)
+            answers = self.mapper.map(self._jobs(iter(stream)))
+            while True:
+                with deep_runs(task):
+                    done = next(answers, _END)
+                if done is _END:
+                    break
+                self.budget()
+                yield
+                if not isinstance(done, Done):
+                    continue
+                self._book(done)
+                with deep_runs(task):
                     self._judge(task, done, result)
-                    if result.found is not None or (left_box_ends and result.left_box):
-                        break
+                if result.found is not None or (left_box_ends and result.left_box):
+                    break
         finally:
             self._close(stream)
         result.solved += stream.skipped.total()
@@ -104,26 +84,21 @@ class Search:
             result.may_deadlock |= found.may_deadlock
         return result
 
-    def tick(self) -> None:
-        """Between two steps of the work: show progress, keep the deadline."""
-        now = monotonic()
-        if self.deadline is not None and now > self.deadline:
-            raise StopSearchError(Reason.TIME, "the time limit was reached")
-        if self.progress is not None and now - self._shown > 0.1 and self._stream is not None:
-            self._shown = now
-            counts, stream = self.report.subproblems, self._stream
-            self.progress(
-                Progress(
-                    counts.created + stream.created,
-                    counts.discarded + stream.discarded,
-                    counts.solved,
-                    self.mapper.in_flight,
-                    max(self.report.depth, stream.depth),
-                    now - self.started,
-                    counts.skipped + stream.skipped.total(),
-                    min(1.0, stream.share),
-                )
-            )
+    def progress(self, seconds: float) -> Progress:
+        """How far the present stream is."""
+        counts, stream = self.figures.subproblems, self._stream
+        if stream is None:
+            return Progress(counts.created, counts.discarded, counts.solved, 0, self.figures.depth, seconds)
+        return Progress(
+            counts.created + stream.created,
+            counts.discarded + stream.discarded,
+            counts.solved,
+            self.mapper.in_flight,
+            max(self.figures.depth, stream.depth),
+            seconds,
+            counts.skipped + stream.skipped.total(),
+            min(1.0, stream.share),
+        )
 
     def _jobs(self, stream: Iterator[Subproblem | None]) -> Iterator[Job | None]:
         while True:
@@ -131,20 +106,20 @@ class Search:
             try:
                 subproblem = next(stream, _END)
             finally:
-                self.report.seconds.encode += monotonic() - begun
+                self.figures.encode += monotonic() - begun
             if subproblem is _END:
                 return
             if not isinstance(subproblem, Subproblem):
                 yield None
                 continue
             self._pending[subproblem.number] = subproblem
-            _measure(self.report.largest_program, subproblem.program)
+            _measure(self.figures.largest, subproblem.program)
             yield Job(subproblem.number, subproblem.program)
 
     def _book(self, done: Done) -> None:
-        self.report.seconds.solve += done.seconds
+        self.figures.solve += done.seconds
         if done.solver:
-            self.report.solvers.setdefault(done.solver, "")
+            self.figures.answered(done.solver)
 
     def _judge(self, task: Task, done: Done, result: Result) -> None:
         number = done.job.number
@@ -153,7 +128,7 @@ class Search:
             case Feasible():
                 begun = monotonic()
                 answer = confirm(task.system, task.target, subproblem, done.outcome)
-                self.report.seconds.replay += monotonic() - begun
+                self.figures.confirm += monotonic() - begun
                 if isinstance(answer, Refused) and not answer.left_box and done.job.attempt != _MARGIN:
                     self.mapper.put_first(Job(number, subproblem.with_margin(), _MARGIN))
                     return
@@ -174,19 +149,19 @@ class Search:
                 self._memory.keep(subproblem.path, done.solver)
             case Unknown():
                 result.undecided.append(done.outcome)
-        self.report.subproblems.solved += 1
+        self.figures.subproblems.solved += 1
         result.solved += 1
         del self._pending[number]
 
     def _close(self, stream: Stream) -> None:
-        counts: Counts = self.report.subproblems
+        counts = self.figures.subproblems
         counts.created += stream.created
         counts.discarded += stream.discarded
         counts.skipped += stream.skipped.total()
         for name in stream.skipped:
-            self.report.solvers.setdefault(name, "")
+            self.figures.answered(name)
         counts.cancelled += len(self._pending)
-        self.report.depth = max(self.report.depth, stream.depth)
+        self.figures.depth = max(self.figures.depth, stream.depth)
         self._stream = None
 
 

@@ -9,20 +9,20 @@ again, and only if it still says "infeasible" is there something to report. The 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from time import monotonic
 
 import numpy as np
 
+from venmas.budget import Budget, BudgetError
 from venmas.encoding import Strategy, Subproblem, Task, encode
 from venmas.encoding.terms import Term
-from venmas.engine.search import StopSearchError, deep_runs
-from venmas.errors import Reason
 from venmas.linear import format_number
 from venmas.milp.lp_format import to_lp
 from venmas.milp.program import Feasible, Floats, Infeasible, NotFiniteError, Program
+from venmas.search.milp.stream import deep_runs
 from venmas.solvers import get_solver, solver_order
 from venmas.solvers.base import Solver
 
@@ -30,34 +30,26 @@ _FEASIBLE = 1e-6
 """Largest violation of a point that shows a program feasible: the tolerance that solvers claim for theirs."""
 
 
-def save_contradicted(
-    task: Task, initial: Mapping[str, Fraction], solvers: Sequence[str], seconds: float, tick: Callable[[], None]
-) -> str:
+def save_contradicted(task: Task, initial: Mapping[str, Fraction], solvers: Sequence[str], budget: Budget) -> str:
     """Find the program of `task` that has the run from `initial` as a point, and that a solver calls infeasible.
 
-    solvers: names of those that answered; seconds: what the search may take; tick: may raise `StopSearchError`.
+    solvers: names of those that answered; budget: what the search may take.
     Returns what to tell, with the name of the file, or why there is none.
     """
-    deadline = monotonic() + seconds
-
-    def limit(_: object = None) -> None:
-        tick()
-        if monotonic() > deadline:
-            raise StopSearchError(Reason.TIME, "the time limit was reached")
-
+    deadline = budget.deadline
     # a monolithic search may have gone on path by path
     strategies: list[Strategy] = ["compositional"]
     if task.strategy == "monolithic":
         strategies.insert(0, "monolithic")
     try:
         with deep_runs(task), np.errstate(over="ignore", invalid="ignore"):
-            for subproblem in (s for strategy in strategies for s in encode(replace(task, strategy=strategy), limit)):
-                limit()
+            for subproblem in (s for strategy in strategies for s in encode(replace(task, strategy=strategy), budget)):
+                budget()
                 if isinstance(subproblem, Subproblem) and (
                     said := _contradicted(task, subproblem, initial, solvers, deadline)
                 ):
                     return said
-    except (StopSearchError, OverflowError, NotFiniteError, OSError) as error:
+    except (BudgetError, OverflowError, NotFiniteError, OSError) as error:
         return f"the program was not saved: {error}"
     return "the program was not saved: asked again, no solver calls one infeasible that has this run as a point"
 

@@ -1,0 +1,51 @@
+"""The map of docs/architecture.md, the registry of procedures and the modes say the same."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from venmas.engine.modes import modes
+from venmas.search.registry import PROCEDURES, get_procedure
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", PROCEDURES)
+def test_a_procedure_is_named_registered_and_used(name: str) -> None:
+    procedure = get_procedure(name)
+    assert procedure.name == name and procedure.help.endswith(".")
+    main = import_module(PROCEDURES[name].partition(":")[0])
+    assert main.__doc__ is not None and "    " in main.__doc__, "the main file of a procedure has its pseudo-code"
+    used = {turn.procedure for mode in modes().values() for stage in mode.stages for turn in stage}
+    assert name in used
+
+
+def test_modes_name_procedures_that_there_are() -> None:
+    for mode in modes().values():
+        for stage in mode.stages:
+            assert {turn.procedure for turn in stage} <= set(PROCEDURES), mode.name
+
+
+def test_the_page_names_every_main_file_and_every_room() -> None:
+    told = set(re.findall(r"`((?:[\w]+/)+[a-z_]+\.py)`", PAGE))
+    main = [module.partition(":")[0].removeprefix("venmas.").replace(".", "/") for module in PROCEDURES.values()]
+    assert {f"{name}.py" for name in main} <= told
+    for path in told - {"checker/rules.py", "scenarios/NAME/scenario.py"}:
+        assert (ROOT / "venmas" / path).is_file() or (ROOT / path).is_file(), path
+    rooms = {p.name for p in (ROOT / "venmas").iterdir() if (p / "__init__.py").is_file()}
+    rows = "\n".join(line for line in PAGE.splitlines() if line.startswith("| `"))
+    assert {room for room in rooms - {"bundled", "testing"} if f"`{room}/`" not in rows} == set()
+
+
+def test_layers_hold_every_room() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    held = {name.strip().removeprefix("venmas.") for layer in layers for name in layer.split("|")}
+    rooms = {p.stem for p in (ROOT / "venmas").iterdir() if not p.name.startswith("_") and p.suffix in ("", ".py")}
+    assert rooms - held == {"bundled"}

@@ -1,0 +1,149 @@
+"""Budgets, and portfolios of toy procedures: who works when, who decides, and what happens to the others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from venmas import System
+from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.budget import Budget, BudgetError, Shares
+from venmas.engine import portfolio as engine
+from venmas.engine.modes import Mode, Turn
+from venmas.engine.portfolio import Portfolio
+from venmas.errors import Reason
+from venmas.question import Question, read_formula
+from venmas.search.procedure import Run
+
+OPEN = Open(Reason.OPEN, "it is stuck")
+
+
+def test_the_end_of_a_part_is_not_the_end_of_the_whole() -> None:
+    budget = Budget(1000)
+    assert budget.spend(0.01, lambda part: [part() for _ in iter(lambda: time.sleep(0.002), 1)]) is None
+    with pytest.raises(BudgetError) as found:
+        budget.within(-1)()
+    assert found.value.budget is not budget and found.value.reason is Reason.TIME
+    over = Budget(-1)
+    with pytest.raises(BudgetError) as found:
+        over.spend(1000, lambda part: part())
+    assert found.value.budget is over
+    assert over.spend(0, lambda _: pytest.fail("no time is left")) is None
+
+
+def test_memory_is_a_limit_of_the_whole() -> None:
+    budget = Budget(None, memory_mb=1)
+    with pytest.raises(BudgetError, match="memory limit of 1 MB") as found:
+        budget.within(1000)()
+    assert found.value.budget is budget and found.value.reason is Reason.MEMORY and budget.peak_mb > 1
+
+
+def test_shares_are_parts_of_the_time_so_far() -> None:
+    shares = Shares({"a": 0.5, "b": 0.0}, least=0.0)
+    time.sleep(0.02)
+    assert shares.left("a") >= 0.01 and shares.left("b") <= 0
+    shares.grant("b", 5)
+    assert 4 < shares.left("b") <= 5
+    assert shares.run("b", Budget(), lambda part: part.left) <= 5
+    shares.run("a", Budget(), lambda _: time.sleep(0.1))
+    assert shares.left("a") < 0
+    shares.double("a")
+    assert shares.left("a") < 0  # at most half of the time
+
+
+class Toy:
+    """A procedure, its session at once: gives its answers one after the other."""
+
+    help = "a toy"
+    struggling = False
+
+    def __init__(self, *answers: Answer | None, declines: str | None = None, eager: bool = False) -> None:
+        self.answers, self.declines, self.is_eager = list(answers), declines, eager
+        self.asked: list[str] = []
+
+    @property
+    def figures(self) -> Toy:
+        return self
+
+    def facts(self) -> list[tuple[str, str]]:
+        return [("turns", str(len(self.asked)))]
+
+    def accepts(self, question: Question, run: Run) -> str | None:
+        return self.declines
+
+    def eager(self, question: Question, run: Run) -> bool:
+        return self.is_eager
+
+    def start(self, question: Question, run: Run) -> Toy:
+        return self
+
+    def advance(self, budget: Budget) -> Answer | None:
+        assert self.answers, "it was gone on with after its end"
+        self.asked.append("turn")
+        budget()
+        return self.answers.pop(0)
+
+
+@pytest.fixture
+def decide(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Answer, Portfolio]]:
+    """Settles a question by stages of toys."""
+
+    def settled(stages: tuple[tuple[Turn, ...], ...], seconds: float | None = None, **toys: Toy):
+        monkeypatch.setattr(engine, "get_procedure", toys.__getitem__)
+        system = System("toy")
+        x = system.real("x", 0, 1)
+        system.branch("stay")
+        system.initial(x >= 0)
+        budget = Budget(seconds)
+        found = Portfolio(Mode("toys", "toys", stages, resort=len(stages) > 1), Run(), budget, seconds)
+        return found.settle(Question(system, read_formula(system, "AX x <= 1"))), found
+
+    return settled
+
+
+def test_the_first_answer_decides_and_the_others_say_why_not(decide) -> None:
+    stages = ((Turn("shy"),), (Turn("stuck"),), (Turn("side", first=1.0), Turn("steps")), (Turn("late"),))
+    toys = {
+        "shy": Toy(declines="it is shy"),
+        "stuck": Toy(OPEN),
+        "side": Toy(OPEN, eager=True),
+        "steps": Toy(None, None, Refuted("bounds")),
+        "late": Toy(),
+    }
+    answer, portfolio = decide(stages, **toys)
+    assert answer == Refuted("bounds") and portfolio.decided == "steps"
+    why = {name: tried.why for name, tried in portfolio.tried.items()}
+    assert why == {
+        "shy": "does not take it: it is shy",
+        "stuck": "it is stuck",
+        "side": "it is stuck",
+        "steps": "",
+        "late": "not tried: others were quicker",
+    }
+    assert len(toys["steps"].asked) == 3 and len(toys["side"].asked) == 1
+
+
+def test_without_an_answer_the_last_word_is_open(decide) -> None:
+    last = Open(Reason.OPEN, "b")
+    answer, portfolio = decide(((Turn("a"),), (Turn("b"),)), a=Toy(OPEN), b=Toy(last))
+    assert answer == last and portfolio.decided == ""
+
+
+def test_a_refutation_of_runs_that_stay_is_followed_by_whether_they_do(decide) -> None:
+    leaving = Refuted("exact", leaving=frozenset("x"))
+    answer, portfolio = decide(((Turn("a"),),), a=Toy(leaving, Refuted("bounds")))
+    assert answer == Refuted("bounds") and portfolio.decided == "a"  # the weaker of both
+    answer, portfolio = decide(((Turn("a"),),), a=Toy(leaving, OPEN))
+    assert answer == OPEN and portfolio.decided == ""
+
+
+def test_a_deadlock_that_stays_open_is_told(decide) -> None:
+    answer, portfolio = decide(((Turn("a"),),), a=Toy(Refuted("bounds", may_deadlock=True), OPEN))
+    assert isinstance(answer, Refuted) and portfolio.notes == ["a deadlock may be reachable: it is stuck"]
+
+
+def test_the_word_of_a_solver_is_a_note_where_none_is_asked_for(decide) -> None:
+    answer, portfolio = decide(((Turn("a"),), (Turn("b"),)), a=Toy(Refuted("solver")), b=Toy(OPEN))
+    assert answer == OPEN and "takes its word" in portfolio.told[0] and not isinstance(answer, Witnessed)

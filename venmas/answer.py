@@ -1,0 +1,69 @@
+"""The answer of a procedure to a question: a value, never a changed report (design section 2b)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, Protocol, TypeAlias
+
+from venmas.errors import Reason, VenmasError
+from venmas.model.witness.tree import Witness
+
+Basis: TypeAlias = Literal["bounds", "exact", "solver"]
+"""What a refutation rests on: enclosures with their rounding errors, exact rationals, or the word of a solver."""
+
+Line: TypeAlias = dict[str, object]
+Write: TypeAlias = Callable[[Callable[[Line], None]], int]
+"""Writes the lines of a proof, one call each, and returns how many; raises `IncompleteError` where it can not."""
+
+
+class IncompleteError(VenmasError):
+    """What floats refuted does not follow in rationals."""
+
+
+@dataclass(frozen=True)
+class Refuted:
+    """No initial state meets the target: the property holds, as far as the side conditions do.
+
+    leaving: variables of which it is not excluded that they leave their declared ranges (the refutation speaks of runs
+    that do not); inside: the claim that was refuted says besides that none does. may_deadlock: a state without
+    successor may be reached; deadlock: it is, here. proof: writes the proof down, where one was asked for and found.
+    """
+
+    basis: Basis
+    leaving: frozenset[str] = frozenset()
+    may_deadlock: bool = False
+    deadlock: Mapping[str, Fraction] | None = None
+    inside: bool = False
+    proof: Write | None = None
+
+
+@dataclass(frozen=True)
+class Witnessed:
+    """An initial state meets the target, as the witness shows, which the engine replays."""
+
+    witness: Witness
+
+
+@dataclass(frozen=True)
+class Open:
+    """Neither was found: why, and what the procedure was stuck at.
+
+    leaving: as of `Refuted`; a run that leaves its box is an error of the model, whatever else is open.
+    """
+
+    reason: Reason
+    message: str
+    leaving: frozenset[str] = frozenset()
+
+
+Answer: TypeAlias = Refuted | Witnessed | Open
+
+
+class Figures(Protocol):
+    """What a procedure counted, of its own kind."""
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Names with values, for people."""
+        ...

@@ -1,0 +1,97 @@
+"""The modes as data: each is a portfolio of procedures, with the time that each of them gets.
+
+A portfolio has *stages*, one after the other until there is an answer. In a stage procedures take turns: the last one
+is the main one, which makes a step at each of its turns; the others have parts of the time. A stage is over when its
+main procedure is; what another one has begun may go on in a later stage.
+
+    adaptive:  explicit -> network -> (polytopes, rational, bounds | regions) -> (mono | rational)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from venmas.search.registry import plugged
+
+SHARE = 2 / 3
+"""Part of the timeout for all but the last resort where a proof in rationals is owed."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A procedure of a stage.
+
+    first: seconds before the main one begins. then: seconds more before its first long step, if the procedure is eager
+    (`Procedure.eager`); of those in the `lead` only the first that takes the question has either. share: part of the
+    time so far. after: seconds before which it has no share. left: part of the time that is left, for a procedure that
+    has a stage for itself. pause: seconds at a time, for a main one that makes no steps of its own. again: what it
+    proves has to be found again where it is to be written down, so that it is left out then.
+    """
+
+    procedure: str
+    first: float = 0.0
+    then: float = 0.0
+    lead: bool = False
+    share: float = 0.0
+    after: float = 0.0
+    left: float = 1.0
+    pause: float | None = None
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A name for a portfolio.
+
+    solver: does it need solvers of programs? workers: does it use several processes or threads? cluster: can its
+    programs be solved on a cluster? resort: is its last stage a last resort, which has the time that is kept for it?
+    """
+
+    name: str
+    help: str
+    stages: tuple[tuple[Turn, ...], ...]
+    solver: bool = False
+    workers: bool = False
+    cluster: bool = False
+    resort: bool = False
+
+
+ADAPTIVE = Mode(
+    "adaptive",
+    "explicit states, one-step queries, polytopes, regions and a search in rationals, in turns",
+    (
+        (Turn("explicit"),),
+        (Turn("network", left=1 / 2),),
+        (
+            Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),
+            Turn("rational", first=0.1, then=1.0, share=0.1, lead=True),
+            Turn("bounds", first=0.1, then=0.4, share=0.05, after=0.1),
+            Turn("regions"),
+        ),
+        # no solver is trusted: it may show a violation, and its "infeasible" is a note
+        (Turn("mono", share=0.5, after=1.0), Turn("rational", pause=0.4, again=True)),
+    ),
+    workers=True,
+    resort=True,
+)
+_MODES = (
+    ADAPTIVE,
+    Mode("mono", "one program for the formula", ((Turn("mono"),),), solver=True),
+    Mode("comp-seq", "many small programs in turn", ((Turn("comp-seq"),),), solver=True, cluster=True),
+    Mode("comp-par", "the same on several cores", ((Turn("comp-par"),),), solver=True, workers=True, cluster=True),
+    Mode(
+        "exact",
+        "a search in exact rationals",
+        ((Turn("enclosures", share=0.25, after=1.0, again=True), Turn("rational", pause=0.4, again=True)),),
+        resort=True,
+    ),
+)
+DEFAULT, DEFAULT_ON_CLUSTER = "adaptive", "comp-par"
+
+
+def modes() -> dict[str, Mode]:
+    """All modes by name: ours, then one for each procedure of another package."""
+    found = {mode.name: mode for mode in _MODES}
+    for name, procedure in plugged().items():
+        found.setdefault(name, Mode(name, procedure.help, ((Turn(name),),)))
+    return found

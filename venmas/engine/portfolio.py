@@ -1,0 +1,259 @@
+"""Deciding a question by a portfolio: stages in which procedures take turns, and the side conditions of the answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from venmas.answer import Answer, Basis, Figures, Open, Refuted, Witnessed
+from venmas.budget import Budget, BudgetError, Shares, limited
+from venmas.engine.modes import SHARE, Mode, Turn
+from venmas.errors import Reason
+from venmas.question import Question, deadlock_note, deadlocked
+from venmas.search.procedure import Run, Session
+from venmas.search.registry import get_procedure
+
+log = logging.getLogger(__name__)
+
+_BASES: tuple[Basis, ...] = ("exact", "bounds", "solver")
+"""What a refutation rests on, the strongest first."""
+
+
+@dataclass
+class Tried:
+    """A procedure of the portfolio: how long it worked, and why it did not decide (empty: it did)."""
+
+    name: str
+    seconds: float = 0.0
+    why: str = "not tried: others were quicker"
+    figures: Figures | None = None
+
+
+class Portfolio:
+    """The portfolio of a mode at work on one verification.
+
+    seconds: that all but a last resort may use; None: no limit of their own. tried: by name, what the procedures did
+    about the property. decided: the name of the one that decided.
+    """
+
+    def __init__(self, mode: Mode, run: Run, budget: Budget, seconds: float | None) -> None:
+        self.mode, self.run, self.budget = mode, run, budget
+        self.main = budget.within(seconds)
+        names = dict.fromkeys(turn.procedure for stage in mode.stages for turn in stage)
+        self.tried = {name: Tried(name) for name in names}
+        self.decided = ""
+        self.notes: list[str] = []
+        self.told: list[str] = []
+        """What is worth a note where no verdict is found."""
+
+    # -- the property and its side conditions --------------------------------------------------------------------------
+
+    def settle(self, question: Question) -> Answer:
+        """Decide the question; a refutation holds for all runs, and reachable deadlocks are noted.
+
+        Raises `BudgetError`, and `ModelError` where a run leaves the declared box (design S1).
+        """
+        answer = self.decide(question)
+        decided = self.decided
+        if not isinstance(answer, Witnessed) and answer.leaving:
+            # the bounds could not exclude that a state leaves its box: decide it before anything is called satisfied
+            other = self.decide(question.boxed if question.certified else question.staying(answer.leaving))
+            if isinstance(answer, Refuted):
+                answer = self._both(answer, other, question.certified)
+        self.decided = "" if isinstance(answer, Open) else decided
+        if isinstance(answer, Refuted):
+            self.notes += self._deadlocks(question, answer)
+        return answer
+
+    @staticmethod
+    def _both(first: Refuted, second: Answer, whole: bool) -> Answer:
+        """A refutation and the answer to whether runs stay in the box; `whole`: the latter is about both."""
+        if isinstance(second, Witnessed):
+            raise AssertionError("a witness of leaving the box stays in it")
+        if isinstance(second, Open) or whole:
+            return second
+        basis = max(first.basis, second.basis, key=_BASES.index)
+        return replace(first, basis=basis, leaving=frozenset(), proof=None)
+
+    def _deadlocks(self, question: Question, answer: Refuted) -> list[str]:
+        """Is a state without successor reachable before the last step that the formula looks at? (design S4)"""
+        if answer.deadlock is not None:
+            return [deadlock_note(question.system, answer.deadlock)]
+        if not answer.may_deadlock:
+            return []
+        # the verdict is known: what is only told is not worth much more time than it took
+        part = self.budget.within(max(1.0, self.budget.spent)) if self.mode.resort else self.main
+        try:
+            found = Portfolio(self.mode, self.run, part, part.left).decide(question.deadlocks)
+        except BudgetError as error:
+            if error.reason is not Reason.TIME:
+                raise
+            return [f"a deadlock may be reachable: {error.message} before it was decided"]
+        match found:
+            case Witnessed(witness):
+                return [deadlock_note(question.system, deadlocked(witness))]
+            case Open(_, message):
+                return [f"a deadlock may be reachable: {message}"]
+        return []
+
+    # -- one question --------------------------------------------------------------------------------------------------
+
+    def decide(self, question: Question) -> Answer:
+        """The answer of the first procedure that has one. Raises `BudgetError` and `ModelError`."""
+        self.decided = ""
+        answer: Answer = Open(Reason.OPEN, "no procedure takes this question")
+        sessions: dict[str, Session] = {}
+        for number, turns in enumerate(self.mode.stages, 1):
+            stage = [turn for turn in turns if not (turn.again and question.certified)]
+            if not stage:
+                continue
+            last = self.mode.resort and number == len(self.mode.stages) and len(stage) == len(turns)
+            try:
+                found = _Stage(self, question, stage, sessions, self.budget if last else self.main).run()
+            except BudgetError as error:
+                if last or not self.mode.resort or error.budget is not self.main or error.reason is not Reason.TIME:
+                    raise
+                found = Open(Reason.TIME, error.message)
+            if found is not None and not isinstance(found, Open):
+                return found
+            answer = found or answer
+        return answer
+
+    @property
+    def _believes(self) -> bool:
+        """Is the word of a solver an answer? Where solvers are asked first, others look for a proof later."""
+        return self.mode.solver or self.run.settings.trusted
+
+    def start(self, name: str, question: Question) -> Session | None:
+        """A session of a procedure, None where it does not take the question."""
+        procedure = get_procedure(name)
+        why = procedure.accepts(question, self.run)
+        if why is None:
+            return procedure.start(question, self.run)
+        if question.about == "property":
+            self.tried[name].why = f"does not take it: {why}"
+        return None
+
+    def advance(self, name: str, session: Session, budget: Budget) -> Answer | None:
+        """Have a session work."""
+        begun, entry = monotonic(), self.tried[name]
+        try:
+            answer = session.advance(budget)
+        except BudgetError as error:
+            entry.why = "its time was over" if budget is not self.budget else error.message
+            raise
+        finally:
+            entry.seconds += monotonic() - begun
+            entry.figures = session.figures
+        if isinstance(answer, Refuted) and answer.basis == "solver" and not self._believes:
+            names = " and ".join(self.run.programs.solvers) or "a solver"
+            note = f"{names} found no violation, up to tolerances, which is no proof: `--trust solver` takes its word"
+            self.told = [note]
+            answer = Open(Reason.TOLERANCE, note)
+        if isinstance(answer, Open):
+            entry.why = answer.message
+            log.info("%s: %s", name, answer.message)
+        elif answer is None:
+            entry.why = "others were quicker"
+        else:
+            entry.why, self.decided = "", name
+        return answer
+
+
+class _Stage:
+    """One stage at work; sessions: those that were begun, by procedure."""
+
+    def __init__(
+        self,
+        portfolio: Portfolio,
+        question: Question,
+        stage: Sequence[Turn],
+        sessions: dict[str, Session],
+        budget: Budget,
+    ) -> None:
+        self.portfolio, self.question, self.sessions, self.budget = portfolio, question, sessions, budget
+        *self.others, self.main = stage
+        self.shares = Shares({turn.procedure: turn.share for turn in self.others}, least=0.0)
+        self.begun = monotonic()
+        self.open: Open | None = None
+
+    def run(self) -> Answer | None:
+        """Turns until one decides or the main one is at its end, whose answer is returned."""
+        for turn in (*self.others, self.main):
+            if turn.procedure not in self.sessions:
+                session = self.portfolio.start(turn.procedure, self.question)
+                if session is not None:
+                    self.sessions[turn.procedure] = session
+        self.others = [turn for turn in self.others if turn.procedure in self.sessions]
+        if self.main.procedure not in self.sessions:
+            return self._without()
+        eager = {t.procedure for t in self.others if self._eager(t)}
+        for turn in self.others:
+            self.shares.grant(turn.procedure, turn.first)
+        for number in range(10**9):
+            answer = self._others(number, eager) or self._step()
+            if answer is not None:
+                return answer
+        raise AssertionError("the main procedure ends")
+
+    def _eager(self, turn: Turn) -> bool:
+        return get_procedure(turn.procedure).eager(self.question, self.portfolio.run)
+
+    def _others(self, number: int, eager: set[str]) -> Answer | None:
+        """A turn of all but the main one; number: of the turn."""
+        leading = next((t for t in self.others if t.lead), None)
+        for turn in list(self.others):
+            name = turn.procedure
+            if number < 2 and (name not in eager or (turn.lead and turn is not leading)):
+                continue
+            if number >= 2 and monotonic() - self.begun < turn.after:
+                continue
+            if number == 1:
+                self.shares.grant(name, turn.then)
+            if number >= 2 and self.sessions[self.main.procedure].struggling and turn.lead:
+                self.shares.double(name)
+            session = self.sessions[name]
+            answer = self.shares.run(name, self.budget, lambda part: self.portfolio.advance(name, session, part))  # noqa: B023
+            if isinstance(answer, Open):
+                self._out(turn)
+            elif answer is not None:
+                return answer
+        return None
+
+    def _step(self) -> Answer | None:
+        """A step of the main one."""
+        name, session = self.main.procedure, self.sessions[self.main.procedure]
+        budget, left = self.budget, self.budget.left
+        if self.main.pause is not None:
+            return budget.spend(self.main.pause, lambda part: self.portfolio.advance(name, session, part))
+        if self.main.left < 1 and left is not None:
+            budget = budget.within(self.main.left * left)
+        try:
+            with limited(budget):
+                answer = self.portfolio.advance(name, session, budget)
+        except BudgetError as error:
+            if budget is self.budget or error.budget is not budget:
+                raise
+            return Open(Reason.TIME, error.message)
+        return answer
+
+    def _without(self) -> Answer | None:
+        """Without the main one the others have all its time, but for those that a later stage goes on with."""
+        for turn in self.others:
+            last = self.portfolio.mode.stages[-1]
+            if self.main in last or turn.procedure not in [t.procedure for t in last]:
+                answer = self.portfolio.advance(turn.procedure, self.sessions[turn.procedure], self.budget)
+                if answer is not None and not isinstance(answer, Open):
+                    return answer
+        return None
+
+    def _out(self, turn: Turn) -> None:
+        self.others.remove(turn)
+        del self.sessions[turn.procedure]
+
+
+def limits(seconds: float | None, owed: bool) -> float | None:
+    """Seconds of the time limit that all but the last resort may use; `owed`: a proof in rationals is."""
+    return None if seconds is None else SHARE * seconds if owed else seconds

@@ -1,0 +1,115 @@
+"""The question: what is asked of a system, and everything that its answer needs, built once (design section 2b).
+
+A property is satisfied when no initial state meets its negation, no run leaves the declared box (design S1) within the
+steps that it looks at, and it is told where a state without successor is reached (design S4). Each of the three is a
+question of its own, which the same procedures answer: `Question`, `Question.boxed` or `Question.staying`, and
+`Question.deadlocks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+from venmas.errors import FormulaError
+from venmas.linear import Comparison, LinearExpr, Relation
+from venmas.logic import EX, TRUE, Atom, Formula, Globally, Quantifier, conjunction, nnf, parse, subformulas
+from venmas.model.limits import MAX_NUMBER
+from venmas.model.system import System
+from venmas.model.witness.tree import Witness
+from venmas.nn.network import Semantics
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Does every initial state of `system` satisfy `formula`?
+
+    semantics: what networks compute. certified: a proof is to be written down. inside: the claim says besides that no
+    state leaves its declared box. about: what the formula speaks of.
+    """
+
+    system: System
+    formula: Formula
+    semantics: Semantics = "real"
+    certified: bool = False
+    inside: bool = False
+    about: Literal["property", "box", "deadlock"] = "property"
+
+    @cached_property
+    def target(self) -> Formula:
+        """What no initial state may meet, in core form. Raises `FormulaError` as `nnf` does."""
+        return claim(self.system, self.formula, self.inside)
+
+    @property
+    def boxed(self) -> Question:
+        """The same, and that no run leaves the declared box."""
+        return replace(self, inside=True)
+
+    def staying(self, names: Iterable[str]) -> Question:
+        """Do the variables stay in their declared ranges, as far as the formula looks?"""
+        return replace(self, formula=staying(self.system, names, self.formula.depth), certified=False, about="box")
+
+    @property
+    def deadlocks(self) -> Question:
+        """Has every state a successor that is reached before the last step that the formula looks at?"""
+        steps = max(0, self.formula.depth - 1)
+        return replace(
+            self, formula=Globally(Quantifier.ALL, 0, steps, EX(TRUE)), certified=False, inside=False, about="deadlock"
+        )
+
+
+def read_formula(system: System, formula: str | Formula) -> Formula:
+    """A formula from its text or from the name of a property of the system. Raises `FormulaError`."""
+    parsed = formula if isinstance(formula, Formula) else _parsed(system, formula)
+    for node in subformulas(parsed):
+        if isinstance(node, Atom):
+            for number in (node.comparison.expr.constant, *node.comparison.expr.coefficients.values()):
+                if abs(number) > MAX_NUMBER:
+                    raise FormulaError(f"a number beyond 1e100 is compared: no variable is so large: {node!r}")
+    return parsed
+
+
+def _parsed(system: System, formula: str) -> Formula:
+    name = formula.strip()
+    if name in system.properties:
+        try:
+            return parse(system.properties[name], system.vocabulary)
+        except FormulaError as error:
+            raise FormulaError(f"property {name!r} of system {system.name!r}: {error}") from error
+    return parse(formula, system.vocabulary)
+
+
+def claim(system: System, formula: Formula, inside: bool) -> Formula:
+    """What no initial state may meet, in core form: the negated formula, or leaving the declared box if `inside`."""
+    if inside:
+        formula = conjunction([formula, staying(system, system.variables, formula.depth)])
+    return nnf(formula, negate=True)
+
+
+def staying(system: System, names: Iterable[str], depth: int) -> Formula:
+    """AG^depth: the variables stay in their declared ranges."""
+    atoms: list[Formula] = []
+    for name in names:
+        decl = system.variables[name]
+        value = LinearExpr.variable(name)
+        atoms.append(Atom(Comparison(value - LinearExpr((), decl.lower), Relation.GE)))
+        atoms.append(Atom(Comparison(value - LinearExpr((), decl.upper), Relation.LE)))
+    return Globally(Quantifier.ALL, 1, max(1, depth), conjunction(atoms))
+
+
+def deadlocked(witness: Witness) -> dict[str, Fraction]:
+    """The state without a successor of a witness that answers `Question.deadlocks`."""
+    node = witness.nodes[witness.deadlocks[0] if witness.deadlocks else -1]
+    return {v.name: v.exact for v in node.state}
+
+
+def deadlock_note(system: System, state: Mapping[str, Fraction]) -> str:
+    """What a report says of a deadlock."""
+    shown = []
+    for name, decl in system.variables.items():
+        label = dict(decl.labels).get(int(state[name])) if decl.integral else None
+        shown.append(f"{name} = {label or float(state[name])}")
+    return f"a deadlock is reachable ({', '.join(shown)}): there AX holds and EX does not"
