@@ -39,7 +39,7 @@ def build(networks):
 """
 END = "\n    return s\n"
 
-QUICK = ["--mode", "comp-seq", "--timeout", "2"]
+QUICK = ["--mode", "comp-seq", "--timeout", "6"]
 
 
 @dataclass(frozen=True)

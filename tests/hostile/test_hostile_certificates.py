@@ -86,7 +86,7 @@ def test_a_limit_of_time_is_named(runner: Runner, tmp_path: Path) -> None:
 
 
 def test_a_limit_of_memory_is_named(runner: Runner, tmp_path: Path) -> None:
-    for data in (packed(proof(*(form(Random(i)) for i in range(20_000)))), certificate(0, size=300)[1]):
-        done = check(runner, tmp_path, data, "--memory", "40" if len(data) < 100_000 else "100")
+    for data in (packed(proof(*(form(Random(i)) for i in range(20_000)))), certificate(0, size=3000)[1]):
+        done = check(runner, tmp_path, data, "--memory", "10" if len(data) < 100_000 else "40")
         assert (done.status, done.stderr) == (20, ""), done.stdout + done.stderr
         assert "the limit of" in done.stdout and "MB was reached; --memory MB allows more" in done.stdout

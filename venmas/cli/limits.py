@@ -79,19 +79,19 @@ class _Stopped(BaseException):
 def limits(timeout: float, memory: int) -> Iterator[Callable[[], None]]:
     """Within it, a limit that is met ends the work with `LimitError`, raised at the end of the block.
 
-    timeout in seconds, memory (resident) in MB. Gives what asks at once; where no timer can be had (threads other than
+    timeout in seconds; memory in MB, resident, beyond what was in use before. Gives what asks at once; where no timer can be had (threads other than
     the main one) that is all that asks.
     """
     from venmas.memory import own_resident_mb
 
-    deadline = monotonic() + timeout
+    deadline, begun = monotonic() + timeout, own_resident_mb()
     met: LimitError | None = None
 
     def ask() -> None:
         nonlocal met
         if monotonic() > deadline:
             met = LimitError("time", f"the limit of {timeout:g} s was reached; --timeout SECONDS allows more")
-        elif own_resident_mb() > memory:
+        elif own_resident_mb() - begun > memory:
             met = LimitError("memory", f"the limit of {memory} MB was reached; --memory MB allows more")
         else:
             return

@@ -120,9 +120,9 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
         return Established(proved, stored, notes)
     if owed == "try":
         return Established(answer, None, [*notes, f"not certified: {proved.message}"])
-    where = "it holds for the real function of the weights, but is not shown for float32: "
-    single = question.semantics == "float32" and isinstance(answer, Refuted)
-    return Established(Open(Reason.OPEN, (where if single else "") + proved.message), None, notes)
+    real = "it holds for the real function of the weights, but " if isinstance(answer, Refuted) else ""
+    single = question.semantics == "float32"
+    return Established(Open(Reason.OPEN, (real if single else "") + proved.message), None, notes)
 
 
 def _by_enclosures(
@@ -155,7 +155,10 @@ def _prove(
     )
     if proof.witness is not None:
         return Witnessed(proof.witness), None
-    return (Refuted("exact") if stored else Open(Reason.OPEN, proof.gaps[0])), stored
+    if stored:
+        return Refuted("exact"), stored
+    single = "it is not shown for float32: " if question.semantics == "float32" else ""
+    return Open(Reason.OPEN, single + proof.gaps[0]), None
 
 
 def _contradiction(proofs: Proofs, answer: Refuted, found: Witnessed, budget: Budget) -> list[str]:

@@ -196,6 +196,8 @@ class _Verification:
             self._write(Open(stop.reason, stop.message), None)
         except KeyboardInterrupt:
             self._write(Open(Reason.INTERRUPTED, "interrupted before a verdict was reached"), None)
+        if report.unwritten is not None:  # not before: no journal keeps what was wrong with a file once
+            report.notes.append(f"proved, but without a certificate: {report.unwritten}")
         report.solvers = {name: get_solver(name).version() for name in report.solvers}
         report.seconds.total = self.budget.spent
 

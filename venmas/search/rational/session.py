@@ -88,7 +88,8 @@ class RationalSession:
         if proof.witness is not None:
             return Witnessed(proof.witness)
         if proof.gaps:
-            return Open(Reason.OPEN, proof.gaps[0])
+            single = "it is not shown for float32: " if self.question.semantics == "float32" else ""
+            return Open(Reason.OPEN, single + proof.gaps[0])
         leaving = frozenset(self.question.system.variables) if proof.left_box and not self.question.inside else ()
         return Refuted("exact", frozenset(leaving), self.question.system.may_deadlock, inside=self.question.inside)
 

@@ -65,7 +65,7 @@ class RegionGraph:
     def accepts(self, question: Question, run: Run) -> str | None:
         """Systems with a real variable and not too many initial locations."""
         try:
-            space_for(question, run)
+            space_for(question, run).root()
         except (UnsuitableError, OverflowError, RecursionError) as error:
             return str(error) or "the system is nested too deeply"
         return None
