@@ -16,7 +16,22 @@ from typing import Literal
 
 from venmas.errors import FormulaError
 from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.logic import EX, TRUE, Atom, Formula, Globally, Quantifier, conjunction, nnf, parse, subformulas
+from venmas.logic import (
+    EX,
+    TRUE,
+    Atom,
+    Bounded,
+    Formula,
+    Globally,
+    Property,
+    Quantifier,
+    bounded,
+    classified,
+    conjunction,
+    nnf,
+    parse_property,
+    subformulas,
+)
 from venmas.model.limits import MAX_NUMBER
 from venmas.model.system import System
 from venmas.model.witness.tree import Witness
@@ -25,18 +40,23 @@ from venmas.nn.network import Semantics
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Does every initial state of `system` satisfy `formula`?
+    """Does every initial state of `system` satisfy the property `asked`?
 
     semantics: what networks compute. certified: a proof is to be written down. inside: the claim says besides that no
-    state leaves its declared box. about: what the formula speaks of.
+    state leaves its declared box. about: what the property speaks of. Whatever unrolls reads `formula`.
     """
 
     system: System
-    formula: Formula
+    asked: Property
     semantics: Semantics = "real"
     certified: bool = False
     inside: bool = False
     about: Literal["property", "box", "deadlock"] = "property"
+
+    @cached_property
+    def formula(self) -> Formula:
+        """The bounded formula that is asked. Raises `FormulaError` for properties of other kinds."""
+        return bounded(self.asked)
 
     @cached_property
     def target(self) -> Formula:
@@ -50,36 +70,41 @@ class Question:
 
     def staying(self, names: Iterable[str]) -> Question:
         """Do the variables stay in their declared ranges, as far as the formula looks?"""
-        return replace(self, formula=staying(self.system, names, self.formula.depth), certified=False, about="box")
+        asked = Bounded(staying(self.system, names, self.formula.depth))
+        return replace(self, asked=asked, certified=False, about="box")
 
     @property
     def deadlocks(self) -> Question:
         """Has every state a successor that is reached before the last step that the formula looks at?"""
         steps = max(0, self.formula.depth - 1)
-        return replace(
-            self, formula=Globally(Quantifier.ALL, 0, steps, EX(TRUE)), certified=False, inside=False, about="deadlock"
-        )
+        asked = Bounded(Globally(Quantifier.ALL, 0, steps, EX(TRUE)))
+        return replace(self, asked=asked, certified=False, inside=False, about="deadlock")
 
 
 def read_formula(system: System, formula: str | Formula) -> Formula:
-    """A formula from its text or from the name of a property of the system. Raises `FormulaError`."""
-    parsed = formula if isinstance(formula, Formula) else _parsed(system, formula)
-    for node in subformulas(parsed):
+    """A bounded formula, as `read_property` reads it. Raises `FormulaError`, also for other kinds of properties."""
+    return bounded(read_property(system, formula))
+
+
+def read_property(system: System, formula: str | Formula) -> Property:
+    """A property from its text, from the name of a property of the system, or as a formula. Raises `FormulaError`."""
+    asked = classified(formula) if isinstance(formula, Formula) else _parsed(system, formula)
+    for node in subformulas(asked.formula):
         if isinstance(node, Atom):
             for number in (node.comparison.expr.constant, *node.comparison.expr.coefficients.values()):
                 if abs(number) > MAX_NUMBER:
                     raise FormulaError(f"a number beyond 1e100 is compared: no variable is so large: {node!r}")
-    return parsed
+    return asked
 
 
-def _parsed(system: System, formula: str) -> Formula:
+def _parsed(system: System, formula: str) -> Property:
     name = formula.strip()
     if name in system.properties:
         try:
-            return parse(system.properties[name], system.vocabulary)
+            return parse_property(system.properties[name], system.vocabulary)
         except FormulaError as error:
             raise FormulaError(f"property {name!r} of system {system.name!r}: {error}") from error
-    return parse(formula, system.vocabulary)
+    return parse_property(formula, system.vocabulary)
 
 
 def claim(system: System, formula: Formula, inside: bool) -> Formula:

@@ -27,7 +27,7 @@ from tests.corpus.finite import finite_case
 from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build, holds
 from venmas.engine.report import Verdict
-from venmas.logic import FiniteModel, evaluate, parse, to_core
+from venmas.logic import FiniteModel, evaluate, nnf, parse
 from venmas.model import System, satisfies
 from venmas.model.regions import sample
 from venmas.model.simulate import successors
@@ -145,7 +145,7 @@ def test_graphs_have_the_edges_that_were_drawn(edges):
 @pytest.mark.parametrize("entry", [e for e in CORPUS if e.verdict is Verdict.SATISFIED], ids=_ids)
 def test_no_sampled_state_contradicts_a_satisfied_entry(entry):
     system = entry.system()
-    formula = to_core(parse(entry.formula, system.vocabulary))
+    formula = nnf(parse(entry.formula, system.vocabulary))
     for region in system.regions:
         for state in sample(system, region, np.random.default_rng(1), 8):
             assert satisfies(system, formula, state), state
@@ -155,6 +155,6 @@ def test_no_sampled_state_contradicts_a_satisfied_entry(entry):
 def test_the_two_readings_of_random_systems_agree(seed):
     """The simulator and the plain interpreter of the specification: on whole formulas, exactly."""
     case = pwl_case(seed, count=6)
-    system, core = build(case.spec), to_core(case.formula)
+    system, core = build(case.spec), nnf(case.formula)
     for state in case.points[:6]:
         assert satisfies(system, core, state) == holds(case.spec, case.formula, state)

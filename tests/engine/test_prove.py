@@ -10,6 +10,7 @@ from venmas import System, verify
 from venmas.engine.certify import prove
 from venmas.engine.verify import read_formula
 from venmas.errors import ModelError
+from venmas.logic import Bounded
 from venmas.model import absolute, argmax, clip, maximum
 from venmas.model.expr import as_expr
 from venmas.question import Question
@@ -94,7 +95,7 @@ def test_a_search_goes_on_where_it_was_left(text: str) -> None:
     system = star()
     formula = read_formula(system, text)
     whole = prove(system, formula)
-    search, turns, answer = RationalSession(Question(system, formula)), 0, None
+    search, turns, answer = RationalSession(Question(system, Bounded(formula))), 0, None
     while answer is None:
         turns += 1
         with suppress(EnoughError):
@@ -107,7 +108,7 @@ def test_a_search_goes_on_where_it_was_left(text: str) -> None:
 
 def test_an_error_in_a_search_is_met_again(monkeypatch: pytest.MonkeyPatch) -> None:
     system = star()
-    search = RationalSession(Question(system, read_formula(system, "AX level <= 0")))
+    search = RationalSession(Question(system, Bounded(read_formula(system, "AX level <= 0"))))
 
     def broken(*_: object) -> None:
         raise ModelError("leaves its box")

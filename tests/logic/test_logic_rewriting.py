@@ -34,8 +34,6 @@ from venmas.logic import (
     nnf,
     parse,
     subformulas,
-    temporal_depth,
-    to_core,
 )
 from venmas.testing.formulas import finite_atoms, finite_models, formulas
 
@@ -51,7 +49,7 @@ def read(text: str) -> Formula:
 @given(formulas(finite_atoms), finite_models())
 def test_core_form_keeps_the_meaning(formula, model):
     everything = frozenset(range(model.states))
-    assert evaluate(to_core(formula), model) == evaluate(formula, model)
+    assert evaluate(nnf(formula), model) == evaluate(formula, model)
     assert evaluate(nnf(formula, negate=True), model) == everything - evaluate(formula, model)
 
 
@@ -66,8 +64,8 @@ def test_core_form_is_core_flat_and_stable(formula):
             if isinstance(node, And | Or):
                 assert not any(isinstance(child, type(node) | Top | Bottom) for child in node.operands)
                 assert len(set(node.operands)) == len(node.operands) >= 2
-        assert to_core(core) is core
-        assert temporal_depth(core) <= temporal_depth(formula)
+        assert nnf(core) is core
+        assert core.depth <= formula.depth
     assert nnf(Not(formula)) is nnf(formula, negate=True)
 
 
@@ -121,7 +119,7 @@ def test_core_form_is_core_flat_and_stable(formula):
 )
 def test_rewritings_by_hand(text, core):
     expected = read(core)
-    assert to_core(read(text)) is expected
+    assert nnf(read(text)) is expected
     if "<->" not in text:  # the negation of an equivalence is not spelled as its dual
         assert nnf(Not(read(text))) is nnf(expected, negate=True)
 
@@ -207,28 +205,28 @@ def maximal_runs(model, state, steps):
 
 @pytest.mark.parametrize("operator", ["AG", "EG", "AF", "EF", "!AG", "!EF"])
 def test_unrolling_is_linear(operator):
-    sizes = [sum(1 for _ in subformulas(to_core(read(f"{operator}^{k} (x>0 & y>0)")))) for k in (100, 200)]
+    sizes = [sum(1 for _ in subformulas(nnf(read(f"{operator}^{k} (x>0 & y>0)")))) for k in (100, 200)]
     assert sizes[1] - sizes[0] <= 2 * 100 + 1
 
 
 def test_nested_unrolling_is_linear():
     text = "AG[0,300] EF[0,300] A(x>0 U^300 EG^300 y>0)"
-    assert sum(1 for _ in subformulas(to_core(read(text)))) < 300 * 4 * 3
+    assert sum(1 for _ in subformulas(nnf(read(text)))) < 300 * 4 * 3
 
 
 def test_iff_does_not_explode():
     formula = read("x > 0")
     for i in range(60):
         formula = Iff(AX(formula), read(f"y > {i}"))
-    assert sum(1 for _ in subformulas(to_core(formula))) < 60 * 12
+    assert sum(1 for _ in subformulas(nnf(formula))) < 60 * 12
 
 
 def test_too_large_is_said():
     deep = Next(Quantifier.ALL, MAX_DEPTH + 1, read("x > 0"))
     with pytest.raises(FormulaError, match=f"{MAX_DEPTH + 1} steps ahead, at most {MAX_DEPTH}"):
-        to_core(deep)
+        nnf(deep)
     with pytest.raises(FormulaError, match="more than 1000000 parts"):
-        to_core(read(" & ".join(f"AX^90000 x > {i}" for i in range(1000))))
+        nnf(read(" & ".join(f"AX^90000 x > {i}" for i in range(1000))))
 
 
 def test_depth_and_temporality():
@@ -240,8 +238,8 @@ def test_depth_and_temporality():
         ("E(x > 0 U[1,3] AF^2 y > 0)", 5, True),
     ]:
         formula = read(text)
-        assert (temporal_depth(formula), is_temporal(formula)) == (depth, temporal)
-        assert temporal_depth(to_core(formula)) == depth
+        assert (formula.depth, is_temporal(formula)) == (depth, temporal)
+        assert nnf(formula).depth == depth
 
 
 def test_constants_of_the_model():

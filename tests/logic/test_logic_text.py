@@ -40,7 +40,6 @@ from venmas.logic import (
     nnf,
     parse,
     subformulas,
-    to_core,
 )
 from venmas.testing.formulas import VOCABULARY, formulas
 
@@ -74,7 +73,7 @@ def test_printed_text_parses_back(formula):
 @settings(max_examples=200, deadline=None)
 @given(formulas(longest=3, size=6))
 def test_core_text_parses_back(formula):
-    assert parse(str(to_core(formula)), VOCABULARY) is to_core(formula)
+    assert parse(str(nnf(formula)), VOCABULARY) is nnf(formula)
 
 
 @settings(max_examples=100, deadline=None)
@@ -246,7 +245,7 @@ def test_nodes_are_interned_and_forgotten():
         first.start = 1
     del first
     gc.collect()
-    assert not any("forgotten" in str(node) for node in list(type(Formula).table.values()) if node.depth < 10)
+    assert not any("forgotten" in str(node) for node in list(type(Formula).table.values()) if (node.horizon or 0) < 10)
 
 
 def test_pickle_in_another_process():
@@ -272,9 +271,9 @@ def test_deep_formulas(kind):
     model = FiniteModel(1, ((0,),), (values,))
     if kind in ("EG[0,1]", "A(p U^1"):  # each level has the operands of all below it: too large, and that is said
         with pytest.raises(FormulaError, match="parts when its bounds are unrolled"):
-            to_core(formula)
+            nnf(formula)
     else:
-        assert evaluate(to_core(formula), model) == evaluate(formula, model)
+        assert evaluate(nnf(formula), model) == evaluate(formula, model)
         assert evaluate(nnf(formula, negate=True), model) == {0} - evaluate(formula, model)
     del formula
     gc.collect()
@@ -336,9 +335,19 @@ BAD = [
     ("h > 3)", 1, 6, ["unexpected `)`", "the end"]),
     ("h > 3 p", 1, 7, ["unexpected `p`", "*"]),
     ("2h > 3", 1, 2, ["unexpected `h`", "2*h"]),
-    ("AG p", 1, 4, ["AG needs a bound", "AG^5 p", "AG[0,5] p"]),
-    ("p & EF (h > 3)", 1, 8, ["EF needs a bound", "bounded"]),
-    ("A(p U q)", 1, 7, ["U needs a bound", "U^5"]),
+    ("AG p", 1, 1, ["AG needs a bound", "AG^5 p", "AG[0,5] p"]),
+    ("p & EF (h > 3)", 1, 5, ["EF needs a bound", "bounded"]),
+    ("A(p U q)", 1, 5, ["U needs a bound", "U^5"]),
+    ("p &\n AX AG[1,*] p", 2, 5, ["AG needs a bound", "AG[0,5]"]),
+    ("AG^3 (p -> AF q) & EF p", 1, 12, ["AF needs a bound", "for ever"]),
+    ("EG EG p", 1, 1, ["EG needs a bound"]),
+    ("AG", 1, 3, ["ends too early", "a bound", "a formula"]),
+    ("AG & p", 1, 4, ["AG is followed by a bound and a formula"]),
+    ("A(p U & q)", 1, 7, ["U is followed by a bound"]),
+    ("AG 5 p", 1, 6, ["AG^5"]),
+    ("AG[*,5] p", 1, 4, ["a whole number"]),
+    ("AG[100001,*] p", 1, 4, ["100000"]),
+    ("AX^100001 AG p", 1, 4, ["100000"]),
     ("A(p & q)", 1, 8, ["`)`", "`U`"]),
     ("p U^2 q", 1, 3, ["within A( ) or E( )"]),
     ("AX[1,2] p", 1, 3, ["AX", "no window", "AX^3 p"]),

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from venmas.errors import ModelError
 from venmas.model import System
-from venmas.model.regions import bounding_box, check_initial, contains, sample, snap, snaps
+from venmas.model.propagation import check_initial
+from venmas.model.regions import bounding_box, contains, sample, snap, snaps
 from venmas.model.simulate import misfit
 from venmas.testing import systems
 
@@ -21,6 +22,10 @@ def space(*conditions):
     for condition in conditions:
         system.initial(*condition(x, y, z, n))
     return system
+
+
+def checked(system):
+    check_initial(system.name, system.variables, system.regions)
 
 
 def point(x=0.0, y=0.0, z=0.0, n=0.0):
@@ -146,7 +151,7 @@ OUTSIDE = [
 @pytest.mark.parametrize("region", OUTSIDE)
 def test_initial_sets_outside_the_ranges_are_refused(region):
     with pytest.raises(ModelError, match=r"reach outside the declared range of [xyn] "):
-        check_initial(space(region))
+        checked(space(region))
 
 
 INSIDE = [
@@ -160,10 +165,10 @@ INSIDE = [
 
 @pytest.mark.parametrize("region", INSIDE)
 def test_initial_sets_inside_the_ranges_are_taken(region):
-    check_initial(space(region))
+    checked(space(region))
 
 
 def test_one_of_several_sets_may_be_empty():
-    check_initial(space(EMPTY[0], INSIDE[0]))
+    checked(space(EMPTY[0], INSIDE[0]))
     with pytest.raises(ModelError, match="no initial states: nothing satisfies x > 0 & x < 0"):
-        check_initial(space(EMPTY[0], EMPTY[1]))
+        checked(space(EMPTY[0], EMPTY[1]))

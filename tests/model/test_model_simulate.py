@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from venmas.errors import ModelError
 from venmas.model import System, absolute, apply_network, argmax, clip, minimum, relu, switch, where
-from venmas.model.simulate import actions, evaluate_batch, evaluate_exact, step_batch, successors
+from venmas.model.simulate import Batch, Exact, actions, step_batch, successors
 from venmas.nn import relu_network
 from venmas.testing import conditions, expressions, networks, states, systems
 
@@ -26,9 +26,11 @@ def test_floats_and_rationals_agree_on_expressions(data, points):
     x, y, m = system.real("x", -4, 4), system.real("y", -4, 4), system.integer("m", 0, 2)
     expr = data.draw(expressions((x, y), m, 2, (data.draw(networks()),)))
     condition = data.draw(conditions((expr, x), 2))
-    values, truths = evaluate_batch([expr, condition], as_batch(points))
+    batch = Batch(as_batch(points))
+    values, truths = batch.value(expr), batch.holds(condition)
     for row, point in enumerate(points):
-        assert [values[row], truths[row]] == evaluate_exact([expr, condition], point)
+        exact = Exact(point)
+        assert (values[row], truths[row]) == (exact.value(expr), exact.holds(condition))
 
 
 @settings(max_examples=80, deadline=None)
@@ -150,9 +152,11 @@ def test_networks_run_once_and_only_when_needed():
     outputs = apply_network(used, [x])
     other = apply_network(unused, [x])[0]
     choice = where(x > 0, outputs[0] + outputs[1], switch(argmax(outputs), {0: other, 1: x}))
-    assert evaluate_exact([choice, outputs[0]], {"x": Fraction(1, 2)}) == [0, Fraction(1, 2)]
+    exact = Exact({"x": Fraction(1, 2)})
+    assert (exact.value(choice), exact.value(outputs[0])) == (0, Fraction(1, 2))
     assert (used.calls, unused.calls) == (1, 0)
-    evaluate_batch([choice, choice + 1], {"x": np.array([-0.5, -0.25])})
+    batch = Batch({"x": np.array([-0.5, -0.25])})
+    assert list(batch.value(choice + 1) - batch.value(choice)) == [1, 1]
     assert (used.calls, unused.calls) == (2, 0)
 
 
@@ -162,8 +166,7 @@ def test_float32_networks_round():
     x = system.real("x", 0, 1)
     out = apply_network(net, [x])[0]
     state = {"x": np.array([0.3])}
-    exact = evaluate_batch([out], state)[0][0]
-    rounded = evaluate_batch([out], state, precision="float32")[0][0]
+    exact, rounded = (Batch(state, precision).value(out)[0] for precision in ("float64", "float32"))
     assert exact == pytest.approx(0.03, abs=1e-17)
     assert 0 < abs(rounded - exact) < 1e-8
 

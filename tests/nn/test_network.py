@@ -78,7 +78,7 @@ def test_a_small_network_by_hand():
     )
     assert network.evaluate_exact([Fraction(-5), Fraction(0)]) == (Fraction(1, 8),)  # both units off
     np.testing.assert_array_equal(network.evaluate([[1.0, 0.0], [-5.0, 0.0]]), [[-0.625], [0.125]])
-    assert network.relu_count == 2
+    assert [layer.activation for layer in network.layers] == ["relu", "linear"]
     assert network.sizes == (2, 2, 1)
 
 

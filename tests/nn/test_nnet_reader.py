@@ -40,7 +40,7 @@ def test_normalisation_is_applied_exactly(tmp_path):
     assert min(hidden) > 0
     value = 2 * hidden[0] - hidden[1] + hidden[2] / 2 - 4
     assert network.evaluate_exact([a, b]) == (value * 7 + 10,)
-    assert network.relu_count == 3
+    assert [layer.activation for layer in network.layers].count("relu") == 1
 
 
 def test_normalisation_is_ignored(tmp_path):

@@ -20,7 +20,8 @@ from venmas.checker.values import Enclosure, Evaluation
 from venmas.linear import Comparison, Relation
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.model.expr import All, Any, ArgMax, Compare, Condition, Constant, Expr, Sum, Truth
-from venmas.model.system import Region, System
+from venmas.model.system import System
+from venmas.model.variables import Region
 from venmas.nn.network import Semantics
 
 Path: TypeAlias = tuple[int, ...]

@@ -88,9 +88,13 @@ def _operator(node: Formula) -> str:
         case Next(quantifier, k, _):
             return f"{quantifier.value}X^{k}"
         case Globally(quantifier, start, end, _):
-            return f"{quantifier.value}G[{start},{end}]"
+            return f"{quantifier.value}G{_steps(start, end)}"
         case Finally(quantifier, start, end, _):
-            return f"{quantifier.value}F[{start},{end}]"
+            return f"{quantifier.value}F{_steps(start, end)}"
         case Until(quantifier, start, end, _, _):
-            return f"{quantifier.value}U[{start},{end}]"
+            return f"{quantifier.value}U{_steps(start, end)}"
     raise TypeError(f"{type(node).__name__} is no node of a formula")
+
+
+def _steps(start: int, end: int | None) -> str:
+    return f"[{start},{'*' if end is None else end}]"

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from venmas.model import Scenario
-    from venmas.model.system import Agent, System, VariableDecl
+    from venmas.model.system import Agent, System
+    from venmas.model.variables import VariableDecl
 
 
 @click.command("scenarios")

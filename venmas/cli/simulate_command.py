@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from venmas.model.show import Column
-    from venmas.model.system import Region, System
+    from venmas.model.system import System
+    from venmas.model.variables import Region
     from venmas.model.witness.tree import Value, Witness
 
 

@@ -19,7 +19,8 @@ from venmas.encoding.subproblem import Subproblem
 from venmas.encoding.terms import Contradiction, ReluEncoding
 from venmas.logic import And, Atom, Formula, conjunction, disjunction
 from venmas.model.regions import bounding_box
-from venmas.model.system import Region, System
+from venmas.model.system import System
+from venmas.model.variables import Region
 
 Strategy = Literal["monolithic", "compositional"]
 _HEARTBEAT = 0.02  # s

@@ -14,7 +14,7 @@ from venmas._version import __version__
 from venmas.answer import Line, Refuted, Write
 from venmas.checker.file import FORMAT
 from venmas.files import NewFile
-from venmas.logic import Formula
+from venmas.logic import Bounded, Formula
 from venmas.model.canonical import networks_of, system_to_json
 from venmas.model.system import System
 from venmas.nn.network import Semantics
@@ -104,7 +104,7 @@ def prove(
     system: System, formula: Formula, tick: Callable[[], None] = lambda: None, semantics: Semantics = "real"
 ) -> Proof:
     """Search for a proof in exact rationals that every initial state satisfies `formula`, or for a witness."""
-    question = Question(system, formula, semantics)
+    question = Question(system, Bounded(formula), semantics)
     for asked in (question, question.boxed):
         session = RationalSession(asked)
         answer = session.advance(tick)
@@ -126,7 +126,7 @@ def certify(
 
     whole: by enclosures alone, which is quick where bounds are known to refute the negation.
     """
-    question = Question(system, formula, semantics, certified=True)
+    question = Question(system, Bounded(formula), semantics, certified=True)
     for asked in (question, question.boxed):
         with _File(path) as file:
             file.write(_header(asked, about))

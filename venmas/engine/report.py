@@ -88,8 +88,9 @@ class Report:
     `reason` is empty unless the verdict is unknown; then it is the category (`venmas.errors.Reason`) and `message` says
     more. `basis` tells what a *satisfied* rests on: ``bounds`` (rigorous, no program was left to solve), ``solver``
     (programs called infeasible by a solver, up to its tolerance) or ``exact`` (a proof in rationals, which
-    `certificate` names where it was written; `unwritten` says why it could not be). `origin`
-    tells where the system came from, so that a stored result can be replayed; None for a system made in Python.
+    `certificate` names where it was written; `unwritten` says why it could not be). `kind` is that of
+    the property. `origin` tells where the system came from, so that a stored result can be replayed; None for a system
+    made in Python.
     `system` is the digest of its canonical form, where somebody computed it (`venmas.model.canonical`); `started` the
     time of the call (UTC, ISO 8601). `versions` and `machine` are those of this process, or those of a stored result.
     """
@@ -127,6 +128,7 @@ class Report:
     versions: Mapping[str, str] | None = None
     machine: Mapping[str, str] | None = None
     unwritten: Unwritten | None = None
+    kind: str = "bounded"
 
     def certify(self, stored: Certificate | Unwritten | None) -> None:
         """Note that *satisfied* rests on a proof in rationals, and what became of its certificate if one was wanted."""
@@ -160,6 +162,7 @@ class Report:
             "semantics": self.semantics,
             "certificate": None if self.certificate is None else dict(vars(self.certificate)),
             "formula": self.formula,
+            "property": self.kind,
             "scenario": self.scenario,
             "parameters": dict(self.parameters),
             "mode": self.mode,

@@ -54,6 +54,7 @@ def read_report(data: object) -> Report:
         message=given.text("message", ""),
         basis=given.text("basis", ""),
         trust=given.text("trust", ""),
+        kind=given.text("property", "bounded"),
         semantics="float32" if semantics == "float32" else "real",
         certificate=None
         if certificate is None

@@ -24,7 +24,7 @@ from venmas.logic.printing import to_short_text
 from venmas.model.system import System
 from venmas.model.witness.build import replay
 from venmas.nn.network import Semantics
-from venmas.question import Question, read_formula
+from venmas.question import Question, read_formula, read_property
 from venmas.search.milp.figures import Programs
 from venmas.search.milp.procedure import strategy_of
 from venmas.search.procedure import Run, Settings
@@ -205,11 +205,11 @@ class _Verification:
         system, report = self.system, self.report
         system.validate()
         system.check_nesting()
-        parsed = read_formula(system, self.formula)
-        report.formula = str(parsed)
+        asked = read_property(system, self.formula)
+        report.formula, report.kind = str(asked.formula), asked.kind
         if isinstance(self.formula, Formula) and report.asked is not None:
             report.asked = replace(report.asked, formula=report.formula)
-        question = Question(system, parsed, report.semantics, certified=self.proofs.certificate is not None)
+        question = Question(system, asked, report.semantics, certified=self.proofs.certificate is not None)
         self.target = question.target
         return question
 

@@ -1,4 +1,4 @@
-"""Bounded CTL: formulas, their text, their core form, and their truth on finite models (design S5, S6)."""
+"""CTL: formulas, their text, properties by kind, the core form of bounded ones, finite models (design S5, S6)."""
 
 from venmas.logic.evaluate import FiniteModel, evaluate
 from venmas.logic.formula import (
@@ -24,10 +24,10 @@ from venmas.logic.formula import (
     disjunction,
     is_temporal,
     subformulas,
-    temporal_depth,
 )
-from venmas.logic.nnf import MAX_CORE_SIZE, MAX_DEPTH, nnf, to_core
-from venmas.logic.parser import MAX_TEXT, parse
+from venmas.logic.nnf import MAX_CORE_SIZE, MAX_DEPTH, nnf
+from venmas.logic.parser import MAX_TEXT, parse, parse_property
+from venmas.logic.property import Always, Bounded, Property, Unbounded, bounded, classified
 from venmas.logic.vocabulary import Vocabulary
 
 __all__ = [
@@ -38,9 +38,11 @@ __all__ = [
     "MAX_DEPTH",
     "MAX_TEXT",
     "TRUE",
+    "Always",
     "And",
     "Atom",
     "Bottom",
+    "Bounded",
     "Finally",
     "FiniteModel",
     "Formula",
@@ -50,17 +52,20 @@ __all__ = [
     "Next",
     "Not",
     "Or",
+    "Property",
     "Quantifier",
     "Top",
+    "Unbounded",
     "Until",
     "Vocabulary",
+    "bounded",
+    "classified",
     "conjunction",
     "disjunction",
     "evaluate",
     "is_temporal",
     "nnf",
     "parse",
+    "parse_property",
     "subformulas",
-    "temporal_depth",
-    "to_core",
 ]

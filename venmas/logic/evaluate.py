@@ -1,7 +1,9 @@
-"""Truth of bounded CTL on a finite model, from the meaning of each operator over runs.
+"""Truth of CTL on a finite model, from the meaning of each operator over runs.
 
 This is the oracle of the tests: it walks forward over the states that runs reach, and shares nothing with the
-rewriting in `nnf` and `sugar`, which work backwards. A run is a path of successors; one that meets a deadlock ends.
+rewriting in `nnf` and `unroll`, which work backwards. A run is a path of successors; one that meets a deadlock ends.
+Operators without a bound are fixpoints of one step (Clarke, Emerson 1981), in which a deadlock has AX true and EX
+false as everywhere (design S4): EG, and the refutation of AF, need an infinite run.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from venmas.logic.formula import (
     Quantifier,
     Top,
     Until,
+    Window,
     subformulas,
 )
 
@@ -95,25 +98,56 @@ def _states(node: Formula, parts: list[States], model: FiniteModel, every: State
             return where(lambda s: model.post((s,)) <= parts[0])
         case EX(_):
             return where(lambda s: not model.post((s,)).isdisjoint(parts[0]))
+        case Window(end=None):
+            return _forever(node, parts, model, every)
         case Next(Quantifier.ALL, k, _):
             return where(lambda s: next(_reached(model, s, k)) <= parts[0])
         case Next(Quantifier.EXISTS, k, _):
             return where(lambda s: not next(_reached(model, s, k)).isdisjoint(parts[0]))
-        case Globally(Quantifier.ALL, start, end, _):
+        case Globally(Quantifier.ALL, start, int(end), _):
             return where(lambda s: all(met <= parts[0] for met in _reached(model, s, start, end)))
-        case Finally(Quantifier.EXISTS, start, end, _):
+        case Finally(Quantifier.EXISTS, start, int(end), _):
             return where(lambda s: any(met & parts[0] for met in _reached(model, s, start, end)))
-        case Globally(Quantifier.EXISTS, start, end, _):
+        case Globally(Quantifier.EXISTS, start, int(end), _):
             return where(lambda s: _keeps(model, s, start, end, parts[0]))
-        case Finally(Quantifier.ALL, start, end, _):
+        case Finally(Quantifier.ALL, start, int(end), _):
             # No run of `end` steps avoids p at all of the steps.
             return where(lambda s: not _keeps(model, s, start, end, every - parts[0]))
-        case Until(Quantifier.EXISTS, start, end, _, _):
+        case Until(Quantifier.EXISTS, start, int(end), _, _):
             return where(lambda s: _some_until(model, s, start, end, parts[0], parts[1]))
-        case Until(Quantifier.ALL, start, end, _, _):
+        case Until(Quantifier.ALL, start, int(end), _, _):
             return where(lambda s: _every_until(model, s, start, end, parts[0], parts[1]))
         case _:
             raise TypeError(f"{type(node).__name__} is no node of a formula")
+
+
+def _forever(node: Window, parts: list[States], model: FiniteModel, every: States) -> States:
+    """The states that satisfy an operator without a bound."""
+    match node:
+        case Globally():  # !QG p = Q'F !p, where Q' is the other quantifier
+            return every - _until(model, every, node.quantifier.dual, node.start, every, every - parts[0])
+        case Finally():
+            return _until(model, every, node.quantifier, node.start, every, parts[0])
+        case _:
+            return _until(model, every, node.quantifier, node.start, *parts)
+
+
+def _until(
+    model: FiniteModel, every: States, quantifier: Quantifier, start: int, left: States, right: States
+) -> States:
+    """The least Z with ``Z = right | (left & QX Z)``, and ``left & QX`` of it `start` times."""
+
+    def before(goal: States) -> States:
+        if quantifier is Quantifier.ALL:
+            return left & frozenset(s for s in every if model.post((s,)) <= goal)
+        return left & frozenset(s for s in every if not model.post((s,)).isdisjoint(goal))
+
+    found, larger = right, right | before(right)
+    while larger != found:
+        found, larger = larger, larger | before(larger)
+    for _ in range(start):
+        found = before(found)
+    return found
 
 
 def _reached(model: FiniteModel, state: int, start: int, end: int | None = None) -> Iterator[States]:

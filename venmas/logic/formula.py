@@ -1,4 +1,4 @@
-"""The formula tree of bounded CTL (design S5).
+"""The formula tree of CTL, with bounds and without (design S5).
 
 Nodes are interned: building the same node twice gives the same object, so equality is identity and hashing costs the
 same at any depth. Formulas are shared freely (a formula is a DAG), and nothing here recurses along it.
@@ -32,7 +32,7 @@ class Quantifier(Enum):
 
 
 class _Interned(type):
-    """Returns the existing node when an equal one is alive.
+    """Interning: a node that is made again is the one that is alive.
 
     The table is keyed by the identities of the operands, which cannot be reused while the node that holds them lives.
     A key that held the operands themselves would free a deep formula by recursion.
@@ -48,7 +48,7 @@ class _Interned(type):
             known = _Interned.table.get(key)
             if known is not None:
                 return known
-            object.__setattr__(made, "depth", made._depth())
+            object.__setattr__(made, "horizon", made._horizon())
             _Interned.table[key] = made
             return made
 
@@ -67,9 +67,16 @@ os.register_at_fork(after_in_child=_fresh_lock)  # a thread that held it does no
 
 
 class Formula(metaclass=_Interned):
-    """Base of all nodes. `depth` is the number of steps that the formula looks ahead."""
+    """Base of all nodes. `horizon`: the number of steps that the formula looks ahead; None: there is no last one."""
 
-    depth: int
+    horizon: int | None
+
+    @property
+    def depth(self) -> int:
+        """The horizon of a bounded formula. Raises `FormulaError` where an operator has no bound."""
+        if self.horizon is None:
+            raise FormulaError(f"an operator without a bound cannot be unrolled: {self!r}; give it one, as in AG^20 p")
+        return self.horizon
 
     @property
     def children(self) -> tuple[Formula, ...]:
@@ -112,8 +119,18 @@ class Formula(metaclass=_Interned):
         names: tuple[str, ...] = type(self).__match_args__  # type: ignore[attr-defined]
         return tuple(getattr(self, name) for name in names)
 
-    def _depth(self) -> int:
-        return max((child.depth for child in self.children), default=0)
+    def _horizon(self) -> int | None:
+        return _ahead(0, *self.children)
+
+
+def _ahead(steps: int | None, *formulas: Formula) -> int | None:
+    """The horizon of formulas from so many steps on."""
+    furthest = 0
+    for formula in formulas:
+        if formula.horizon is None:
+            return None
+        furthest = max(furthest, formula.horizon)
+    return None if steps is None else steps + furthest
 
 
 def _restore(rows: tuple[tuple[type[Formula], tuple[Any, ...], tuple[int, ...]], ...]) -> Formula:
@@ -195,8 +212,8 @@ class EX(Formula):
 
     operand: Formula
 
-    def _depth(self) -> int:
-        return 1 + self.operand.depth
+    def _horizon(self) -> int | None:
+        return _ahead(1, self.operand)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -205,8 +222,8 @@ class AX(Formula):
 
     operand: Formula
 
-    def _depth(self) -> int:
-        return 1 + self.operand.depth
+    def _horizon(self) -> int | None:
+        return _ahead(1, self.operand)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -221,49 +238,59 @@ class Next(Formula):
         if self.k < 1:
             raise FormulaError(f"{self.quantifier.value}X^{self.k} names no step: the exponent is 1 or more")
 
-    def _depth(self) -> int:
-        return self.k + self.operand.depth
+    def _horizon(self) -> int | None:
+        return _ahead(self.k, self.operand)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Window(Formula):
+class Window(Formula):
+    """An operator over the steps `start` to `end`; `end` None: over all steps from `start` on."""
+
     quantifier: Quantifier
     start: int
-    end: int
+    end: int | None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.start <= self.end:
+        if self.start < 0 or (self.end is not None and self.end < self.start):
             raise FormulaError(f"[{self.start},{self.end}] names no steps: write [i,j] with 0 <= i <= j")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _WindowOfOne(_Window):
+class _WindowOfOne(Window):
     operand: Formula
 
-    def _depth(self) -> int:
-        return self.end + self.operand.depth
+    def _horizon(self) -> int | None:
+        return _ahead(self.end, self.operand)
 
 
 class Globally(_WindowOfOne):
-    """``AG[i,j] p``: p at each state met at steps i to j. ``EG[i,j] p``: a run of j steps has p at all of i to j."""
+    """``AG[i,j] p``: p at each state met at steps i to j. ``EG[i,j] p``: a run of j steps has p at all of i to j.
+
+    Without end: at each state met from step i on; an infinite run has p at all of its steps from i on.
+    """
 
 
 class Finally(_WindowOfOne):
-    """``EF[i,j] p``: p at a state met at steps i to j. ``AF[i,j] p``: each run of j steps has p at one of i to j."""
+    """``EF[i,j] p``: p at a state met at steps i to j. ``AF[i,j] p``: each run of j steps has p at one of i to j.
+
+    Without end: p at a state met from step i on; each infinite run has p at one of its steps from i on.
+    """
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Until(_Window):
+class Until(Window):
     """``A(p U[i,j] q)``, ``E(p U[i,j] q)``: q at one of the steps i to j, and p at every step before it.
 
-    Under A, a run that ends in a deadlock before step j and satisfies p to its end is no exception.
+    Under A, a run that ends in a deadlock before step j and satisfies p to its end is no exception. Without end: q at
+    some step from i on.
     """
 
     left: Formula
     right: Formula
 
-    def _depth(self) -> int:
-        return max(self.end + self.right.depth, self.end - 1 + self.left.depth if self.end else 0)
+    def _horizon(self) -> int | None:
+        right, left = _ahead(self.end, self.right), _ahead(self.end, self.left)
+        return None if right is None or left is None else max(right, left - 1 if self.end else 0)
 
 
 TRUE: Formula = Top()
@@ -286,14 +313,9 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
             stack.append((child, iter(child.children)))
 
 
-def temporal_depth(formula: Formula) -> int:
-    """The number of steps that the formula looks ahead; 0 when it speaks of the present state only."""
-    return formula.depth
-
-
 def is_temporal(formula: Formula) -> bool:
     """True when a temporal operator occurs, even one over the present step only such as ``AG[0,0] p``."""
-    return any(isinstance(node, EX | AX | Next | _Window) for node in subformulas(formula))
+    return any(isinstance(node, EX | AX | Next | Window) for node in subformulas(formula))
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:

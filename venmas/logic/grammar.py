@@ -26,13 +26,13 @@ start: equivalence
 ?unary: NOT unary -> negation
       | NEXT unary -> next
       | NEXT upto unary -> next_power
-      | ALWAYS bound unary -> globally
-      | SOMETIMES bound unary -> finally_
-      | QUANTIFIER "(" equivalence UNTIL bound equivalence ")" -> until
+      | ALWAYS bound? unary -> globally
+      | SOMETIMES bound? unary -> finally_
+      | QUANTIFIER "(" equivalence UNTIL bound? equivalence ")" -> until
       | TRUE -> true
       | FALSE -> false
       | comparison
-?bound: upto | "[" NUMBER "," NUMBER "]" -> window
+?bound: upto | "[" NUMBER "," (NUMBER | TIMES) "]" -> window
 upto: "^" NUMBER
 ?comparison: sum (RELATION sum)*
 ?sum: product ((PLUS | MINUS) product)*

@@ -20,6 +20,7 @@ _WORDS = (
     (("RPAR",), "`)`"),
     (("$END",), "the end of the formula"),
 )
+_TEMPORAL = ("NEXT", "ALWAYS", "SOMETIMES", "UNTIL")
 _OPENERS = ("NAME", "NUMBER", "QUOTED", "NOT", "NEXT", "ALWAYS", "SOMETIMES", "QUANTIFIER", "TRUE", "FALSE", "LPAR")
 
 
@@ -42,22 +43,23 @@ def explain(error: UnexpectedInput, text: str) -> FormulaError:
 
 def _advice(error: UnexpectedToken) -> str:
     state = error.interactive_parser.parser_state
-    before = state.value_stack[-1] if state.value_stack else None
-    before = before if isinstance(before, Token) else None
+    *_, operator, before = (None, None, *(t if isinstance(t, Token) else None for t in state.value_stack[-2:]))
     accepted: set[str] = error.interactive_parser.accepts()  # type: ignore[no-untyped-call]
+    if before is not None and before.type == "NUMBER" and operator is not None and operator.type in _TEMPORAL:
+        return f"the bound of {operator} is written with ^ or as a window: {operator}^{before} or AG[0,5]"
     return _hint(before, error.token, accepted) or f"expected {_expected(accepted)}"
 
 
 def _hint(before: Token | None, found: Token, accepted: set[str]) -> str:
     """What to write instead, for the mistakes that people make."""
     kind = before.type if before is not None else ""
-    if kind in ("ALWAYS", "SOMETIMES"):
+    if kind in ("ALWAYS", "SOMETIMES") and found.type != "$END":
         return (
-            f"{before} needs a bound, because the logic is bounded: "
+            f"{before} is followed by a bound and a formula: "
             f"write {before}^5 p (steps 1 to 5) or {before}[0,5] p (the present to step 5)"
         )
     if kind == "UNTIL":
-        return "U needs a bound, because the logic is bounded: write p U^5 q or p U[0,5] q"
+        return "U is followed by a bound and a formula: write p U^5 q or p U[0,5] q"
     if kind == "NEXT" and found.type == "LSQB":
         return f"{before} speaks of one step and takes no window: write {before}^3 p, or for several steps AG[2,5] p"
     if kind == "CIRCUMFLEX":

@@ -10,7 +10,7 @@ from types import UnionType
 
 from venmas.budget import ask
 from venmas.errors import FormulaError
-from venmas.logic import sugar
+from venmas.logic import unroll
 from venmas.logic.formula import (
     AX,
     EX,
@@ -30,6 +30,7 @@ from venmas.logic.formula import (
     Quantifier,
     Top,
     Until,
+    Window,
     conjunction,
     disjunction,
     subformulas,
@@ -47,16 +48,12 @@ MAX_NESTING = 200
 _Key = tuple[Formula, bool]  # a formula, and whether its negation is meant
 
 
-def to_core(formula: Formula) -> Formula:
-    """The formula in negation normal form with every bound unrolled.
-
-    Raises `FormulaError` where the result would pass `MAX_DEPTH` or `MAX_CORE_SIZE`.
-    """
-    return nnf(formula)
-
-
 def nnf(formula: Formula, negate: bool = False) -> Formula:
-    """The core form of the formula or, with `negate`, of its negation. Raises `FormulaError` as `to_core` does."""
+    """The core form of a bounded formula or, with `negate`, of its negation: every bound is unrolled.
+
+    Raises `FormulaError` for an operator without a bound, and where the result would pass `MAX_DEPTH`, `MAX_CORE_SIZE`
+    or `MAX_NESTING`.
+    """
     if formula.depth > MAX_DEPTH:
         raise FormulaError(
             f"the formula looks {formula.depth} steps ahead, at most {MAX_DEPTH} are possible: use smaller bounds"
@@ -185,23 +182,23 @@ class _Rewriting:
 
         operands = [self._get(child, negate) for child in node.children]
         width = 2 + sum(len(operand.children) if isinstance(operand, And | Or) else 1 for operand in operands)
-        steps = node.end if isinstance(node, Globally | Finally | Until) else node.k if isinstance(node, Next) else 1
+        steps = (node.end or 0) if isinstance(node, Window) else node.k if isinstance(node, Next) else 1
         self._spend(steps * width)
         match node:
             case AX(_):
-                return sugar.step(meant(Quantifier.ALL), operands[0])
+                return unroll.step(meant(Quantifier.ALL), operands[0])
             case EX(_):
-                return sugar.step(meant(Quantifier.EXISTS), operands[0])
+                return unroll.step(meant(Quantifier.EXISTS), operands[0])
             case Next(quantifier, k, _):
-                return sugar.step(meant(quantifier), operands[0], k)
-            case Globally(quantifier, start, end, _):
-                unroll = sugar.finally_ if negate else sugar.globally
-                return unroll(meant(quantifier), start, end, operands[0])
-            case Finally(quantifier, start, end, _):
-                unroll = sugar.globally if negate else sugar.finally_
-                return unroll(meant(quantifier), start, end, operands[0])
-            case Until(quantifier, start, end, _, _):
-                combine = sugar.release if negate else sugar.until
+                return unroll.step(meant(quantifier), operands[0], k)
+            case Globally(quantifier, start, int(end), _):
+                unrolled = unroll.finally_ if negate else unroll.globally
+                return unrolled(meant(quantifier), start, end, operands[0])
+            case Finally(quantifier, start, int(end), _):
+                unrolled = unroll.globally if negate else unroll.finally_
+                return unrolled(meant(quantifier), start, end, operands[0])
+            case Until(quantifier, start, int(end), _, _):
+                combine = unroll.release if negate else unroll.until
                 return combine(meant(quantifier), start, end, *operands)
             case _:
                 raise TypeError(f"{type(node).__name__} is no node of a formula")

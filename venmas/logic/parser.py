@@ -7,6 +7,7 @@ that twice the third variable is below one third. Decimals, exponents and quotie
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -41,6 +42,7 @@ from venmas.logic.grammar import grammar
 from venmas.logic.messages import explain
 from venmas.logic.nnf import MAX_DEPTH
 from venmas.logic.printing import to_short_text
+from venmas.logic.property import Place, Property, bounded, classified
 from venmas.logic.vocabulary import Vocabulary
 
 MAX_TEXT = 150_000
@@ -54,10 +56,18 @@ _WHOLE = re.compile(r"[0-9]+")
 
 
 def parse(text: str, vocabulary: Vocabulary) -> Formula:
-    """Read a formula (design S5). A bare Boolean variable ``v`` is the atom ``v == 1``, ``!v`` the atom ``v == 0``.
+    """The bounded formula that a text states.
+
+    Raises `FormulaError` as `parse_property` does, and for an operator without a bound.
+    """
+    return bounded(parse_property(text, vocabulary))
+
+
+def parse_property(text: str, vocabulary: Vocabulary) -> Property:
+    """The property that a text states (design S5); a bare Boolean variable ``v`` is ``v == 1``, ``!v`` is ``v == 0``.
 
     Raises `FormulaError`, with line and column, for text that is no formula, names something unknown, is not linear,
-    or looks further ahead than `MAX_DEPTH` steps.
+    or looks further ahead than `MAX_DEPTH` steps by its bounds.
     """
     text = "\n".join(text.splitlines())
     if len(text) > MAX_TEXT:
@@ -65,12 +75,13 @@ def parse(text: str, vocabulary: Vocabulary) -> Formula:
     if not text.strip():
         raise FormulaError("the formula is empty: write for example AX^5 (h > 100)")
     try:
-        formula: Formula = _Builder(text, vocabulary).transform(grammar().parse(text))
+        builder = _Builder(text, vocabulary)
+        formula: Formula = builder.transform(grammar().parse(text))
     except UnexpectedInput as error:
         raise explain(error, text) from None
     except VisitError as error:
         raise error.orig_exc from None
-    return formula
+    return classified(formula, builder.place())
 
 
 @dataclass(frozen=True)
@@ -91,7 +102,7 @@ class _Truth:
 @dataclass(frozen=True)
 class _Bound:
     start: int | None  # None: an exponent, whose first step is up to the operator
-    end: int
+    end: int | None  # None: there is no last step
     at: Token
 
 
@@ -102,6 +113,12 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         super().__init__()
         self._text, self._vocabulary = text, vocabulary
         self._variables = frozenset(vocabulary.variables)
+        self._endless: list[Token] = []
+
+    def place(self) -> Place | None:
+        """Where the first operator without a bound stands, if there is one."""
+        first = min(self._endless, key=lambda token: token.start_pos or 0, default=None)
+        return None if first is None else Place(str(first), self._text, first.line or 1, first.column or 1)
 
     def _fail(self, message: str, at: Token) -> NoReturn:
         raise FormulaError(message, self._text, at.line or 1, at.column or 1)
@@ -145,15 +162,24 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
     def finally_(self, args: list[Any]) -> _Truth:
         return self._windowed(Finally, *args)
 
-    def _windowed(self, kind: type[Globally] | type[Finally], operator: Token, bound: _Bound, operand: Any) -> _Truth:
+    def _windowed(self, kind: type[Globally] | type[Finally], operator: Token, *rest: Any) -> _Truth:
+        bound, operand = self._bounded(operator, rest)
         start = 1 if bound.start is None else bound.start
         made = kind(Quantifier(operator[0]), start, bound.end, self._formula(operand))
         return _Truth(self._shallow(made, bound.at), operator)
 
     def until(self, args: list[Any]) -> _Truth:
-        quantifier, left, _, bound, right = args
+        quantifier, left, operator, *rest = args
+        bound, right = self._bounded(operator, rest)
         made = Until(Quantifier(quantifier), bound.start or 0, bound.end, self._formula(left), self._formula(right))
         return _Truth(self._shallow(made, bound.at), quantifier)
+
+    def _bounded(self, operator: Token, rest: Sequence[Any]) -> tuple[_Bound, Any]:
+        """The bound, where there is none from the present on for ever, and the operand after it."""
+        bound = rest[0] if len(rest) > 1 else _Bound(0, None, operator)
+        if bound.end is None:
+            self._endless.append(operator)
+        return bound, rest[-1]
 
     def true(self, args: list[Token]) -> _Truth:
         return _Truth(TRUE, args[0])
@@ -170,20 +196,21 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         return _Bound(None, end, args[0])
 
     def window(self, args: list[Token]) -> _Bound:
-        start, end = map(self._whole, args)
-        if start > end:
+        start = self._whole(args[0])
+        end = None if args[1].type == "TIMES" else self._whole(args[1])
+        if end is not None and start > end:
             self._fail(f"the window [{start},{end}] is empty: write [i,j] with i <= j", args[0])
         return _Bound(start, end, args[1])
 
     def _whole(self, token: Token) -> int:
         if not _WHOLE.fullmatch(token):
             self._fail(f"a bound is a whole number such as 5, got {token}", token)
-        if len(token) > 15:
+        if len(token) > 15 or int(token) > MAX_DEPTH:
             self._too_deep(token)
         return int(token)
 
     def _shallow(self, formula: Formula, at: Token) -> Formula:
-        if formula.depth > MAX_DEPTH:
+        if formula.horizon is not None and formula.horizon > MAX_DEPTH:
             self._too_deep(at)
         return formula
 

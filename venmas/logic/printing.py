@@ -115,8 +115,13 @@ def _layout(node: Formula) -> tuple[int, list[str | tuple[Formula, int]]]:
             raise TypeError(f"{type(node).__name__} is no node of a formula")
 
 
-def _window(start: int, end: int, implied: int) -> str:
-    """``^k`` where the first step is the one that an exponent implies and k >= 1, else ``[i,j]``."""
+def _window(start: int, end: int | None, implied: int) -> str:
+    """``^k`` where the first step is the one that an exponent implies and k >= 1, else ``[i,j]``.
+
+    Without end nothing, which begins at the present, or ``[i,*]``.
+    """
+    if end is None:
+        return f"[{start},*]" if start else ""
     return f"^{end}" if start == implied and end >= 1 else f"[{start},{end}]"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,14 +33,6 @@ class Reduced(NamedTuple):
 
     program: Program | None
     invert: Callable[[Floats], Floats]
-
-
-class Reduction(Protocol):
-    """Anything that maps a program to a simpler one."""
-
-    def __call__(self, program: Program) -> Reduced:
-        """Apply the reduction."""
-        ...
 
 
 def substitute_fixed(program: Program) -> Reduced:

@@ -15,7 +15,8 @@ from venmas.model.functions import (
 )
 from venmas.model.parameters import NetworkFolder, Parameter, Range
 from venmas.model.scenario import Scenario, load_scenario, scenario_names
-from venmas.model.system import Agent, Branch, Region, System, VariableDecl
+from venmas.model.system import Agent, Branch, System
+from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector
 from venmas.model.witness.build import explain, satisfies
 from venmas.model.witness.replay import Replay, replay

@@ -56,7 +56,8 @@ from venmas.model.expr import (
     Variable,
 )
 from venmas.model.limits import MAX_VARIABLES
-from venmas.model.system import Region, System, VariableDecl
+from venmas.model.system import System
+from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector
 from venmas.nn import Network
 

@@ -213,7 +213,7 @@ def _affine(expr: Expr) -> LinearExpr | None:
 
 
 def check_switches(system: System, nodes: Sequence[Node]) -> None:
-    """Find the values of selectors from below: nothing recurses later. `ModelError` above `MAX_WORK`."""
+    """The values of selectors, found from below: nothing recurses later. `ModelError` above `MAX_WORK`."""
     wanted: set[int] = set()
     for node in reversed(nodes):
         if isinstance(node, Switch):

@@ -1,13 +1,14 @@
-"""Partial evaluation: what a system is once its integers are known, and which choices its behaviour then hangs on.
+"""Case distinction: what a system does once its integers are known, and which choices that then hangs on.
 
-A *location* is a value for every integer variable. In a location, branches are expressions over the real variables
-whose open *choices* are argmaxes, comparisons and maxima; a *case* fixes the choices that matter, and what is left is
-mostly an affine map of the state.
+A *location* is a value for every integer variable. Partial evaluation (`venmas.model.simplify`) leaves branches as
+expressions over the real variables, whose open *choices* are argmaxes, comparisons and maxima. A *case* fixes the
+choices that matter, and what is left is mostly an affine map of the state. Choices are fixed one after the other along
+a decision tree (`Decision`), which is built as far as somebody asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -16,175 +17,29 @@ from venmas.budget import ask
 from venmas.errors import VenmasError
 from venmas.linear import LinearExpr
 from venmas.model.expr import (
-    All,
-    Any,
-    Application,
     ArgMax,
     Compare,
     Condition,
     Constant,
     Expr,
     Maximum,
-    Output,
     Sum,
-    Switch,
     Truth,
-    Variable,
-    Where,
-    add,
     children,
-    compare,
-    conjunction,
-    disjunction,
-    scale,
     to_linear,
 )
-from venmas.model.functions import maximum
+from venmas.model.simplify import STAYS, OpenError, Simplifier
 from venmas.model.system import System
 
 Choice: TypeAlias = "ArgMax | Maximum | Sign"
 """An open decision; outcomes are the index of the winner (argmax, maximum), or 0, 1, 2 for negative, zero, positive."""
-
-_STAYS = -1
-"""Outcome of a maximum that is left as an expression."""
 
 MAX_CASES = 256
 """Cases of one region above which it is cut before they are looked at."""
 
 
 class UnsuitableError(VenmasError):
-    """The region graph cannot treat this system; another procedure must."""
-
-
-class OpenError(Exception):
-    """Simplification met a choice that is not fixed."""
-
-    def __init__(self, node: ArgMax | Compare | Maximum) -> None:
-        self.node = node
-
-
-class Simplifier:
-    """Rewrites expressions for known values of variables and fixed choices; shared nodes stay shared.
-
-    folds: networks of known inputs become numbers, those of the real function.
-    """
-
-    def __init__(
-        self, values: Mapping[str, Fraction], fixed: Mapping[int, int] | None = None, folds: bool = True
-    ) -> None:
-        self.values, self.fixed, self.folds = values, fixed, folds
-        self._exprs: dict[int, Expr] = {}
-        self._conditions: dict[int, Condition] = {}
-        self._applications: dict[int, Application] = {}
-        self._kept: list[object] = []
-
-    def expr(self, node: Expr) -> Expr:
-        """The rewritten expression; `OpenError` where choices are to be fixed and one that is needed is not."""
-        key = id(node)
-        if key not in self._exprs:
-            self._kept.append(node)
-            self._exprs[key] = self._rewrite(node)
-        return self._exprs[key]
-
-    def _rewrite(self, node: Expr) -> Expr:
-        ask()
-        match node:
-            case Variable(name, _) if name in self.values:
-                return Constant(self.values[name])
-            case Constant() | Variable():
-                return node
-            case Sum(terms, constant):
-                total: Expr = Constant(constant)
-                for factor, part in terms:
-                    total = add(total, scale(self.expr(part), factor))
-                return total
-            case Output(application, index):
-                return self._output(application, index)
-            case Maximum(operands):
-                winner = self._chosen(node)
-                if winner is None:
-                    self._open(node)
-                if winner is None or winner == _STAYS:
-                    return maximum(*map(self.expr, operands))
-                return self.expr(operands[winner])
-            case ArgMax(scores):
-                winner = self._chosen(node)
-                if winner is not None:
-                    return Constant(Fraction(winner))
-                new = tuple(map(self.expr, scores))
-                numbers = [s.value for s in new if isinstance(s, Constant)]
-                if len(numbers) == len(new):
-                    return Constant(Fraction(numbers.index(max(numbers))))
-                self._open(node)
-                return node if all(a is b for a, b in zip(new, scores, strict=True)) else ArgMax(new)
-            case Switch(selector, cases):
-                chosen = self.expr(selector)
-                if isinstance(chosen, Constant):
-                    return self.expr(next((e for k, e in cases if k == chosen.value), cases[0][1]))
-                return Switch(chosen, tuple((k, self.expr(e)) for k, e in cases))
-            case Where(condition, then, otherwise):
-                test = self.condition(condition)
-                if isinstance(test, Truth):
-                    return self.expr(then if test.value else otherwise)
-                return Where(test, self.expr(then), self.expr(otherwise))
-        raise TypeError(type(node))
-
-    def _chosen(self, node: ArgMax | Compare | Maximum) -> int | None:
-        return None if self.fixed is None else self.fixed.get(id(node))
-
-    def _open(self, node: ArgMax | Compare | Maximum) -> None:
-        if self.fixed is not None:
-            raise OpenError(node)
-
-    def _output(self, application: Application, index: int) -> Expr:
-        key = id(application)
-        if key not in self._applications:
-            self._kept.append(application)
-            inputs = tuple(map(self.expr, application.inputs))
-            same = all(a is b for a, b in zip(inputs, application.inputs, strict=True))
-            self._applications[key] = application if same else Application(application.network, inputs)
-        new = self._applications[key]
-        point = [i.value for i in new.inputs if isinstance(i, Constant)]
-        if self.folds and len(point) == len(new.inputs):
-            return Constant(new.network.evaluate_exact(point)[index])
-        return Output(new, index)
-
-    def condition(self, node: Condition) -> Condition:
-        """The rewritten condition; with fixed choices a `Truth`, or `OpenError` where an open choice decides."""
-        key = id(node)
-        if key not in self._conditions:
-            self._kept.append(node)
-            self._conditions[key] = self._judge(node)
-        return self._conditions[key]
-
-    def _judge(self, node: Condition) -> Condition:
-        match node:
-            case Compare(expr, relation):
-                outcome = self._chosen(node)
-                if outcome is not None:
-                    return Truth(bool(outcome))
-                new = compare(self.expr(expr), relation, 0)
-                if isinstance(new, Compare):
-                    self._open(node)
-                    return node if new.expr is expr else new
-                return new
-            case All(operands) | Any(operands):
-                settles = isinstance(node, Any)
-                parts: list[Condition] = []
-                waiting: OpenError | None = None
-                for operand in operands:
-                    try:
-                        part = self.condition(operand)
-                    except OpenError as error:
-                        waiting = error
-                        continue
-                    if isinstance(part, Truth) and part.value is settles:
-                        return part
-                    parts.append(part)
-                if waiting is not None:
-                    raise waiting
-                return disjunction(parts) if settles else conjunction(parts)
-        return node
+    """A system whose cases cannot be told apart, or computed with, in floats; another procedure must take it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +55,17 @@ class Sign:
             int(c.relation.holds(Fraction(1 - outcome if mirrored else outcome - 1)))
             for c, mirrored in self.comparisons
         )
+
+
+def operands(choice: Choice) -> tuple[Expr, ...]:
+    """What a choice compares: with zero, or with each other."""
+    match choice:
+        case Sign(expr, _):
+            return (expr,)
+        case ArgMax(scores):
+            return scores
+        case Maximum(parts):
+            return parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,13 +88,61 @@ class Case:
     moves: tuple[Move, ...]
 
 
-class _Node:
-    """A node of the decision tree of a location: the choice that is asked next, or the case that was reached."""
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The choice that is open next, by its index too; operands: what it compares, where those come first."""
 
-    def __init__(self) -> None:
-        self.choice: int | None = None
-        self.case: Case | None = None
-        self.children: dict[object, _Node] = {}
+    index: int
+    choice: Choice
+    operands: tuple[Expr, ...]
+
+
+class Decision:
+    """A node of a decision tree over the choices of a location: the case that was reached, or the choice asked next.
+
+    operands_first: no choice is asked before those that its operands hang on, and each is asked with its operands, in
+    which nothing is open. Otherwise the first that a case needs is asked, and an open maximum may stay an expression.
+    """
+
+    def __init__(self, operands_first: bool = False, fixed: Mapping[int, int] | None = None) -> None:
+        self.operands_first, self.fixed = operands_first, fixed or {}
+        self._found: Case | Asked | None = None
+        self._after: dict[object, Decision] = {}
+
+    def reached(self, location: Location) -> Case | Asked:
+        """The case that follows from what is fixed, or what is to be fixed next. Raises `UnsuitableError`."""
+        if self._found is None:
+            self._found = self._look(location)
+        return self._found
+
+    def _look(self, location: Location) -> Case | Asked:
+        try:
+            return location.case(self.fixed)
+        except OpenError as error:
+            node = error.node
+        simplifier = Simplifier({}, self.fixed, not location.single)
+        while True:
+            index = location.position[id(node)]
+            choice = location.choices[index]
+            if not self.operands_first:
+                return Asked(index, choice, ())
+            try:
+                return Asked(index, choice, tuple(map(simplifier.expr, operands(choice))))
+            except OpenError as error:
+                node = error.node
+
+    def after(self, choice: Choice, outcomes: Iterable[int]) -> list[Decision]:
+        """The nodes that follow some outcomes of the choice; one for all signs that its comparisons do not tell."""
+        if isinstance(choice, Sign):
+            nodes = [id(c) for c, _ in choice.comparisons]
+            signs = dict.fromkeys(map(choice.truths, outcomes))
+            return [self._next(truths, zip(nodes, truths, strict=True)) for truths in signs]
+        return [self._next(outcome, [(id(choice), outcome)]) for outcome in outcomes]
+
+    def _next(self, outcome: object, fixed: Iterable[tuple[int, int]]) -> Decision:
+        if outcome not in self._after:
+            self._after[outcome] = Decision(self.operands_first, {**self.fixed, **dict(fixed)})
+        return self._after[outcome]
 
 
 class Location:
@@ -247,7 +161,7 @@ class Location:
             updates.update({name: simplifier.expr(e) for name, e in branch.updates})
             self.branches.append((simplifier.condition(branch.guard), updates))
         self.choices = self._choices()
-        self._tree = _Node()
+        self._tree = Decision()
         self._cases: dict[tuple[int, ...], tuple[Case, ...] | None] = {}
 
     def _choices(self) -> tuple[Choice, ...]:
@@ -287,32 +201,21 @@ class Location:
 
     def _enumerate(self, signature: tuple[int, ...]) -> tuple[Case, ...] | None:
         found: list[Case] = []
-        waiting: list[tuple[_Node, dict[int, int]]] = [(self._tree, {})]
+        waiting = [self._tree]
         while waiting:
             ask()
             if len(found) + len(waiting) > MAX_CASES:
                 return None
-            node, fixed = waiting.pop()
-            if node.case is None and node.choice is None:
-                try:
-                    node.case = self.case(fixed)
-                except OpenError as error:
-                    node.choice = self.position[id(error.node)]
-            if node.case is not None:
-                found.append(node.case)
+            node = waiting.pop()
+            reached = node.reached(self)
+            if isinstance(reached, Case):
+                found.append(reached)
                 continue
-            assert node.choice is not None
-            bits, choice = signature[node.choice], self.choices[node.choice]
+            bits = signature[reached.index]
             outcomes = [i for i in range(bits.bit_length()) if bits >> i & 1]
-            if isinstance(choice, Sign):
-                for truths in dict.fromkeys(choice.truths(o) for o in outcomes):
-                    known = {id(c): t for (c, _), t in zip(choice.comparisons, truths, strict=True)}
-                    waiting.append((node.children.setdefault(truths, _Node()), {**fixed, **known}))
-                continue
-            if len(outcomes) > 1 and isinstance(choice, Maximum):
-                outcomes = [_STAYS]
-            for outcome in outcomes:
-                waiting.append((node.children.setdefault(outcome, _Node()), {**fixed, id(choice): outcome}))
+            if len(outcomes) > 1 and isinstance(reached.choice, Maximum):
+                outcomes = [STAYS]
+            waiting += node.after(reached.choice, outcomes)
         return tuple(found)
 
     def case(self, fixed: Mapping[int, int]) -> Case:

@@ -43,7 +43,7 @@ def check_number(value: Fraction, what: str) -> None:
 
 
 def check_node(where: str, node: Expr | Condition) -> None:
-    """Check the numbers and operands of one node. Raises `ModelError`."""
+    """The check of the numbers and operands of one node. Raises `ModelError`."""
     match node:
         case Constant(value):
             check_number(value, where)

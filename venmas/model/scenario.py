@@ -21,7 +21,6 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import CodeType, ModuleType
 
-import venmas
 from venmas.errors import InputError, NetworkError, ScenarioError
 from venmas.model.parameters import NetworkFolder, Parameter, ParameterValue, Range
 from venmas.model.system import System
@@ -133,7 +132,7 @@ def _bundled() -> Traversable:
     try:
         return importlib.resources.files("venmas.bundled.scenarios")
     except ModuleNotFoundError:
-        folder = Path(venmas.__file__).parents[1] / "scenarios"
+        folder = Path(__file__).parents[2] / "scenarios"
         if folder.is_dir():
             return folder
         raise ScenarioError(f"the bundled scenarios are missing from this installation ({folder}); reinstall") from None

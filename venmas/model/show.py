@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from venmas.linear import format_number
 from venmas.model.regions import bounding_box
-from venmas.model.system import Region, System, VariableDecl
+from venmas.model.system import System
+from venmas.model.variables import Region, VariableDecl
 from venmas.model.witness.tree import Value
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any as Anything
 from typing import TypeAlias
 
 import numpy as np
@@ -35,7 +34,8 @@ from venmas.model.expr import (
     Variable,
     Where,
 )
-from venmas.model.system import System, VariableDecl
+from venmas.model.system import System
+from venmas.model.variables import VariableDecl
 from venmas.nn.network import FloatType
 from venmas.nn.runtime import Numpy, Runtime
 
@@ -209,20 +209,6 @@ _COMPARE: dict[Relation, np.ufunc] = {
 
 def _no_case(value: object, cases: tuple[tuple[int, Expr], ...]) -> ModelError:
     return ModelError(f"a switch has no case for the value {value} of its selector; it has {[k for k, _ in cases]}")
-
-
-def evaluate_exact(exprs: Sequence[Expr | Condition], state: State) -> list[Fraction | bool]:
-    """Exact values of expressions and truths of conditions at one state."""
-    at = Exact(state)
-    return [at.holds(e) if isinstance(e, Condition) else at.value(e) for e in exprs]
-
-
-def evaluate_batch(
-    exprs: Sequence[Expr | Condition], state: Mapping[str, Array], precision: Precision = "float64"
-) -> list[npt.NDArray[Anything]]:
-    """Float values of expressions and Boolean truths of conditions at a batch of states, each of shape (B,)."""
-    at = Batch(state, precision)
-    return [at.holds(e) if isinstance(e, Condition) else at.value(e) for e in exprs]
 
 
 def misfit(system: System, state: State) -> str | None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor
 
 from venmas.budget import ask
 from venmas.errors import ModelError
@@ -21,7 +20,7 @@ from venmas.model.arguments import (
     read_unit,
     read_updates,
 )
-from venmas.model.domain import MAX_DOMAIN, Domains, is_integral
+from venmas.model.domain import Domains, is_integral
 from venmas.model.expr import (
     All,
     Any,
@@ -45,38 +44,11 @@ from venmas.model.limits import (
     check_node,
     check_number,
 )
+from venmas.model.propagation import check_initial
+from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector, read_size
 
-Region = tuple[Comparison, ...]
-"""A conjunction of linear comparisons: a polytope, where strict ones leave out faces."""
-
 _KEYWORDS = {"A", "E", "U", "true", "false", "not", "and", "or", *(q + o for q in "AE" for o in "XGF")}
-
-
-@dataclass(frozen=True)
-class VariableDecl:
-    """A state variable: its closed range, whether it is an integer (Booleans are integers in [0, 1]), unit, labels."""
-
-    name: str
-    lower: Fraction
-    upper: Fraction
-    integral: bool = False
-    boolean: bool = False
-    unit: str = ""
-    labels: tuple[tuple[int, str], ...] = ()
-
-    @cached_property
-    def values(self) -> tuple[Fraction, ...] | None:
-        """All values, when the variable is an integer of a small range."""
-        if not self.integral or self.upper - self.lower >= MAX_DOMAIN:
-            return None
-        return tuple(Fraction(i) for i in range(ceil(self.lower), floor(self.upper) + 1))
-
-    def show(self, value: Fraction | float) -> str:
-        """A value with its label and unit, for people."""
-        label = dict(self.labels).get(int(value)) if self.labels and value == int(value) else None
-        text = label or (f"{int(value)}" if value == int(value) else f"{float(value):.6g}")
-        return f"{text} {self.unit}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -338,9 +310,7 @@ class System:
             raise ModelError(f"system {self.name!r} has no branches: add at least one with system.branch(...)")
         if not self.regions:
             raise ModelError(f"system {self.name!r} has no initial states: add a set with system.initial(...)")
-        from venmas.model.regions import check_initial  # it reads systems, so it cannot be imported above
-
-        check_initial(self)
+        check_initial(self.name, self.variables, self.regions)
         for where, node in self.nodes():
             check_node(where, node)
             if isinstance(node, Variable) and self.nodes_by_name.get(node.name) is not node:

@@ -184,11 +184,6 @@ class Network:
         """Number of outputs."""
         return self.layers[-1].out_size
 
-    @property
-    def relu_count(self) -> int:
-        """Number of ReLU units."""
-        return sum(layer.out_size for layer in self.layers if layer.activation == "relu")
-
     @cached_property
     def float32_obstacle(self) -> str | None:
         """Why evaluations in float32 are nowhere near the real function, or None: a divisor that is infinite there."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from venmas.linear import LinearExpr
 from venmas.model.show import title as titled
-from venmas.model.system import VariableDecl
+from venmas.model.variables import VariableDecl
 from venmas.plot.trace import Array, Trace, as_float, comparison_text, cut, number_text, value_text
 
 MAX_PANELS = 12

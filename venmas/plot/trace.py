@@ -15,7 +15,8 @@ import numpy.typing as npt
 from venmas.errors import FormulaError, ModelError, UsageError
 from venmas.linear import Comparison, format_number
 from venmas.logic import Atom, Formula, Vocabulary, parse, subformulas
-from venmas.model.system import System, VariableDecl
+from venmas.model.system import System
+from venmas.model.variables import VariableDecl
 from venmas.model.witness.tree import Node, Value, Witness
 
 Array: TypeAlias = npt.NDArray[np.float64]

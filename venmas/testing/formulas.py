@@ -74,9 +74,15 @@ def windows(longest: int) -> st.SearchStrategy[tuple[int, int]]:
 
 
 def formulas(
-    leaves: st.SearchStrategy[Formula] | None = None, longest: int = 4, size: int = 12
+    leaves: st.SearchStrategy[Formula] | None = None, longest: int = 4, size: int = 12, unbounded: bool = False
 ) -> st.SearchStrategy[Formula]:
-    """Formulas over every kind of node; bounds up to `longest`, about `size` leaves, `atoms()` where none are given."""
+    """Formulas over every kind of node; bounds up to `longest`, about `size` leaves, `atoms()` where none are given.
+
+    unbounded: some windows have no end.
+    """
+    spans: st.SearchStrategy[tuple[int, int | None]] = windows(longest)
+    if unbounded:
+        spans |= st.tuples(st.integers(0, longest), st.none())
 
     def extend(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
         several = st.lists(inner, min_size=2, max_size=4).map(tuple)
@@ -89,9 +95,9 @@ def formulas(
             st.builds(AX, inner),
             st.builds(EX, inner),
             st.builds(Next, quantifiers, st.integers(1, longest), inner),
-            st.builds(lambda q, w, p: Globally(q, w[0], w[1], p), quantifiers, windows(longest), inner),
-            st.builds(lambda q, w, p: Finally(q, w[0], w[1], p), quantifiers, windows(longest), inner),
-            st.builds(lambda q, w, p, r: Until(q, w[0], w[1], p, r), quantifiers, windows(longest), inner, inner),
+            st.builds(lambda q, w, p: Globally(q, w[0], w[1], p), quantifiers, spans, inner),
+            st.builds(lambda q, w, p: Finally(q, w[0], w[1], p), quantifiers, spans, inner),
+            st.builds(lambda q, w, p, r: Until(q, w[0], w[1], p, r), quantifiers, spans, inner, inner),
         )
 
     leaves = atoms() if leaves is None else leaves

@@ -19,6 +19,7 @@ from venmas.model import Condition, Expr, System, apply_network, argmax, clip, o
 from venmas.model.expr import All, Any, Variable, compare
 from venmas.model.functions import absolute, maximum, minimum
 from venmas.model.regions import bounding_box, sample, snap
+from venmas.model.variables import Box
 from venmas.model.vector import Vector
 from venmas.nn import Network
 from venmas.testing.networks import networks
@@ -28,8 +29,6 @@ BOX = 4
 
 MODES = 3
 """The integer variable of `systems` takes values 0 to MODES - 1."""
-
-Box = dict[str, tuple[Fraction, Fraction]]
 
 quarters: st.SearchStrategy[Fraction] = st.integers(-8, 8).map(lambda n: Fraction(n, 4))
 relations = st.sampled_from(list(Relation))

@@ -14,7 +14,7 @@ from venmas.linear import as_fraction
 from venmas.logic import And, Atom, Formula, Or
 from venmas.model.simulate import Step, misfit
 from venmas.model.system import System
-from venmas.model.witness.decide import Search, Trail
+from venmas.model.witness.decide import Decider, Trail
 from venmas.model.witness.replay import Replay, replay
 from venmas.model.witness.tree import Measure, Node, Value, Witness
 
@@ -43,7 +43,7 @@ class UndecidedError(VenmasError):
 
 def satisfies(system: System, formula: Formula, state: Mapping[str, Fraction]) -> bool:
     """Decide a core formula at an exact state. Raises `ModelError` when a run leaves the declared box (design S1)."""
-    return Search(_Exact(system)).decide(formula, _point(system, state)) is not None
+    return Decider(_Exact(system)).decide(formula, _point(system, state)) is not None
 
 
 def explain(
@@ -65,7 +65,7 @@ def explain(
     """
     world = _Exact(system, hints, budget, tick)
     root = _point(system, initial)
-    search = Search(world)
+    search = Decider(world)
     return None if search.decide(formula, root) is None else collect(system, _Found(world, search), formula, root)
 
 
@@ -181,7 +181,7 @@ class Reasons(Protocol[Key]):
 class _Found:
     """Reasons that a search has left."""
 
-    def __init__(self, world: _Exact, search: Search[Point]) -> None:
+    def __init__(self, world: _Exact, search: Decider[Point]) -> None:
         self.state, self.step, self._search = world.state, world.step, search
 
     def chosen(self, formula: Formula, key: Point) -> tuple[Formula, ...]:

@@ -1,9 +1,9 @@
 """Deciding a core formula (Top, Bottom, Atom, And, Or, EX, AX) at a point, lazily and without recursion.
 
-The same search runs over three worlds: the exact system (`explain`), and a stored tree of runs re-computed exactly and
-in floats (`replay`). It returns the margin: how far inside the satisfied side the atoms lie that show the formula, the
-least over conjunctions and universal steps. None means that the formula does not hold; a margin of 0 is possible for
-non-strict atoms, and infinity when no atom was needed.
+The same search runs over three structures: the exact system (`explain`), and a stored tree of runs re-computed exactly
+and in floats (`replay`). It returns the margin: how far inside the satisfied side the atoms lie that show the formula,
+the least over conjunctions and universal steps. None means that the formula does not hold; a margin of 0 is possible
+for non-strict atoms, and infinity when no atom was needed.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from venmas.linear import Relation
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 
 Margin: TypeAlias = Fraction | float
-"""A Fraction in exact worlds, a float in float worlds, `inf` where no atom is involved."""
+"""A Fraction in exact structures, a float in those of floats, `inf` where no atom is involved."""
 
 Key = TypeVar("Key")
 
 
 class Trail:
-    """The branches taken so far, last one first; the world may leave a `mark` there. Trails share their beginnings."""
+    """The branches taken so far, last one first, and a `mark` of the structure's own. Trails share their beginnings."""
 
     __slots__ = ("before", "branch", "mark")
 
@@ -33,7 +33,7 @@ class Trail:
         self.mark: object = None
 
 
-class World(Protocol[Key]):
+class Structure(Protocol[Key]):
     """What a formula is decided in; a key names a state (and possibly a place in a tree)."""
 
     def value(self, atom: Atom, key: Key) -> Margin:
@@ -49,15 +49,15 @@ class World(Protocol[Key]):
         ...
 
 
-_Question: TypeAlias = tuple[Formula, Key, Trail]
-_Work: TypeAlias = Generator[_Question[Key], Margin | None, Margin | None]
+_Asked: TypeAlias = tuple[Formula, Key, Trail]
+_Work: TypeAlias = Generator[_Asked[Key], Margin | None, Margin | None]
 
 
-class Search(Generic[Key]):
+class Decider(Generic[Key]):
     """Answers with their reasons, memoised by formula and key, so that shared states cost once."""
 
-    def __init__(self, world: World[Key]) -> None:
-        self.world = world
+    def __init__(self, structure: Structure[Key]) -> None:
+        self.structure = structure
         self.margins: dict[tuple[Formula, Key], Margin | None] = {}
         self.chosen: dict[tuple[Formula, Key], tuple[Formula, ...]] = {}
         """The operands of And and Or that show it."""
@@ -66,7 +66,7 @@ class Search(Generic[Key]):
 
     def decide(self, formula: Formula, key: Key) -> Margin | None:
         """Decide the formula at a state; the reasons are left in `chosen` and `followed`."""
-        first: _Question[Key] = (formula, key, Trail(None, -1))
+        first: _Asked[Key] = (formula, key, Trail(None, -1))
         stack = [(first, self._work(*first))]
         answer: Margin | None = None
         while stack:
@@ -93,7 +93,7 @@ class Search(Generic[Key]):
             case Bottom():
                 return None
             case Atom(comparison):
-                return _margin(comparison.relation, self.world.value(formula, key))
+                return _margin(comparison.relation, self.structure.value(formula, key))
             case And(operands):
                 least: Margin = inf
                 for operand in sorted(operands, key=_depth):  # what speaks of the present is refuted fastest
@@ -113,14 +113,14 @@ class Search(Generic[Key]):
                         best, self.chosen[formula, key] = margin, (operand,)
                 return best
             case EX(operand):
-                for index, successor in self.world.some(key, trail):
+                for index, successor in self.structure.some(key, trail):
                     margin = yield operand, successor, Trail(trail, index)
                     if margin is not None:
                         self.followed[formula, key] = ((index, successor),)
                         return margin
                 return None
             case AX(operand):
-                steps = self.world.every(key, trail)
+                steps = self.structure.every(key, trail)
                 if steps is None:
                     return None
                 least, taken = inf, []

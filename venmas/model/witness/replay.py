@@ -18,7 +18,7 @@ from venmas.logic import Atom, Formula
 from venmas.model.regions import contains
 from venmas.model.simulate import Batch, Precision, Step, misfit
 from venmas.model.system import System
-from venmas.model.witness.decide import Search, Trail
+from venmas.model.witness.decide import Decider, Trail
 from venmas.model.witness.tree import Node, Value, Witness, number_json
 from venmas.nn.runtime import Numpy, Runtime
 
@@ -76,7 +76,7 @@ def replay(system: System, formula: Formula, witness: Witness, runtime: Runtime 
     known = _Known(system)
     if problem := _initial_problem(system, witness) or _run_problem(system, witness, known):
         return Replay(False, problem)
-    margin = Search(_Tree(system, witness, known)).decide(formula, 0)
+    margin = Decider(_Tree(system, witness, known)).decide(formula, 0)
     floats = _float_runs(system, formula, witness, runtime or Numpy())
     if margin is None:
         return Replay(False, "the runs of the witness do not show that the formula is violated", None, floats)
@@ -290,7 +290,7 @@ def _float_run(system: System, formula: Formula, witness: Witness, precision: Pr
         with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows as a difference that is not finite
             tree = _FloatTree(system, witness, precision, runtime)
             difference = _float_difference(tree, system, witness)
-            margin = Search(tree).decide(formula, tree.root)
+            margin = Decider(tree).decide(formula, tree.root)
     except (ModelError, OverflowError):  # a selector outside its cases, or a number that no float holds
         return FloatRun(inf, False, runtime.name)
     return FloatRun(difference, margin is not None, runtime.name)

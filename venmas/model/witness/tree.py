@@ -137,7 +137,7 @@ def number_json(value: Fraction) -> dict[str, Any]:
 
 
 def read_number(text: str, where: str) -> Fraction:
-    """Read "p/q". Raises `UsageError`."""
+    """The rational that "p/q" writes. Raises `UsageError`."""
     if not _RATIONAL.fullmatch(text):
         raise UsageError(f'{where}: expected an exact number such as "-3909/40", got {text[:60]!r}')
     top, _, bottom = text.partition("/")

@@ -25,7 +25,7 @@ from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.model.witness.build import collect, explain
 from venmas.model.witness.tree import Witness
-from venmas.search.explicit.reach import ABSENT, MAX_BYTES, OUTSIDE, Graph
+from venmas.search.explicit.reach import ABSENT, MAX_BYTES, OUTSIDE, StateGraph
 from venmas.search.explicit.undecided import Bools
 from venmas.search.explicit.vectorised import LARGEST, RELATIONS, NotExplicitError
 
@@ -68,7 +68,7 @@ def explore(system: System, target: Formula, tick: Callable[[], None], limit: in
     and where there is no initial state.
     """
     try:
-        graph = Graph(system, limit, tick)
+        graph = StateGraph(system, limit, tick)
         graph.reach(target.depth)
         found = _Evaluation(graph, target)
     except NotExplicitError:
@@ -93,7 +93,7 @@ def explore(system: System, target: Formula, tick: Callable[[], None], limit: in
 class _Evaluation:
     """The costs of showing the subformulas, and what a witness follows; keys are the numbers of states."""
 
-    def __init__(self, graph: Graph, target: Formula) -> None:
+    def __init__(self, graph: StateGraph, target: Formula) -> None:
         self.graph, self.target = graph, target
         short = target.depth < 2**16 - 2
         self.kind, self.never = np.dtype(np.uint16 if short else np.uint32), 2 ** (16 if short else 32) - 1

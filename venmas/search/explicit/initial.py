@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.linear import Comparison, Relation
-from venmas.model.system import Region, System
+from venmas.model.system import System
+from venmas.model.variables import Region
 from venmas.search.explicit.vectorised import LARGEST, NotExplicitError
 
 _Longs = NDArray[np.int64]

@@ -20,7 +20,7 @@ from venmas.search.procedure import Run
 
 
 @dataclass
-class States:
+class StateCounts:
     """States that were found, and those that were stepped from."""
 
     found: int = 0
@@ -60,13 +60,13 @@ class _Session:
     struggling = False
 
     def __init__(self, question: Question) -> None:
-        self.question, self.figures = question, States()
+        self.question, self.figures = question, StateCounts()
 
     def advance(self, budget: Budget) -> Answer:
         explored = explore(self.question.system, self.question.target, budget)
         if explored is None:
             return Open(Reason.OPEN, "there are too many states, or numbers too large, to take them one by one")
-        self.figures = States(explored.states, explored.expanded)
+        self.figures = StateCounts(explored.states, explored.expanded)
         witness = explored.witness()
         if witness is not None:
             return Witnessed(witness)

@@ -50,7 +50,7 @@ class Packing:
         return found
 
 
-class Graph:
+class StateGraph:
     """The states that are reached, and for each branch the numbers of the successors of those that were expanded."""
 
     def __init__(self, system: System, limit: int, tick: Callable[[], None]) -> None:

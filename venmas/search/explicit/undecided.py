@@ -31,7 +31,7 @@ _UNDERFLOW = 1e-300  # absorbs underflow, which relative error bounds do not cov
 _SMALLEST = 2.0**-1022  # a coefficient below it may have lost all its digits
 
 
-class Rows:
+class StateRows:
     """The columns of some states, and approximations with error bounds of what is no column."""
 
     def __init__(self, columns: Columns, matrix: Integers) -> None:

@@ -35,11 +35,11 @@ from venmas.model.expr import (
     children,
 )
 from venmas.model.system import System
-from venmas.search.explicit.undecided import Floats, Integers, Rows
+from venmas.search.explicit.undecided import Floats, Integers, StateRows
 
 Index: TypeAlias = NDArray[np.intp]
 _Node: TypeAlias = Expr | Condition
-_Operation: TypeAlias = Callable[["Rows"], None]
+_Operation: TypeAlias = Callable[["StateRows"], None]
 
 LARGEST = 2**53
 """Integers of at most this size are exact as floats, too."""
@@ -266,13 +266,13 @@ class Columns:
     def _at(self, node: _Node) -> int:
         return self.column[id(node)]
 
-    def run(self, states: Integers) -> Rows:
+    def run(self, states: Integers) -> StateRows:
         """Compute every column for states (B, variables)."""
         matrix = np.empty((len(states), self.width), self.dtype)
         matrix[:, : states.shape[1]] = states
         for column, value in self.fill:
             matrix[:, column] = value
-        rows = Rows(self, matrix)
+        rows = StateRows(self, matrix)
         with np.errstate(all="ignore"):
             for operation in self.operations:
                 operation(rows)
@@ -297,7 +297,7 @@ class Columns:
         return self._weights[id(weight)]
 
 
-def _put(rows: Rows, out: slice, values: NDArray[np.generic]) -> None:
+def _put(rows: StateRows, out: slice, values: NDArray[np.generic]) -> None:
     rows.matrix[:, out] = values if values.ndim == 2 else values[:, None]
 
 
@@ -308,7 +308,7 @@ def _sums(out: slice, terms: Sequence[Sequence[tuple[int, int]]], constants: Seq
     offsets = np.array(constants, dtype=np.int64)
     ones = bool(np.all(factors == 1))
 
-    def operate(rows: Rows) -> None:
+    def operate(rows: StateRows) -> None:
         parts, dtype = rows.matrix[:, columns], rows.matrix.dtype
         # in two's complement it does not matter that parts overflow when the whole does not
         parts = parts if ones else parts * factors.astype(dtype)
@@ -321,14 +321,14 @@ def _joined(out: slice, every: bool, parts: Sequence[Sequence[int]]) -> _Operati
     columns, starts = np.array(list(chain(*parts))), np.cumsum([0, *map(len, parts)])[:-1]
     reduce = np.minimum if every else np.maximum
 
-    def operate(rows: Rows) -> None:
+    def operate(rows: StateRows) -> None:
         rows.matrix[:, out] = reduce.reduceat(rows.matrix[:, columns], starts, axis=1)
 
     return operate
 
 
 def _greatest(out: slice, index: bool, parts: Index) -> _Operation:
-    def operate(rows: Rows) -> None:
+    def operate(rows: StateRows) -> None:
         values = rows.matrix[:, parts]
         rows.matrix[:, out] = values.argmax(2) if index else values.max(2)
 
@@ -336,7 +336,7 @@ def _greatest(out: slice, index: bool, parts: Index) -> _Operation:
 
 
 def _switches(out: slice, selector: int, table: dict[int, Index]) -> _Operation:
-    def operate(rows: Rows) -> None:
+    def operate(rows: StateRows) -> None:
         chosen = rows.matrix[:, selector]
         for key in np.unique(chosen):
             if int(key) in table:  # others are values of cases that no row takes
@@ -347,7 +347,7 @@ def _switches(out: slice, selector: int, table: dict[int, Index]) -> _Operation:
 
 
 def _wheres(out: slice, condition: Index, then: Index, otherwise: Index) -> _Operation:
-    def operate(rows: Rows) -> None:
+    def operate(rows: StateRows) -> None:
         matrix = rows.matrix
         matrix[:, out] = np.where(matrix[:, condition] != 0, matrix[:, then], matrix[:, otherwise])
 

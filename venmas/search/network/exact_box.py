@@ -9,7 +9,7 @@ from venmas.answer import Refuted, Witnessed
 from venmas.budget import Budget
 from venmas.errors import ModelError
 from venmas.formats.vnnlib import Box
-from venmas.logic import AX, Formula, Not
+from venmas.logic import AX, Bounded, Formula, Not
 from venmas.model.functions import apply_network
 from venmas.model.system import System
 from venmas.nn import Network
@@ -30,7 +30,7 @@ def decide_box(
     It does not where inputs or outputs are beyond the numbers that a system may have.
     """
     try:
-        question = Question(query_system(network, (box,)), AX(Not(condition)))
+        question = Question(query_system(network, (box,)), Bounded(AX(Not(condition))))
         answer = budget.spend(seconds, RationalSession(question).advance)
     except ModelError:
         return False, None

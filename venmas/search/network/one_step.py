@@ -26,7 +26,8 @@ from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import AX, EX, And, Atom, Formula, Not, Or, conjunction, disjunction, nnf
 from venmas.model.expr import Application, Output, Variable, to_linear
 from venmas.model.regions import bounding_box
-from venmas.model.system import Region, System
+from venmas.model.system import System
+from venmas.model.variables import Region
 from venmas.model.witness.build import explain
 from venmas.question import Question
 from venmas.search.network.bisect import Bisection, Point, Result

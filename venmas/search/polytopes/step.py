@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
 from typing import TypeAlias
@@ -12,9 +12,9 @@ import numpy as np
 
 from venmas.bounds.linear_forms import _NORMAL, _TINY, UNIT_ROUNDOFF, Floats, float_beside, gamma
 from venmas.linear import LinearExpr, Relation
-from venmas.model.cases import Case, Choice, Location, Move, OpenError, Sign, Simplifier, UnsuitableError
+from venmas.model.cases import Case, Decision, Location, Move, Sign, UnsuitableError
 from venmas.model.domain import Ranges
-from venmas.model.expr import Application, ArgMax, Constant, Expr, Output, Sum, Variable, children
+from venmas.model.expr import Application, ArgMax, Constant, Expr, Output, Sum, Variable
 from venmas.search.polytopes.batch import Polytopes, joined, settled
 from venmas.search.regions.view import Space
 
@@ -31,53 +31,6 @@ _RELATIONS: dict[tuple[int, ...], Relation | None] = {
 
 Rows: TypeAlias = tuple[Floats, Floats, float, Floats]
 """Weights and constants, and by how much they are off, as `Polytopes.affine` takes them."""
-
-
-@dataclass
-class _Question:
-    """A node of a location's decision tree: a case, or the choice that is asked next, of `exprs` without choices."""
-
-    fixed: dict[int, int]
-    case: Case | None = None
-    choice: Choice | None = None
-    exprs: tuple[Expr, ...] = ()
-    after: dict[object, _Question] = field(default_factory=dict)
-
-    @staticmethod
-    def of(location: Location, fixed: dict[int, int]) -> _Question:
-        """What is open when some choices are fixed."""
-        try:
-            return _Question(fixed, location.case(fixed))
-        except OpenError as error:
-            node = error.node
-        simplifier = Simplifier({}, fixed)
-        while True:  # a choice between things that hang on others: these come first
-            choice = location.choices[location.position[id(node)]]
-            parts = (choice.expr,) if isinstance(choice, Sign) else tuple(map(_scalar, children(choice)))
-            try:
-                return _Question(fixed, None, choice, tuple(map(simplifier.expr, parts)))
-            except OpenError as error:
-                node = error.node
-
-    def outcomes(self) -> list[tuple[object, dict[int, int]]]:
-        """The ways to fix the choice, with what they fix."""
-        assert self.choice is not None
-        if isinstance(self.choice, Sign):
-            some = dict.fromkeys(self.choice.truths(o) for o in range(3))
-            nodes = [id(c) for c, _ in self.choice.comparisons]
-            return [(t, dict(zip(nodes, t, strict=True))) for t in some]
-        return [(i, {id(self.choice): i}) for i in range(len(self.exprs))]
-
-    def next(self, location: Location, outcome: object, fixed: dict[int, int]) -> _Question:
-        """What is open after that."""
-        if outcome not in self.after:
-            self.after[outcome] = _Question.of(location, {**self.fixed, **fixed})
-        return self.after[outcome]
-
-
-def _scalar(node: object) -> Expr:
-    assert isinstance(node, Expr)
-    return node
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +54,7 @@ class Partition:
     def __init__(self, space: Space) -> None:
         self.space = space
         self._size = len(space.reals)
-        self._questions: dict[int, _Question] = {}
+        self._decisions: dict[int, Decision] = {}
         self._ranges = Ranges({d.name: (d.lower, d.upper) for d in space.system.variables.values()})
         self._moves: dict[Move, Rows] = {}
         self._sums: dict[int, tuple[Rows, Expr]] = {}
@@ -173,27 +126,27 @@ class Partition:
     def _cases(self, batch: _Batch, number: int) -> Generator[None, None, list[tuple[_Batch, Case]]]:
         """Polytopes cut until every choice that matters is decided, with the case that follows."""
         location = batch.location
-        if number not in self._questions:
-            self._questions[number] = _Question.of(location, {})
-        waiting, found = [(self._questions[number], batch)], []
+        root = self._decisions.setdefault(number, Decision(operands_first=True))
+        waiting: list[tuple[Decision, _Batch]] = [(root, batch)]
+        found: list[tuple[_Batch, Case]] = []
         while waiting:
-            question, here = waiting.pop()
-            if question.case is not None:
-                found.append((here, question.case))
+            decision, here = waiting.pop()
+            reached = decision.reached(location)
+            if isinstance(reached, Case):
+                found.append((here, reached))
                 continue
-            columns = []
-            for expr in question.exprs:
+            columns, choice = [], reached.choice
+            for expr in reached.operands:
                 here, column = yield from self._value(here, expr)
                 columns.append(column)
-            assert question.choice is not None
-            if isinstance(question.choice, Sign):
-                parts = _signs(here.polytopes, columns[0], question.choice)
+            if isinstance(choice, Sign):
+                parts, outcomes = _signs(here.polytopes, columns[0], choice), range(3)
             else:
-                parts = _winners(here.polytopes, columns, isinstance(question.choice, ArgMax))
-            outcomes = question.outcomes()
-            for (outcome, fixed), part in zip(outcomes, parts, strict=True):
+                parts = _winners(here.polytopes, columns, isinstance(choice, ArgMax))
+                outcomes = range(len(columns))
+            for after, part in zip(decision.after(choice, outcomes), parts, strict=True):
                 if len(part):
-                    waiting.append((question.next(location, outcome, fixed), here.of(part)))
+                    waiting.append((after, here.of(part)))
             yield
         return found
 

@@ -12,7 +12,7 @@ from venmas.answer import Open, Witnessed
 from venmas.bounds.linear_forms import Floats
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import ModelError, Reason, VenmasError
-from venmas.logic import Formula
+from venmas.logic import Bounded, Formula
 from venmas.milp.outcome import Unknown
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.cases import UnsuitableError
@@ -65,7 +65,7 @@ class Tile:
             return Searched(trouble="its lattice is another one")
         values, low, high = self.boxes
         where = np.array([space.number(v) for v in values], dtype=np.intp)
-        question = Question(space.system, self.formula, self.semantics, inside=self.inside)
+        question = Question(space.system, Bounded(self.formula), self.semantics, inside=self.inside)
         try:
             root = Boxes(where, low, high, np.ones((len(low), 1), dtype=bool))
             with limited(budget):

@@ -27,7 +27,8 @@ from venmas.model.canonical_writer import canonical_text
 from venmas.model.cases import Choice, Location, Move, Sign, UnsuitableError
 from venmas.model.expr import ArgMax, to_linear
 from venmas.model.regions import bounding_box
-from venmas.model.system import Region, System
+from venmas.model.system import System
+from venmas.model.variables import Region
 from venmas.search.regions.boxes import Boxes, Index, present
 from venmas.search.regions.frames import Frame, Ints, Map, Matrix, Row, check_size, product, to_boxes, unit_of
 

@@ -1,4 +1,4 @@
-"""Temporal operators in terms of one step, AX and EX, with the bound unrolled (design S5; paper section 2.2).
+"""Unrolling: bounded temporal operators in terms of one step, AX and EX (design S5; paper section 2.2).
 
 The functions take the quantifier that is meant after a negation has been pushed through (``!AX p = EX !p``) and
 operands in core form. Each result is linear in its bound, because parts are shared.

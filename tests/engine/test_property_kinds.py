@@ -1,0 +1,77 @@
+"""Only bounded properties are decided: the others reach no procedure, from text or from Python."""
+
+from __future__ import annotations
+
+import pytest
+
+from venmas import System, verify
+from venmas.budget import Budget
+from venmas.engine.stored import read_report
+from venmas.errors import FormulaError
+from venmas.logic import Always, Globally, Quantifier, parse, parse_property
+from venmas.question import Question, read_formula, read_property
+from venmas.search.procedure import Run
+from venmas.search.registry import PROCEDURES, get_procedure
+
+
+def counter() -> System:
+    system = System("counter")
+    n = system.integer("n", 0, 3)
+    system.branch("stay", {n: n})
+    system.initial(n == 1)
+    system.proposition("low", n <= 2)
+    system.specify("lasting", "AG low")
+    return system
+
+
+def test_the_kind_is_kept_in_the_report():
+    report = verify(counter(), "AG^3 low")
+    assert report.satisfied and report.kind == "bounded"
+    stored = report.to_json()
+    assert stored["property"] == "bounded" and read_report(stored).kind == "bounded"
+    del stored["property"]
+    assert read_report(stored).kind == "bounded"
+
+
+@pytest.mark.parametrize(
+    "text", ["AG low", "lasting", "AG[1,*] low", "!EF !low", "AX AG low", "low & AF low", "A(low U low)"]
+)
+def test_what_has_no_bound_is_refused(text):
+    system = counter()
+    with pytest.raises(FormulaError, match="needs a bound") as from_text:
+        verify(system, text)
+    assert (from_text.value.line, from_text.value.text.count("\n")) == (1, 0)
+    formula = read_property(system, text).formula
+    with pytest.raises(FormulaError, match="needs a bound"):
+        verify(system, formula)
+    with pytest.raises(FormulaError, match="needs a bound"):
+        read_formula(system, text)
+
+
+def test_a_question_carries_it_and_nothing_unrolls_it():
+    system = counter()
+    asked = parse_property("AG low", system.vocabulary)
+    question = Question(system, asked)
+    low = parse("low", system.vocabulary)
+    assert question.asked == Always(0, low) and asked.formula is Globally(Quantifier.ALL, 0, None, low)
+    for read in ("formula", "target", "deadlocks"):
+        with pytest.raises(FormulaError, match="needs a bound"):
+            getattr(question, read)
+    with pytest.raises(FormulaError, match="needs a bound"):
+        question.staying(["n"])
+
+
+@pytest.mark.parametrize("name", PROCEDURES)
+def test_no_procedure_answers_it(name):
+    """Each says so, or meets a formula that cannot be unrolled."""
+    system = counter()
+    question = Question(system, parse_property("AG low", system.vocabulary))
+    procedure = get_procedure(name)
+    with Run() as run:
+        try:
+            refused = procedure.accepts(question, run)
+            if refused is None:
+                procedure.start(question, run).advance(Budget())
+        except FormulaError as error:
+            refused = str(error)
+    assert refused
