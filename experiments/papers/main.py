@@ -15,10 +15,11 @@ from experiments.papers.cell import Cell, How
 from experiments.papers.known import Expected
 from experiments.papers.run import FORM, KIND, run
 from experiments.papers.table import Claim, Row, rows_of, to_csv, to_markdown
+from venmas.engine import modes
 from venmas.errors import InputError, UsageError, install
 from venmas.store import Store
 
-MODES = ("mono", "comp-par", "comp-seq", "adaptive", "exact")
+MODES = tuple(modes.MODES)
 STATUS = """Exit status: 0 every verdict is as expected, 1 one differs without a reason, 2 bad input, 20 interrupted or
 undecided cells. Finished cells are kept in the store (--store); the same command goes on where it stopped."""
 
@@ -51,7 +52,7 @@ class Table:
     title: str
     cells: Callable[[Choice], list[Cell]]
     claims: Mapping[str, Claim] = field(default_factory=dict)
-    modes: tuple[str, ...] = MODES[:3]
+    modes: tuple[str, ...] = ("mono", "comp-par", "comp-seq")
 
 
 def main(name: str, about: str, tables: Mapping[str, Table], arguments: Sequence[str] | None = None) -> int:

@@ -18,12 +18,13 @@ from pathlib import Path
 from experiments.published.checks import frozen_lake, least_separation
 from tests.data_readers import read_reachsdp_mat
 from venmas import Report, load_network, load_scenario, verify
+from venmas.engine import modes
 from venmas.logic import evaluate, parse
 from venmas.model import NetworkFolder, System
 from venmas.nn import Network, Normalization
 
 DATA = Path(os.environ.get("VENMAS_DATA", Path(__file__).resolve().parents[2].parent / "shared" / "data"))
-MODES = ("mono", "comp-seq", "comp-par", "exact", "adaptive")
+MODES = tuple(modes.MODES)
 CLIMBS = [*(str(Fraction("-19.5") - 3 * k) for k in range(9)), "-39", "-39.5", "-40", "-40.5"]
 NFL = "double_integrator/nfl"
 
@@ -112,7 +113,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.published", description=__doc__)
     parser.add_argument("system", choices=systems)
     parser.add_argument("--quick", action="store_true", help="a few cells, in a minute")
-    parser.add_argument("--modes", nargs="+", default=MODES[:3], choices=MODES)
+    parser.add_argument("--modes", nargs="+", default=modes.with_programs(), choices=MODES)
     parser.add_argument("--solver", default="highs")
     parser.add_argument("--trust", default="solver", choices=("auto", "exact", "solver"))
     parser.add_argument("--timeout", type=float, default=600, help="seconds per cell")

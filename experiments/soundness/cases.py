@@ -11,15 +11,16 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from venmas import Report, System, Verdict, load_scenario, verify
+from venmas import Report, System, Verdict, choices, load_scenario, verify
 from venmas.cli.main import main as command_line
+from venmas.engine.modes import with_programs
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import AX, Atom, Formula
 
 SCENARIO = Path(__file__).with_name("scenario.py")
 SOLVERS = ("highs", "gurobi", "scip")
-ENCODINGS = ("big-m", "indicator")
-MODES = ("mono", "comp-seq", "comp-par")
+ENCODINGS = tuple(choices.ENCODINGS)
+MODES = with_programs()
 
 
 @dataclass(frozen=True)

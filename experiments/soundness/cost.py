@@ -8,8 +8,9 @@ from pathlib import Path
 from statistics import median
 
 from venmas import Report, System, load_scenario, verify
+from venmas.engine.modes import with_programs
 
-MODES = ("mono", "comp-seq", "comp-par")
+MODES = with_programs()
 TIMEOUT = 120
 
 

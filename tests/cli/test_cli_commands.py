@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from venmas.cli import verify_command
 from venmas.cli.main import COMMANDS, main
 
 SCENARIO = '''
@@ -73,16 +72,6 @@ def test_help_imports_no_verifier() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_choices_are_those_of_the_engine() -> None:
-    from venmas.bounds.methods import METHODS
-    from venmas.engine.modes import modes
-    from venmas.solvers import SOLVERS
-
-    assert set(verify_command.MODES) == set(modes())
-    assert set(verify_command.SOLVERS) == {"auto", *SOLVERS}
-    assert set(verify_command.BOUNDS) == set(METHODS)
 
 
 def test_scenarios_lists_the_bundled_ones() -> None:

@@ -13,6 +13,7 @@ from venmas.answer import Open, Refuted
 from venmas.budget import Budget
 from venmas.checker.file import check_certificate
 from venmas.engine.verify import read_formula
+from venmas.logic import Bounded
 from venmas.model import apply_network, clip
 from venmas.nn import relu_network
 from venmas.question import Question
@@ -116,7 +117,7 @@ class EnoughError(Exception):
 
 def test_bounds_go_on_where_they_were_left() -> None:
     system = contraction(hidden=8)
-    session = BOUNDS.start(Question(system, read_formula(system, "AG^5 x[1] < 0.99")), Run())
+    session = BOUNDS.start(Question(system, Bounded(read_formula(system, "AG^5 x[1] < 0.99"))), Run())
     turns, answer = 0, None
 
     def at_once() -> None:
@@ -136,14 +137,14 @@ def test_bounds_say_nothing_where_a_state_may_leave_its_box() -> None:
     x, y = system.real("x", -1, 1), system.real("y", -1, 1)
     system.branch("step", x=2 * x, y=y / 2)
     system.initial(x >= -1, x <= 1, y >= -1, y <= 1)
-    answer = BOUNDS.start(Question(system, read_formula(system, "AX^2 y <= 0.5")), Run()).advance(Budget())
+    answer = BOUNDS.start(Question(system, Bounded(read_formula(system, "AX^2 y <= 0.5"))), Run()).advance(Budget())
     assert isinstance(answer, Open) and "stay in their box" in answer.message
 
 
 def test_enclosures_alone_prove_nothing_false() -> None:
     system = contraction(hidden=8)
     for formula in ("AG^2 x[1] < 0.3", f"AG^2 {SUM} < 1.5"):
-        answer = RationalSession(Question(system, read_formula(system, formula)), whole=True).advance(Budget())
+        answer = RationalSession(Question(system, Bounded(read_formula(system, formula))), whole=True).advance(Budget())
         assert isinstance(answer, Open) and "enclosures" in answer.message
 
 

@@ -9,9 +9,9 @@ from costly_systems import KINDS, costly
 
 from venmas import System, verify
 from venmas.budget import Budget, BudgetError, ask, asking, limited
+from venmas.choices import TRUSTS
 from venmas.engine.modes import modes
 from venmas.engine.report import Verdict
-from venmas.engine.verify import TRUSTS
 from venmas.model import clip
 
 OVERRUN = 1.0
@@ -37,7 +37,8 @@ def overrun(number: int, limit: float, folder) -> None:
     names = list(modes())
     system, formula = costly(number)
     turn = number // len(KINDS)
-    mode, trust = names[turn % len(names)], TRUSTS[(turn // len(names) + number) % len(TRUSTS)]
+    trusts = list(TRUSTS)
+    mode, trust = names[turn % len(names)], trusts[(turn // len(names) + number) % len(trusts)]
     semantics = "float32" if number % 7 == 0 else "real"
     certificate = folder / "proof.gz" if number % 3 == 0 else None
     options = {"trust": trust, "semantics": semantics, "certificate": certificate, "workers": 2}

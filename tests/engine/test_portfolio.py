@@ -14,6 +14,7 @@ from venmas.engine import portfolio as engine
 from venmas.engine.modes import Mode, Turn
 from venmas.engine.portfolio import Portfolio
 from venmas.errors import Reason
+from venmas.logic import Bounded
 from venmas.question import Question, read_formula
 from venmas.search.procedure import Run
 
@@ -98,7 +99,7 @@ def decide(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Answer, Portf
         system.initial(x >= 0)
         budget = Budget(seconds)
         found = Portfolio(Mode("toys", "toys", stages, resort=len(stages) > 1), Run(), budget, seconds)
-        return found.settle(Question(system, read_formula(system, "AX x <= 1"))), found
+        return found.settle(Question(system, Bounded(read_formula(system, "AX x <= 1")))), found
 
     return settled
 
@@ -120,7 +121,7 @@ def test_the_first_answer_decides_and_the_others_say_why_not(decide) -> None:
         "stuck": "it is stuck",
         "side": "it is stuck",
         "steps": "",
-        "late": "not tried: others were quicker",
+        "late": "not tried: the run was over before",
     }
     assert len(toys["steps"].asked) == 3 and len(toys["side"].asked) == 1
 

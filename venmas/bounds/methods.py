@@ -126,7 +126,8 @@ class Interval:
         return _propagate(network, lo[..., None].copy(), hi[..., None].copy(), lo, hi, None)
 
 
-METHODS: dict[str, BoundMethod] = {"symbolic": Symbolic(), "interval": Interval()}
+METHODS: dict[str, BoundMethod] = {method.name: method for method in (Symbolic(), Interval())}
+"""By name (`venmas.choices.BOUNDS`)."""
 
 
 def _fresh(lo: Floats, hi: Floats) -> tuple[Floats, Floats]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from venmas.cli.apart import check_kept
+from venmas.cli.choices import Named, bounds_option, encoding_option, program_modes
 from venmas.cli.main import SATISFIED
 from venmas.cli.options import (
     Loaded,
@@ -18,7 +19,6 @@ from venmas.cli.options import (
     verbose_option,
 )
 from venmas.cli.output import STDOUT, check_writable, console, write_file
-from venmas.cli.verify_command import BOUNDS, ENCODINGS
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,19 +51,13 @@ def command() -> None:
 @click.option("-o", "--output", metavar="DIR", required=True, help="An empty folder, or a new one.")
 @click.option(
     "--mode",
-    type=click.Choice(("mono", "comp-seq", "comp-par")),
+    type=Named(program_modes),
     default="comp-seq",
     show_default=True,
     help="One program for the question, or one for each path of choices (the same for both comp modes).",
 )
-@click.option("--encoding", type=click.Choice(ENCODINGS), default="big-m", show_default=True, help="Of ReLU nodes.")
-@click.option(
-    "--bounds",
-    type=click.Choice(BOUNDS),
-    default="symbolic",
-    show_default=True,
-    help="How ranges of values are computed before a program is built.",
-)
+@encoding_option
+@bounds_option
 @click.option(
     "--format", "kinds", type=click.Choice(("lp", "mps", "both")), default="both", show_default=True, help="Of files."
 )

@@ -79,8 +79,8 @@ class _Stopped(BaseException):
 def limits(timeout: float, memory: int) -> Iterator[Callable[[], None]]:
     """Within it, a limit that is met ends the work with `LimitError`, raised at the end of the block.
 
-    timeout in seconds; memory in MB, resident, beyond what was in use before. Gives what asks at once; where no timer can be had (threads other than
-    the main one) that is all that asks.
+    timeout in seconds; memory in MB, resident, beyond what was in use before. Gives what asks at once; where no timer
+    can be had (threads other than the main one) that is all that asks.
     """
     from venmas.memory import own_resident_mb
 

@@ -20,7 +20,7 @@ import click
 from venmas._posix import require_posix
 from venmas._version import __version__
 from venmas.cli.interrupt import interruptible
-from venmas.cli.output import is_verbose
+from venmas.cli.output import is_verbose, set_up_logging
 from venmas.cli.streams import NotShownError, guarded
 from venmas.errors import InputError, VenmasError
 
@@ -76,6 +76,7 @@ class Face(click.Group):
     ) -> NoReturn:
         """Run and exit with the status of the result."""
         extra["standalone_mode"] = False
+        set_up_logging(verbose=False)
         status = FAULT
         try:
             with guarded():

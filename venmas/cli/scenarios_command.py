@@ -46,6 +46,8 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
         prose = not any(line.startswith((" ", "-", "*")) for line in paragraph.splitlines())
         out.print((" ".join(paragraph.split()) if prose else paragraph) + "\n")
     out.print(f"File: {loaded.path}", soft_wrap=True)
+    if (readme := loaded.path.with_name("README.md")).is_file() and loaded.path.stem == "scenario":
+        out.print(f"About it: {readme}", soft_wrap=True)
     out.print(f"Networks: {networks or loaded.networks}", soft_wrap=True)
     _parameters(out, loaded)
     try:

@@ -11,12 +11,12 @@ def command() -> None:
     from rich.table import Table
 
     from venmas.cli.output import console
-    from venmas.solvers import SOLVERS, get_solver
+    from venmas.solvers import get_solver, solver_names
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("solver", "version", "usable"):
         table.add_column(title, no_wrap=title != "usable")
-    for name in SOLVERS:
+    for name in solver_names():
         solver = get_solver(name)
         problem = solver.available()
         usable = f"no: {problem}" if problem else "yes"

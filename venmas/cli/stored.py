@@ -53,13 +53,13 @@ def named_elsewhere(origin: object, networks: str | None) -> str:
 
     networks: the folder that the user gave. The reason goes on from the name of the stored file.
     """
-    from venmas.model import scenario_names
+    from venmas.model.scenario import bundled_names
 
     told: Mapping[str, Any] = origin if isinstance(origin, dict) else {}
     scenario, folder = told.get("scenario"), told.get("networks")
     if scenario is None:
         return "does not say which scenario it is of (a system made in Python): give --scenario"
-    if not isinstance(scenario, str) or scenario not in scenario_names():
+    if not isinstance(scenario, str) or scenario not in bundled_names():
         return f"is of the scenario file{_quoted(scenario)}, which is code: if you trust it, give it with --scenario"
     if folder is not None and networks is None:
         return f"is of networks in a folder{_quoted(folder)}: --networks says which to open, not a stored file"

@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from venmas.choices import SEMANTICS, TRUSTS
 from venmas.cli.apart import check_apart, check_kept
+from venmas.cli.choices import (
+    SEMANTICS_HELP,
+    TRUST_HELP,
+    Named,
+    Told,
+    bounds_option,
+    cluster_modes,
+    encoding_option,
+    mode_help,
+    mode_names,
+    solver_choices,
+)
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import (
     Positive,
@@ -29,12 +42,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MODES = ("adaptive", "mono", "comp-seq", "comp-par", "exact")
-TRUSTS = ("auto", "exact", "solver")
-ENCODINGS = ("big-m", "indicator")
-BOUNDS = ("symbolic", "interval")
-SOLVERS = ("auto", "gurobi", "highs", "scip")
-
 
 @click.command("verify")
 @scenario_options
@@ -45,44 +52,39 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
 )
 @click.option(
     "--mode",
-    type=click.Choice(MODES),
-    help="adaptive: a reach graph, refined where something is open; mono: one program for the formula; comp-seq: many "
-    "small ones in turn; comp-par: the same on several cores; exact: a search in exact rationals. The first and the "
-    "last need no solver.  [default: adaptive; comp-par with --cluster]",
+    cls=Told,
+    type=Named(mode_names),
+    tell=mode_help,
 )
 @click.option(
     "--trust",
-    type=click.Choice(TRUSTS),
+    type=click.Choice(tuple(TRUSTS)),
     default="auto",
     show_default=True,
-    help="What `satisfied` needs where a solver decided. auto: a proof in rationals if one is found in a while, else "
-    "the solver's word; exact: a proof, else the verdict is unknown; solver: its word, no proof is sought.",
+    help=TRUST_HELP,
 )
 @click.option(
     "--semantics",
-    type=click.Choice(("real", "float32")),
+    type=click.Choice(tuple(SEMANTICS)),
     default="real",
     show_default=True,
-    help="What networks compute. real: the functions of their weights; float32: single precision, in any order of "
-    "operations.",
+    help=SEMANTICS_HELP,
 )
 @click.option("--certificate", metavar="FILE", help="Write the proof there if satisfied, for `venmas check`.")
-@click.option("--encoding", type=click.Choice(ENCODINGS), default="big-m", show_default=True, help="Of ReLU nodes.")
+@encoding_option
+@bounds_option
 @click.option(
-    "--bounds",
-    type=click.Choice(BOUNDS),
-    default="symbolic",
-    show_default=True,
-    help="How ranges of values are computed before a program is built.",
-)
-@click.option(
-    "--solver", type=click.Choice(SOLVERS), default="auto", show_default=True, help="`venmas solvers` lists them."
+    "--solver", type=Named(solver_choices), default="auto", show_default=True, help="`venmas solvers` lists them."
 )
 @click.option("--workers", type=click.IntRange(1, 4096), metavar="N", help="Processes or threads [default: all cores].")
 @click.option(
     "--cluster",
     metavar="ADDRESS|local:N",
-    help="Solve the programs of comp-par on the Dask cluster of this scheduler, or on a trial one of N workers.",
+    cls=Told,
+    tell=lambda: (
+        f"Solve the programs of {cluster_modes()} on the Dask cluster of this scheduler, or on a trial one of N "
+        "workers."
+    ),
 )
 @click.option(
     "--timeout",
@@ -98,8 +100,11 @@ SOLVERS = ("auto", "gurobi", "highs", "scip")
 @click.option(
     "--journal",
     metavar="FILE",
-    help="Keep there what is found, and go on from it: subproblems of comp-seq and comp-par that a solver found "
-    "infeasible; in the other modes the verdict only.",
+    cls=Told,
+    tell=lambda: (
+        f"Keep there what is found, and go on from it: subproblems of {cluster_modes()} that a solver found "
+        "infeasible; in the other modes the verdict only."
+    ),
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
 @verbose_option
@@ -185,8 +190,7 @@ def command(
 
 def _log_solvers(preference: str) -> None:
     """Say which solvers will be tried; raises what `solver_order` raises."""
-    from venmas.solvers import SOLVERS as ALL
-    from venmas.solvers import get_solver, solver_order
+    from venmas.solvers import get_solver, solver_names, solver_order
 
     chosen = solver_order(preference)
     if not log.isEnabledFor(logging.INFO):
@@ -196,7 +200,7 @@ def _log_solvers(preference: str) -> None:
         size = f" (programs of at most {limit.variables} variables: its licence)" if limit else ""
         log.info("solver %s %s will be used%s", solver.name, solver.version(), size)
     if preference == "auto":
-        for name in ALL:
+        for name in solver_names():
             if (problem := get_solver(name).available()) is not None:
                 log.info("solver %s is passed over: %s", name, problem)
 

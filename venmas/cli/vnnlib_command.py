@@ -100,6 +100,7 @@ def _decimal(value: Fraction) -> str:
 
 def _explained(report: QueryReport, replay: QueryReplay | None) -> list[str]:
     from venmas.linear import format_number
+    from venmas.report.words import rests_on
 
     lines = [*report.notes, f"{report.verdict}: {report.reason}"] if report.reason else list(report.notes)
     if report.verdict == "sat":
@@ -110,15 +111,10 @@ def _explained(report: QueryReport, replay: QueryReplay | None) -> list[str]:
     if replay is not None:
         lines.append(str(replay))
     if report.verdict == "unsat":
-        lines.append(
-            {
-                "bounds": "proved by bounds that allow for their rounding errors",
-                "exact": f"proved by bounds that allow for their rounding errors, {report.exact} boxes in rationals",
-                "solver": "a mixed-integer solver found no counterexample, up to its tolerances",
-            }[report.basis]
-        )
+        lines.append(rests_on(report.basis))
     compiled = ", compiled" if report.compiled else ""
-    lines.append(f"{report.boxes} boxes bounded{compiled}; {report.seconds:.2f} s")
+    exact = f", {report.exact} in rationals" if report.exact else ""
+    lines.append(f"{report.boxes} boxes bounded{compiled}{exact}; {report.seconds:.2f} s")
     return lines
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Literal
+from typing import TypeAlias
 
+from venmas import choices
 from venmas.budget import ask
 from venmas.milp.program import Kind, ProgramBuilder
 
-ReluEncoding = Literal["big-m", "indicator"]
+ReluEncoding: TypeAlias = choices.ReluEncoding
 
 MARGIN = 1e-2
 """Greatest slack that the margin column asks strict rows for when a witness at the boundary does not replay."""

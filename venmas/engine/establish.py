@@ -39,11 +39,15 @@ _NO_ANSWER = (Reason.TOLERANCE, Reason.FAILURE, Reason.UNBOUNDED, Reason.LICENCE
 
 @dataclass
 class Established:
-    """An answer with what it rests on: the certificate that was written, and what to tell."""
+    """An answer with what it rests on: the certificate that was written, and what to tell.
+
+    proved: the answer is that of the search in rationals, not the one that was to be established.
+    """
 
     answer: Answer
     certificate: Certificate | Unwritten | None
     notes: list[str]
+    proved: bool = False
 
 
 @dataclass
@@ -115,9 +119,9 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
     if isinstance(proved, Witnessed):
         if isinstance(answer, Refuted):
             notes += _contradiction(proofs, answer, proved, budget)
-        return Established(proved, None, notes)
+        return Established(proved, None, notes, proved=True)
     if isinstance(proved, Refuted):
-        return Established(proved, stored, notes)
+        return Established(proved, stored, notes, proved=True)
     if owed == "try":
         return Established(answer, None, [*notes, f"not certified: {proved.message}"])
     real = "it holds for the real function of the weights, but " if isinstance(answer, Refuted) else ""

@@ -10,7 +10,9 @@ main procedure is; what another one has begun may go on in a later stage.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
+from venmas.plugins import PROCEDURES, leave_out, points
 from venmas.search.registry import plugged
 
 SHARE = 2 / 3
@@ -43,8 +45,9 @@ class Turn:
 class Mode:
     """A name for a portfolio.
 
-    solver: does it need solvers of programs? workers: does it use several processes or threads? cluster: can its
-    programs be solved on a cluster? resort: is its last stage a last resort, which has the time that is kept for it?
+    help: what it does, in a phrase. solver: does it need solvers of programs? workers: does it use several processes or
+    threads? cluster: can its programs be solved on a cluster? resort: is its last stage a last resort, which has the
+    time that is kept for it?
     """
 
     name: str
@@ -89,9 +92,23 @@ _MODES = (
 DEFAULT, DEFAULT_ON_CLUSTER = "adaptive", "comp-par"
 
 
+MODES: dict[str, Mode] = {mode.name: mode for mode in _MODES}
+"""Ours, by name."""
+
+
+@cache
 def modes() -> dict[str, Mode]:
     """All modes by name: ours, then one for each procedure of another package."""
-    found = {mode.name: mode for mode in _MODES}
+    found = dict(MODES)
     for name, procedure in plugged().items():
-        found.setdefault(name, Mode(name, procedure.help, ((Turn(name),),)))
+        if name in MODES:
+            point = next(p for p in points(PROCEDURES) if p.name == name)
+            leave_out(point, f"{name} is a mode already; its author can rename the entry point")
+        else:
+            found[name] = Mode(name, procedure.help, ((Turn(name),),))
     return found
+
+
+def with_programs() -> tuple[str, ...]:
+    """Names of our modes that leave programs to solvers: encoding and bounds are theirs, and they can be exported."""
+    return tuple(name for name, mode in MODES.items() if mode.solver)

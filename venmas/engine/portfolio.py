@@ -27,7 +27,7 @@ class Tried:
 
     name: str
     seconds: float = 0.0
-    why: str = "not tried: others were quicker"
+    why: str = "not tried: the run was over before"
     figures: Figures | None = None
 
 
@@ -139,10 +139,12 @@ class Portfolio:
     def advance(self, name: str, session: Session, budget: Budget) -> Answer | None:
         """Have a session work."""
         begun, entry = monotonic(), self.tried[name]
+        entry.why = "it had no answer yet when the run was over"
         try:
             answer = session.advance(budget)
         except BudgetError as error:
-            entry.why = "its time was over" if budget is not self.budget else error.message
+            mine = error.reason is Reason.TIME and budget is not self.budget
+            entry.why = "its time was over" if mine else error.message
             raise
         finally:
             entry.seconds += monotonic() - begun
@@ -155,9 +157,7 @@ class Portfolio:
         if isinstance(answer, Open):
             entry.why = answer.message
             log.info("%s: %s", name, answer.message)
-        elif answer is None:
-            entry.why = "others were quicker"
-        else:
+        elif answer is not None:
             entry.why, self.decided = "", name
         return answer
 

@@ -6,7 +6,7 @@ import os
 import platform
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
@@ -18,8 +18,10 @@ from venmas.engine.certify import Certificate, Unwritten
 from venmas.model.witness.build import Replay
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
+from venmas.plugins import distributions
 from venmas.search.milp.figures import Counts, Largest
 from venmas.search.regions.figures import Regions
+from venmas.solvers.registry import PACKAGES
 
 
 class Verdict(StrEnum):
@@ -92,7 +94,9 @@ class Report:
     the property. `origin` tells where the system came from, so that a stored result can be replayed; None for a system
     made in Python.
     `system` is the digest of its canonical form, where somebody computed it (`venmas.model.canonical`); `started` the
-    time of the call (UTC, ISO 8601). `versions` and `machine` are those of this process, or those of a stored result.
+    time of the call (UTC, ISO 8601). `decided_by` names the procedure that decided, and `procedures` has one entry for
+    each of the mode; both are empty where a journal knew the verdict. `versions` and `machine` are those of this
+    process, or those of a stored result.
     """
 
     verdict: Verdict
@@ -138,6 +142,20 @@ class Report:
         else:
             self.certificate = stored
 
+    def credit(self, name: str, seconds: float) -> None:
+        """Note that the verdict is that of a procedure which worked for `seconds` when the mode was at its end."""
+        self.withdraw("the word of a solver was not enough: a proof was owed")
+        before = [tried for tried in self.procedures if tried.name == name]
+        seconds += sum(tried.seconds for tried in before)
+        figures = before[0].figures if before else {}
+        self.procedures = [t for t in self.procedures if t.name != name] + [Tried(name, seconds, "", figures)]
+        self.decided_by = name
+
+    def withdraw(self, why: str) -> None:
+        """Note why what a procedure decided is not the verdict."""
+        self.procedures = [replace(t, why=why) if t.name == self.decided_by else t for t in self.procedures]
+        self.decided_by = ""
+
     @property
     def satisfied(self) -> bool:
         """True for a proof."""
@@ -179,9 +197,7 @@ class Report:
             "notes": list(self.notes),
             "witness": witness,
             "decided_by": self.decided_by,
-            "procedures": [
-                {**vars(p), "seconds": round(p.seconds, 6), "figures": dict(p.figures)} for p in self.procedures
-            ],
+            "procedures": [tried.to_json() for tried in self.procedures],
             "origin": self.origin and {**vars(self.origin), "digests": dict(self.origin.digests)},
             "asked": self.asked and dict(vars(self.asked)),
             "system": self.system,
@@ -192,14 +208,12 @@ class Report:
 
 
 def versions() -> dict[str, str]:
-    """Versions of VenMAS, Python and the packages that a verdict may depend on."""
+    """Versions of VenMAS, Python and the packages that a verdict may depend on, plug-ins included."""
     found = {"venmas": __version__, "python": platform.python_version()}
-    for package in ("numpy", "onnx", "h5py", "highspy", "gurobipy", "pyscipopt"):
-        try:
+    for package in ("numpy", "onnx", "h5py", "numba", "gmpy2", *PACKAGES):
+        with suppress(PackageNotFoundError):
             found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+    return found | dict(distributions())
 
 
 def machine() -> dict[str, str]:

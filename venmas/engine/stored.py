@@ -7,8 +7,9 @@ from fractions import Fraction
 from math import inf, isfinite
 from typing import Any
 
+from venmas.choices import SEMANTICS
 from venmas.engine.certify import Certificate
-from venmas.engine.report import Asked, Origin, Report, Seconds, Verdict
+from venmas.engine.report import Asked, Origin, Report, Seconds, Tried, Verdict
 from venmas.errors import UsageError
 from venmas.model.simulate import Precision
 from venmas.model.witness.replay import FloatRun, Replay
@@ -38,8 +39,8 @@ def read_report(data: object) -> Report:
     if (witness is not None) != (verdict is Verdict.VIOLATED):
         raise UsageError(f"the result says {verdict}, but has {'a' if witness else 'no'} witness; {_HOW}")
     semantics = given.text("semantics", "real")
-    if semantics not in ("real", "float32"):
-        raise UsageError(f"the result: 'semantics' should be real or float32, not {semantics[:40]!r}; {_HOW}")
+    if semantics not in SEMANTICS:
+        raise UsageError(f"the result: 'semantics' should be {' or '.join(SEMANTICS)}, not {semantics[:40]!r}; {_HOW}")
     origin, asked = given.part("origin"), given.part("asked")
     versions, machine = given.part("versions"), given.part("machine")
     certificate = given.part("certificate")
@@ -71,6 +72,13 @@ def read_report(data: object) -> Report:
         notes=[str(note) for note in given.get("notes", list, [])],
         witness=None if witness is None else Witness.from_json(witness),
         replay=None if witness is None else _replay(_Object(witness, "witness").part("replay")),
+        decided_by=given.text("decided_by", ""),
+        procedures=[
+            Tried(
+                p.text("name"), p.number("seconds"), p.text("why"), _Object(p.get("figures", dict), "'figures'").texts()
+            )
+            for p in (given.list_of("procedures") if "procedures" in given else ())
+        ],
         origin=None
         if origin is None
         else Origin(
@@ -101,6 +109,9 @@ class _Object:
             raise UsageError(f"{where}: expected an object, got a {type(data).__name__}; {_HOW}")
         self._data: Mapping[str, Any] = data
         self._where = where
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._data
 
     def get(self, key: str, kind: Any, default: Any = _MISSING) -> Any:
         """The value of a type; the default where there is none."""

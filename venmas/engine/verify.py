@@ -10,6 +10,7 @@ from pathlib import Path
 
 from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.budget import Budget, BudgetError, Progress, limited
+from venmas.choices import check_choices
 from venmas.encoding import ReluEncoding, Task
 from venmas.engine.blas import on_one_thread
 from venmas.engine.establish import Established, Proofs, establish
@@ -31,9 +32,6 @@ from venmas.search.procedure import Run, Settings
 from venmas.search.regions.figures import Regions
 from venmas.solvers import get_solver, solver_order
 from venmas.solvers.registry import AUTO
-
-TRUSTS = ("auto", "exact", "solver")
-SEMANTICS = ("real", "float32")
 
 
 @on_one_thread
@@ -86,7 +84,9 @@ def verify(
     """
     budget = Budget(timeout, memory, progress)
     chosen = _mode(mode, cluster, workers)
-    _check(trust, semantics, certificate)
+    if certificate is not None and (problem := why_not_writable(str(certificate))):
+        raise UsageError(f"cannot write the certificate {str(certificate)!r}: {problem}")
+    check_choices(trust=trust, semantics=semantics, encoding=encoding, bounds=bounds)
     solvers = _solvers(solver, chosen.solver)
     count = (workers or os.cpu_count() or 1) if chosen.workers else 1
     text = formula if isinstance(formula, str) else to_short_text(formula)
@@ -110,15 +110,6 @@ def verify(
     with limited(budget):
         _Verification(system, formula, chosen, settings, proofs, budget, report, journal).run()
     return report
-
-
-def _check(trust: str, semantics: str, certificate: str | Path | None) -> None:
-    """Raises `UsageError` for options that are none, and for a certificate that cannot be written."""
-    for what, given, known in (("trust", trust, TRUSTS), ("semantics", semantics, SEMANTICS)):
-        if given not in known:
-            raise UsageError(f"unknown {what} {given!r}: choose one of {', '.join(known)}")
-    if certificate is not None and (problem := why_not_writable(str(certificate))):
-        raise UsageError(f"cannot write the certificate {str(certificate)!r}: {problem}")
 
 
 def _solvers(preference: str, needed: bool) -> Callable[[], tuple[str, ...]]:
@@ -255,6 +246,8 @@ class _Verification:
         finally:
             self.report.seconds.prove += self.budget.spent - begun
         self.report.notes += [*found.notes, *(portfolio.told if isinstance(found.answer, Open) else ())]
+        if found.proved:
+            self.report.credit("rational", self.budget.spent - begun)
         self._write(found.answer, found)
 
     def _settled(self, portfolio: Portfolio, question: Question) -> Answer:
@@ -273,7 +266,9 @@ class _Verification:
         report.decided_by = portfolio.decided
         for tried in portfolio.tried.values():
             facts = {} if tried.figures is None else dict(tried.figures.facts())
-            report.procedures.append(Tried(tried.name, tried.seconds, tried.why, facts))
+            decided = tried.name == portfolio.decided
+            why = "" if decided else tried.why or "it decided a side condition, not the property"
+            report.procedures.append(Tried(tried.name, tried.seconds, why, facts))
             if isinstance(tried.figures, Regions):
                 report.graph = tried.figures
             if tried.name == "rational":
@@ -306,6 +301,7 @@ class _Verification:
                 report.verdict, report.witness, report.replay = Verdict.VIOLATED, witness, checked
             case Open(reason, message):
                 report.verdict, report.reason, report.message = Verdict.UNKNOWN, reason.value, message
+                report.withdraw("a proof of its answer was owed, and none was found")
 
 
-__all__ = ["SEMANTICS", "TRUSTS", "read_formula", "verify"]
+__all__ = ["read_formula", "verify"]

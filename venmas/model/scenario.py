@@ -2,8 +2,8 @@
 
 A scenario file defines ``PARAMETERS: tuple[Parameter, ...]`` and ``build(networks: NetworkFolder, **parameters) ->
 System``; its docstring is its help. It may define ``picture(figure, trace, **parameters)``, which draws a run on a
-figure of matplotlib (docs/plots.md). The bundled ones are found by name, any other file by its path. Running a scenario
-file runs its code, as with any Python file.
+figure of matplotlib (docs/plots.md). The bundled ones are found by name, those of installed packages (entry points,
+docs/plugins.md), too, and any other file by its path. Running a scenario file runs its code, as with any Python file.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cache
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import CodeType, ModuleType
 
+from venmas import plugins
 from venmas.errors import InputError, NetworkError, ScenarioError
 from venmas.model.parameters import NetworkFolder, Parameter, ParameterValue, Range
 from venmas.model.system import System
@@ -104,15 +106,22 @@ class Scenario:
 
 
 def scenario_names() -> tuple[str, ...]:
+    """Names of the scenarios that are found by name: the bundled ones, and those of other packages."""
+    return (*bundled_names(), *_plugged())
+
+
+def bundled_names() -> tuple[str, ...]:
     """Names of the bundled scenarios."""
     return tuple(sorted(folder.name for folder in _bundled().iterdir() if folder.joinpath("scenario.py").is_file()))
 
 
 def load_scenario(name_or_path: str | Path) -> Scenario:
-    """Load a bundled scenario by its name, or a scenario file by its path. Raises `ScenarioError`."""
+    """Load a bundled or plugged-in scenario by its name, or a file by its path. Raises `ScenarioError`."""
     given = str(name_or_path)
-    if given in scenario_names():
+    if given in bundled_names():
         return _load(Path(str(_bundled().joinpath(given).joinpath("scenario.py"))))
+    if given in _plugged():
+        return replace(_load(_plugged()[given]), name=given)
     path = Path(given)
     if path.is_dir():
         path /= "scenario.py"
@@ -136,6 +145,23 @@ def _bundled() -> Traversable:
         if folder.is_dir():
             return folder
         raise ScenarioError(f"the bundled scenarios are missing from this installation ({folder}); reinstall") from None
+
+
+@cache
+def _plugged() -> dict[str, Path]:
+    """The scenario files of other packages by name: the entry point names the package whose folder has the file."""
+
+    def file(package: object) -> Path | None:
+        return next((Path(folder) / "scenario.py" for folder in getattr(package, "__path__", ())), None)
+
+    def misfit(_name: str, package: object) -> str:
+        path = file(package)
+        if path is None:
+            return "it is no package: the entry point should name one, without an attribute"
+        return "" if path.is_file() else f"there is no file {path}"
+
+    registry = plugins.Registry[object]("scenario", plugins.SCENARIOS, dict.fromkeys(bundled_names(), ""), misfit)
+    return {name: path for name, package in registry.plugged.items() if (path := file(package))}
 
 
 def _load(path: Path) -> Scenario:

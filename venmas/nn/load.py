@@ -1,23 +1,38 @@
-"""One entry to all network files."""
+"""One entry to all network files: the extension says which reader is meant, ours or one of another package."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
+from venmas import plugins
 from venmas.errors import NetworkError
 from venmas.nn.network import Network
 
 Normalization: TypeAlias = Literal["apply", "ignore"]
-EXTENSIONS = (".onnx", ".h5", ".hdf5", ".keras", ".json", ".nnet")
+_ONNX, _KERAS, _NNET = "onnx_reader:read_onnx", "keras_reader:read_keras", "nnet_reader:read_nnet"
+_OWN = {"onnx": _ONNX, "h5": _KERAS, "hdf5": _KERAS, "keras": _KERAS, "json": _KERAS, "nnet": _NNET}
+_READERS: plugins.Registry[Callable[..., object]] = plugins.Registry(
+    "reader",
+    plugins.READERS,
+    {extension: f"venmas.nn.{place}" for extension, place in _OWN.items()},
+    lambda _name, made: "" if callable(made) else "it is no function",
+)
+
+
+def extensions() -> tuple[str, ...]:
+    """Of the files that can be read, such as ``.onnx``."""
+    return tuple(f".{name}" for name in _READERS.names)
 
 
 def load_network(path: str | PathLike[str], *, normalization: Normalization = "apply") -> Network:
     """Read a fully connected ReLU network; the extension says how, and no code of the file is run.
 
     .onnx: see `venmas.nn.onnx_reader`. .h5, .hdf5, .keras, .json (the configuration of a Keras model, its weights in
-    an .h5 beside it): see `venmas.nn.keras_reader`. .nnet: see `venmas.nn.nnet_reader`.
+    an .h5 beside it): see `venmas.nn.keras_reader`. .nnet: see `venmas.nn.nnet_reader`. Other extensions: readers that
+    other packages plug in (docs/plugins.md).
 
     normalization: what to do with the means and ranges in the header of a .nnet file; "ignore" where the caller
     normalises in another way (the headers of the published VerticalCAS networks differ from what analyses use). The
@@ -29,18 +44,25 @@ def load_network(path: str | PathLike[str], *, normalization: Normalization = "a
     if normalization not in ("apply", "ignore"):
         raise NetworkError(f'normalization {normalization!r}: expected "apply" or "ignore"')
     file = Path(path)
-    extension = file.suffix.lower()
-    if extension not in EXTENSIONS:
-        given = f"the extension {extension!r}" if extension else "no extension"
-        raise NetworkError(f"network file {file} has {given}: expected one of {', '.join(EXTENSIONS)}")
-    if extension == ".nnet":
-        from venmas.nn.nnet_reader import read_nnet
-
-        return read_nnet(file, normalization)
-    if extension == ".onnx":
-        from venmas.nn.onnx_reader import read_onnx
-
-        return read_onnx(file)
-    from venmas.nn.keras_reader import read_keras
-
-    return read_keras(file)
+    extension = file.suffix.lower().removeprefix(".")
+    if extension in _OWN:
+        options = (normalization,) if extension == "nnet" else ()
+        return cast(Network, _READERS.get(extension)(file, *options))
+    if extension not in _READERS.names:
+        given = f"the extension {'.' + extension!r}" if extension else "no extension"
+        raise NetworkError(f"network file {file} has {given}: expected one of {', '.join(extensions())}")
+    try:
+        network = _READERS.get(extension)(file)
+    except (NetworkError, MemoryError):
+        raise
+    except Exception as error:  # code of another package
+        raise NetworkError(
+            f"network file {file}: the reader of .{extension} files, which is not part of VenMAS, failed: "
+            f"{type(error).__name__}: {error}; tell its author"
+        ) from error
+    if not isinstance(network, Network):
+        raise NetworkError(
+            f"network file {file}: the reader of .{extension} files, which is not part of VenMAS, gave a "
+            f"{type(network).__name__}, no venmas.Network; tell its author"
+        )
+    return network

@@ -19,12 +19,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from venmas import choices
 from venmas.budget import ask, asking
 from venmas.errors import NetworkError
 
-Activation: TypeAlias = Literal["relu", "linear"]
+Activation: TypeAlias = choices.Activation
 FloatType: TypeAlias = Literal["float32", "float64"]
-Semantics: TypeAlias = Literal["real", "float32"]
+Semantics: TypeAlias = choices.Semantics
 """What a network computes: the real function of its weights, or any float32 evaluation of it."""
 Array: TypeAlias = NDArray[np.float64]
 
@@ -111,8 +112,8 @@ class Layer:
             if (bad := np.argwhere(~np.isfinite(array))).size:
                 at = tuple(int(i) for i in bad[0])
                 return f"{name}{list(at)} is {array[at]}: every {name} must be a finite number"
-        if self.activation not in ("relu", "linear"):
-            return f"activation {self.activation!r}: expected 'relu' or 'linear'"
+        if self.activation not in choices.ACTIVATIONS:
+            return f"activation {self.activation!r}: expected {' or '.join(map(repr, choices.ACTIVATIONS))}"
         if self.divisor is not None:
             if (reciprocal := _reciprocal(self.divisor)) is None:
                 return f"a division by {_short(self.divisor)}: {_DIVISORS}"

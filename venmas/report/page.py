@@ -17,10 +17,11 @@ from venmas.model.show import precise
 from venmas.model.system import System
 from venmas.model.witness.replay import FloatRun, Replay
 from venmas.report.equations import equations
+from venmas.report.figures import Facts
 from venmas.report.sections import (
-    Facts,
     machine_facts,
     parameter_table,
+    procedure_table,
     proof_facts,
     property_facts,
     reproduce,
@@ -116,7 +117,7 @@ def html_page(
             verdict=verdict.value,
             sign=SIGNS[verdict],
             meaning=meaning(verdict),
-            basis="" if problem else basis(report),
+            basis="" if problem else " ".join(basis(report)),
             doubt=problem,
             reason=REASONS.get(report.reason, ""),
             remedies=remedies(report) if verdict is report.verdict is Verdict.UNKNOWN else [],
@@ -135,6 +136,7 @@ def html_page(
             parameters=parameter_table(report, known),
             equations=equations(system, files) if system else None,
             proof_facts=proof_facts(report),
+            procedures=procedure_table(report),
             machine_facts=machine_facts(report),
             commands=reproduce(report, source.name, known),
             source=source,

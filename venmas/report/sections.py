@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from venmas.choices import SEMANTICS, TRUSTS
 from venmas.engine.report import Report, Verdict
 from venmas.errors import FormulaError
 from venmas.logic import Formula, nnf, parse
@@ -14,17 +15,11 @@ from venmas.model.expr import Output
 from venmas.model.show import group_name, kind_of, number, region_text, variable_groups
 from venmas.model.system import System
 from venmas.nn import Network
+from venmas.report.figures import PROCEDURES, Facts, figures, procedure_rows, uses_programs
 from venmas.report.tables import Table
 
-Facts = list[tuple[str, str]]
 _MOST_TEXT = 2000
 _MOST_ITEMS = 200
-_TRUST = {
-    "auto": "auto: where a solver decided, a proof in exact numbers is looked for, too",
-    "exact": "exact: nothing but a proof in exact numbers counts",
-    "solver": "solver: the word of a solver counts",
-}
-_SOLVING = ("mono", "comp-seq", "comp-par")
 
 
 def property_facts(report: Report, system: System | None) -> Facts:
@@ -58,47 +53,24 @@ def _reads_as(text: str, formula: Formula, system: System) -> bool:
 
 def proof_facts(report: Report) -> Facts:
     """How it was decided, and what that took."""
-    counts, largest, graph, seconds = report.subproblems, report.largest_program, report.graph, report.seconds
-    solving = report.mode in _SOLVING
-    found: list[tuple[str, str]] = [
-        ("mode", report.mode + (f", {report.encoding} encoding, {report.bounds} bounds" if solving else "")),
-        ("solver", ", ".join(f"{n} {v}".strip() for n, v in report.solvers.items()) or "none was needed"),
-        ("trust", _TRUST.get(report.trust, report.trust)),
-        (
-            "networks compute in",
-            "float32, any order of operations" if report.semantics == "float32" else "real numbers",
-        ),
-    ]
-    if report.workers > 1:
-        found.append(("workers", str(report.workers)))
+    found = figures(report)
+    if not report.solvers:
+        found.append(("solver", "none was needed"))
+    found.append(("trust", f"{report.trust}: {TRUSTS[report.trust]}" if report.trust in TRUSTS else report.trust))
+    found.append(("networks compute in", f"{report.semantics}: {SEMANTICS[report.semantics]}"))
     if report.asked and (report.asked.timeout or report.asked.memory):
         limits = [f"{report.asked.timeout:g} s"] if report.asked.timeout else []
         limits += [f"{report.asked.memory} MB"] if report.asked.memory else []
         found.append(("limits", ", ".join(limits)))
-    if graph.passes:
-        text = f"{_count(graph.nodes, 'node')} and {_count(graph.pieces, 'piece')} in {_count(graph.passes, 'pass')}"
-        found.append(("reach graph", text))
-    if counts.created or counts.discarded:
-        skipped = f"{counts.skipped} known from a journal, " if counts.skipped else ""
-        found.append(
-            (
-                "subproblems",
-                f"{counts.created} created, {counts.discarded} discarded by bounds, {counts.solved} solved, "
-                f"{skipped}{counts.cancelled} cancelled; depth {report.depth}",
-            )
-        )
-    if largest.variables:  # none was made where a journal knew them all
-        sizes = f"{_count(largest.variables, 'variable')} ({largest.binaries} binary), "
-        found.append(("largest program", sizes + _count(largest.constraints, "constraint")))
-    phases = {n: getattr(seconds, n) for n in ("encode", "solve", "prove", "replay")}
-    spent = ", ".join(f"{n} {v:.3g} s" for n, v in phases.items() if v)
-    found.append(("time", f"{seconds.total:.3g} s" + (f" ({spent})" if spent else "")))
-    found.append(("peak memory", f"{report.peak_rss_mb:.0f} MB"))
-    if (stored := report.certificate) is not None:
-        found.append(("certificate", f"{stored.path}, {stored.lines} lines, {stored.size / 1000:.1f} kB"))
-    elif report.verdict is Verdict.SATISFIED:
+    if report.certificate is None and report.verdict is Verdict.SATISFIED:
         found.append(("certificate", "none was written; --certificate FILE writes one"))
     return found
+
+
+def procedure_table(report: Report) -> Table | None:
+    """The procedures of the mode: how long each had, and why it did not decide."""
+    rows = procedure_rows(report)[:_MOST_ITEMS]
+    return Table("Procedures", PROCEDURES, tuple(rows)) if rows else None
 
 
 def machine_facts(report: Report) -> Facts:
@@ -107,11 +79,6 @@ def machine_facts(report: Report) -> Facts:
     found = [("started", report.started)] if report.started else []
     found += [(named.get(name, name), text) for name, text in (report.machine or {}).items()]
     return found + list((report.versions or {}).items())
-
-
-def _count(value: int, what: str) -> str:
-    plural = what + ("es" if what.endswith("s") else "s")
-    return f"{value} {what if value == 1 else plural}"
 
 
 @dataclass(frozen=True)
@@ -215,7 +182,7 @@ def _options(report: Report, defaults: Mapping[str, tuple[str, str, str]]) -> It
     if report.origin and report.origin.networks is not None:
         yield from ("--networks", report.origin.networks)
     yield from ("--formula", report.formula, "--mode", report.mode)
-    if report.mode in _SOLVING:
+    if uses_programs(report):
         yield from ("--encoding", report.encoding, "--bounds", report.bounds)
     if report.trust != "auto":
         yield from ("--trust", report.trust)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from venmas.engine.modes import DEFAULT, modes
 from venmas.engine.report import Report, Verdict
 
 SIGNS = {Verdict.SATISFIED: "✓", Verdict.VIOLATED: "✗", Verdict.UNKNOWN: "?"}
 
 REASONS = {
+    "open": "Every procedure of the mode came to its end, and none of them decided it.",
     "licence": "The licence of a solver limits the size of programs.",
     "tolerance": "A solver works with tolerances, and what it returned could not be confirmed in exact numbers.",
     "failure": "A solver or a worker process failed.",
@@ -25,39 +29,48 @@ def meaning(verdict: Verdict) -> str:
     return "Neither a proof nor a counterexample was found. This is no evidence for the property, nor against it."
 
 
-def basis(report: Report) -> str:
-    """What a verdict other than unknown rests on."""
+def basis(report: Report) -> tuple[str, ...]:
+    """What a verdict other than unknown rests on, and of which networks it speaks."""
     if report.verdict is Verdict.VIOLATED:
-        return "It rests on the counterexample alone."
+        return ("It rests on the counterexample alone.",)
     if report.verdict is Verdict.UNKNOWN:
-        return ""
+        return ()
     if report.semantics == "float32":
         networks = "Networks compute in single precision, in any order of operations; the environment is exact."
     else:
         networks = "Networks are the real functions of their stored weights; deployed float arithmetic may differ."
-    if report.basis == "bounds":
-        how = "Proved by rigorous bounds alone: nothing was left to a solver."
-    elif report.basis == "exact":
-        how = "Proved in exact rational numbers; no solver is trusted."
-    else:
-        names, counts = " and ".join(report.solvers) or "a solver", report.subproblems
-        how = (
-            f"It rests on {names} finding {counts.solved + counts.skipped} programs infeasible, up to the tolerance of "
-            f"the solver; this is no certificate. Bounds refuted {counts.discarded} subproblems beforehand. "
-            "Ask for --trust exact or --certificate FILE for a proof in rational numbers."
-        )
-    return f"{how} {networks}"
+    counts = report.subproblems
+    how = rests_on(report.basis, report.solvers, f"{counts.solved + counts.skipped} programs")
+    if report.basis == "solver":
+        how += f" Bounds refuted {counts.discarded} subproblems beforehand. "
+        how += "Ask for --trust exact or --certificate FILE for a proof in rational numbers."
+    return how, networks
+
+
+def rests_on(basis: str, solvers: Iterable[str] = (), programs: str = "programs") -> str:
+    """What a refutation of every counterexample rests on (`venmas.answer.Basis`); programs: that solvers answered."""
+    match basis:
+        case "bounds":
+            return "Proved by rigorous bounds alone: nothing was left to a solver."
+        case "exact":
+            return "Proved in exact rational numbers where rigorous bounds do not suffice; no solver is trusted."
+    names = " and ".join(solvers) or "a solver"
+    return (
+        f"It rests on {names} finding {programs} infeasible, up to the tolerance of the solver; this is no certificate."
+    )
 
 
 def remedies(report: Report) -> list[str]:
     """What may lead to a verdict next time."""
     mode, easier = report.mode, "Ask for less: fewer steps ahead, or a smaller initial set."
-    other = "Use mode adaptive (the default), which needs no solver." if mode not in ("adaptive", "exact") else ""
+    solving = mode not in modes() or modes()[mode].solver
+    other = f"Use mode {DEFAULT} (the default), which needs no solver." if solving else ""
+    others = f"Try another mode: --mode {' or '.join(name for name in modes() if name not in (mode, DEFAULT))}."
     match report.reason:
         case "time":
             limit = f" (it was {report.asked.timeout:g} s)" if report.asked and report.asked.timeout else ""
             first = f"Allow more time{limit}: --timeout."
-            found = [first, other, "Try another mode: --mode exact or comp-par." if not other else "", easier]
+            found = [first, other, others if not other else "", easier]
         case "memory":
             limit = f" (it was {report.asked.memory} MB)" if report.asked and report.asked.memory else ""
             found = [f"Allow more memory{limit}: --memory.", "Use fewer workers: --workers 1.", other, easier]
@@ -75,6 +88,12 @@ def remedies(report: Report) -> list[str]:
                 other,
                 "Use another solver: `venmas solvers` lists them.",
                 "Please report it with the result file: solvers that fail should be known.",
+            ]
+        case "open":
+            found = [
+                other or others,
+                easier,
+                "Look at a property with a margin: what is open lies close to a threshold.",
             ]
         case "interrupted":
             found = ["Run it again and let it finish.", easier]

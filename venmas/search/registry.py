@@ -1,18 +1,14 @@
-"""The procedures by name: ours, and those of other packages (entry points of the group ``venmas.procedures``).
-
-Nothing is imported before it is asked for, so that a command line can list names at once.
-"""
+"""The procedures by name: ours, and those of other packages (entry points of the group ``venmas.procedures``)."""
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
-from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
 
-from venmas.errors import UsageError
-from venmas.search.procedure import Procedure
+from venmas import plugins
 
-GROUP = "venmas.procedures"
+if TYPE_CHECKING:
+    from venmas.search.procedure import Procedure
+
 PROCEDURES = {
     "explicit": "venmas.search.explicit.procedure:EXPLICIT",
     "network": "venmas.search.network.one_step:NETWORK",
@@ -28,18 +24,16 @@ PROCEDURES = {
 """Name to the module and its attribute."""
 
 
-@cache
+_PROCEDURES: plugins.Registry[Procedure] = plugins.Registry(
+    "procedure", plugins.PROCEDURES, PROCEDURES, plugins.has("name", "help", "accepts", "eager", "start")
+)
+
+
 def plugged() -> dict[str, Procedure]:
     """The procedures of other packages, by the name of their entry point; ours keep their names."""
-    return {e.name: e.load() for e in entry_points(group=GROUP) if e.name not in PROCEDURES}
+    return _PROCEDURES.plugged
 
 
 def get_procedure(name: str) -> Procedure:
     """The procedure of that name. Raises `UsageError` for an unknown one."""
-    if name in PROCEDURES:
-        module, _, attribute = PROCEDURES[name].partition(":")
-        found: Procedure = getattr(import_module(module), attribute)
-        return found
-    if name in plugged():
-        return plugged()[name]
-    raise UsageError(f"unknown procedure {name!r}: choose one of {', '.join((*PROCEDURES, *plugged()))}")
+    return _PROCEDURES.get(name)

@@ -143,3 +143,6 @@ def _size_limited() -> bool:
     except gurobipy.GurobiError as error:
         return bool(error.errno == gurobipy.GRB.Error.SIZE_LIMIT_EXCEEDED)
     return False
+
+
+GUROBI = Gurobi()

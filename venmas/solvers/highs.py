@@ -142,3 +142,6 @@ def _to_lp(program: Program) -> Any:
     matrix.format_ = highspy.MatrixFormat.kRowwise
     matrix.start_, matrix.index_, matrix.value_ = program.indptr, program.indices, program.data
     return lp
+
+
+HIGHS = Highs()

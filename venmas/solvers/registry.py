@@ -1,37 +1,63 @@
-"""Finding solvers by name, and solving with the first one that can."""
+"""The solvers by name, ours and those of other packages; solving with the first one that can."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from venmas import plugins
 from venmas.errors import Reason, SolverUnavailableError, UsageError
-from venmas.milp.program import Outcome, Program, Unknown
-from venmas.solvers.base import Solver
-from venmas.solvers.gurobi import Gurobi
-from venmas.solvers.highs import Highs
-from venmas.solvers.scip import Scip
+
+if TYPE_CHECKING:
+    from venmas.milp.program import Outcome, Program
+    from venmas.solvers.base import Solver
 
 log = logging.getLogger(__name__)
 
-_REGISTRY: dict[str, Solver] = {solver.name: solver for solver in (Gurobi(), Highs(), Scip())}
-
-SOLVERS: tuple[str, ...] = tuple(_REGISTRY)
-"""Names of all solvers, in the order in which `auto` tries them."""
-
 AUTO = "auto"
+_OWN = {
+    "gurobi": ("venmas.solvers.gurobi:GUROBI", "gurobipy"),
+    "highs": ("venmas.solvers.highs:HIGHS", "highspy"),
+    "scip": ("venmas.solvers.scip:SCIP", "pyscipopt"),
+}
+"""Name to the module with its attribute, and the package that does the work."""
+
+SOLVERS: tuple[str, ...] = tuple(_OWN)
+"""Names of our solvers, in the order in which `auto` tries them; those of other packages come after them."""
+
+PACKAGES: tuple[str, ...] = tuple(package for _, package in _OWN.values())
+"""What our solvers are made of."""
+
+
+def _misfit(name: str, made: object) -> str:
+    if name == AUTO:
+        return f"the name {AUTO!r} is taken"
+    return plugins.has("name", "features", "version", "available", "fits", "solve", "prepared")(name, made)
+
+
+_SOLVERS: plugins.Registry[Solver] = plugins.Registry(
+    "solver", plugins.SOLVERS, {name: place for name, (place, _) in _OWN.items()}, _misfit
+)
+_REGISTRY = _SOLVERS.loaded
+
+
+def solver_names() -> tuple[str, ...]:
+    """Names of all solvers, in the order in which `auto` tries them."""
+    return _SOLVERS.names
 
 
 def get_solver(name: str) -> Solver:
     """The solver of that name, whether it is installed or not. Raises `UsageError` for an unknown name."""
-    if name not in _REGISTRY:
-        raise UsageError(f"unknown solver {name!r}: choose one of {', '.join((AUTO, *SOLVERS))}")
-    return _REGISTRY[name]
+    try:
+        return _SOLVERS.get(name)
+    except UsageError as error:
+        raise UsageError(f"{error}, or {AUTO}") from None
 
 
 def solver_order(preference: str = AUTO) -> tuple[Solver, ...]:
-    """The solvers to try: those that are there for ``auto`` (Gurobi, HiGHS, SCIP), else the one that is named.
+    """The solvers to try: those that are there for ``auto``, ours first, else the one that is named.
 
     Raises `SolverUnavailableError` when the named one, or every one, is not installed or has no licence, and
     `UsageError` for an unknown name.
@@ -42,10 +68,10 @@ def solver_order(preference: str = AUTO) -> tuple[Solver, ...]:
         if problem is not None:
             raise SolverUnavailableError(problem)
         return (solver,)
-    problems = {solver: solver.available() for solver in _REGISTRY.values()}
-    found = tuple(solver for solver, problem in problems.items() if problem is None)
+    problems = [(solver, solver.available()) for solver in map(get_solver, solver_names())]
+    found = tuple(solver for solver, problem in problems if problem is None)
     if not found:
-        raise SolverUnavailableError("no solver is usable. " + ". ".join(p for p in problems.values() if p))
+        raise SolverUnavailableError("no solver is usable. " + ". ".join(p for _, p in problems if p))
     return found
 
 
@@ -58,6 +84,8 @@ def solve_in_order(
     the tolerance lead on to the next solver, a time limit (s, for all together) or an interrupt does not. When none
     answers, the last `Unknown` that a solver gave is returned, or one with `Reason.LICENCE` if none was even tried.
     """
+    from venmas.milp.program import Unknown
+
     deadline = None if time_limit is None else time.monotonic() + time_limit
     outcome: Outcome = Unknown(Reason.FAILURE, "no solver was given")
     name = ""

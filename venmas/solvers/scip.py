@@ -104,3 +104,6 @@ def _fill(model: Any, program: Program) -> list[Any]:
 
 def _finite(bound: float) -> float | None:
     return float(bound) if np.isfinite(bound) else None
+
+
+SCIP = Scip()

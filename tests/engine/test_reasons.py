@@ -1,0 +1,90 @@
+"""Every reason of the schema is that of some run, which has its message and remedies, and fits the schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from venmas import System, verify
+from venmas.engine.report import Report, Verdict
+from venmas.engine.stored import read_report
+from venmas.errors import Reason
+from venmas.milp.program import Feasible, Outcome, Program, Unknown
+from venmas.model import apply_network
+from venmas.nn import relu_network
+from venmas.report.words import remedies
+from venmas.solvers import registry
+from venmas.solvers.base import Features, SizeLimit
+from venmas.solvers.highs import Highs
+
+SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "result.schema.json").read_text())
+REASONS = [reason for reason in SCHEMA["properties"]["reason"]["enum"] if reason]
+
+
+def system() -> System:
+    """One step through a network that computes x / 10 in floats."""
+    made = System("tenth")
+    x, y = made.real("x", -1, 1), made.real("y", -1, 1)
+    made.branch("apply", y=apply_network(relu_network([[[0.1]]], [[0.0]]), [x])[0])
+    made.initial(x >= 0, x <= 1, y == 0)
+    return made
+
+
+class Odd(Highs):
+    """HiGHS, which behaves in some other way."""
+
+    def __init__(self, answer: Callable[[Program], Outcome] | None = None, limit: SizeLimit | None = None) -> None:
+        self.answer = answer
+        self.features = Features(indicators=False, size_limit=limit, time_limit=True)
+
+    def _run(self, program: Program, time_limit: float | None, threads: int) -> Outcome:
+        return super()._run(program, time_limit, threads) if self.answer is None else self.answer(program)
+
+
+def raising(error: BaseException) -> Callable[[Program], Outcome]:
+    def answer(_program: Program) -> Outcome:
+        raise error
+
+    return answer
+
+
+SOLVERS: dict[str, Odd] = {
+    "licence": Odd(limit=SizeLimit(0, 0)),
+    "tolerance": Odd(lambda program: Feasible(program.upper + 1)),
+    "failure": Odd(raising(RuntimeError("broken"))),
+    "unbounded": Odd(lambda _program: Unknown(Reason.UNBOUNDED, "it says unbounded")),
+    "interrupted": Odd(raising(KeyboardInterrupt())),
+}
+"""Solvers that end a run so."""
+
+LIMITS: dict[str, dict[str, Any]] = {"time": {"timeout": 1e-6}, "memory": {"memory": 1}}
+
+
+def asked(reason: str, monkeypatch: pytest.MonkeyPatch) -> Report:
+    """A run that ends for that reason."""
+    if reason in LIMITS:
+        return verify(system(), "AX y < 0.05", **LIMITS[reason])
+    if reason in SOLVERS:
+        monkeypatch.setitem(registry._REGISTRY, "highs", SOLVERS[reason])
+        options: dict[str, Any] = {"mode": "mono", "solver": "highs", "trust": "solver", "isolated": False}
+        return verify(system(), "AX y < 0.05", **options)
+    assert reason == "open", f"no run ends with {reason!r}: add one"
+    # the exact product has the property, of which single precision may be on either side
+    return verify(system(), f"AX y <= {Fraction(0.1)}", mode="exact", semantics="float32")
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_every_reason_is_that_of_some_run(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = asked(reason, monkeypatch)
+    assert (report.verdict, report.reason) == (Verdict.UNKNOWN, reason), report.message
+    assert report.message and report.decided_by == "" and remedies(report)
+    stored = report.to_json()
+    Draft202012Validator(SCHEMA).validate(stored)
+    assert read_report(stored).to_json() == stored
+    assert all(tried["why"] for tried in stored["procedures"])

@@ -1,0 +1,61 @@
+"""Words that options, reports and files choose from, each with a line for people.
+
+Modes, procedures and solvers, to which other packages can add, have registries of their own (`venmas.engine.modes`,
+`venmas.search.registry`, `venmas.solvers.registry`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias, get_args
+
+from venmas.errors import UsageError
+
+Semantics: TypeAlias = Literal["real", "float32"]
+Activation: TypeAlias = Literal["relu", "linear"]
+ReluEncoding: TypeAlias = Literal["big-m", "indicator"]
+
+TRUSTS: Mapping[str, str] = {
+    "auto": "a proof in rationals if one is found in a while, else the solver's word",
+    "exact": "a proof, else the verdict is unknown",
+    "solver": "its word, no proof is sought",
+}
+"""What *satisfied* needs where a solver decided."""
+
+SEMANTICS: Mapping[str, str] = {
+    "real": "the functions of their weights",
+    "float32": "single precision, in any order of operations",
+}
+"""What networks compute."""
+
+ENCODINGS: Mapping[str, str] = {
+    "big-m": "rows with constants from the bounds of its input",
+    "indicator": "conditional rows, big-m for solvers that know none",
+}
+"""How a program expresses a ReLU."""
+
+BOUNDS: Mapping[str, str] = {
+    "symbolic": "affine forms in the initial state, through the layers of networks",
+    "interval": "intervals alone",
+}
+"""How ranges of values are computed before a program is built (`venmas.bounds.methods` computes them)."""
+
+ACTIVATIONS: tuple[Activation, ...] = get_args(Activation)
+"""What a layer may apply to its sums."""
+
+
+def described(choices: Mapping[str, str]) -> str:
+    """``name: what it is; name: what it is``."""
+    return "; ".join(f"{name}: {text}" for name, text in choices.items())
+
+
+def check_choices(*, trust: str, semantics: str, encoding: str, bounds: str) -> None:
+    """Raises `UsageError` for a word that is none of the choices."""
+    for what, given, choices in (
+        ("trust", trust, TRUSTS),
+        ("semantics", semantics, SEMANTICS),
+        ("encoding", encoding, ENCODINGS),
+        ("bounds", bounds, BOUNDS),
+    ):
+        if given not in choices:
+            raise UsageError(f"unknown {what} {given!r}: choose one of {', '.join(choices)}")
