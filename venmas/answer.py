@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from venmas.errors import Reason, VenmasError
 from venmas.model.witness.tree import Witness
 
+if TYPE_CHECKING:
+    from venmas.checker.rule import Rule
+
 Basis: TypeAlias = Literal["bounds", "exact", "solver"]
 """What a refutation rests on: enclosures with their rounding errors, exact rationals, or the word of a solver."""
 
-Line: TypeAlias = dict[str, object]
-Write: TypeAlias = Callable[[Callable[[Line], None]], int]
+Write: TypeAlias = "Callable[[Callable[[Rule], None]], int]"
 """Writes the lines of a proof, one call each, and returns how many; raises `IncompleteError` where it can not."""
 
 

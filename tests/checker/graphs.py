@@ -16,6 +16,8 @@ from tests.corpus.spec import build
 from venmas.checker.cell import fraction
 from venmas.checker.check import claim
 from venmas.checker.lemmas import Book
+from venmas.checker.rule import Place
+from venmas.checker.rules import Frame, Lemma, read_statement
 from venmas.errors import ModelError
 from venmas.logic import Formula, parse
 from venmas.model import System, absolute, apply_network, argmax, load_scenario, satisfies, switch, where
@@ -115,10 +117,15 @@ def false_lemma(certified: Certified, rng: Random, most: int = 6) -> str | None:
     system = certified.system
     book = Book(system, claim(system, certified.formula, certified.inside), certified.semantics)
     for number, line in enumerate(certified.lines, 1):
-        found = book.read(number, line) if line.get("rule") in ("frame", "lemma") else None
-        if found is None:
-            continue
-        goal = found[1]
+        at = Place(number, book)
+        match read_statement(line, at) if line.get("rule") in ("frame", "lemma") else None:
+            case Frame() as frame:
+                frame.apply(at)
+                continue
+            case Lemma() as stated:
+                lemma, goal = stated.apply(at)
+            case _:
+                continue
         cell = goal.world.cell
         points = list(product(*zip(cell.low, cell.high, strict=True)))[:4]
         points += [
@@ -132,8 +139,8 @@ def false_lemma(certified: Certified, rng: Random, most: int = 6) -> str | None:
             }
             inside = all(system.variables[n].lower <= v <= system.variables[n].upper for n, v in state.items())
             try:
-                if inside and satisfies(system, found[0].formula, state):
-                    return f"line {number}: {state} meets {found[0].formula}"
+                if inside and satisfies(system, lemma.formula, state):
+                    return f"line {number}: {state} meets {lemma.formula}"
             except ModelError:
                 continue  # a run from here leaves the box: the lemma says nothing that counts
     return None

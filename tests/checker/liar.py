@@ -7,10 +7,11 @@ from random import Random
 
 from tests.checker.proofs import Line, random_form
 from venmas.checker.check import claim
-from venmas.checker.goals import Goal, first_goal
+from venmas.checker.goals import Goal
+from venmas.checker.initial import first_goal
+from venmas.checker.numbers import write_number
 from venmas.logic import Formula
 from venmas.model import System
-from venmas.search.rational.search import write_number
 from venmas.search.rational.simplex import Excluded, solve_rows
 
 

@@ -10,7 +10,9 @@ from typing import Any
 
 from venmas.checker.cell import fraction, rational
 from venmas.checker.check import Checked, CheckError, check, claim
-from venmas.checker.goals import Fact, Goal, Holds, Requires, Unless
+from venmas.checker.goals import Fact, Goal
+from venmas.checker.rule import Rule
+from venmas.checker.worlds import Holds, Requires, Unless
 from venmas.errors import ModelError
 from venmas.logic import Formula, nnf, parse
 from venmas.model import System, satisfies
@@ -54,7 +56,9 @@ def prover(system: System, formula: Formula, inside: bool, semantics: Any = "rea
         if left[0] < 0:
             raise SearchTooLongError
 
-    proof = Prover(system, claim(system, formula, inside), lines.append, semantics).run(tick)
+    proof = Prover(system, claim(system, formula, inside), lambda rule: lines.append(rule.to_json()), semantics).run(
+        tick
+    )
     return proof, lines
 
 
@@ -153,8 +157,8 @@ def graph_proof(
     formula = text if isinstance(text, Formula) else parse(text, system.vocabulary)
     lines: list[Line] = []
 
-    def write(line: Line) -> None:
-        lines.append(line)
+    def write(rule: Rule) -> None:
+        lines.append(rule.to_json())
         if len(lines) > most:
             raise IncompleteError("too long")
 

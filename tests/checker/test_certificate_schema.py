@@ -4,21 +4,43 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 from tests.checker.corpus import BUNDLED, certificates, question
+from venmas.checker.rule import Rule
+from venmas.checker.rules import RULES
 from venmas.engine.certify import certify
 from venmas.model import load_scenario
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/certificate.schema.json").read_text())
+PAGE = (Path(__file__).parents[2] / "docs/certificates.md").read_text()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def test_the_schema_is_one():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def assert_schema_has(registry: Mapping[str, type[Rule]]) -> None:
+    """The schema knows the header and these rules, each with its entries and no others; the page names them, too."""
+    assert SCHEMA["oneOf"][0] == {"$ref": "#/$defs/header"}
+    assert {form["$ref"].removeprefix("#/$defs/") for form in SCHEMA["oneOf"][1:]} == registry.keys()
+    for name, kind in registry.items():
+        form, entries = SCHEMA["$defs"][name], {"rule", *kind.keys}
+        assert form["properties"]["rule"] == {"const": name}
+        assert form["properties"].keys() == set(form["required"]) == entries, name
+        assert form["additionalProperties"] is False
+    shown = {name: set(re.findall(r'"(\w+)":', rest)) for name, rest in re.findall(r'`{"rule": "(\w+)"(.*?)}`', PAGE)}
+    assert shown == {name: set(kind.keys) for name, kind in registry.items()}
+
+
+def test_the_schema_and_the_page_have_the_rules_of_the_registry():
+    assert_schema_has(RULES)
 
 
 @pytest.mark.parametrize("name", ["vcas", "frozenlake", "double_integrator"])

@@ -15,11 +15,12 @@ import pytest
 from tests.checker.graphs import graph_certificates, ladder, open_case
 from tests.checker.proofs import Certified, checked, is_violated, refusal
 from venmas import verify
+from venmas.checker.cell import rational
 from venmas.checker.check import CheckError, claim
 from venmas.checker.file import check_certificate
-from venmas.checker.goals import Holds, first_goal
+from venmas.checker.initial import first_goal
 from venmas.checker.lemmas import Book, parts
-from venmas.checker.values import rational
+from venmas.checker.worlds import Holds
 from venmas.linear import invert
 from venmas.logic import AX, EX, parse
 from venmas.model import System, load_scenario, where

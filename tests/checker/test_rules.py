@@ -14,9 +14,12 @@ from tests.corpus.finite import finite_case
 from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build
 from venmas.checker.cell import Cell, rational, refutes
-from venmas.checker.check import claim, covers
-from venmas.checker.goals import World, first_goal
-from venmas.checker.values import Enclosure, Evaluation, relaxation
+from venmas.checker.check import claim
+from venmas.checker.enclosures import Enclosure, relaxation
+from venmas.checker.initial import first_goal
+from venmas.checker.sharing import covers
+from venmas.checker.values import Evaluation
+from venmas.checker.worlds import World
 from venmas.engine.report import Verdict
 from venmas.errors import ModelError
 from venmas.logic import TRUE, Formula, parse

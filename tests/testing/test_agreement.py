@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 
 from venmas.bounds import States
 from venmas.checker.check import check
+from venmas.checker.rule import Line
 from venmas.engine.report import Verdict
 from venmas.engine.verify import verify
 from venmas.logic import Formula, evaluate, nnf, parse
 from venmas.model import System, replay, satisfies
 from venmas.model.regions import bounding_box, contains
 from venmas.model.simulate import successors
-from venmas.search.rational.search import Line, Proof, Prover
+from venmas.search.rational.search import Proof, Prover
 from venmas.testing import (
     adversarial_systems,
     boxes,
@@ -67,7 +68,7 @@ def proved(system: System, formula: Formula) -> tuple[Verdict | None, Proof, lis
         if monotonic() > deadline:
             raise TooLongError
 
-    prover = Prover(system, nnf(formula, negate=True), lines.append)
+    prover = Prover(system, nnf(formula, negate=True), lambda rule: lines.append(rule.to_json()))
     try:
         proof = prover.run(tick)
     except TooLongError:

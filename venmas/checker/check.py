@@ -1,4 +1,4 @@
-"""Checking a certificate: every line is a rule, applied to the next open goal (docs/certificates.md).
+"""Checking a certificate: every line is a rule of `venmas.checker.rules`, applied to the next open goal.
 
 The checker knows the system, the formula and the rules. It does not search, it does not round, and it believes nothing
 that the certificate says: a line that does not follow is refused with its number.
@@ -6,14 +6,20 @@ that the certificate says: a line that does not follow is refused with its numbe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import assert_never
 
-from venmas.checker.cell import Cell, refutes
-from venmas.checker.goals import Goal, Holds, first_goal
+from venmas.checker import rules
+from venmas.checker.cell import Cell
+from venmas.checker.goals import Goal
+from venmas.checker.initial import first_goal
 from venmas.checker.lemmas import Book
-from venmas.checker.numbers import CheckError, read_form, read_index, read_number
-from venmas.logic import AX, EX, And, Formula, Or
+from venmas.checker.numbers import CheckError
+from venmas.checker.rule import Line, Place, Rule
+from venmas.checker.sharing import lemma_key
+from venmas.logic import Formula
 from venmas.model.system import System
 from venmas.nn.network import Semantics
 from venmas.question import claim
@@ -21,9 +27,7 @@ from venmas.question import claim
 MAX_OPEN = 100_000
 """Most goals that may be open at once, so that a hostile certificate cannot fill the memory."""
 
-Line = Mapping[str, object]
-
-__all__ = ["CheckError", "Checked", "check", "covers", "lemma_key"]
+__all__ = ["CheckError", "Checked", "Line", "check"]
 
 
 @dataclass
@@ -48,47 +52,21 @@ def check(
     lines: (number, line) after the header. tick: called with the number of every line. semantics: of networks.
     """
     target = claim(system, formula, inside)
-    checker = _Checker(lines, tick, Book(system, target, semantics))
+    checker = _Checker(lines, tick, Book(system, target, semantics), inside)
     try:
-        _check(checker, system, target, inside, semantics)
+        for index, region in enumerate(system.regions):
+            checker.region(index, first_goal(system, region, target, semantics))
+        checker.end()
     except RecursionError as error:
         raise CheckError(checker.done.lines, "expressions are nested too deeply to be checked") from error
     return checker.done
 
 
-def _check(checker: _Checker, system: System, target: Formula, inside: bool, semantics: Semantics) -> None:
-    book = checker.book
-
-    def prove(number: int, goal: Goal) -> None:
-        checker.prove(goal)
-        if goal.world.left_box and not inside:
-            raise CheckError(number, f"{goal.world.left_box[0]} may leave its range, and the claim does not exclude it")
-
-    for index, region in enumerate(system.regions):
-        number, line = checker.next()
-        while line.get("rule") in ("frame", "lemma"):
-            found = book.read(number, line)
-            if found is not None:
-                prove(number, found[1])
-                book.lemmas[number] = found[0]
-            number, line = checker.next()
-        if line != {"rule": "region", "index": index} or type(line["index"]) is not int:
-            raise CheckError(number, f'expected the line {{"rule": "region", "index": {index}}}')
-        goal = first_goal(system, region, target, semantics)
-        if goal is not None:
-            prove(number, goal)
-    number, line = checker.next()
-    if line != {"rule": "end", "lines": number} or type(line["lines"]) is not int:
-        raise CheckError(number, f'expected the line {{"rule": "end", "lines": {number}}}')
-    if next(checker.lines, None) is not None:
-        raise CheckError(checker.done.lines + 1, "there is more after the end of the proof")
-
-
 class _Checker:
-    def __init__(self, lines: Iterator[tuple[int, Line]], tick: Callable[[int], None], book: Book) -> None:
-        self.lines, self.tick, self.book, self.done = lines, tick, book, Checked()
-        self._closed: dict[int, tuple[object, Cell]] = {}
-        self._rows_within: dict[tuple[int, int], tuple[object, object]] = {}
+    def __init__(
+        self, lines: Iterator[tuple[int, Line]], tick: Callable[[int], None], book: Book, inside: bool
+    ) -> None:
+        self.lines, self.tick, self.book, self.inside, self.done = lines, tick, book, inside, Checked()
 
     def next(self) -> tuple[int, Line]:
         """The next line."""
@@ -99,87 +77,76 @@ class _Checker:
         self.tick(found[0])
         return found
 
+    def region(self, index: int, goal: Goal | None) -> None:
+        """Consume the lines about an initial set: frames and lemmas with their proofs, then the proof of its goal."""
+        expected = rules.Region(index)
+        while True:
+            at, line = self._place()
+            match rules.read_statement(line, at):
+                case rules.Frame() as frame:
+                    frame.apply(at)
+                case rules.Lemma() as stated:
+                    lemma, about = stated.apply(at)
+                    self._prove_within_box(at.line, about)
+                    self.book.lemmas[at.line] = lemma
+                case rules.Region() as named if named == expected:
+                    if goal is not None:
+                        self._prove_within_box(at.line, goal)
+                    return
+                case rules.Region() | rules.End() | None:
+                    raise _expected(at.line, expected)
+                case other:
+                    assert_never(other)
+
+    def end(self) -> None:
+        """Consume the last line."""
+        at, line = self._place()
+        expected = rules.End(at.line)
+        if rules.read_statement(line, at) != expected:
+            raise _expected(at.line, expected)
+        if next(self.lines, None) is not None:
+            raise CheckError(self.done.lines + 1, "there is more after the end of the proof")
+
+    def _place(self) -> tuple[Place, Line]:
+        number, line = self.next()
+        return Place(number, self.book), line
+
+    def _prove_within_box(self, line: int, goal: Goal) -> None:
+        """Consume the lines that refute a goal; where the claim is not about the box, no state may have left it."""
+        self.prove(goal)
+        left = goal.world.left_box
+        if left and not self.inside:
+            raise CheckError(line, f"{left[0]} may leave its range, and the claim does not exclude it")
+
     def prove(self, first: Goal) -> None:
         """Consume the lines that refute a goal."""
         stack: list[Goal | tuple[int, object, Cell]] = [first]
         while stack:
             goal = stack.pop()
             if not isinstance(goal, Goal):
-                self._closed[goal[0]] = goal[1], goal[2]
+                self.book.closed.add(*goal)
                 continue
             if len(stack) > MAX_OPEN:
                 raise CheckError(self.done.lines, f"more than {MAX_OPEN} goals are open at once")
             number, line = self.next()
-            match dict(line):
-                case {"rule": "same", "as": other, **rest} if not rest:
-                    self._same(number, goal, other)
-                case {"rule": "refute", "weights": weights, **rest} if not rest:
-                    if not refutes(goal.world.cell, goal.rows_when_named(), _weights(number, weights)):
-                        raise CheckError(number, "the weighted rows do not exclude each other")
+            at = Place(number, self.book, len(goal.world.cell.names), len(goal.todo))
+            step = rules.read_step(line, at)
+            left = step.apply(goal, at)
+            if step.nameable:
+                stack += _once_refuted(number, goal)
+            stack += reversed(left)
+            match step:
+                case rules.Refute():
                     self.done.refuted += 1
-                case {"rule": "split", "form": form, **rest} if not rest:
-                    subgoals = goal.split(read_form(number, form, len(goal.world.cell.names)))
-                    stack += [*_lemma(number, goal), *reversed(subgoals)]
-                case {"rule": "expand", **rest} if goal.todo and not rest:
-                    stack += [*_lemma(number, goal), *reversed(goal.expand())]
-                case {"rule": "keep", "at": at, **rest} if goal.todo and not rest:
-                    stack.append(goal.keep(read_index(number, at, len(goal.todo))))
-                case {"rule": "case", "choice": choice, **rest} if goal.todo and not rest:
-                    choices = self.book.choices
-                    stack += reversed(goal.case(choices[read_index(number, choice, len(choices))]))
-                case {"rule": "within", "lemma": lemma, **rest} if goal.todo and not rest:
-                    self.book.within(number, goal, lemma)
+                case rules.Same() | rules.Within():
                     self.done.shared += 1
-                case other:
-                    raise CheckError(number, f"no rule for this goal: {str(other)[:60]}")
-
-    def _same(self, number: int, goal: Goal, other: object) -> None:
-        if type(other) is not int or other not in self._closed:
-            raise CheckError(number, f"line {str(other)[:40]} is no goal that was refuted before")
-        key, cell = self._closed[other]
-        if key != lemma_key(goal) or not covers(cell, goal.world.cell, self._rows_within):
-            raise CheckError(number, f"the goal of line {other} is another one")
-        self.done.shared += 1
 
 
-def _lemma(number: int, goal: Goal) -> list[tuple[int, object, Cell]]:
+def _once_refuted(line: int, goal: Goal) -> list[tuple[int, object, Cell]]:
     """What goes below the subgoals of a goal on the stack: once they are refuted, so is the goal."""
     key = lemma_key(goal)
-    return [] if key is None else [(number, key, goal.world.cell)]
+    return [] if key is None else [(line, key, goal.world.cell)]
 
 
-def lemma_key(goal: Goal) -> object | None:
-    """What a goal with a single obligation is about, when its state is exact: formula, state as forms, facts."""
-    if (
-        goal.world.assumed
-        or len(goal.todo) != 1
-        or not isinstance(goal.todo[0], Holds)
-        or not isinstance(goal.todo[0].formula, AX | EX | And | Or)
-    ):
-        return None
-    forms = goal.world.key(goal.todo[0].path)
-    # what was refuted together with facts is not refuted without them
-    return None if forms is None else (goal.todo[0].formula, forms, goal.facts)
-
-
-def covers(big: Cell, small: Cell, known: dict[tuple[int, int], tuple[object, object]] | None = None) -> bool:
-    """Does the first cell contain the second? Told by the boxes and by the rows that both have.
-
-    known: what earlier questions found out about rows (see `Map.within`).
-    """
-    if big.names != small.names or big.integral != small.integral:  # a lemma may name its reals like an integer
-        return False
-    inside = all(a <= c and d <= b for a, b, c, d in zip(big.low, big.high, small.low, small.high, strict=True))
-    return inside and big.rows.within(small.rows, known)
-
-
-def _weights(line: int, data: object) -> list[tuple[int, int]]:
-    if not isinstance(data, list) or not all(isinstance(p, list) and len(p) == 2 for p in data):
-        raise CheckError(line, "expected weights as pairs [row, weight]")
-    found = []
-    for index, weight in data:
-        value = read_number(line, weight)
-        if type(index) is not int or value.denominator != 1:
-            raise CheckError(line, "expected a row number and a whole weight")
-        found.append((index, value.numerator))
-    return found
+def _expected(line: int, rule: Rule) -> CheckError:
+    return CheckError(line, f"expected the line {json.dumps(rule.to_json())}")

@@ -7,12 +7,15 @@ state lies within its region are closed by naming it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from venmas.checker.cell import Cell, Form, Q, rational
-from venmas.checker.goals import Goal, Holds, World
-from venmas.checker.numbers import CheckError, read_form, read_index
+from venmas.checker.goals import Goal
+from venmas.checker.numbers import CheckError, read_form
+from venmas.checker.sharing import Closed
+from venmas.checker.worlds import Holds, World
 from venmas.linear import invert
 from venmas.logic import Formula
 from venmas.model.expr import ArgMax, Compare
@@ -40,7 +43,7 @@ class Lemma:
 
 
 class Book:
-    """Frames and lemmas of a certificate, and what its lines name by number: subformulas and choices."""
+    """What lines name by number: subformulas and choices; frames, lemmas and closed goals of earlier lines."""
 
     def __init__(self, system: System, target: Formula, semantics: Semantics) -> None:
         self.system, self.semantics = system, semantics
@@ -48,42 +51,34 @@ class Book:
         self.choices = [n for _, n in system.nodes() if isinstance(n, ArgMax | Compare)]
         self.lemmas: dict[int, Lemma] = {}
         self.frames: list[tuple[Matrix, Matrix]] = []
+        self.closed = Closed()
         self.kept = 0
         self.integers = [d.name for d in system.variables.values() if d.integral]
         self.reals = [d.name for d in system.variables.values() if not d.integral]
 
-    def read(self, number: int, line: object) -> tuple[Lemma, Goal] | None:
-        """A line that states a lemma, with the goal that proves it; None for a frame, which is kept."""
-        match line:
-            case {"rule": "frame", "matrix": list(rows), **rest} if not rest and len(rows) == len(self.reals):
-                matrix = tuple(read_form(number, row, len(rows) - 1) for row in rows)
-                size = len(rows) ** 2 * _characters([c for row in rows for c in row if c != "0"])
-                if size > MAX_FRAME:
-                    raise CheckError(number, "the numbers of the frame are too many, or too long, to be inverted")
-                self._keep(number, size)
-                inverse = invert(matrix)
-                if inverse is None:
-                    raise CheckError(number, "the matrix of the frame has no inverse")
-                self.frames.append((matrix, inverse))
-                return None
-            case {
-                "rule": "lemma",
-                "formula": formula,
-                "frame": frame,
-                "integers": list(integers),
-                "low": list(low),
-                "high": list(high),
-                **rest,
-            } if not rest and len(integers) == len(self.integers) and all(type(i) is int for i in integers):
-                about = self.formulas[read_index(number, formula, len(self.formulas))]
-                matrix, inverse = self.frames[read_index(number, frame, len(self.frames))]
-                box = read_form(number, low, len(self.reals) - 1), read_form(number, high, len(self.reals) - 1)
-                self._keep(number, _characters([*low, *high, *map(str, integers)]))
-                if any(a > b for a, b in zip(*box, strict=True)):
-                    raise CheckError(number, "the box of the lemma is empty")
-                lemma = Lemma(about, tuple(integers), inverse, *box)
-                return lemma, self.goal(lemma, matrix)
-        raise CheckError(number, "no frame or lemma that fits the variables of the system")
+    def add_frame(self, line: int, matrix: Sequence[Sequence[str]]) -> None:
+        """Keep a frame, whose matrix is square and has the right size. Raises `CheckError`."""
+        rows = tuple(read_form(line, row) for row in matrix)
+        size = len(rows) ** 2 * _characters([c for row in matrix for c in row if c != "0"])
+        if size > MAX_FRAME:
+            raise CheckError(line, "the numbers of the frame are too many, or too long, to be inverted")
+        self._keep(line, size)
+        inverse = invert(rows)
+        if inverse is None:
+            raise CheckError(line, "the matrix of the frame has no inverse")
+        self.frames.append((rows, inverse))
+
+    def stated(
+        self, line: int, formula: int, frame: int, integers: tuple[int, ...], box: tuple[Sequence[str], Sequence[str]]
+    ) -> tuple[Lemma, Goal]:
+        """A lemma about a formula and a frame by number, and the goal that proves it. Raises `CheckError`."""
+        matrix, inverse = self.frames[frame]
+        low, high = (read_form(line, end) for end in box)
+        self._keep(line, _characters([*box[0], *box[1], *map(str, integers)]))
+        if any(a > b for a, b in zip(low, high, strict=True)):
+            raise CheckError(line, "the box of the lemma is empty")
+        lemma = Lemma(self.formulas[formula], integers, inverse, low, high)
+        return lemma, self.goal(lemma, matrix)
 
     def _keep(self, line: int, size: int) -> None:
         self.kept += size + _LEAST_KEPT
@@ -111,14 +106,6 @@ class Book:
             (False,) * len(free),
         )
         return Goal(World(self.system, cell, start, self.semantics), (Holds((), lemma.formula),))
-
-    def within(self, line: int, goal: Goal, number: object) -> None:
-        """Is the state of the goal's first obligation within the region of a lemma about the same formula?"""
-        lemma, head = self.lemmas.get(number) if type(number) is int else None, goal.todo[0]
-        if lemma is None or not isinstance(head, Holds) or head.formula is not lemma.formula:
-            raise CheckError(line, f"line {str(number)[:40]} is no lemma about this obligation that was proved before")
-        if not self.contains(lemma, goal.world, head):
-            raise CheckError(line, f"the state is not within the region of the lemma of line {number}")
 
     def contains(self, lemma: Lemma, world: World, head: Holds) -> bool:
         """Does the region of a lemma contain every state of the obligation?"""

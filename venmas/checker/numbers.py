@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 
-from venmas.checker.cell import Form, rational
+from venmas.checker.cell import Form, Q, rational
 from venmas.errors import InputError
 
 MAX_DIGITS = 100_000
@@ -33,7 +34,7 @@ def read_number(line: int, text: object) -> Fraction:
             return Fraction(int(match[2], base), int(match[3] or "1", base))
         except (ValueError, ZeroDivisionError):  # Python refuses decimal numbers of thousands of digits
             pass
-    raise CheckError(line, f'expected a rational such as "-3/4" or "#-3/f", got {str(text)[:40]!r}')
+    raise _no_number(line, text)
 
 
 def read_index(line: int, value: object, count: int) -> int:
@@ -43,8 +44,28 @@ def read_index(line: int, value: object, count: int) -> int:
     return value
 
 
-def read_form(line: int, data: object, size: int) -> Form:
-    """A form over `size` free variables. Raises `CheckError`."""
-    if not isinstance(data, list) or len(data) != size + 1:
-        raise CheckError(line, f"expected a form of {size + 1} numbers over the free variables")
-    return tuple(rational(read_number(line, c)) for c in data)
+def read_texts(line: int, data: object, size: int) -> tuple[str, ...]:
+    """So many numbers as texts: the numbers of a form, or the ends of a box. Raises `CheckError`."""
+    if not isinstance(data, list) or len(data) != size:
+        raise CheckError(line, f"expected a form of {size} numbers over the free variables")
+    for number in data:
+        if not isinstance(number, str):
+            raise _no_number(line, number)
+    return tuple(data)
+
+
+def read_form(line: int, texts: Sequence[str]) -> Form:
+    """The numbers themselves. Raises `CheckError`."""
+    return tuple(rational(read_number(line, text)) for text in texts)
+
+
+def write_number(value: Q) -> str:
+    """A rational as text: decimal digits, or, as long ones are slow to convert, ``#`` and hexadecimal ones."""
+    top, bottom = int(value.numerator), int(value.denominator)
+    if max(top.bit_length(), bottom.bit_length()) < 256:
+        return str(top) if bottom == 1 else f"{top}/{bottom}"
+    return f"#{top:x}" if bottom == 1 else f"#{top:x}/{bottom:x}"
+
+
+def _no_number(line: int, text: object) -> CheckError:
+    return CheckError(line, f'expected a rational such as "-3/4" or "#-3/f", got {str(text)[:40]!r}')

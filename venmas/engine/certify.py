@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from venmas._version import __version__
-from venmas.answer import Line, Refuted, Write
+from venmas.answer import Refuted, Write
 from venmas.checker.file import FORMAT
+from venmas.checker.rule import Rule
+from venmas.checker.rules import End
 from venmas.files import NewFile
 from venmas.logic import Bounded, Formula
 from venmas.model.canonical import networks_of, system_to_json
@@ -21,6 +23,8 @@ from venmas.nn.network import Semantics
 from venmas.question import Question
 from venmas.search.rational.search import Proof
 from venmas.search.rational.session import RationalSession
+
+_AS_TEXT = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(frozen=True)
@@ -54,16 +58,20 @@ class _File:
             self._packed = gzip.GzipFile(filename="", mode="wb", fileobj=self._file.raw, mtime=0)
             self._open.callback(self._end)
 
-    def write(self, line: Line) -> None:
+    def write(self, rule: Rule) -> None:
+        """Add a line of the proof."""
+        self.add(rule.to_json())
+
+    def add(self, line: Mapping[str, object]) -> None:
         """Add a line."""
         self._lines += 1
         if not self._problem:
             with self._tried():
-                self._packed.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+                self._packed.write(_AS_TEXT(line).encode() + b"\n")
 
     def keep(self) -> Certificate | Unwritten:
         """Give the complete file its name."""
-        self.write({"rule": "end", "lines": self._lines})
+        self.write(End(self._lines))
         size = 0
         if not self._problem:
             with self._tried():
@@ -92,10 +100,12 @@ class _File:
         self._open.close()
 
 
-def write_certificate(path: str | Path, question: Question, about: Line, proof: Write) -> Certificate | Unwritten:
+def write_certificate(
+    path: str | Path, question: Question, about: Mapping[str, object], proof: Write
+) -> Certificate | Unwritten:
     """Write a proof to a file, nothing where it raises `IncompleteError`. about: what the header says besides."""
     with _File(path) as file:
-        file.write(_header(question, about))
+        file.add(_header(question, about))
         proof(file.write)
         return file.keep()
 
@@ -117,7 +127,7 @@ def certify(
     system: System,
     formula: Formula,
     path: str | Path,
-    about: Line,
+    about: Mapping[str, object],
     tick: Callable[[], None] = lambda: None,
     semantics: Semantics = "real",
     whole: bool = False,
@@ -129,7 +139,7 @@ def certify(
     question = Question(system, Bounded(formula), semantics, certified=True)
     for asked in (question, question.boxed):
         with _File(path) as file:
-            file.write(_header(asked, about))
+            file.add(_header(asked, about))
             session = RationalSession(asked, file.write, whole)
             answer, proof = session.advance(tick), session.figures.proof
             if isinstance(answer, Refuted) and answer.leaving:
@@ -140,7 +150,7 @@ def certify(
     raise AssertionError("the second round ends")
 
 
-def _header(question: Question, about: Line) -> Line:
+def _header(question: Question, about: Mapping[str, object]) -> dict[str, object]:
     system = question.system
     return {
         "format": FORMAT,

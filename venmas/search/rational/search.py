@@ -1,9 +1,9 @@
 """Searching for a proof in exact rationals, or for a witness: where to split, and which rows exclude each other.
 
-The rules are those of `venmas.checker`; this module only chooses. A goal is expanded until its first obligation is a
-question about one state. Where the choices of a network are open (winner, sign, condition) the cell is split along the
-exact hyperplane that decides one of them, or in half while many are open. Open ends are linear programs over the
-free initial variables, whose answers are made exact before they count.
+The rules and the evaluation of goals are those of `venmas.checker`; this module only chooses. A goal is expanded until
+its first obligation is a question about one state. Where the choices of a network are open (winner, sign, condition)
+the cell is split along the exact hyperplane that decides one of them, or in half while many are open. Open ends are
+linear programs over the free initial variables, whose answers are made exact before they count.
 """
 
 from __future__ import annotations
@@ -11,12 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from math import floor, gcd, lcm
+from typing import TypeAlias
 from weakref import WeakSet
 
-from venmas.answer import Line
+from venmas.checker import rules
 from venmas.checker.cell import Cell, Form, Q, fraction, negative, rational
-from venmas.checker.check import covers, lemma_key
-from venmas.checker.goals import Goal, Holds, World, first_goal
+from venmas.checker.goals import Goal
+from venmas.checker.initial import first_goal
+from venmas.checker.numbers import write_number
+from venmas.checker.rule import Rule, Step
+from venmas.checker.sharing import covers, lemma_key
+from venmas.checker.worlds import Holds, World
 from venmas.logic import AX, EX, Formula
 from venmas.model.domain import MAX_DOMAIN
 from venmas.model.system import System
@@ -57,6 +62,9 @@ class Proof:
         return self.witness is None and not self.gaps
 
 
+_Chosen: TypeAlias = tuple[Step | None, list[Goal]]
+
+
 @dataclass(frozen=True, eq=False)
 class _Closed:
     """On the stack below a goal's subgoals: when it is met, the goal is refuted."""
@@ -73,7 +81,7 @@ class Prover:
         self,
         system: System,
         target: Formula,
-        write: Callable[[Line], None],
+        write: Callable[[Rule], None],
         semantics: Semantics = "real",
         whole: bool = False,
     ) -> None:
@@ -94,14 +102,14 @@ class Prover:
         """The same, a goal at a time; `proof` is whole at the end."""
         for index, region in enumerate(self.system.regions):
             goal = first_goal(self.system, region, self.target, self.semantics)
-            self._line({"rule": "region", "index": index})
+            self._line(rules.Region(index))
             if goal is not None:
                 found = yield from self._search(goal)
                 self.proof.left_box += goal.world.left_box
                 if found:
                     break
 
-    def _line(self, line: Line) -> int:
+    def _line(self, line: Rule) -> int:
         self.write(line)
         self.proof.lines += 1
         return self.proof.lines  # the header is line 0
@@ -123,22 +131,25 @@ class Prover:
             key = lemma_key(goal)
             known = self._known(key, goal)
             if known is not None:
-                self._line({"rule": "same", "as": known})
+                self._line(rules.Same(known))
                 self.proof.shared += 1
                 continue
             if goal.world.cell.rows and goal.world not in checked:
                 checked.add(goal.world)  # a cell cut by hyperplanes may be empty, which its box does not tell
                 answer = solve_rows(goal.world.cell, goal.rows())
                 if isinstance(answer, Excluded):
-                    self._line(_refute(answer))
+                    self._line(rules.Refute(answer.weights))
                     continue
-            rule, subgoals = self._choose(goal)
-            if rule is None:
+            chosen = self._choose(goal)
+            if chosen is None:
                 return True
+            rule, subgoals = chosen
+            if rule is None:  # a gap: what is left may still hold a witness
+                continue
             number = self._line(rule)
             if key is not None and goal not in parts:
                 stack.append(_Closed(key, number, goal.world.cell))
-            if rule["rule"] == "split":
+            if isinstance(rule, rules.Split):
                 parts.update(subgoals)
             stack.extend(reversed(subgoals))
         return False
@@ -149,8 +160,11 @@ class Prover:
                 return number
         return None
 
-    def _choose(self, goal: Goal) -> tuple[Line | None, list[Goal]]:
-        """The rule for a goal and its subgoals; no rule when a witness was found, or there is no use to go on."""
+    def _choose(self, goal: Goal) -> _Chosen | None:
+        """The rule for a goal and its subgoals; None when a witness was found, or there is no use to go on.
+
+        No rule, and no subgoals, where the goal stays open.
+        """
         if not goal.todo:
             return self._leaf(goal)
         head = goal.todo[0]
@@ -158,7 +172,7 @@ class Prover:
             form = self._ambiguous(goal, head)
             if form is not None and not self._closes(goal, head):
                 return self._split(goal, form)
-        return {"rule": "expand"}, goal.expand()
+        return rules.Expand(), goal.expand()
 
     def _closes(self, goal: Goal, head: Holds) -> bool:
         """Do enclosures refute the goal as it is, although choices are open? Tried one step before the end only."""
@@ -215,33 +229,33 @@ class Prover:
                 return form
         return None
 
-    def _split(self, goal: Goal, form: Form) -> tuple[Line, list[Goal]]:
+    def _split(self, goal: Goal, form: Form) -> _Chosen:
         self.proof.splits += 1
         scale = rational(lcm(*(int(c.denominator) for c in form)), gcd(*(int(c.numerator) for c in form)) or 1)
         form = tuple(c * scale for c in form)  # whole and short: a positive factor changes neither side
-        return {"rule": "split", "form": [write_number(c) for c in form]}, goal.split(form)
+        return rules.Split(tuple(map(write_number, form))), goal.split(form)
 
-    def _leaf(self, goal: Goal) -> tuple[Line | None, list[Goal]]:
+    def _leaf(self, goal: Goal) -> _Chosen | None:
         """Only facts are left: they exclude each other, or show a witness, or the cell is split further."""
         self.proof.leaves += 1
         rows = goal.rows()
         answer = solve_rows(goal.world.cell, rows)
         if isinstance(answer, Excluded):
-            return _refute(answer), []
+            return rules.Refute(answer.weights), []
         if self.whole:
             self.proof.gaps.append(f"line {self.proof.lines}: enclosures alone leave it open")
-            return None, []
+            return None
         for i, (x, whole) in enumerate(zip(answer.x, goal.world.cell.integral, strict=True)):
             if whole and x != floor(x):
                 unit = (rational(int(j == i)) for j in range(len(answer.x)))
                 return self._split(goal, (rational(-floor(x) - 1), *unit))
         if self._confirmed(goal, answer):
-            return None, []
+            return None
         paths = sorted({f.path[:n] for f in goal.facts for n in range(len(f.path) + 1)}, key=len)
         form = self._pick(goal, [f for p in paths for f in goal.world.state(p).open]) or _between(goal.world.cell)
         if form is None:
             self.proof.gaps.append(f"line {self.proof.lines}: neither excluded nor confirmed, and nothing to split")
-            return {"rule": "gap"}, []
+            return None, []
         return self._split(goal, form)
 
     def _confirmed(self, goal: Goal, point: Point) -> bool:
@@ -264,15 +278,3 @@ def _between(cell: Cell) -> Form | None:
         return None
     middle = floor((cell.low[at] + cell.high[at]) / 2) + 1
     return (rational(-middle), *(rational(int(i == at)) for i in range(len(widths))))
-
-
-def write_number(value: Q) -> str:
-    """A rational as text: decimal digits, or, as long ones are slow to convert, ``#`` and hexadecimal ones."""
-    top, bottom = int(value.numerator), int(value.denominator)
-    if max(top.bit_length(), bottom.bit_length()) < 256:
-        return str(top) if bottom == 1 else f"{top}/{bottom}"
-    return f"#{top:x}" if bottom == 1 else f"#{top:x}/{bottom:x}"
-
-
-def _refute(answer: Excluded) -> Line:
-    return {"rule": "refute", "weights": [[i, write_number(rational(w))] for i, w in answer.weights]}

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from venmas.answer import Answer, Line, Open, Refuted, Witnessed
+from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.budget import Budget
+from venmas.checker.rule import Rule
 from venmas.errors import Reason
 from venmas.model.regions import wide_variables
 from venmas.question import Question
@@ -61,7 +62,7 @@ class RationalSession:
 
     struggling = False
 
-    def __init__(self, question: Question, write: Callable[[Line], None] = lambda _: None, whole: bool = False) -> None:
+    def __init__(self, question: Question, write: Callable[[Rule], None] = lambda _: None, whole: bool = False) -> None:
         self.question = question
         self._prover = Prover(question.system, question.target, write, question.semantics, whole)
         self.figures = Lines(self._prover.proof)

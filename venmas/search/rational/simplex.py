@@ -47,17 +47,26 @@ def solve_rows(cell: Cell, rows: Sequence[Row]) -> Excluded | Point:
 
 def _solve(rows: Sequence[Row], size: int) -> tuple[dict[int, Q], tuple[Q, ...] | None]:
     """Weights of rows whose combination is negative (or zero, a strict one among them), or a point."""
+    broken = next((i for i, r in enumerate(rows) if _broken(r)), None)
+    if broken is not None:
+        return {broken: rational(1)}, None
     moving = [i for i, r in enumerate(rows) if any(r.form[1:])]
-    for i, r in enumerate(rows):
-        if i not in moving and (r.form[0] < 0 or (r.form[0] == 0 and r.strict)):
-            return {i: rational(1)}, None
     found, point, least = _most([rows[i] for i in moving], size)
     weights = {moving[i]: w for i, w in found.items()}
     if least > 0 or (least == 0 and not any(r.strict and not _value(r.form, point) > 0 for r in rows)):
         return {}, point
     if least < 0 or any(rows[i].strict for i in weights):
         return weights, None
-    # the weighted rows hold with equality on every point: solve one of them for a variable and go on without it
+    return _on_boundary(rows, size, weights)
+
+
+def _broken(row: Row) -> bool:
+    """Is it a constant that does not hold?"""
+    return not any(row.form[1:]) and (row.form[0] < 0 or (row.form[0] == 0 and row.strict))
+
+
+def _on_boundary(rows: Sequence[Row], size: int, weights: dict[int, Q]) -> tuple[dict[int, Q], tuple[Q, ...] | None]:
+    """The same where the weighted rows hold with equality on every point: one is solved for a variable, which goes."""
     pivot = min(weights)
     form = rows[pivot].form
     at = next(i for i, c in enumerate(form) if i and c)

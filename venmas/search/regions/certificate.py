@@ -1,7 +1,8 @@
 """A reach graph written as a proof: one lemma for every region and formula that the root rests on.
 
-The graph says what to prove and where to cut; every line is made with the rules of `venmas.checker`, in rationals. What
-follows in floats but not there is cut further, and where that does not help `IncompleteError` is raised.
+The graph says what to prove and where to cut; every line is made with the rules of `venmas.checker` and its evaluation,
+in rationals. What follows in floats but not there is cut further, and where that does not help `IncompleteError` is
+raised.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from venmas.answer import IncompleteError, Line
+from venmas.answer import IncompleteError
+from venmas.checker import rules
 from venmas.checker.cell import Form, Q, rational
-from venmas.checker.goals import Goal, Holds, Unless, first_goal
+from venmas.checker.goals import Goal
+from venmas.checker.initial import first_goal
 from venmas.checker.lemmas import Book, Lemma, Matrix
+from venmas.checker.rule import Rule, Step
+from venmas.checker.worlds import Holds, Unless
 from venmas.logic import AX, EX, Formula
 from venmas.model.expr import Condition
 from venmas.nn.network import Semantics
@@ -43,15 +48,15 @@ class _Todo:
         return [_Todo(g, self.piece, self.cuts) for g in goals]
 
 
-_Step: TypeAlias = Generator[Key, int, tuple[Line, list[_Todo]]]
-_Lines: TypeAlias = Generator[Key, int, list[Line]]
+_Step: TypeAlias = Generator[Key, int, tuple[Step, list[_Todo]]]
+_Lines: TypeAlias = Generator[Key, int, list[Rule]]
 
 
 class GraphProof:
     """Writes the proof of what a graph, which kept its past, has refuted."""
 
     def __init__(
-        self, graph: Graph, target: Formula, write: Callable[[Line], None], semantics: Semantics = "real"
+        self, graph: Graph, target: Formula, write: Callable[[Rule], None], semantics: Semantics = "real"
     ) -> None:
         self.graph, self.space, self.target, self.write, self.semantics = graph, graph.space, target, write, semantics
         self.book = Book(self.space.system, target, semantics)
@@ -67,7 +72,7 @@ class GraphProof:
         """Write lemmas as they are needed, then the initial regions. Raises `IncompleteError`."""
         for index, region in enumerate(self.space.system.regions):
             goal = first_goal(self.space.system, region, self.target, self.semantics)
-            self._drive(self._prove({"rule": "region", "index": index}, goal, None))
+            self._drive(self._prove(rules.Region(index), goal, None))
 
     def _drive(self, first: _Lines) -> None:
         """Run a proof; the lemmas that it asks for are written before it."""
@@ -88,7 +93,7 @@ class GraphProof:
             if answer is None:
                 stack.append((wanted, self._lemma(wanted)))
 
-    def _emit(self, lines: list[Line]) -> int:
+    def _emit(self, lines: list[Rule]) -> int:
         """Write lines; the number of the first one."""
         first = self.lines + 1
         for line in lines:
@@ -102,7 +107,7 @@ class GraphProof:
             frame = self.space.frames[step]
             matrix = tuple(tuple(rational(c / frame.unit) for c in row) for row in frame.matrix)
             inverse = tuple(tuple(rational(c * frame.unit) for c in row) for row in frame.inverse)
-            self._emit([{"rule": "frame", "matrix": [[str(c) for c in row] for row in matrix]}])
+            self._emit([rules.Frame(tuple(tuple(map(str, row)) for row in matrix))])
             self._frames[step] = len(self._frames), matrix, inverse
         return self._frames[step]
 
@@ -115,18 +120,12 @@ class GraphProof:
         low = tuple(rational(int(v)) for v in nodes.low[key.node])
         high = tuple(rational(int(v)) for v in nodes.high[key.node])
         integers = self.space.locations[int(nodes.location[key.node])].values
-        line: Line = {
-            "rule": "lemma",
-            "formula": self._formulas[formula],
-            "frame": frame,
-            "integers": list(integers),
-            "low": [str(v) for v in low],
-            "high": [str(v) for v in high],
-        }
+        ends = (tuple(map(str, end)) for end in (low, high))
+        line = rules.Lemma(self._formulas[formula], frame, tuple(integers), *ends)
         goal = self.book.goal(Lemma(formula, integers, inverse, low, high), matrix)
         return self._prove(line, goal, key)
 
-    def _prove(self, line: Line, goal: Goal | None, key: Key | None) -> _Lines:
+    def _prove(self, line: Rule, goal: Goal | None, key: Key | None) -> _Lines:
         """The lines that refute a goal, after the first one; asks for the lemmas that it needs."""
         lines = [line]
         stack = [_Todo(goal)] if goal is not None else []
@@ -152,9 +151,9 @@ class GraphProof:
                 found = self._at_node(todo, layer, layer.pieces, key)
                 if found is not None:
                     return found
-        return {"rule": "expand"}, todo.then(*goal.expand())
+        return rules.Expand(), todo.then(*goal.expand())
 
-    def _at_node(self, todo: _Todo, layer: Layer, pieces: Pieces, key: Key) -> tuple[Line, list[_Todo]] | None:
+    def _at_node(self, todo: _Todo, layer: Layer, pieces: Pieces, key: Key) -> tuple[Step, list[_Todo]] | None:
         """Cut a goal about a node's own state to a piece, and follow what refutes it there; None: expand it."""
         goal, head = todo.goal, todo.goal.todo[0]
         if todo.piece is None:
@@ -172,26 +171,26 @@ class GraphProof:
             cut = self._decided(todo, pieces)
             if cut is not None:
                 return cut
-        return {"rule": "expand"}, todo.then(*goal.expand())
+        return rules.Expand(), todo.then(*goal.expand())
 
-    def _selected(self, todo: _Todo, layer: Layer, key: Key) -> tuple[Line, list[_Todo]] | None:
+    def _selected(self, todo: _Todo, layer: Layer, key: Key) -> tuple[Step, list[_Todo]] | None:
         """Of several obligations, one that is refuted on the piece."""
         goal = todo.goal
         for at, part in enumerate(goal.todo):
             if isinstance(part, Holds) and not part.path and not layer.piece_truth[part.formula][todo.piece]:
-                return {"rule": "keep", "at": at}, todo.then(goal.keep(at))
+                return rules.Keep(at), todo.then(goal.keep(at))
             if isinstance(part, Unless) and goal.world.state(()).truth(self._guard(part.branch)) is True:
                 reached = Holds((part.branch,), part.formula)
                 if self._found(goal, reached, key)[0] is not None:
-                    return {"rule": "keep", "at": at}, todo.then(goal.keep(at))
+                    return rules.Keep(at), todo.then(goal.keep(at))
         if all(isinstance(part, Holds | Unless) for part in goal.todo):
             raise IncompleteError("none of several obligations is refuted in rationals")
-        return {"rule": "expand"}, todo.then(*goal.expand())
+        return rules.Expand(), todo.then(*goal.expand())
 
     def _guard(self, branch: int) -> Condition:
         return self.space.system.branches[branch].guard
 
-    def _decided(self, todo: _Todo, pieces: Pieces) -> tuple[Line, list[_Todo]] | None:
+    def _decided(self, todo: _Todo, pieces: Pieces) -> tuple[Step, list[_Todo]] | None:
         """None when every move from the goal's state is exact; else cut further, or take cases."""
         goal = todo.goal
         state = goal.world.state(())
@@ -208,9 +207,9 @@ class GraphProof:
         choice = next((n for n in state.undecided if id(n) in self._choices), None)
         if choice is None:
             raise IncompleteError("an open choice has no number")
-        return {"rule": "case", "choice": self._choices[id(choice)]}, todo.then(*goal.case(choice))
+        return rules.Case(self._choices[id(choice)]), todo.then(*goal.case(choice))
 
-    def _halved(self, todo: _Todo) -> tuple[Line, list[_Todo]]:
+    def _halved(self, todo: _Todo) -> tuple[Step, list[_Todo]]:
         """Both halves of a goal's cell, along its longest side."""
         cell = todo.goal.world.cell
         if todo.cuts >= MAX_CUTS or not cell.names:
@@ -222,8 +221,8 @@ class GraphProof:
         return self._split(_Todo(todo.goal, todo.piece, todo.cuts + 1), form)
 
     @staticmethod
-    def _split(todo: _Todo, form: Form) -> tuple[Line, list[_Todo]]:
-        return {"rule": "split", "form": [str(c) for c in form]}, todo.then(*todo.goal.split(form))
+    def _split(todo: _Todo, form: Form) -> tuple[Step, list[_Todo]]:
+        return rules.Split(tuple(map(str, form))), todo.then(*todo.goal.split(form))
 
     # -- regions -------------------------------------------------------------------------------------------------------
 
@@ -255,7 +254,7 @@ class GraphProof:
             return None, low, high
         return self.cover.find(turn, step, head.formula, tuple(map(int, integers)), low, high), low, high
 
-    def _whole(self, todo: _Todo, head: Holds) -> tuple[Line, list[_Todo]]:
+    def _whole(self, todo: _Todo, head: Holds) -> tuple[Step, list[_Todo]]:
         """Cut the goal between the values of an integer that has several in the state of its first obligation."""
         cell = todo.goal.world.cell
         for q in map(todo.goal.world.state(head.path).env.__getitem__, self.book.integers):
@@ -274,7 +273,7 @@ class GraphProof:
         for lemma, a, b in found:
             if (a <= low).all() and (high <= b).all():
                 number = yield lemma
-                return {"rule": "within", "lemma": number}, []
+                return rules.Within(number), []
         _, a, b = max(found, key=lambda f: float(np.prod(np.minimum(f[2], high) - np.maximum(f[1], low) + 1.0)))
         at = int(((low < a) | (b < high)).argmax())
         where = int(a[at] if low[at] < a[at] else b[at])
@@ -294,7 +293,7 @@ def _plane(goal: Goal, box: tuple[Ints, Ints], at: int, where: int) -> Form:
     return (rational(-where), *(rational(int(name == f"y{at}")) for name in goal.world.cell.names))
 
 
-def write_proof(graph: Graph, question: Question, write: Callable[[Line], None]) -> int:
+def write_proof(graph: Graph, question: Question, write: Callable[[Rule], None]) -> int:
     """Write the proof of what a graph, with its past, has refuted; the number of lines. Raises `IncompleteError`."""
     proof = GraphProof(graph, question.target, write, question.semantics)
     proof.run()

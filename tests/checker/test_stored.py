@@ -1,0 +1,110 @@
+"""Certificates of an earlier version: they are accepted, and the same lines are written today, byte for byte."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.checker.graphs import ladder
+from tests.checker.proofs import Certified, checked
+from venmas.checker import rules
+from venmas.checker.file import check_certificate, read_certificate
+from venmas.engine.certify import certify, write_certificate
+from venmas.logic import parse
+from venmas.model import System, apply_network, load_scenario
+from venmas.nn.network import relu_network
+from venmas.question import Question
+from venmas.search.regions.certificate import write_proof
+from venmas.search.regions.graph import Graph
+from venmas.search.regions.view import Space
+
+STORED = Path(__file__).with_name("stored")
+OF_BEFORE = {"region", "frame", "lemma", "end", "expand", "split", "refute", "same", "within", "keep", "case"}
+
+
+def deep() -> System:
+    """A unit that is open after six layers of 53-bit weights: the hyperplane that decides it has long numbers."""
+    system = System("deep")
+    x, y = system.real("x", -1, 1), system.real("y", -1, 1)
+    first, chain = [[0.3, 0.1]], [[[0.7]]] * 5
+    bias = [[0.7], [0.1], [0.3], [0.6], [0.9], [-1.17]]
+    (z,) = apply_network(relu_network([first, *chain, [[1.0]]], [*bias, [0.0]]), [x, y])
+    system.branch("step", x=z, y=y)
+    system.initial(x <= 0)
+    return system
+
+
+def searched(system: System, text: str, path: Path) -> None:
+    """By the proof search."""
+    certify(system, parse(text, system.vocabulary), path, {})
+
+
+def by_regions(system: System, text: str, path: Path) -> None:
+    """By a graph of regions."""
+    question = Question(system, parse(text, system.vocabulary), certified=True)
+    graph = Graph(Space(system), question.target, lambda: None, keep=True)
+    while not graph.refine():
+        pass
+    write_certificate(path, question, {}, partial(write_proof, graph, question))
+
+
+CASES: dict[str, tuple[Callable[[], System], str, Callable[[System, str, Path], None]]] = {
+    "long": (deep, "AX (x <= 0 | y >= 0)", searched),
+    "shared": (lambda: load_scenario("vcas").system(climb0="-22.5"), "AX^5 safe", searched),
+    "kept": (ladder, "!EX (x > 2 & m == 2) & AX AX (n <= 2 | x < 4)", by_regions),
+}
+"""Name of the file in `stored`; system, formula, and who writes the proof."""
+
+
+def lines_of(path: Path) -> list[bytes]:
+    return gzip.decompress(path.read_bytes()).splitlines()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_certificate_of_before_is_accepted(name: str) -> None:
+    path = STORED / f"{name}.gz"
+    assert check_certificate(path, CASES[name][0]()).lines == len(lines_of(path)) - 1
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_lines_are_written_as_before(name: str, tmp_path: Path) -> None:
+    made, text, write = CASES[name]
+    write(made(), text, tmp_path / "c.gz")
+    before, now = lines_of(STORED / f"{name}.gz"), lines_of(tmp_path / "c.gz")
+    assert now[1:] == before[1:]
+    version = {"venmas": ""}
+    assert {**json.loads(now[0]), **version} == {**json.loads(before[0]), **version}
+
+
+def test_the_stored_certificates_have_every_rule_and_both_notations() -> None:
+    lines = [line for name in CASES for line in lines_of(STORED / f"{name}.gz")[1:]]
+    assert {json.loads(line)["rule"] for line in lines} == OF_BEFORE <= rules.RULES.keys()
+    assert any(b'"#' in line for line in lines)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_line_is_written_as_it_was_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading loses nothing: what a rule writes is the line that it was made from."""
+    seen = []
+
+    def twice(read):
+        def reading(line, at):
+            found = read(line, at)
+            assert found.to_json() == line
+            seen.append(found)
+            return found
+
+        return reading
+
+    monkeypatch.setattr(rules, "read_step", twice(rules.read_step))
+    monkeypatch.setattr(rules, "read_statement", twice(rules.read_statement))
+    made, text, _ = CASES[name]
+    _, numbered = read_certificate(STORED / f"{name}.gz")
+    lines, system = tuple(line for _, line in numbered), made()
+    checked(Certified(system, parse(text, system.vocabulary), False, lines))
+    assert [rule.to_json() for rule in seen] == list(lines)
