@@ -10,9 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from venmas.bounds import crown as query_sweep
-from venmas.bounds import crown_plan as query_plan
 from venmas.bounds.compiled import crown as query_compiled
-from venmas.bounds.compiled import crown_kernel as query_kernel
 from venmas.bounds.crown import Swept
 from venmas.bounds.crown_plan import Plan, plan_of
 from venmas.formats.vnnlib import meets
@@ -190,11 +188,6 @@ def test_plans_decide_points_as_formulas_do(data: st.DataObject, network: Networ
     assert plan.holds(x) == meets(condition, named)
     value = plan.violation(plan.values(np.array([x], dtype=float)))[0]
     assert value <= 0 if plan.holds(x) else value >= 0
-
-
-def test_compiled_code_has_the_same_constants() -> None:
-    here = (query_kernel._STEPS, query_kernel._TINY, query_kernel._ULP, query_kernel._OR)
-    assert here == (query_sweep.STEPS, query_plan.TINY, query_sweep.ULP, query_plan.OR)
 
 
 def test_points_are_confirmed_inside_the_exact_box() -> None:

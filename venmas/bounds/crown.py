@@ -7,7 +7,9 @@ the same pre-activation bounds, with a lower line per ReLU that suits the sign (
 robustness certification with general activation functions*, NeurIPS 2018). The better bound counts. All constraints of
 a group must hold together, so the bound is that of a convex combination of goals, chosen by multiplicative weights.
 
-Rounding is bounded a priori as in `venmas.bounds.zonotope`: each unit has a radius e besides its symbols.
+This is CROWN over pre-activation bounds of a zonotope. Rounding is bounded as `venmas.bounds.rounding` derives: each
+unit has a radius e besides its symbols. `mass` bounds all that a unit may be; it is only multiplied by gammas, whose
+margin covers the few roundings that mass itself is off by.
 """
 
 from __future__ import annotations
@@ -16,15 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from venmas.bounds.crown_plan import TINY, Ints, Plan
-from venmas.bounds.linear_forms import Bools, Floats, gamma
+from venmas.bounds.crown_plan import Ints, Plan
+from venmas.bounds.relaxation import chord, rounding
+from venmas.bounds.rounding import FEW, TINY, Bools, Floats, ball, gamma
 from venmas.bounds.zonotope import span
 from venmas.budget import ask
 
 STEPS = 12
 """Steps of multiplicative weights."""
-ULP = 2.0**-50
-"""Eight units of roundoff: relative room for a few operations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +72,7 @@ def sweep(plan: Plan, low: Floats, high: Floats, cap: int) -> Swept:
 
 def _swept(plan: Plan, low: Floats, high: Floats, cap: int) -> Swept:
     count, m = low.shape
-    centre = 0.5 * low + 0.5 * high
-    radius = np.maximum(high - centre, centre - low) * (1 + ULP) + TINY
+    centre, radius = ball(low, high)
     forms = _forward(plan, centre, radius, cap)
     g, g_err, base = _goals(plan, forms, centre, radius)
     lower, influence = np.zeros((plan.groups, count)), np.zeros((count, m))
@@ -128,7 +128,7 @@ def _forward(plan: Plan, centre: Floats, radius: Floats, cap: int) -> _Forms:
         forms.spread.append(spread)
         forms.below.append(forms.mass.sum(1))
         reach = np.maximum(hi - new[:, 0], new[:, 0] - lo)
-        mass = (np.abs(new[:, 0]) + reach) * (1 + ULP)
+        mass = (np.abs(new[:, 0]) + reach) * (1 + FEW)
         if plan.relus[k]:
             _relu(forms, new, e, mass, reach, lo, hi, cap)
         else:
@@ -141,14 +141,13 @@ def _relu(forms: _Forms, new: Floats, e: Floats, mass: Floats, reach: Floats, lo
     count, rows, n = new.shape
     m = forms.share.shape[2]
     crossing = (lo < 0) & (hi > 0)
-    slope = np.where(hi <= 0, 0.0, 1.0)
-    slope[crossing] = np.clip(np.nan_to_num(hi[crossing] / (hi[crossing] - lo[crossing]), nan=1.0), 0.0, 1.0)
-    lift = np.where(crossing, np.maximum(-slope * lo, (1 - slope) * hi) * 0.5 * (1 + ULP) + TINY, 0.0)
-    rounding = np.where(crossing, ULP * (mass + lift), 0.0)
-    e = (e * slope + rounding) * (1 + ULP)
+    slope, lift = chord(lo, hi)
+    slope, lift = np.where(hi <= 0, 0.0, slope), np.where(hi <= 0, 0.0, 0.5 * lift)  # what is never above 0 is 0
+    error = np.where(crossing, rounding(mass, lift), 0.0)
+    e = (e * slope + error) * (1 + FEW)
     number = np.cumsum(crossing, 1) - 1
     room = cap - (rows - 1 - m)
-    e = np.where(crossing & (number >= room), e + lift * (1 + ULP), e)
+    e = np.where(crossing & (number >= room), e + lift * (1 + FEW), e)
     at = np.nonzero(crossing & (number < room))
     fresh = int(number[at].max(initial=-1)) + 1
     z = np.zeros((count, rows + fresh, n))
@@ -160,7 +159,7 @@ def _relu(forms: _Forms, new: Floats, e: Floats, mass: Floats, reach: Floats, lo
     share[:, : forms.share.shape[1]] = forms.share
     share[at[0], forms.share.shape[1] + number[at]] = parts[at[0], :, at[1]]
     forms.z, forms.e, forms.share = z, e, share
-    forms.mass = np.where(hi <= 0, 0.0, np.where(crossing, (slope * mass + 2 * lift + rounding) * (1 + ULP), mass))
+    forms.mass = np.where(hi <= 0, 0.0, np.where(crossing, (slope * mass + 2 * lift + error) * (1 + FEW), mass))
 
 
 def _goals(plan: Plan, forms: _Forms, centre: Floats, radius: Floats) -> tuple[Floats, Floats, Floats]:
@@ -169,7 +168,7 @@ def _goals(plan: Plan, forms: _Forms, centre: Floats, radius: Floats) -> tuple[F
     g = np.ascontiguousarray((forms.z @ plan.goal.T).swapaxes(1, 2))
     g[:, :, 0] += plan.goal_bias + centre @ plan.direct.T
     g[:, :, 1 : 1 + m] += plan.direct * radius[:, None]
-    base = np.abs(plan.goal_bias) * gamma(4) + plan.bias_error
+    base = np.abs(plan.goal_bias) * gamma(m + 4) + plan.bias_error  # it may be added before m products
     base = (base + (np.abs(centre) + radius) @ (gamma(m + 4) * np.abs(plan.direct) + TINY).T) * (1 + gamma(m + 8))
     error = (forms.e + gamma(width + rows) * forms.mass) @ np.abs(plan.goal).T + forms.mass @ plan.goal_error.T
     return g, (error + base + TINY) * (1 + gamma(width + 8)), base
@@ -193,7 +192,7 @@ def _mix(g: Floats, error: Floats) -> tuple[Floats, Floats, Floats]:
         sizes = np.abs(g).sum(-1) + error
         for step in range(STEPS):
             form = (trial[:, None] @ g)[:, 0]
-            value = _lower(form, (trial * (error + gamma(k + 4) * sizes)).sum(-1) * (1 + ULP * k))
+            value = _lower(form, (trial * (error + gamma(k + 4) * sizes)).sum(-1) * (1 + FEW * k))
             better = value > found
             found, mix = np.where(better, value, found), np.where(better[:, None], trial, mix)
             sign = np.where(form > 0, -1.0, 1.0)
@@ -210,7 +209,10 @@ def _backward(
 ) -> tuple[Floats, Floats]:
     """A lower bound (B,) of the mixed goals and the slopes (B, m) of the linear form that gives it.
 
-    A slope that underflows loses less than TINY, and with it as much as its unit is large.
+    Invariant: before layer i, the mixed goals are at least ``constant + back . h_i - error`` for the units h_i of layer
+    i, but for the rounding of `constant`, which is at most ``gamma(terms) * size``: `size` adds the absolute values of
+    what `constant` adds, `terms` counts these. A slope that underflows loses less than TINY, and with it as much as its
+    unit is large.
     """
     k, m = len(members), centre.shape[1]
     back = mix @ plan.goal[members]
@@ -221,8 +223,7 @@ def _backward(
     for i in range(len(plan.hidden) - 1, -1, -1):
         layer, lo, hi = plan.hidden[i], forms.lo[i], forms.hi[i]
         if plan.relus[i]:
-            slope = np.clip(np.nan_to_num(hi / (hi - lo), nan=1.0), 0.0, 1.0)
-            lift = np.maximum(-slope * lo, (1 - slope) * hi) * (1 + ULP) + TINY
+            slope, lift = chord(lo, hi)
             crossing = (lo < 0) & (hi > 0)
             above = crossing & (back < 0)
             raised = np.where(above, back * np.where(above, lift, 0.0), 0.0)
@@ -231,7 +232,7 @@ def _backward(
             zero = (hi <= 0) | (crossing & (back >= 0) & (hi <= -lo))
             back = np.where(zero, 0.0, np.where(above, back * slope, back))
         slack = gamma(layer.out_size) + layer.weight_error
-        reach = slack * forms.spread[i] + 4 * ULP * np.maximum(-lo, hi) + TINY
+        reach = slack * forms.spread[i] + 4 * FEW * np.maximum(-lo, hi) + TINY
         error += (np.abs(back) * np.where(back == 0, 0.0, reach)).sum(1) + TINY * forms.below[i]
         constant, size = constant + back @ layer.bias, size + np.abs(back) @ np.abs(layer.bias)
         back = back @ layer.weight

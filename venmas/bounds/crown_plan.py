@@ -1,4 +1,4 @@
-"""A one-step query as flat arrays: what the sweeps of `venmas.bounds.crown` and `query_kernel` read.
+"""A one-step query as flat arrays: what `venmas.bounds.crown` and its compiled twin `crown_kernel` read.
 
 The question is whether some x of a box meets a Boolean combination of linear constraints over a network's inputs and
 outputs, ``goal <= 0`` or ``goal < 0`` each. Constraints that stand side by side below one AND are a *group*: it is
@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.linear_forms import Bools, Floats
+from venmas.bounds.rounding import FEW, TINY, UNIT_ROUNDOFF, Bools, Floats
 from venmas.budget import ask, asking
 from venmas.linear import Comparison, Relation
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top
@@ -22,8 +22,6 @@ from venmas.nn import Layer, Network
 
 Ints = NDArray[np.int64]
 AND, OR = -1, -2
-TINY = 2.0**-1000
-"""What underflow may lose in one coefficient or sum, with room."""
 
 
 @dataclass(frozen=True)
@@ -124,10 +122,14 @@ class Plan:
         return self._last(x) @ self.goal.T + self.goal_bias + x @ self.direct.T
 
     def magnitude(self, x: Floats) -> float:
-        """The size of what is added up in a goal at points (B, m); of the goal where that is least."""
-        # what cancelled in the goals themselves is still known by its rounding
+        """The size of what is added up in a goal at points (B, m); of the goal where that is least.
+
+        It scales tolerances; nothing is proved with it. ``goal`` may have cancelled, but `goal_error` is
+        ``unit * abs(f) @ abs(W)`` with ``unit >= FEW`` (see `plan_of`), so that over FEW it is at least the size of the
+        products before they cancelled, and at most (n + 8) / 8 times that, for n outputs.
+        """
         size = np.abs(self._last(x)) @ self.goal_error.T + self.bias_error
-        size = size * 2.0**50 + np.abs(x) @ np.abs(self.direct).T
+        size = size / FEW + np.abs(x) @ np.abs(self.direct).T
         return float(np.nan_to_num(size.max(0).min(initial=np.inf)))
 
     def _last(self, x: Floats) -> Floats:
@@ -184,26 +186,23 @@ def plan_of(network: Network, condition: Formula) -> Plan:
                 raise TypeError(type(node))
 
     visit(condition)
-    hidden = list(network.layers[:-1])
-    last = network.layers[-1]
-    if last.activation == "relu":
-        hidden.append(last)
-        last = Layer(np.eye(last.out_size), np.zeros(last.out_size))
+    hidden, last = network.hidden_and_last
     f = np.array([[float(c) for c in g.outputs] for g in goals]).reshape(len(goals), last.out_size)
     constant = np.array([float(g.constant) for g in goals])
-    unit = (last.out_size + 8) * 2.0**-53 + 2 * last.weight_error
+    # coefficients of f round once, n products and sums of them n times more, the constant once; within n + 8 roundings
+    unit = (last.out_size + 8) * UNIT_ROUNDOFF + 2 * last.weight_error
     with np.errstate(over="ignore", invalid="ignore"):
         size, bias_size = np.abs(f) @ np.abs(last.weight), np.abs(f) @ np.abs(last.bias) + np.abs(constant)
         goal, goal_bias = f @ last.weight, f @ last.bias + constant
     return Plan(
         network,
         tuple(goals),
-        tuple(hidden),
+        hidden,
         np.array([network.input_size, *(layer.out_size for layer in hidden)]),
         np.concatenate([np.zeros(0), *(layer.weight.T.ravel() for layer in hidden)]),
         np.concatenate([np.zeros(0), *(layer.weight.ravel() for layer in hidden)]),
         np.concatenate([np.zeros(0), *(layer.bias for layer in hidden)]),
-        np.array([layer.activation == "relu" for layer in hidden], dtype=bool),
+        np.array([layer.rectified for layer in hidden], dtype=bool),
         np.array([layer.weight_error for layer in hidden], dtype=np.float64),
         goal,
         size * unit + TINY * (1 + np.abs(last.weight).sum(0)),

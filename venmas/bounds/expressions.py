@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.exact import exact_range, middle
-from venmas.bounds.linear_forms import Bools, Floats, Quantity, affine, constant, finite, join, pinned, relu, settle
+from venmas.bounds.exact import AbstractState, exact_range, middle
+from venmas.bounds.linear_forms import (
+    Quantity,
+    affine,
+    constant,
+    finite,
+    join,
+    pinned,
+    relu,
+    settle,
+    size_of,
+    widen,
+)
 from venmas.bounds.methods import Activations, BoundMethod, beaten
+from venmas.bounds.rounding import SMALLEST_NORMAL, Bools, Floats, gamma
 from venmas.budget import ask
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.model.domain import is_integral
@@ -37,9 +48,6 @@ from venmas.model.expr import (
 )
 from venmas.model.system import System
 
-if TYPE_CHECKING:
-    from venmas.bounds.states import State
-
 Truths = NDArray[np.int8]
 """Three-valued truth by state: 1 true, 0 false, -1 open."""
 
@@ -61,7 +69,7 @@ class Interpreter:
     def __init__(self, system: System, method: BoundMethod, env: Mapping[str, Quantity], size: int, roots: int) -> None:
         self.system, self.method, self.size, self.roots = system, method, size, roots
         self.env = dict(env)
-        self.members: list[State] = []
+        self.members: Sequence[AbstractState] = []
         self.source: tuple[Interpreter, NDArray[np.intp]] | None = None  # where the rows of a batch of cases come from
         self._assumed: dict[int, NDArray[np.int64]] = {}  # outcomes by row, -1 where nothing is assumed
         self._values: dict[int, Quantity] = {}
@@ -153,12 +161,10 @@ class Interpreter:
             for coefficient, part in group:
                 row[0, part.index] += float(coefficient)
             low, upp, lo, hi = self.activations(group[0][1].application).combine(row, np.zeros(1))
-            # the float coefficients of the row may differ from the rational ones by half an ulp each
-            slack = 2.0**-52 * sum(
-                abs(float(c)) * np.maximum(np.abs(q.lo), np.abs(q.hi)) for c, p in group for q in [self.evaluate(p)]
-            )
-            low[:, 0, 0] -= slack
-            upp[:, 0, 0] += slack
+            # each coefficient of the row is rounded, and so are sums of those of one output
+            parts = [(max(abs(float(c)), SMALLEST_NORMAL), self.evaluate(p)) for c, p in group]
+            slack = gamma(2 * len(group)) * np.sum([c * size_of(q.low, q.upp, q.lo, q.hi) for c, q in parts], axis=0)
+            widen(low[:, 0], upp[:, 0], slack)
             terms.append((Fraction(1), settle(low[:, 0], upp[:, 0], lo[:, 0] - slack, hi[:, 0] + slack)))
         total = affine(terms, expr.constant)
         choices = [q for _, q in terms]
@@ -204,7 +210,7 @@ class Interpreter:
                         hi[:, i, j] = self.evaluate(difference).hi
             possible = beaten(hi)
         for row in np.flatnonzero(possible.sum(1) > 1) if self.members else ():
-            forms = takewhile(_is_number, (self.members[row].affine(s) for s in node.scores))
+            forms = takewhile(_is_number, (self.members[int(row)].affine(s) for s in node.scores))
             numbers = [f.constant for f in forms if f is not None]
             if len(numbers) == len(node.scores):  # a point: decided exactly, ties included
                 possible[row] = False
@@ -285,7 +291,7 @@ class Interpreter:
         close = (truth == -1) & ((np.abs(q.lo) <= border) | (np.abs(q.hi) <= border))
         for row in np.flatnonzero(close) if self.members else ():
             # the float bounds touch the threshold: decide in rationals
-            answer = Comparison(LinearExpr(), relation).decide(*exact_range(self.members[row], expr))
+            answer = Comparison(LinearExpr(), relation).decide(*exact_range(self.members[int(row)], expr))
             truth[row] = -1 if answer is None else int(answer)
         return truth
 

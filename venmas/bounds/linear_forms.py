@@ -1,9 +1,9 @@
 """Batched linear bounds with rigorous rounding: the numbers behind every bound method.
 
 A quantity of a batch of B abstract states is enclosed by two affine forms in m *roots*, the free initial variables
-scaled to [-1, 1]: ``low . (1, s) <= q <= upp . (1, s)`` for every s in [-1, 1]^m, and by an interval [lo, hi]. With
-m = 0 this is interval arithmetic. Rounding errors are bounded a priori (Higham, *Accuracy and Stability of Numerical
-Algorithms*, 2nd ed., Lemma 3.1: gamma_n = n u / (1 - n u)) and widen the constants, so the bounds hold for the
+scaled to [-1, 1]: ``low . (1, s) <= q <= upp . (1, s)`` for every s in [-1, 1]^m, and by an interval [lo, hi]. This is
+the domain of DeepPoly (Singh et al., POPL 2019) with bounds in the roots alone; with m = 0 it is interval arithmetic.
+Rounding errors are bounded as `venmas.bounds.rounding` derives and widen the constants, so the bounds hold for the
 real-valued function of the stored numbers.
 """
 
@@ -17,29 +17,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.bounds.relaxation import chord, rounding
+from venmas.bounds.rounding import SMALLEST_NORMAL, TINY, Bools, Floats, float_beside, gamma, outward
 from venmas.budget import ask
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-
-UNIT_ROUNDOFF = 2.0**-53
-_NORMAL = 2.0**-1022  # a coefficient below it may have lost all its digits
-_TINY = 5e-324 * 2**10  # absorbs underflow, which relative error bounds do not cover
 
 _MOST_GAPS = 1 << 21
 """Coefficients of cases that are compared with those of others in one go."""
-
-
-def gamma(n: int) -> float:
-    """Relative error bound of a sum or inner product of n terms, with a margin for the operations around it."""
-    return (n + 4) * UNIT_ROUNDOFF / (1 - (n + 4) * UNIT_ROUNDOFF)
-
-
-def float_beside(value: Fraction, direction: int) -> float:
-    """The float next to a rational that is not above it (direction -1), or not below it (1)."""
-    near = float(value)
-    beyond = Fraction(near) >= value if direction > 0 else Fraction(near) <= value
-    return near if beyond else float(np.nextafter(near, direction * np.inf))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,19 +51,24 @@ def magnitude(low: Floats, upp: Floats) -> Floats:
     return size
 
 
+def size_of(low: Floats, upp: Floats, lo: Floats, hi: Floats) -> Floats:
+    """Greatest absolute value that the forms or the interval reach: what rounding errors are relative to."""
+    return np.maximum(magnitude(low, upp), np.maximum(np.abs(lo), np.abs(hi)))
+
+
 def concretize(low: Floats, upp: Floats) -> tuple[Floats, Floats]:
     """Interval of two forms over all roots in [-1, 1], rounded outward; infinite where floats overflow."""
     below, above = np.abs(low), np.abs(upp)
     error = gamma(low.shape[-1])
-    lo = low[..., 0] - below[..., 1:].sum(-1) - error * below.sum(-1) - _TINY
-    hi = upp[..., 0] + above[..., 1:].sum(-1) + error * above.sum(-1) + _TINY
-    return np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi)
+    lo = low[..., 0] - below[..., 1:].sum(-1) - error * below.sum(-1) - TINY
+    hi = upp[..., 0] + above[..., 1:].sum(-1) + error * above.sum(-1) + TINY
+    return outward(lo, hi)
 
 
 def widen(low: Floats, upp: Floats, error: Floats) -> None:
     """Move the constants of freshly computed forms outward by `error`, in place."""
-    low[..., 0] -= error + _TINY
-    upp[..., 0] += error + _TINY
+    low[..., 0] -= error + TINY
+    upp[..., 0] += error + TINY
 
 
 def settle(low: Floats, upp: Floats, lo: Floats | None = None, hi: Floats | None = None) -> Quantity:
@@ -114,13 +102,13 @@ def affine(terms: Sequence[tuple[Fraction, Quantity]], offset: Fraction) -> Quan
         upp += c * (q.upp if c >= 0 else q.low)
         lo += c * (q.lo if c >= 0 else q.hi)
         hi += c * (q.hi if c >= 0 else q.lo)
-        size += max(abs(c), _NORMAL) * np.maximum(magnitude(q.low, q.upp), np.maximum(np.abs(q.lo), np.abs(q.hi)))
+        size += max(abs(c), SMALLEST_NORMAL) * size_of(q.low, q.upp, q.lo, q.hi)
     if len(terms) == 1 and not offset and abs(terms[0][0]) == 1:
         return Quantity(low, upp, lo, hi)  # a sign rounds nothing
     # gamma covers the products, the sums and the rounding of the rational coefficients to floats
     error = gamma(2 * len(terms) + 2) * size
     widen(low, upp, error)
-    return settle(low, upp, lo - error - _TINY, hi + error + _TINY)
+    return settle(low, upp, lo - error - TINY, hi + error + TINY)
 
 
 def finite(quantity: Quantity, values: tuple[Fraction, ...], possible: Bools) -> Quantity:
@@ -182,28 +170,20 @@ def _offsets(lows: Floats, possible: Bools, slopes: Floats) -> Floats:
     ask()
     gaps = lows[:, None, :, 1:] - slopes[:, :, None, :]  # candidate, case
     size = np.abs(lows).sum(-1)[:, None, :] + np.abs(slopes).sum(-1)[:, :, None]
-    offsets = lows[:, None, :, 0] - np.abs(gaps).sum(-1) - 2 * gamma(lows.shape[-1]) * size - _TINY
+    offsets = lows[:, None, :, 0] - np.abs(gaps).sum(-1) - 2 * gamma(lows.shape[-1]) * size - TINY
     return np.asarray(np.where(possible[:, None, :], offsets, np.inf).min(-1))
 
 
 def relu(low: Floats, upp: Floats, lo: Floats, hi: Floats) -> tuple[Floats, Floats]:
     """Forms below and above ``max(z, 0)`` for z between the forms and in [lo, hi]; any leading shape.
 
-    Upper: the chord of ReLU over the range of the upper form. Lower: the lower form itself, or 0, whichever leaves the
-    smaller area (Singh et al., *An abstract domain for certifying neural networks*, POPL 2019, section 3).
+    The relaxation of DeepPoly (see `venmas.bounds.relaxation`). Upper: the chord of ReLU over the range of the upper
+    form. Lower: the lower form itself, or 0, whichever leaves the smaller area.
     """
     upp_lo, _ = concretize(upp, upp)
     _, low_hi = concretize(low, low)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        slope = np.where(upp_lo >= 0, 1.0, np.where(hi <= 0, 0.0, hi / (hi - upp_lo)))
-    slope = np.clip(np.nan_to_num(slope, nan=1.0), 0.0, 1.0)
-    lift = np.maximum(-slope * upp_lo, (1 - slope) * hi)  # the least offset that makes the line bound both end points
-    lift = np.where((upp_lo >= 0) | (hi <= 0), 0.0, lift + 4 * UNIT_ROUNDOFF * (np.abs(upp_lo) + np.abs(hi)))
+    slope, lift = chord(upp_lo, hi)
     new_upp = slope[..., None] * upp
-    new_upp[..., 0] += lift
+    new_upp[..., 0] += np.where(lift > 0, lift + rounding(np.abs(upp).sum(-1), lift), 0.0)
     keep = (lo >= 0) | ((low_hi > 0) & (low_hi > -lo))
-    new_low = np.where(keep[..., None], low, 0.0)
-    touched = (slope > 0) & (slope < 1)
-    error = np.where(touched, 4 * UNIT_ROUNDOFF * (np.abs(upp).sum(-1) + lift), 0.0)
-    new_upp[..., 0] += error
-    return new_low, new_upp
+    return np.where(keep[..., None], low, 0.0), new_upp

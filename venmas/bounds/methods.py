@@ -2,8 +2,9 @@
 
 `symbolic` propagates affine forms in the roots through the layers (symbolic interval propagation: Wang et al., *Formal
 security analysis of neural networks using symbolic intervals*, USENIX Security 2018; the method the paper uses,
-section 7). `interval` is the same without roots. Both intersect the forms' ranges with interval arithmetic layer by
-layer, and, where the inputs are not exactly affine in the roots, with forms in the inputs themselves as fresh roots.
+section 7). `interval` is the same without roots (interval bound propagation). Both intersect the forms' ranges with
+interval arithmetic layer by layer, and, where the inputs are not exactly affine in the roots, with forms in the inputs
+themselves as fresh roots.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Protocol
 
 import numpy as np
 
-from venmas.bounds.linear_forms import _TINY, Bools, Floats, Quantity, concretize, gamma, magnitude, relu, settle, widen
+from venmas.bounds.linear_forms import Quantity, concretize, relu, settle, size_of, widen
+from venmas.bounds.rounding import TINY, Bools, Floats, ball, gamma
 from venmas.budget import ask
 from venmas.nn import Layer, Network
 
@@ -45,12 +47,13 @@ class Activations:
         last = self.last
         size = np.abs(matrix) @ np.abs(last.weight), np.abs(matrix) @ np.abs(last.bias) + np.abs(offsets)
         weight, bias = matrix @ last.weight, matrix @ last.bias + offsets
+        # the products of the two matrices round; twice the error of the weights covers that they are multiplied by it
         slack = gamma(matrix.shape[1]) + 2 * last.weight_error
-        return _affine(weight, bias, size[0] * slack, size[1] * slack, self.low, self.upp, self.lo, self.hi)
+        return _affine(weight, bias, (*size, slack), self.low, self.upp, self.lo, self.hi)
 
     def output(self, index: int) -> Quantity:
         """Bounds of one output."""
-        if self.network.layers[-1].activation == "relu":  # `last` is the identity, which rounds nothing
+        if self.network.layers[-1].rectified:  # `last` is the identity, which rounds nothing
             return settle(self.low[:, index], self.upp[:, index], self.lo[:, index], self.hi[:, index])
         row = np.zeros((1, self.network.output_size))
         row[0, index] = 1.0
@@ -133,14 +136,11 @@ METHODS: dict[str, BoundMethod] = {method.name: method for method in (Symbolic()
 def _fresh(lo: Floats, hi: Floats) -> tuple[Floats, Floats]:
     """Forms of n independent inputs in n roots of their own."""
     batch, n = lo.shape
-    centre = lo + (hi - lo) / 2
-    radius = np.nextafter(np.maximum(hi - centre, centre - lo), np.inf)
+    centre, radius = ball(lo, hi)
     low = np.zeros((batch, n, n + 1))
     low[..., 0] = centre
     low[:, np.arange(n), np.arange(n) + 1] = radius
-    upp = low.copy()
-    widen(low, upp, 4 * gamma(1) * (np.abs(centre) + radius))
-    return low, upp
+    return low, low.copy()
 
 
 def _propagate(
@@ -152,19 +152,12 @@ def _propagate(
     known: tuple[tuple[Floats, Floats] | None, ...] | None,
 ) -> Activations:
     pre: list[tuple[Floats, Floats] | None] = []
-    layers = list(network.layers)
-    last = (
-        layers.pop()
-        if layers[-1].activation == "linear"
-        else Layer(np.eye(network.output_size), np.zeros(network.output_size))
-    )
-    for index, layer in enumerate(layers):
+    hidden, last = network.hidden_and_last
+    for index, layer in enumerate(hidden):
         ask()
-        error = layer.weight_error
-        low, upp, lo, hi = _affine(
-            layer.weight, layer.bias, np.abs(layer.weight) * error, np.abs(layer.bias) * error, low, upp, lo, hi
-        )
-        if layer.activation == "linear":
+        off = (np.abs(layer.weight), np.abs(layer.bias), layer.weight_error) if layer.weight_error else None
+        low, upp, lo, hi = _affine(layer.weight, layer.bias, off, low, upp, lo, hi)
+        if not layer.rectified:
             pre.append(None)
             continue
         if known is not None and (held := known[index]) is not None:
@@ -178,23 +171,33 @@ def _propagate(
 def _affine(
     weight: Floats,
     bias: Floats,
-    weight_error: Floats,
-    bias_error: Floats,
+    off: tuple[Floats, Floats, float] | None,
     low: Floats,
     upp: Floats,
     lo: Floats,
     hi: Floats,
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Bounds of ``W x + b``, weights off by up to `weight_error`: (B, n, m+1) -> (B, q, m+1), (B, n) -> (B, q)."""
+    """Bounds of ``W x + b``: (B, n, m+1) -> (B, q, m+1), (B, n) -> (B, q).
+
+    off: sizes S (q, n) and t (q,) and a factor r, where W and b are only near to the true ones, by ``r S`` and ``r t``.
+
+    Rounding: a coefficient is an inner product of n terms, to which a sum, the bias and the widening come, within the
+    margin of gamma. Factors are multiplied with the sizes of the inputs, not with the weights: ``gamma(n) * W`` is 0
+    where W is denormal, though inputs may be huge. TINY is added to what a weight multiplies, as that weight may be
+    huge where the product of the other two underflows.
+    """
     plus, minus = np.maximum(weight, 0.0), np.minimum(weight, 0.0)
     new_low, new_upp = plus @ low + minus @ upp, plus @ upp + minus @ low
     new_low[..., 0] += bias
     new_upp[..., 0] += bias
     new_lo = lo @ plus.T + hi @ minus.T + bias
     new_hi = hi @ plus.T + lo @ minus.T + bias
-    size = np.maximum(magnitude(low, upp), np.maximum(np.abs(lo), np.abs(hi)))
-    error = size @ (gamma(weight.shape[1]) * np.abs(weight) + weight_error).T * (1 + gamma(weight.shape[1]))
-    error += gamma(1) * np.abs(bias) + bias_error + _TINY
+    size, g = size_of(low, upp, lo, hi), gamma(weight.shape[1])
+    error = (g * size + TINY) @ np.abs(weight).T
+    if off is not None:
+        weight_size, bias_size, relative = off
+        error += (relative * size + TINY) @ weight_size.T + TINY * size.sum(-1, keepdims=True) + relative * bias_size
+    error = error * (1 + g) + gamma(1) * np.abs(bias) + TINY
     widen(new_low, new_upp, error)
     form_lo, form_hi = concretize(new_low, new_upp)
     return new_low, new_upp, np.fmax(form_lo, new_lo - error), np.fmin(form_hi, new_hi + error)

@@ -3,7 +3,7 @@
 `States` is a batch of abstract states of one system, each reached from the initial set by a path of branches, and
 evaluates expressions for the whole batch at once; `State` is one of them, with its successors and, where a path makes a
 variable an exact affine function of the initial state, that function in rationals. Linear bounds stay linear in the
-initial state over any number of steps (issue: "carried across steps"). A batch makes its successors in chunks, so that
+initial state over any number of steps. A batch makes its successors in chunks, so that
 a depth-first walk over b^k paths keeps a bounded number of them.
 """
 
@@ -20,6 +20,7 @@ from venmas.bounds.exact import affine_form, exact_range
 from venmas.bounds.expressions import MAX_VALUES, Assumptions, Interpreter, Truths, rounded
 from venmas.bounds.linear_forms import Quantity, constant, finite, join
 from venmas.bounds.methods import METHODS, BoundMethod
+from venmas.bounds.rounding import ball
 from venmas.budget import ask
 from venmas.linear import Comparison, LinearExpr
 from venmas.model.expr import Condition, Expr, Truth
@@ -111,6 +112,8 @@ class Step:
 class States(Interpreter):
     """A batch of abstract states; see the module's docstring."""
 
+    members: list[State]
+
     def __init__(
         self, system: System, method: BoundMethod, env: Mapping[str, Quantity], size: int, roots: int, found: Findings
     ) -> None:
@@ -134,13 +137,8 @@ class States(Interpreter):
             hi = np.array([float(high.hi[0]) for _, high in ends])
             low, upp = np.zeros((size, roots + 1)), np.zeros((size, roots + 1))
             if name in free:
-                centre = lo + (hi - lo) / 2
-                radius = np.maximum(hi - centre, centre - lo) * (1 + 2.0**-50)
-                low[:, 0], low[:, 1 + free.index(name)] = centre, radius
+                low[:, 0], low[:, 1 + free.index(name)] = ball(lo, hi)
                 upp[:] = low
-                slack = 2.0**-50 * (np.abs(centre) + radius)
-                low[:, 0] -= slack
-                upp[:, 0] += slack
             else:
                 low[:, 0], upp[:, 0] = lo, hi
             env[name] = _variable(Quantity(low, upp, lo, hi), decl.integral, decl.values)

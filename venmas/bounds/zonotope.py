@@ -1,8 +1,9 @@
 """Batched affine forms with a radius: the bounds of the region graph.
 
 A quantity in B boxes is ``z . (1, s) + r`` for roots s in [-1, 1]^m and some |r| <= e: one linear part and an interval,
-not one form below and one above as in `linear_forms`, which costs a third. Rounding errors are bounded a priori
-(Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., Lemma 3.1) and go into e.
+not one form below and one above as in `linear_forms`, which costs a third. This is affine arithmetic, or a zonotope
+whose symbols beyond the roots are collected in one radius (Singh et al., *Fast and effective robustness certification*,
+NeurIPS 2018). Rounding errors are bounded as `venmas.bounds.rounding` derives and go into e.
 """
 
 from __future__ import annotations
@@ -16,8 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.expressions import certain
-from venmas.bounds.linear_forms import _TINY, Bools, Floats, gamma
 from venmas.bounds.methods import beaten
+from venmas.bounds.relaxation import chord, rounding
+from venmas.bounds.rounding import (
+    HUGE_32,
+    SMALLEST_NORMAL,
+    TINY,
+    TINY_32,
+    UNIT_ROUNDOFF,
+    UNIT_ROUNDOFF_32,
+    Bools,
+    Floats,
+    ball,
+    gamma,
+    outward,
+)
 from venmas.budget import ask
 from venmas.model.expr import (
     All,
@@ -38,8 +52,6 @@ from venmas.model.expr import (
 )
 from venmas.nn import Layer, Network
 
-_UNIT32 = 2.0**-24
-
 
 @dataclass(frozen=True, eq=False)
 class Form:
@@ -57,10 +69,9 @@ class Form:
 def span(z: Floats, e: Floats) -> tuple[Floats, Floats]:
     """Interval of forms stacked as z (B, 1+m, n), e (B, n): (B, n) twice."""
     radius = np.abs(z[:, 1:]).sum(1) + e
-    error = gamma(z.shape[1] + 1) * (radius + np.abs(z[:, 0])) + _TINY
+    error = gamma(z.shape[1] + 1) * (radius + np.abs(z[:, 0])) + TINY
     lo, hi = z[:, 0] - radius - error, z[:, 0] + radius + error
-    # what overflowed says nothing
-    return np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi)
+    return outward(lo, hi)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,15 +103,16 @@ def affine(
     new = z @ weight.swapaxes(-1, -2)
     new[:, 0] += bias
     mass = np.abs(z).sum(1) + e
-    rounding = (n + 4) * _UNIT32 / (1 - (n + 4) * _UNIT32) if single else 0.0
-    slack = gamma(n + z.shape[1]) + weight_error + rounding
-    error = times(e + slack * mass + _TINY, size) + (gamma(2) + rounding) * np.abs(bias) + _TINY * n
+    # gamma in float32: the rounding of a weight, n products and sums, and the bias
+    narrow = (n + 4) * UNIT_ROUNDOFF_32 / (1 - (n + 4) * UNIT_ROUNDOFF_32) if single else 0.0
+    slack = gamma(n + z.shape[1]) + weight_error + narrow
+    error = times(e + slack * mass + TINY, size) + (gamma(2) + narrow) * np.abs(bias) + TINY * n
     if single:
-        error += (n + 4 + mass.sum(1, keepdims=True)) * 2.0**-149
+        error += (n + 4 + mass.sum(1, keepdims=True)) * TINY_32
         # float32 may overflow: in a result, an input or a weight
-        error[times(mass, size) + np.abs(bias) >= 2.0**126] = np.inf
-        error[(mass >= 2.0**126).any(1)] = np.inf
-        error[np.broadcast_to((size >= 2.0**126).any(-1), error.shape)] = np.inf
+        error[times(mass, size) + np.abs(bias) >= HUGE_32] = np.inf
+        error[(mass >= HUGE_32).any(1)] = np.inf
+        error[np.broadcast_to((size >= HUGE_32).any(-1), error.shape)] = np.inf
     return new, error * (1 + gamma(n + 2))
 
 
@@ -134,39 +146,27 @@ def differences(
 def relax(z: Floats, e: Floats) -> tuple[Floats, Floats]:
     """``max(x, 0)`` unit by unit: x or 0 where its sign is known, else the parallelogram of least area
     (Singh et al., *Fast and effective robustness certification*, NeurIPS 2018, Theorem 3.1)."""
-    lo, hi = span(z, e)
-    slope = np.where(lo >= 0, 1.0, 0.0)
-    crossing = (lo < 0) & (hi > 0)
+    slope, lift = chord(*span(z, e))
+    new, error, crossing = z * slope[:, None, :], e * slope, lift > 0
     if crossing.any():
-        with np.errstate(invalid="ignore", divide="ignore"):
-            part = np.nan_to_num(hi / (hi - lo), nan=1.0)
-        slope = np.where(crossing, np.clip(part, 0.0, 1.0), slope)
-    new = z * slope[:, None, :]
-    error = e * slope
-    if crossing.any():
-        # between slope x and slope x + the greater of -slope lo (met at lo) and (1 - slope) hi (met at hi)
-        lift = np.where(crossing, np.maximum(-slope * lo, (1 - slope) * hi), 0.0) / 2
-        rounding = gamma(6) * np.where(crossing, lift + np.abs(z).sum(1) + e, 0.0)
-        new[:, 0] += lift
-        error += lift + rounding
+        half = 0.5 * lift
+        new[:, 0] += half
+        error += np.where(crossing, half + rounding(np.abs(z).sum(1) + e, half), 0.0)
     return new, error
 
 
 def propagate(network: Network, z: Floats, e: Floats, single: bool = False) -> Inside:
     """Bounds through all layers but the last affine one; inputs as z (B, 1+m, n), e (B, n)."""
-    layers = list(network.layers)
-    if layers[-1].activation == "linear":
-        last = layers.pop()
-    else:
-        last = Layer(np.eye(network.output_size), np.zeros(network.output_size))
+    hidden, last = network.hidden_and_last
     if single:
-        e = e * (1 + _UNIT32) + np.abs(z).sum(1) * _UNIT32 * (1 + 2**-20) + 2.0**-149
+        # the inputs are rounded; the factor covers the rounding of the sum
+        e = e * (1 + UNIT_ROUNDOFF_32) + np.abs(z).sum(1) * UNIT_ROUNDOFF_32 * (1 + 2**-20) + TINY_32
         if network.float32_obstacle:
             e = np.full_like(e, np.inf)
-    for layer in layers:
+    for layer in hidden:
         ask()
         z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, single)
-        if layer.activation == "relu":
+        if layer.rectified:
             z, e = relax(z, e)
     return Inside(last, z, e)
 
@@ -190,8 +190,8 @@ class Evaluator:
 
     def _flat(self, lo: Floats, hi: Floats) -> Form:
         z = np.zeros((self.size, 1 + self.roots))
-        z[:, 0] = lo + (hi - lo) / 2
-        return Form(z, np.nextafter(np.maximum(hi - z[:, 0], z[:, 0] - lo), np.inf))
+        z[:, 0], e = ball(lo, hi)
+        return Form(z, e)
 
     def _compute(self, expr: Expr) -> Form:
         ask()
@@ -200,7 +200,7 @@ class Evaluator:
                 z = np.zeros((self.size, 1 + self.roots))
                 z[:, 0] = float(value)
                 exact = Fraction(float(value)) == value
-                return Form(z, np.full(self.size, 0.0 if exact else abs(float(value)) * 2.0**-52 + _TINY))
+                return Form(z, np.full(self.size, 0.0 if exact else abs(float(value)) * 2 * UNIT_ROUNDOFF + TINY))
             case Variable(name, _):
                 return self.env[name]
             case Sum(terms, constant):
@@ -245,8 +245,8 @@ class Evaluator:
             c = float(factor)
             z += c * form.z
             e += abs(c) * form.e
-            mass += max(abs(c), 2.0**-1022) * (np.abs(form.z).sum(1) + form.e)
-        return Form(z, e + gamma(2 * len(terms) + 3) * mass + _TINY)
+            mass += max(abs(c), SMALLEST_NORMAL) * (np.abs(form.z).sum(1) + form.e)
+        return Form(z, e + gamma(2 * len(terms) + 3) * mass + TINY)
 
     def _hull(self, forms: list[Form]) -> Form:
         ranges = [f.range() for f in forms]

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.linear_forms import Floats
+from venmas.bounds.rounding import Floats
 from venmas.bounds.zonotope import affine, differences, relax
 from venmas.nn import Network
 
@@ -35,17 +35,15 @@ class Stack:
 def stack(networks: tuple[Network, ...]) -> Stack | None:
     """Networks on top of each other; None where their shapes differ, or where they end in a ReLU."""
     first = networks[0]
-    shape = [(layer.weight.shape, layer.activation) for layer in first.layers]
-    if shape[-1][1] != "linear" or any(
-        [(layer.weight.shape, layer.activation) for layer in n.layers] != shape for n in networks
-    ):
+    shape = [(layer.weight.shape, layer.rectified) for layer in first.layers]
+    if shape[-1][1] or any([(layer.weight.shape, layer.rectified) for layer in n.layers] != shape for n in networks):
         return None
     layers = list(zip(*(n.layers for n in networks), strict=True))
     return Stack(
         tuple(np.stack([layer.weight for layer in same]) for same in layers),
         tuple(np.stack([layer.bias for layer in same]) for same in layers),
         tuple(max(layer.weight_error for layer in same) for same in layers),
-        tuple(same[0].activation == "relu" for same in layers),
+        tuple(same[0].rectified for same in layers),
     )
 
 

@@ -40,9 +40,10 @@ def encode_network(builder: GatedBuilder, activations: Activations, row: int, in
     for layer, pre in zip(activations.network.layers, activations.pre, strict=False):
         z = layer.weight @ current
         z[:, -1] += layer.bias
-        if pre is None:
+        if not layer.rectified:
             current = z
             continue
+        assert pre is not None  # bounds are known of each unit that has a ReLU
         low, high = pre[0][row], pre[1][row]
         unstable = np.flatnonzero((low < 0) & (high > 0))
         fresh = [_unit(builder, columns, z[j], float(low[j]), float(high[j])) for j in unstable]

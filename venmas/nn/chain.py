@@ -121,7 +121,7 @@ class Chain:
         if not np.any(c):
             return
         last = self.layers[-1] if self.layers else None
-        if last is not None and last.activation == "linear" and not np.any(last.bias):
+        if last is not None and not last.rectified and not np.any(last.bias):
             self._append(Layer(last.weight, c, last.activation, last.divisor), replace=True)
         else:
             self._append(Layer(_diagonal(np.ones(self._size)), c))
@@ -132,7 +132,7 @@ class Chain:
         if np.all(c == 1):
             return
         last = self.layers[-1] if self.layers else None
-        if last is not None and last.activation == "linear" and last.divisor is None and np.all(np.abs(c) == 1):
+        if last is not None and not last.rectified and last.divisor is None and np.all(np.abs(c) == 1):
             self._append(Layer(last.weight * c[:, None], last.bias * c), replace=True)
         else:
             self._append(Layer(_diagonal(c), np.zeros(len(c))))

@@ -3,6 +3,23 @@
 A network is the real function of its stored weights: a float weight is the rational it denotes, and nothing is ever
 folded into weights with rounding. The one operation whose coefficients floats cannot hold, the division by a constant,
 keeps its divisor and says so in `Layer.weight_error`.
+
+To add an activation (a new literal of `Activation`): each place below reads `Layer.rectified`, or what was made of it,
+and refuses an activation that is neither ReLU nor the identity, until it is taught.
+
+1. Exact and float evaluation, `Layer.rectified` and `IntegerLayer`: venmas/nn/network.py.
+2. Export to onnxruntime: venmas/nn/runtime.py. Readers build layers by `Chain`, which merges linear ones:
+   venmas/nn/chain.py.
+3. Bounds by two affine forms or intervals: venmas/bounds/methods.py, venmas/bounds/linear_forms.py; the relaxation
+   itself: venmas/bounds/relaxation.py.
+4. Zonotopes: venmas/bounds/zonotope.py, venmas/bounds/zonotope_stacked.py.
+5. Zonotopes with symbols, and substitution backward (CROWN): venmas/bounds/crown_plan.py, venmas/bounds/crown.py.
+6. Their compiled twins: venmas/bounds/compiled/crown.py, venmas/bounds/compiled/crown_kernel.py,
+   venmas/bounds/compiled/crown_layers_kernel.py, venmas/bounds/compiled/zonotope_kernel.py,
+   venmas/bounds/compiled/relaxation_kernel.py, and what fills their arrays: venmas/search/regions/compiled.py.
+7. MILP programs: venmas/encoding/network.py.
+8. The explicit search: venmas/search/explicit/undecided.py. The search over polytopes: venmas/search/polytopes/step.py.
+9. The checker of certificates, which is independent of all the above: venmas/checker/values.py.
 """
 
 from __future__ import annotations
@@ -14,7 +31,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import lcm
 from operator import mul
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, assert_never
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +41,7 @@ from venmas.budget import ask, asking
 from venmas.errors import NetworkError
 
 Activation: TypeAlias = choices.Activation
+ACTIVATIONS = choices.ACTIVATIONS
 FloatType: TypeAlias = Literal["float32", "float64"]
 Semantics: TypeAlias = choices.Semantics
 """What a network computes: the real function of its weights, or any float32 evaluation of it."""
@@ -85,6 +103,17 @@ class Layer:
         return int(self.weight.shape[0])
 
     @property
+    def rectified(self) -> bool:
+        """Whether ReLU follows, not the identity. Any other activation is refused with `AssertionError`."""
+        match self.activation:
+            case "relu":
+                return True
+            case "linear":
+                return False
+            case other:
+                assert_never(other)
+
+    @property
     def weight_error(self) -> float:
         """Bound on ``|weight - w| / |weight|`` for the true coefficients w: 0.0 (exact) or 2**-53 (half an ulp)."""
         return 0.0 if self.divisor is None else _HALF_ULP
@@ -112,8 +141,8 @@ class Layer:
             if (bad := np.argwhere(~np.isfinite(array))).size:
                 at = tuple(int(i) for i in bad[0])
                 return f"{name}{list(at)} is {array[at]}: every {name} must be a finite number"
-        if self.activation not in choices.ACTIVATIONS:
-            return f"activation {self.activation!r}: expected {' or '.join(map(repr, choices.ACTIVATIONS))}"
+        if self.activation not in ACTIVATIONS:
+            return f"activation {self.activation!r}: expected {' or '.join(map(repr, ACTIVATIONS))}"
         if self.divisor is not None:
             if (reciprocal := _reciprocal(self.divisor)) is None:
                 return f"a division by {_short(self.divisor)}: {_DIVISORS}"
@@ -185,6 +214,18 @@ class Network:
         """Number of outputs."""
         return self.layers[-1].out_size
 
+    @property
+    def relu_count(self) -> int:
+        """Number of ReLU units."""
+        return sum(layer.out_size for layer in self.layers if layer.rectified)
+
+    @cached_property
+    def hidden_and_last(self) -> tuple[tuple[Layer, ...], Layer]:
+        """The layers before the final affine map, and that map: the identity where the network ends in a ReLU."""
+        if not self.layers[-1].rectified:
+            return self.layers[:-1], self.layers[-1]
+        return self.layers, Layer(np.eye(self.output_size), np.zeros(self.output_size))
+
     @cached_property
     def float32_obstacle(self) -> str | None:
         """Why evaluations in float32 are nowhere near the real function, or None: a divisor that is infinite there."""
@@ -235,7 +276,7 @@ class Network:
                     layer.weight.astype(dtype),
                     layer.bias.astype(dtype),
                     None if layer.divisor is None else layer.divisor.astype(dtype),
-                    layer.activation == "relu",
+                    layer.rectified,
                 )
                 for layer in self.layers
             ]
@@ -277,9 +318,7 @@ class Network:
             ratios = [[v.as_integer_ratio() for v in row] for row in asking((*weight, layer.bias.tolist()))]
             scale = lcm(*{denominator for row in ratios for _, denominator in row})
             whole = [[numerator * (scale // denominator) for numerator, denominator in row] for row in asking(ratios)]
-            found.append(
-                IntegerLayer(tuple(map(tuple, whole[:-1])), tuple(whole[-1]), scale, layer.activation == "relu")
-            )
+            found.append(IntegerLayer(tuple(map(tuple, whole[:-1])), tuple(whole[-1]), scale, layer.rectified))
         return tuple(found)
 
 

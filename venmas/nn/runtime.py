@@ -102,7 +102,7 @@ def onnx_model(network: Network, precision: FloatType) -> bytes:
             last = node("Gemm", f"h{i}", last, constant(f"w{i}", layer.weight), bias, transB=1)
         else:
             last = node("Add", f"h{i}", node("Div", f"q{i}", last, constant(f"d{i}", layer.divisor)), bias)
-        if layer.activation == "relu":
+        if layer.rectified:
             last = node("Relu", f"r{i}", last)
     node("Identity", "y", last)
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(precision))

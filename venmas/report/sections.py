@@ -134,7 +134,7 @@ def network_table(report: Report, system: System) -> Table | None:
     for _, node in system.nodes():
         if isinstance(node, Output):
             found.setdefault(node.application.network.digest, node.application.network)
-    rows = sorted((files.get(d, n.name), _sizes(n), str(_units(n)), n.dtype, d) for d, n in found.items())
+    rows = sorted((files.get(d, n.name), _sizes(n), str(n.relu_count), n.dtype, d) for d, n in found.items())
     head = ("file", "layers", "ReLU nodes", "weights", "sha256 of the weights")
     return Table("Networks", head, tuple(rows)) if rows else None
 
@@ -148,10 +148,6 @@ def _sizes(network: Network) -> str:
         else:
             parts.append([size, 1])
     return "-".join(f"{size}x{times}" if times > 1 else str(size) for size, times in parts)
-
-
-def _units(network: Network) -> int:
-    return sum(layer.out_size for layer in network.layers if layer.activation == "relu")
 
 
 def reproduce(report: Report, result: str, defaults: Mapping[str, tuple[str, str, str]]) -> list[tuple[str, str]]:

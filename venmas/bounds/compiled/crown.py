@@ -9,15 +9,13 @@ import numpy as np
 from venmas.bounds.compiled.crown_kernel import sweep_boxes
 from venmas.bounds.crown import Swept
 from venmas.bounds.crown_plan import Plan
-from venmas.bounds.linear_forms import Floats
+from venmas.bounds.rounding import Floats, gammas
 
 
 def sweep(plan: Plan, low: Floats, high: Floats, cap: int, threads: int = 1) -> Swept:
-    """As `query_sweep.sweep`, on several threads."""
+    """As `venmas.bounds.crown.sweep`, on several threads."""
     count, m = low.shape
     most = int(max(plan.sizes.max(), plan.goal.shape[1], len(plan.goals))) + cap + 2 * m + 64
-    terms = np.arange(most) + 4.0
-    gammas = terms * 2.0**-53 / (1 - terms * 2.0**-53)  # `venmas.bounds.linear_forms.gamma`
     network = (plan.sizes, plan.weights, plan.rows, plan.biases, plan.relus, plan.errors)
     goals = (plan.goal, plan.goal_error, plan.goal_bias, plan.bias_error, plan.direct, plan.strict)
     condition = (plan.starts, plan.members, plan.program)
@@ -30,7 +28,7 @@ def sweep(plan: Plan, low: Floats, high: Floats, cap: int, threads: int = 1) -> 
     def part(first: int) -> None:
         at = slice(first, min(first + size, count))
         found = (swept.closed[at], swept.lower[at], swept.influence[at], swept.tried[at], swept.worst[at])
-        sweep_boxes(network, goals, condition, low[at], high[at], cap, gammas, found)
+        sweep_boxes(network, goals, condition, low[at], high[at], cap, gammas(most), found)
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(part, range(0, count, size)))

@@ -12,10 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-# Those of query_sweep and query_plan, here again: the cache of compiled code notices changes of this file only.
-_STEPS, _TINY, _ULP, _OR = 12, 2.0**-1000, 2.0**-50, -2
+from venmas.bounds.compiled.crown_layers_kernel import backward, forward
+
+STEPS, OR, TINY, FEW = 12, -2, 2.0**-1000, 2.0**-50  # those of bounds.crown, crown_plan and rounding
 _PLAIN = {"contract"}
-_ANY_ORDER = {"contract", "reassoc", "nsz"}
+_ANYORDER = {"contract", "reassoc", "nsz"}
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_PLAIN)
@@ -52,11 +53,11 @@ def sweep_boxes(network, goals, condition, low, high, cap, gammas, found):
         for i in range(m):
             c = 0.5 * low[b, i] + 0.5 * high[b, i]
             centre[i] = c
-            radius[i] = max(high[b, i] - c, c - low[b, i]) * (1 + _ULP) + _TINY
+            radius[i] = max(high[b, i] - c, c - low[b, i]) * (1 + FEW) + TINY
             influence[b, i] = 0.0
             corner[i] = c
             best[i] = c
-        symbols = _forward(network, gammas, centre, radius, cap, room)
+        symbols = forward(network, gammas, centre, radius, cap, room)
         top = 1 + m + symbols
         _goals(goals, gammas, centre, radius, z, e, mass, sizes[layers], top, g, g_err, g_base)
         least = np.inf
@@ -71,7 +72,7 @@ def sweep_boxes(network, goals, condition, low, high, cap, gammas, found):
                         done |= alone >= 0
             if not done and layers > 0:
                 own = (members, first, last)
-                below = _backward(network, goals, own, gammas, g_base, mix, centre, radius, room, lines, corner)
+                below = backward(network, goals, own, gammas, g_base, mix, centre, radius, room, lines, corner)
                 done = below > 0
                 if not lower >= below:
                     lower = below
@@ -107,25 +108,26 @@ def _goals(goals, gammas, centre, radius, z, e, mass, width, top, g, g_err, g_ba
     goal, goal_error, goal_bias, bias_error, direct, _strict = goals
     m = len(centre)
     for i in range(len(goal_bias)):
+        # error budget: `width` products, m more of the inputs, and the sums; the goal's own rounding; underflow
         slack = gammas[width + top]
         error = 0.0
         extra = 0.0
         for j in range(width):
             error += abs(goal[i, j]) * (e[j] + slack * mass[j])
             extra += goal_error[i, j] * mass[j]
-        base = abs(goal_bias[i]) * gammas[4] + bias_error[i]
+        base = abs(goal_bias[i]) * gammas[m + 4] + bias_error[i]  # m products are added to it
         for r in range(top):
             g[i, r] = _dot(z[r], goal[i], width)
         g[i, 0] += goal_bias[i]
         for k in range(m):
             g[i, 0] += direct[i, k] * centre[k]
             g[i, 1 + k] += direct[i, k] * radius[k]
-            base += (gammas[m + 4] * abs(direct[i, k]) + _TINY) * (abs(centre[k]) + radius[k])
+            base += (gammas[m + 4] * abs(direct[i, k]) + TINY) * (abs(centre[k]) + radius[k])
         g_base[i] = base * (1 + gammas[m + 8])
-        g_err[i] = (error + extra + base + _TINY) * (1 + gammas[width + 8])
+        g_err[i] = (error + extra + base + TINY) * (1 + gammas[width + 8])
 
 
-@njit(cache=True, error_model="numpy", fastmath=_ANY_ORDER)
+@njit(cache=True, error_model="numpy", fastmath=_ANYORDER)
 def _dot(a, b, n):
     total = 0.0
     for i in range(n):
@@ -133,7 +135,7 @@ def _dot(a, b, n):
     return total
 
 
-@njit(cache=True, error_model="numpy", fastmath=_ANY_ORDER)
+@njit(cache=True, error_model="numpy", fastmath=_ANYORDER)
 def _absolute(a, start, end):
     total = 0.0
     for i in range(start, end):
@@ -144,7 +146,7 @@ def _absolute(a, start, end):
 @njit(cache=True, error_model="numpy")
 def _lower(form, error, top, gammas):
     size = _absolute(form, 1, top) + error
-    return form[0] - size - gammas[top + 2] * (size + abs(form[0])) - _TINY
+    return form[0] - size - gammas[top + 2] * (size + abs(form[0])) - TINY
 
 
 @njit(cache=True, error_model="numpy")
@@ -161,155 +163,12 @@ def _combine(program, groups, levels):
         else:
             number = program[at]
             at += 1
-            found = np.inf if code == _OR else -np.inf
+            found = np.inf if code == OR else -np.inf
             for i in range(depth - number, depth):
-                found = min(found, levels[i]) if code == _OR else max(found, levels[i])
+                found = min(found, levels[i]) if code == OR else max(found, levels[i])
             depth -= number
             levels[depth] = found
             depth += 1
-
-
-@njit(cache=True, error_model="numpy", fastmath=_PLAIN)
-def _forward(network, gammas, centre, radius, cap, room):
-    """Affine forms of the last hidden layer into z, e and mass; ends of all pre-activations; returns the symbols."""
-    sizes, weights, _rows, biases, relus, errors = network
-    z, new, e, mass, err, total, slope, active, share, lo, hi, spread, below = room
-    m = sizes[0]
-    n = m
-    symbols = 0
-    fresh = 0  # the last `fresh` symbols have one column each, found in `active` below
-    z[: 1 + m, :m] = 0.0
-    for j in range(m):
-        z[0, j] = centre[j]
-        z[1 + j, j] = radius[j]
-        e[j] = 0.0
-        mass[j] = abs(centre[j]) + radius[j]
-    offset_w = 0
-    offset_b = 0
-    for k in range(len(relus)):
-        width = sizes[k + 1]
-        w = weights[offset_w : offset_w + n * width].reshape((n, width))
-        bias = biases[offset_b : offset_b + width]
-        live = 0
-        below[k] = 0.0
-        for j in range(n):
-            below[k] += mass[j]
-            if mass[j] > 0 or np.isnan(mass[j]):
-                active[live] = j
-                live += 1
-        top = 1 + m + symbols
-        slack = gammas[n + top] + errors[k]
-        sp = spread[offset_b : offset_b + width]
-        for q in range(width):
-            err[q] = 0.0
-            sp[q] = 0.0
-            total[q] = 0.0
-        for a in range(live):
-            j = active[a]
-            ej = e[j]
-            mj = mass[j]
-            wj = w[j]
-            for q in range(width):
-                size = abs(wj[q])
-                err[q] += size * ej
-                sp[q] += size * mj
-        for r in range(top):
-            out = new[r]
-            zr = z[r]
-            for q in range(width):
-                out[q] = 0.0
-            a = 0
-            if r >= top - fresh:  # a new symbol is in one unit only
-                for j in range(n):
-                    c = zr[j]
-                    if c != 0.0:
-                        wj = w[j]
-                        for q in range(width):
-                            out[q] += c * wj[q]
-            else:
-                while a + 4 <= live:
-                    j0, j1, j2, j3 = active[a], active[a + 1], active[a + 2], active[a + 3]
-                    c0, c1, c2, c3 = zr[j0], zr[j1], zr[j2], zr[j3]
-                    w0, w1, w2, w3 = w[j0], w[j1], w[j2], w[j3]
-                    for q in range(width):
-                        out[q] += (c0 * w0[q] + c1 * w1[q]) + (c2 * w2[q] + c3 * w3[q])
-                    a += 4
-                while a < live:
-                    c0 = zr[active[a]]
-                    w0 = w[active[a]]
-                    for q in range(width):
-                        out[q] += c0 * w0[q]
-                    a += 1
-            if r > 0:
-                for q in range(width):
-                    total[q] += abs(out[q])
-        fresh = 0
-        born = symbols
-        for q in range(width):
-            size = err[q] + slack * sp[q] + gammas[2] * abs(bias[q]) + _TINY
-            err[q] = size * (1 + gammas[n + 8])
-            new[0, q] += bias[q]
-            reach = total[q] + err[q]
-            reach += gammas[top + 2] * (reach + abs(new[0, q])) + _TINY
-            bottom = new[0, q] - reach
-            above = new[0, q] + reach
-            if np.isnan(bottom):
-                bottom = -np.inf
-            if np.isnan(above):
-                above = np.inf
-            lo[offset_b + q] = bottom
-            hi[offset_b + q] = above
-            slope[q] = 1.0
-            e[q] = err[q]
-            mass[q] = (abs(new[0, q]) + reach) * (1 + 2.0**-50)
-            if relus[k]:
-                if above <= 0:
-                    slope[q] = 0.0
-                    e[q] = 0.0
-                    mass[q] = 0.0
-                elif bottom < 0:
-                    s = above / (above - bottom)
-                    if np.isnan(s):
-                        s = 1.0
-                    s = min(max(s, 0.0), 1.0)
-                    slope[q] = s
-                    lift = max(-s * bottom, (1 - s) * above) * 0.5 * (1 + 2.0**-50) + _TINY
-                    rounding = 8 * 2.0**-53 * (abs(new[0, q]) + reach + lift)
-                    e[q] = err[q] * s + rounding
-                    e[q] += 4 * 2.0**-53 * e[q]
-                    mass[q] = (s * (abs(new[0, q]) + reach) + 2 * lift + rounding) * (1 + 2.0**-50)
-                    if symbols < cap:
-                        # how much of this unit's range is due to which input
-                        scale = 1.0 / (reach + _TINY)
-                        for i in range(m):
-                            part = abs(new[1 + i, q])
-                            for t in range(born):
-                                part += abs(new[1 + m + t, q]) * share[t, i]
-                            share[symbols, i] = part * scale
-                        row = z[1 + m + symbols]
-                        for j in range(width):
-                            row[j] = 0.0
-                        row[q] = lift
-                        symbols += 1
-                        fresh += 1
-                    else:
-                        e[q] += lift * (1 + 2.0**-50)
-                    new[0, q] = new[0, q] * s + lift
-                    slope[q] = s
-        for r in range(top):
-            zr = z[r]
-            out = new[r]
-            if r == 0:
-                for q in range(width):
-                    keep = relus[k] and lo[offset_b + q] < 0 and hi[offset_b + q] > 0
-                    zr[q] = out[q] if keep else out[q] * slope[q]
-            else:
-                for q in range(width):
-                    zr[q] = out[q] * slope[q]
-        offset_w += n * width
-        offset_b += width
-        n = width
-    return symbols
 
 
 @njit(cache=True, error_model="numpy")
@@ -329,8 +188,9 @@ def _mix(g, g_err, members, first, last, top, gammas, mix, best, trial, combined
     form = g[members[first + start]]
     for r in range(top):
         combined[r] = form[r]
+    # invariant: any weights that are not negative give a valid bound, so their own rounding costs nothing
     if k > 1 and not found > 0:
-        for step in range(_STEPS):
+        for step in range(STEPS):
             error = 0.0
             size = 0.0  # products and sums of k terms round as well
             for r in range(top):
@@ -341,7 +201,7 @@ def _mix(g, g_err, members, first, last, top, gammas, mix, best, trial, combined
                 size += trial[a] * (_absolute(form, 0, top) + own)
                 for r in range(top):
                     combined[r] += trial[a] * form[r]
-            value = _lower(combined, (error + gammas[k + 4] * size) * (1 + _ULP * k), top, gammas)
+            value = _lower(combined, (error + gammas[k + 4] * size) * (1 + FEW * k), top, gammas)
             if value > found:
                 found = value
                 for a in range(k):
@@ -373,90 +233,7 @@ def _mix(g, g_err, members, first, last, top, gammas, mix, best, trial, combined
     return found
 
 
-@njit(cache=True, error_model="numpy", fastmath=_PLAIN)
-def _backward(network, goals, group, gammas, g_base, mix, centre, radius, room, lines, corner):
-    """A lower bound of a mix of goals, substituted backward; the corner where its linear form is least."""
-    sizes, _weights, rows, biases, relus, errors = network
-    goal, goal_error, goal_bias, _bias_error, direct, _strict = goals
-    members, first, last = group
-    _z, _new, _e, mass, _err, _total, _slope, _active, _share, lo, hi, spread, below = room
-    back, down = lines
-    layers = len(relus)
-    m = sizes[0]
-    width = sizes[layers]
-    k = last - first
-    constant = 0.0
-    size = 0.0  # absolute values of what is added to the constant
-    error = 0.0
-    for j in range(width):
-        back[j] = 0.0
-        spill = 0.0
-        for a in range(k):
-            i = members[first + a]
-            back[j] += mix[a] * goal[i, j]
-            spill += mix[a] * (goal_error[i, j] + gammas[k + 4] * abs(goal[i, j]))
-        error += (spill + _TINY) * mass[j]
-    for a in range(k):
-        i = members[first + a]
-        constant += mix[a] * goal_bias[i]
-        size += mix[a] * abs(goal_bias[i])
-        error += mix[a] * g_base[i] * (1 + gammas[4])
-    offset_b = len(biases)
-    offset_w = len(rows)
-    for layer in range(layers - 1, -1, -1):
-        width = sizes[layer + 1]
-        n = sizes[layer]
-        offset_b -= width
-        offset_w -= width * n
-        w = rows[offset_w : offset_w + width * n].reshape((width, n))
-        down[:n] = 0.0
-        slack = gammas[width] + errors[layer]
-        error += _TINY * below[layer]  # slopes that underflow lose less than that
-        for j in range(width):
-            c = back[j]
-            bottom, above = lo[offset_b + j], hi[offset_b + j]
-            if relus[layer] and bottom < 0:
-                if above <= 0:
-                    c = 0.0
-                elif c >= 0:
-                    if above <= -bottom:
-                        c = 0.0
-                else:
-                    s = above / (above - bottom)
-                    if np.isnan(s):
-                        s = 1.0
-                    s = min(max(s, 0.0), 1.0)
-                    lift = max(-s * bottom, (1 - s) * above) * (1 + 2.0**-50) + _TINY
-                    constant += c * lift
-                    size -= c * lift
-                    c *= s
-                    error += _TINY * max(above, -bottom if s > 0 else 0.0)
-            if c != 0.0:
-                error += abs(c) * (slack * spread[offset_b + j] + 2.0**-52 * max(-bottom, above) + _TINY)
-                constant += c * biases[offset_b + j]
-                size += abs(c * biases[offset_b + j])
-                wj = w[j]
-                for i in range(n):
-                    down[i] += c * wj[i]
-        back[:n] = down[:n]
-    for i in range(m):
-        c = back[i]
-        spill = 0.0
-        for a in range(k):
-            d = mix[a] * direct[members[first + a], i]
-            c += d
-            spill += abs(d)
-        error += (gammas[k + 4] * (spill + abs(c)) + _TINY) * (abs(centre[i]) + radius[i])
-        constant += c * centre[i] - abs(c) * radius[i]
-        size += abs(c) * (abs(centre[i]) + radius[i])
-        corner[i] = centre[i] - radius[i] if c > 0 else centre[i] + radius[i] if c < 0 else centre[i]
-    terms = len(biases) + len(biases) + m + k + 8
-    rounding = (terms + 4) * 2.0**-53 / (1 - (terms + 4) * 2.0**-53)
-    size += error + abs(constant)  # with the constant in it, what overflows is no number and closes nothing
-    return constant - (error + rounding * size) * (1 + rounding) - _TINY * terms
-
-
-@njit(cache=True, error_model="numpy", fastmath=_ANY_ORDER)
+@njit(cache=True, error_model="numpy", fastmath=_ANYORDER)
 def _point(network, goals, condition, x, lines, values, met, levels):
     """How far the condition is from holding at a point, in floats, into levels[0]."""
     sizes, weights, _rows, biases, relus, _errors = network

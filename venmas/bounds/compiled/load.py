@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 from venmas.errors import install
@@ -22,3 +24,13 @@ def compiled(name: str) -> ModuleType | None:
     except RuntimeError as error:
         log.warning("compiled code is not used: %s; set NUMBA_CACHE_DIR to a folder that can be written", error)
     return None
+
+
+def forget_stale() -> None:
+    """Delete numba's indices of kernels that are older than a source here: it looks at the kernel's own file only."""
+    here = Path(__file__).parent
+    newest = max(source.stat().st_mtime for source in here.glob("*_kernel.py"))
+    for index in (here / "__pycache__").glob("*_kernel.*.nbi"):
+        if index.stat().st_mtime < newest:
+            with suppress(OSError):
+                index.unlink()

@@ -1,9 +1,14 @@
 """Compiled by numba (extra ``fast``): networks over several boxes side by side, and the cutting of boxes by winners.
 
-The bounds are those of `bounds.zonotope`, for `LANES` boxes at once: a row of a matrix here holds one quantity, for
-each coefficient of its form the numbers of all lanes. Additions are made in another order than by numpy, and fused with
-products, which the a-priori rounding bounds allow for. Compiled code runs without the lock of the interpreter; threads
-are Python's own, as numba's parallel loops take half a minute to compile.
+The bounds are those of `bounds.zonotope` (affine arithmetic), for `LANES` boxes at once: a row of a matrix here holds
+one quantity, for each coefficient of its form the numbers of all lanes. Additions are made in another order than by
+numpy, and fused with products, which the a-priori rounding bounds allow for. Compiled code runs without the lock of the
+interpreter; threads are Python's own, as numba's parallel loops take half a minute to compile.
+
+Invariant: at each root s in [-1, 1]^m, a quantity is within e of ``z . (1, s)``, in every lane. Error budget: all that
+a step rounds goes into e, relative to the sum of a form's absolute values by `gammas` (`bounds.rounding.gamma`); and e
+of a quantity that is not identically 0 holds a TINY to spare, which covers products that underflow in the layer after
+it, whatever its weights.
 """
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
 # numba infers the types
@@ -13,14 +18,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from venmas.bounds.compiled.relaxation_kernel import chord, rounding
+
 LANES = 16
 """Boxes that are swept side by side."""
 UNKNOWN, SETTLED, SEVERAL = 0, 1, 2
 """What a table says of a box with some outcomes: not known yet, its cases are one, or several."""
 NONE, SIGN, AT_MOST, BELOW, EQUAL = 0, 1, 2, 3, 4
 """What a row is there for: nothing, a choice by its sign, or an atom that says that it is <= 0, < 0, or 0."""
-# those of regions.step and (smaller) bounds.linear_forms; the cache of compiled code notices this file only
-_MINOR, _TINY = 0.25, 2.0**-1000
+MINOR, TINY = 0.25, 2.0**-1000  # those of search.regions.step and bounds.rounding
 _FUSED = {"contract"}
 
 
@@ -71,6 +77,7 @@ def cut(nets, gammas, inputs, lines, table, rules, group, low, high, most):
             for i in range(n):  # exact: coordinates are below 2^50
                 middle[i] = 0.5 * (box[i] + box[n + i])
                 mass[i] = abs(middle[i]) + 0.5 * (box[n + i] - box[i])
+            # error budget: n products and sums, a constant, and coefficients that were rounded from rationals
             for j in range(k):
                 total = constants[g, j]
                 size_of = abs(total)
@@ -78,7 +85,7 @@ def cut(nets, gammas, inputs, lines, table, rules, group, low, high, most):
                     total += coefficients[g, j, i] * middle[i]
                     size_of += abs(coefficients[g, j, i]) * mass[i]
                 z[j, lane] = total
-                e[j, lane] = gammas[n + 8] * size_of + _TINY
+                e[j, lane] = gammas[n + 8] * size_of + TINY
                 for r in range(m):
                     i = roots[r]
                     z[j, (r + 1) * LANES + lane] = coefficients[g, j, i] * (0.5 * (box[n + i] - box[i]))
@@ -132,7 +139,7 @@ def cut(nets, gammas, inputs, lines, table, rules, group, low, high, most):
                 for r in range(m):
                     i = roots[r]
                     width = box[n + i] - box[i]
-                    if width > max(least[i], 1) and force[r, lane] >= _MINOR * most_force:
+                    if width > max(least[i], 1) and force[r, lane] >= MINOR * most_force:
                         # where nothing tells which side matters, the longest one in terms of what counts as small
                         score = force[r, lane] + 1e-12 * width / max(least[i], 1)
                         if score > best:
@@ -188,6 +195,8 @@ def _decide(nets, net, gammas, n, rows, size, room):
     _times(matrix[net], gammas[n + rows], z, e, new, err, own, n, rows)
     for lane in range(LANES):
         able[lane] = 0
+    # invariant: new, err bound the difference of two outputs; the weights of a difference are rounded, and off by the
+    # error of the weights twice: `extra`, relative to the sum of the absolute values of both
     low, high = ends
     for j in range(n):  # own: what a radius and all coefficients come to
         for lane in range(LANES):
@@ -202,7 +211,7 @@ def _decide(nets, net, gammas, n, rows, size, room):
             w = extra * matrix_size[net, q, j]
             for lane in range(LANES):
                 err[q, lane] += w * own[j, lane]
-        more = gammas[2] * abs(shift) + extra * offset_size[net, q] + _TINY * n
+        more = gammas[2] * abs(shift) + extra * offset_size[net, q] + TINY * n
         for lane in range(LANES):
             new[q, lane] += shift
             err[q, lane] = (err[q, lane] + more) * (1 + gammas[n + outputs + 8])
@@ -228,13 +237,14 @@ def _decide(nets, net, gammas, n, rows, size, room):
 @njit(cache=True, error_model="numpy", fastmath=_FUSED)
 def _ends(z, error, rows, gammas, low, high):
     """The interval of a form; what overflowed says nothing."""
+    # error budget: rows + 1 additions for the radius, and one for each end, within gammas[rows + 1]
     for lane in range(LANES):
         high[lane] = error[lane]
     for r in range(1, rows):
         for lane in range(LANES):
             high[lane] += abs(z[r * LANES + lane])
     for lane in range(LANES):
-        radius = high[lane] + (gammas[rows + 1] * (high[lane] + abs(z[lane])) + _TINY)
+        radius = high[lane] + (gammas[rows + 1] * (high[lane] + abs(z[lane])) + TINY)
         lo, hi = z[lane] - radius, z[lane] + radius
         low[lane], high[lane] = -np.inf if lo != lo else lo, np.inf if hi != hi else hi
 
@@ -242,6 +252,8 @@ def _ends(z, error, rows, gammas, low, high):
 @njit(cache=True, error_model="numpy", fastmath=_FUSED)
 def _times(weight, slack, z, e, new, err, own, n, rows):
     """``weight @ z`` into `new`, and what its radius and rounding come to into `err`."""
+    # own: what one unit contributes to the error per weight. The factor is multiplied with the size of the unit, not
+    # with the weight, which may be denormal; that the product may underflow is covered by the TINY that e holds
     for j in range(n):
         for lane in range(LANES):
             own[j, lane] = e[j, lane]
@@ -280,21 +292,21 @@ def _layer(weight, bias, weight_error, relu, z, e, new, err, own, n, rows, gamma
     _times(weight, gammas[n + rows] + weight_error, z, e, new, err, own, n, rows)
     lo, hi, slope, lift = own[0], own[1], own[2], own[3]
     for q in range(weight.shape[0]):
-        more = gammas[2] * abs(bias[q]) + _TINY * n
+        more = gammas[2] * abs(bias[q]) + TINY * n
         for lane in range(LANES):
             new[q, lane] += bias[q]
             e[q, lane] = (err[q, lane] + more) * (1 + gammas[n + 2])
         if relu:
             _ends(new[q], e[q], rows, gammas, lo, hi)
+            # invariant: below, 0 <= max(x, 0) - slope x <= 2 lift over [lo, hi]; slope 0 or 1 and lift 0 are exact
             for lane in range(LANES):
-                part = hi[lane] / (hi[lane] - lo[lane])
-                part = 1.0 if part != part else min(max(part, 0.0), 1.0)
+                part, rise = chord(lo[lane], hi[lane])
                 crossing = lo[lane] < 0 and hi[lane] > 0
                 slope[lane] = part if crossing else (0.0 if hi[lane] <= 0 else 1.0)
-                lift[lane] = 0.5 * max(-part * lo[lane], (1 - part) * hi[lane]) if crossing else 0.0
-                # the greatest of a form comes to no more than this
-                total = abs(new[q, lane]) + max(hi[lane] - new[q, lane], new[q, lane] - lo[lane]) + lift[lane]
-                more_here = lift[lane] + gammas[6] * total if crossing else 0.0
+                lift[lane] = 0.5 * rise if crossing else 0.0
+                # the sum of a form's absolute values comes to no more than this
+                mass = abs(new[q, lane]) + max(hi[lane] - new[q, lane], new[q, lane] - lo[lane])
+                more_here = lift[lane] + rounding(mass, lift[lane]) if crossing else 0.0
                 e[q, lane] = e[q, lane] * slope[lane] + more_here if hi[lane] > 0 else 0.0
             for r in range(rows):
                 for lane in range(LANES):

@@ -17,6 +17,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.bounds.rounding import Bools
 from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.linear import Relation
@@ -26,7 +27,6 @@ from venmas.model.system import System
 from venmas.model.witness.build import collect, explain
 from venmas.model.witness.tree import Witness
 from venmas.search.explicit.reach import ABSENT, MAX_BYTES, OUTSIDE, StateGraph
-from venmas.search.explicit.undecided import Bools
 from venmas.search.explicit.vectorised import LARGEST, RELATIONS, NotExplicitError
 
 Costs = NDArray[np.unsignedinteger]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.linear_forms import gamma
+from venmas.bounds.rounding import SMALLEST_NORMAL, TINY, UNIT_ROUNDOFF, Bools, Floats, gamma
 from venmas.linear import Relation
 from venmas.model.expr import Application, Constant, Expr, Maximum, Output, Sum, Switch, Where
 from venmas.model.simulate import Exact
@@ -23,12 +23,8 @@ if TYPE_CHECKING:
     from venmas.search.explicit.vectorised import Columns
 
 Integers: TypeAlias = NDArray[np.integer]
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
 
 _SPARSE = 32
-_UNDERFLOW = 1e-300  # absorbs underflow, which relative error bounds do not cover
-_SMALLEST = 2.0**-1022  # a coefficient below it may have lost all its digits
 
 
 class StateRows:
@@ -84,7 +80,7 @@ class StateRows:
         match expr:
             case Constant(number):
                 value = np.full(len(self.matrix), float(number))
-                return value, np.abs(value) * gamma(1) + _UNDERFLOW
+                return value, np.abs(value) * gamma(1) + TINY
             case Sum(terms, constant):
                 value = np.full(len(self.matrix), float(constant))
                 size, error = np.abs(value), np.zeros(len(self.matrix))
@@ -92,10 +88,10 @@ class StateRows:
                     c = float(coefficient)
                     v, e = self._approximate(part)
                     value += c * v
-                    size += max(abs(c), _SMALLEST) * np.abs(v)
-                    error += max(abs(c), _SMALLEST) * e
+                    size += max(abs(c), SMALLEST_NORMAL) * np.abs(v)
+                    error += max(abs(c), SMALLEST_NORMAL) * e
                 g = gamma(2 * len(terms) + 2)  # the products, the sums, the rounding of the coefficients
-                return value, (g * size + error) * (1 + 4 * g) + _UNDERFLOW
+                return value, (g * size + error) * (1 + 4 * g) + TINY
             case Output(application, index):
                 outputs, errors = self._apply(application)
                 return outputs[:, index], errors[:, index]
@@ -142,8 +138,8 @@ class StateRows:
             value[present] += np.add.reduceat(parts, starts, axis=0)
             size[present] += np.add.reduceat(np.abs(parts), starts, axis=0)
         g = gamma(layer.in_size + 3)
-        error = g * size * (1 + 4 * g) + _UNDERFLOW
-        return (np.maximum(value, 0.0) if layer.activation == "relu" else value), error, 1
+        error = g * size * (1 + 4 * g) + TINY
+        return (np.maximum(value, 0.0) if layer.rectified else value), error, 1
 
     def _network(self, network: Network, x: Floats, error: Floats | None, start: int = 0) -> tuple[Floats, Floats]:
         """Outputs near those of the real function and bounds on the errors: (B, in) -> (B, out) each.
@@ -156,13 +152,13 @@ class StateRows:
             new = g * (np.abs(x) @ size.T + np.abs(layer.bias))
             if error is not None:
                 new += error @ size.T
-            error = new * (1 + 4 * g) + _UNDERFLOW
+            error = new * (1 + 4 * g) + TINY
             x = x @ layer.weight.T + layer.bias
-            if layer.activation == "relu":
+            if layer.rectified:
                 x = np.maximum(x, 0.0)
         return x, error if error is not None else np.zeros_like(x)
 
 
 def _ends(value: Floats, error: Floats) -> tuple[Floats, Floats]:
-    slack = error + 2.0**-51 * np.abs(value) + _UNDERFLOW
+    slack = error + 4 * UNIT_ROUNDOFF * np.abs(value) + TINY
     return value - slack, value + slack

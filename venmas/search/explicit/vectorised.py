@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.bounds.rounding import Floats
 from venmas.budget import ask
 from venmas.linear import Relation
 from venmas.model.expr import (
@@ -35,7 +36,7 @@ from venmas.model.expr import (
     children,
 )
 from venmas.model.system import System
-from venmas.search.explicit.undecided import Floats, Integers, StateRows
+from venmas.search.explicit.undecided import Integers, StateRows
 
 Index: TypeAlias = NDArray[np.intp]
 _Node: TypeAlias = Expr | Condition

@@ -18,7 +18,7 @@ import numpy as np
 from venmas.bounds.compiled.load import compiled
 from venmas.bounds.crown import Swept, sweep
 from venmas.bounds.crown_plan import Plan
-from venmas.bounds.linear_forms import Bools, Floats
+from venmas.bounds.rounding import Bools, Floats
 from venmas.formats.vnnlib import Box
 from venmas.search.network.falsify import Falsifier, confirm, floats
 

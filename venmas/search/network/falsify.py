@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from venmas.bounds.crown_plan import Plan
-from venmas.bounds.linear_forms import Floats, float_beside
+from venmas.bounds.rounding import Floats, float_beside
 from venmas.formats.vnnlib import Box
 
 _SAMPLES = 2000

@@ -22,7 +22,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.linear_forms import _TINY, Bools, Floats, gamma
+from venmas.bounds.rounding import TINY, Bools, Floats, gamma
 from venmas.budget import ask
 from venmas.linear import Relation
 from venmas.search.regions.boxes import Index
@@ -107,8 +107,8 @@ class Polytopes:
         size, n = np.abs(weight), weight.shape[1]
         mass = np.abs(x).max(1) + np.abs(r).sum(1) + e
         slack = gamma(n + r.shape[1] + 2) + weight_error
-        slack = slack * mass + np.where(mass > 0, _TINY, 0.0)  # what underflows here may meet a huge weight
-        error = ((e + slack) @ size.T + gamma(2) * np.abs(bias) + _TINY * (n + 1)) * (1 + gamma(n + 4))
+        slack = slack * mass + np.where(mass > 0, TINY, 0.0)  # what underflows here may meet a huge weight
+        error = ((e + slack) @ size.T + gamma(2) * np.abs(bias) + TINY * (n + 1)) * (1 + gamma(n + 4))
         error = np.where(size.any(1), error, 0.0) + bias_error  # nothing but the bias is exact
         return self._more(x @ weight.T + bias, r @ weight.T, error, keep)
 
@@ -141,10 +141,17 @@ class Polytopes:
         return self._valued(x, r, e)
 
     def slack(self, at: slice | int) -> Floats:
-        """How near to 0 a quantity may be everywhere before it counts as having no sign: more than a cut rounds."""
+        """How near to 0 a quantity may be everywhere before it counts as having no sign: more than a cut rounds.
+
+        Only progress rests on this number: what is sound rests on `ranges`, whatever the slack. A cut at q = 0 leaves a
+        new vertex at which q is off by the rounding of an interpolation, ``gamma(6) * 2 * size`` or 20 u size at most,
+        and enlarges `off` by as much. ``gamma(60)``, 64 u, is three times that, and 4 off is four times the radius: a
+        quantity that was just cut is not cut there again. In three or more dimensions a cut may also be moved by
+        `_CERTAIN` errors, for each vertex that is in its way.
+        """
         off, size = self.radius()[:, at], np.abs(self.x[:, :, at]).max(1)
-        certain = 0.0 if self.dimension <= 2 else _CERTAIN * (self.x.shape[1] + 2) * (off + gamma(4) * size + _TINY)
-        return np.asarray(4 * off + gamma(60) * size + certain + 4 * _TINY)
+        certain = 0.0 if self.dimension <= 2 else _CERTAIN * (self.x.shape[1] + 2) * (off + gamma(4) * size + TINY)
+        return np.asarray(4 * off + gamma(60) * size + certain + 4 * TINY)
 
     def may(self, at: int, relation: Relation) -> Polytopes:
         """The parts in which a quantity may be ``< 0``, ``<= 0``, ..; parts of what may be otherwise are cut off."""
@@ -199,7 +206,9 @@ class Polytopes:
             return np.asarray(x[rows, a] + (x[rows, b] - x[rows, a]) * part[:, None])
 
         every = np.concatenate([x, between(first - 1, first)[:, None], between(after, last)[:, None]], 1)
-        error = self.e + gamma(6) * 2 * np.abs(x).max(1) + _TINY
+        # an interpolation rounds a difference, the share, a product and a sum of numbers below 2 max(abs(x)); with the
+        # factor a radius still grows where what is added to it is below half its last place
+        error = (self.e + gamma(6) * 2 * np.abs(x).max(1) + TINY) * (1 + gamma(2))
         order = np.arange(most + 2)[None]
         one, other = first[:, None], last[:, None]
         single = self.count == 2  # both ends of the chord are one point of a segment
@@ -218,7 +227,7 @@ class Polytopes:
         """By the hyperplane next to s = 0 that all vertices keep off."""
         ask()
         there = np.arange(self.x.shape[1])[None] < self.count[:, None]
-        off = off + gamma(4) * np.abs(s).max(1) + _TINY
+        off = off + gamma(4) * np.abs(s).max(1) + TINY
         s = _shifted(s, there, _CERTAIN * off)
         above, below = there & (s > 0), there & (s < 0)
         common = self.facets[:, :, None] & self.facets[:, None]
@@ -234,7 +243,7 @@ class Polytopes:
         share = off[b] / (length - 2 * off[b]) * (1 + gamma(6)) + gamma(4)
         moved = np.zeros(self.e.shape)
         np.maximum.at(moved, b, np.abs(across) * share[:, None])
-        error = (self.e + moved + gamma(8) * 2 * np.abs(self.x).max(1) + _TINY) * (1 + gamma(6))
+        error = (self.e + moved + gamma(8) * 2 * np.abs(self.x).max(1) + TINY) * (1 + gamma(6))
         masks = common[b, i, j] | bit[b]
         parts = []
         for side in (above, below):
@@ -269,7 +278,7 @@ def _shifted(s: Floats, there: Bools, margin: Floats) -> Floats:
 
 
 def _rounding(value: Floats, radius: Floats) -> Floats:
-    return np.where(radius == 0, 0.0, gamma(2) * (np.abs(value) + radius) + _TINY)
+    return np.where(radius == 0, 0.0, gamma(2) * (np.abs(value) + radius) + TINY)
 
 
 def joined(parts: Sequence[Polytopes]) -> Polytopes:

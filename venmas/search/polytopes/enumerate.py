@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from venmas.bounds.linear_forms import _TINY, UNIT_ROUNDOFF, Bools
+from venmas.bounds.rounding import TINY, UNIT_ROUNDOFF, Bools
 from venmas.linear import Comparison, LinearExpr
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or
 from venmas.model.cases import UnsuitableError
@@ -98,7 +98,7 @@ class Enumeration:
         sides = np.uint64(1) << (2 * np.arange(len(free)) + corners).astype(np.uint64)
         facets = np.bitwise_or.reduce(sides, 1, initial=np.uint64(0))[None]
         inexact = np.array([any(Fraction(float(end)) != end for end in start.box[n]) for n in reals])
-        error = np.where(inexact, np.abs(ends).max(0) * 2 * UNIT_ROUNDOFF + _TINY, 0.0)[None]
+        error = np.where(inexact, np.abs(ends).max(0) * 2 * UNIT_ROUNDOFF + TINY, 0.0)[None]
         path, roots = np.full((1, self.target.depth), -1), np.zeros((1, 0, len(reals)))
         return Polytopes(len(free), x, np.array([len(corners)]), facets, roots, error, path)
 

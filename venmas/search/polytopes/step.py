@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from venmas.bounds.linear_forms import _NORMAL, _TINY, UNIT_ROUNDOFF, Floats, float_beside, gamma
+from venmas.bounds.rounding import SMALLEST_NORMAL, TINY, UNIT_ROUNDOFF, Floats, float_beside, gamma
 from venmas.linear import LinearExpr, Relation
 from venmas.model.cases import Case, Decision, Location, Move, Sign, UnsuitableError
 from venmas.model.domain import Ranges
@@ -188,7 +188,7 @@ class Partition:
         new = slice(width, None)
         for layer in application.network.layers:
             polytopes = polytopes.affine(at, layer.weight, layer.bias, layer.weight_error, keep=width)
-            if layer.activation == "relu":
+            if layer.rectified:
                 polytopes = (yield from settled(polytopes, new)).relu(new)
             at = new
         return batch.of(polytopes, id(application), range(width, polytopes.width))
@@ -209,7 +209,7 @@ def _winners(polytopes: Polytopes, at: Sequence[int], strict: bool) -> list[Poly
     gap = x[:, :, :, None] - x[:, :, None]
     size = np.abs(x).max(1)
     size = size[:, :, None] + size[:, None]
-    slack = radius[:, :, None] + radius[:, None] + gamma(8) * size + _TINY
+    slack = radius[:, :, None] + radius[:, None] + gamma(8) * size + TINY
     most, least = gap.max(1) + slack, gap.min(1) - slack
     found = []
     for i, one in enumerate(at):
@@ -227,8 +227,8 @@ def _winners(polytopes: Polytopes, at: Sequence[int], strict: bool) -> list[Poly
 def _rows(weight: Sequence[Sequence[Fraction]], bias: Sequence[Fraction]) -> Rows:
     """Rationals as floats; raises `UnsuitableError` where they are not near to them."""
     rows = np.array([[float(c) for c in row] for row in weight]).reshape(len(weight), -1)
-    if any(c and abs(f) < _NORMAL for f, c in zip(rows.flat, chain(*weight), strict=True)):
+    if any(c and abs(f) < SMALLEST_NORMAL for f, c in zip(rows.flat, chain(*weight), strict=True)):
         raise UnsuitableError("a number of the model is too small for floats")
     near = np.array([float(c) for c in bias])
-    off = [0.0 if Fraction(f) == c else abs(f) * 2 * UNIT_ROUNDOFF + _TINY for f, c in zip(near, bias, strict=True)]
+    off = [0.0 if Fraction(f) == c else abs(f) * 2 * UNIT_ROUNDOFF + TINY for f, c in zip(near, bias, strict=True)]
     return rows, near, UNIT_ROUNDOFF, np.array(off)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.linear_forms import Bools
+from venmas.bounds.rounding import Bools
 from venmas.search.regions.frames import Ints
 
 Index = NDArray[np.intp]

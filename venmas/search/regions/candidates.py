@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from venmas.bounds.linear_forms import Bools
+from venmas.bounds.rounding import Bools
 from venmas.search.regions.boxes import Boxes, Index
 from venmas.search.regions.frames import Ints
 from venmas.search.regions.graph import Graph

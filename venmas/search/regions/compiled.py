@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.compiled.zonotope_kernel import cut
-from venmas.bounds.linear_forms import Floats, gamma
+from venmas.bounds.rounding import Floats, gammas
 from venmas.bounds.zonotope import pairs
 from venmas.bounds.zonotope_stacked import Stack
 from venmas.search.regions.boxes import Index
@@ -26,12 +26,6 @@ _PART = 512
 """Boxes that a thread takes at a time, and ..."""
 _PRODUCTS = 200_000_000
 """... how many products all parts may take before they come back (some 0.1 s)."""
-
-
-@lru_cache(maxsize=1)
-def gammas(most: int) -> Floats:
-    """The rounding bounds of up to `most` terms."""
-    return np.array([gamma(n) for n in range(most)])
 
 
 @lru_cache(maxsize=64)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from venmas.bounds.expressions import certain
-from venmas.bounds.linear_forms import Bools, Floats
+from venmas.bounds.rounding import Bools, Floats
 from venmas.budget import asking
 from venmas.errors import ModelError
 from venmas.logic.closure import Stage

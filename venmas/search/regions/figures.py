@@ -15,4 +15,7 @@ class Regions:
 
     def facts(self) -> list[tuple[str, str]]:
         """Names with values."""
-        return [("region graph", f"{self.nodes} nodes, {self.pieces} pieces, {self.passes} passes")]
+        counted = ((self.nodes, "node"), (self.pieces, "piece"), (self.passes, "pass"))
+        ending = {"pass": "es"}
+        words = (f"{n} {what}{'' if n == 1 else ending.get(what, 's')}" for n, what in counted)
+        return [("region graph", ", ".join(words))]

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.linear_forms import _TINY, Floats, gamma
+from venmas.bounds.rounding import TINY, Floats, gamma
 from venmas.bounds.zonotope import Form
 from venmas.linear import LinearExpr, invert
 from venmas.model.cases import UnsuitableError
@@ -97,7 +97,7 @@ class Frame:
         middle = (low + high) / 2  # exact: coordinates are small
         radius = (high - low) / 2
         mass = (np.abs(middle) + radius) @ np.abs(self.floats).T
-        error = gamma(low.shape[1] + 2) * mass + _TINY
+        error = gamma(low.shape[1] + 2) * mass + TINY
         centre = middle @ self.floats.T
         found = {}
         for i, name in enumerate(names):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.linear_forms import Bools, Floats
+from venmas.bounds.rounding import Bools, Floats
 from venmas.logic import AX, EX, FALSE, Formula
 from venmas.logic.closure import Stage, agenda
 from venmas.search.regions.boxes import MAX_EDGES, Boxes, Grid, Known, cut, joined, merge

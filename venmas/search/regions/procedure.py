@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 
 from venmas.answer import Answer, Open, Refuted, Witnessed
-from venmas.bounds.linear_forms import Floats
+from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError
 from venmas.errors import Reason
 from venmas.model.cases import UnsuitableError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from venmas.bounds.linear_forms import Bools
+from venmas.bounds.rounding import Bools
 from venmas.budget import ask
 from venmas.logic.closure import Stage
 from venmas.model.cases import Move, UnsuitableError

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from venmas.answer import Open, Witnessed
-from venmas.bounds.linear_forms import Floats
+from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import ModelError, Reason, VenmasError
 from venmas.logic import Bounded, Formula

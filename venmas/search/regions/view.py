@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.expressions import certain
-from venmas.bounds.linear_forms import Bools, Floats
+from venmas.bounds.rounding import Bools, Floats
 from venmas.bounds.zonotope import Evaluator, Form, whole
 from venmas.bounds.zonotope_stacked import MOST_ROWS, gaps, stack
 from venmas.budget import ask
