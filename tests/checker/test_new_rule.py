@@ -22,7 +22,7 @@ from venmas.checker.lemmas import Book
 from venmas.checker.numbers import read_index
 from venmas.checker.rule import Line, Place, Rule, Step
 from venmas.engine.certify import Certificate, write_certificate
-from venmas.logic import parse
+from venmas.logic import Bounded, parse
 from venmas.model import System, where
 from venmas.question import Question
 
@@ -58,7 +58,7 @@ def question() -> Question:
     x = system.real("x", -1, 1)
     system.branch("step", x=where(x >= 0, x / 2, -x))
     system.initial(x >= -1)
-    return Question(system, parse("AX (x >= 0 & x <= 1)", system.vocabulary), certified=True)
+    return Question(system, Bounded(parse("AX (x >= 0 & x <= 1)", system.vocabulary)), certified=True)
 
 
 def steps(question: Question, first: Step) -> Iterator[Rule]:

@@ -15,7 +15,7 @@ from tests.checker.proofs import Certified, checked
 from venmas.checker import rules
 from venmas.checker.file import check_certificate, read_certificate
 from venmas.engine.certify import certify, write_certificate
-from venmas.logic import parse
+from venmas.logic import Bounded, parse
 from venmas.model import System, apply_network, load_scenario
 from venmas.nn.network import relu_network
 from venmas.question import Question
@@ -46,7 +46,7 @@ def searched(system: System, text: str, path: Path) -> None:
 
 def by_regions(system: System, text: str, path: Path) -> None:
     """By a graph of regions."""
-    question = Question(system, parse(text, system.vocabulary), certified=True)
+    question = Question(system, Bounded(parse(text, system.vocabulary)), certified=True)
     graph = Graph(Space(system), question.target, lambda: None, keep=True)
     while not graph.refine():
         pass

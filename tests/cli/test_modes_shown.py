@@ -15,6 +15,13 @@ from venmas.engine.stored import read_report
 from venmas.errors import UsageError
 from venmas.report import Checks, Source, html_page
 
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal in which no line of a table is broken."""
+    monkeypatch.setenv("COLUMNS", "250")
+
+
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = Draft202012Validator(json.loads((ROOT / "docs" / "result.schema.json").read_text()))
 OF_PROGRAMS = ("big-m", "symbolic", "subproblems", "largest program", "encode")

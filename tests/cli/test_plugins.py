@@ -17,6 +17,13 @@ from jsonschema import Draft202012Validator
 
 from tests.docs.page_blocks import ROOT, blocks_of
 
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal in which no line of a table is broken."""
+    monkeypatch.setenv("COLUMNS", "250")
+
+
 SCHEMA = Draft202012Validator(json.loads((ROOT / "docs" / "result.schema.json").read_text()))
 FILES = {b.title: b.text for b in blocks_of((ROOT / "docs" / "plugins.md").read_text()) if b.title}
 ENTRIES = "toys-1.0.dist-info/entry_points.txt"

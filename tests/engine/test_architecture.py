@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from configparser import ConfigParser
 from importlib import import_module
 from pathlib import Path
 
@@ -49,3 +50,12 @@ def test_layers_hold_every_room() -> None:
     held = {name.strip().removeprefix("venmas.") for layer in layers for name in layer.split("|")}
     rooms = {p.stem for p in (ROOT / "venmas").iterdir() if not p.name.startswith("_") and p.suffix in ("", ".py")}
     assert rooms - held == {"bundled"}
+
+
+def test_a_wheel_holds_every_package() -> None:
+    settings = ConfigParser()
+    settings.read(ROOT / "setup.cfg", encoding="utf-8")
+    listed = set(settings["options"]["packages"].split())
+    folders = {p.parent for p in (ROOT / "venmas").rglob("__init__.py")}
+    there = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
+    assert there <= listed and listed - there == {"venmas.bundled.scenarios", "venmas.bundled.networks"}

@@ -112,7 +112,7 @@ def limits(timeout: float, memory: int) -> Iterator[Callable[[], None]]:
     timed = threading.current_thread() is threading.main_thread()
     if timed:
         before = signal.signal(signal.SIGALRM, on_timer)
-        signal.setitimer(signal.ITIMER_REAL, _PERIOD, _PERIOD)
+        signal.setitimer(signal.ITIMER_REAL, min(_PERIOD, timeout), _PERIOD)
     try:
         try:
             yield ask

@@ -71,19 +71,7 @@ class Panels:
 def panels_of(trace: Trace, only: Sequence[str] = ()) -> Panels:
     """The panels of a trace, or those of the variables, groups and agents that are named in `only`."""
     notes: list[str] = []
-    groups = groups_of(trace.variables)
-    asked = {name for c in trace.comparisons for name in c.expr.variables}
-    found: list[tuple[bool, Panel]] = []
-    constant: list[str] = []
-    for name, members in groups.items():
-        wanted = name.partition("[")[0] in only or any(m.name in only for m in members)
-        if only and not wanted:
-            continue
-        named = any(m.name in asked for m in members)
-        if not (wanted or named) and (text := _constant(trace, name, members)):
-            constant.append(text)
-            continue
-        found.append((named or wanted, _variable_panel(trace, name, members)))
+    found, constant = _grouped(trace, only)
     found += [(True, panel) for panel in _combined(trace) if not only]
     held = [panel for panel in _held(trace) if not only or panel.title.split(" (")[0] in only]
     taken = dict.fromkeys(branch for _, branch, _ in trace.edges)
@@ -100,6 +88,23 @@ def panels_of(trace: Trace, only: Sequence[str] = ()) -> Panels:
     if any(isinstance(panel, Rows) and panel.asked for _, panel in found):
         notes.append("Shaded: named in the formula")
     return Panels((*(panel for _, panel in found), *held), tuple(notes))
+
+
+def _grouped(trace: Trace, only: Sequence[str]) -> tuple[list[tuple[bool, Panel]], list[str]]:
+    """Panels of groups of variables, whether the formula or `only` names each, and what groups that stay are."""
+    asked = {name for c in trace.comparisons for name in c.expr.variables}
+    found: list[tuple[bool, Panel]] = []
+    constant: list[str] = []
+    for name, members in groups_of(trace.variables).items():
+        wanted = name.partition("[")[0] in only or any(m.name in only for m in members)
+        if only and not wanted:
+            continue
+        named = wanted or any(m.name in asked for m in members)
+        if not named and (text := _constant(trace, name, members)):
+            constant.append(text)
+        else:
+            found.append((named, _variable_panel(trace, name, members)))
+    return found, constant
 
 
 def _shortened(texts: Sequence[str]) -> str:

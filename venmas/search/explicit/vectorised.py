@@ -241,19 +241,23 @@ class Columns:
             case Maximum() | ArgMax() if all(self.integral(c) for c in children(nodes[0])):
                 parts = np.array([[self._at(c) for c in children(n)] for n in nodes])
                 return _greatest(out, isinstance(nodes[0], ArgMax), parts)
-            case Switch(selector, cases):
-                switches = [n for n in nodes if isinstance(n, Switch)]
-                table = {k: np.array([self._at(n.cases[i][1]) for n in switches]) for i, (k, _) in enumerate(cases)}
-                return _switches(out, self._at(selector), table)
-            case Where():
-                table = {i: np.array([self._at(children(n)[i]) for n in nodes]) for i in range(3)}
-                return _wheres(out, *table.values())
+            case Switch() | Where():
+                return self._chosen(nodes, out)
             case Compare(_, relation):
                 compared = [self._compared.get(id(n), n.expr) for n in nodes if isinstance(n, Compare)]
                 if self.integral(compared[0]):
                     test, parts = RELATIONS[relation], np.array([self._at(e) for e in compared])
                     return lambda rows: _put(rows, out, test(rows.matrix[:, parts], 0))
         return None
+
+    def _chosen(self, nodes: list[_Node], out: slice) -> _Operation:
+        """One of several columns."""
+        if isinstance(nodes[0], Switch):
+            switches = [n for n in nodes if isinstance(n, Switch)]
+            keys = [k for k, _ in nodes[0].cases]
+            table = {k: np.array([self._at(n.cases[i][1]) for n in switches]) for i, k in enumerate(keys)}
+            return _switches(out, self._at(nodes[0].selector), table)
+        return _wheres(out, *(np.array([self._at(children(n)[i]) for n in nodes]) for i in range(3)))
 
     def _decided(self, node: _Node, out: slice) -> _Operation:
         """The operation on floats that decides a comparison or a winner, ties in rationals."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.compiled.load import compiled
+from venmas.bounds.rounding import Floats
 from venmas.bounds.zonotope import whole
 from venmas.bounds.zonotope_stacked import stack
 from venmas.budget import ask
@@ -101,11 +102,16 @@ def question(space: Space, atoms: Sequence[Comparison], numbers: Index, step: in
     return Question(
         found,
         np.array([networks.index(p.network) for p in places if p is not None], dtype=np.intp),
-        np.array([[[float(Fraction(int(w), r.scale)) for w in r.plus + r.minus] for r in rows] for rows in inputs]),
-        np.array([[float(Fraction(r.constant, r.scale)) for r in rows] for rows in inputs]),
+        *_nearest(inputs),
         _packed(lines, len(space.reals)),
         1 << found.outputs + 3 * most,
     )
+
+
+def _nearest(inputs: list[list[Row]]) -> tuple[Floats, Floats]:
+    """Rows of several locations in floats: weights (G, k, n) and constants (G, k)."""
+    weights = [[[float(Fraction(int(w), r.scale)) for w in r.plus + r.minus] for r in rows] for rows in inputs]
+    return np.array(weights), np.array([[float(Fraction(r.constant, r.scale)) for r in rows] for rows in inputs])
 
 
 def _packed(lines: list[list[tuple[int, Row]]], size: int) -> tuple[Ints, Ints, Ints]:
