@@ -120,9 +120,16 @@ class LinearExpr:
     constant: Fraction = Fraction(0)
 
     def __hash__(self) -> int:
-        # of texts: whoever writes a formula can choose numbers of one hash, and make dictionaries lists
-        numbers = (self.constant, *(c for _, c in self.terms))
-        return hash((tuple(n for n, _ in self.terms), *(f"{c.numerator:x}/{c.denominator:x}" for c in numbers)))
+        found: int | None = self.__dict__.get("_hash")
+        if found is None:
+            # of texts: whoever writes a formula can choose numbers of one hash, and make dictionaries lists
+            numbers = (self.constant, *(c for _, c in self.terms))
+            texts = (f"{c.numerator:x}/{c.denominator:x}" for c in numbers)
+            self.__dict__["_hash"] = found = hash((tuple(n for n, _ in self.terms), *texts))
+        return found
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"terms": self.terms, "constant": self.constant}  # hashes of texts are those of one process
 
     @staticmethod
     def of(terms: Mapping[str, Fraction] | Iterable[tuple[str, Fraction]], constant: Number = 0) -> LinearExpr:

@@ -68,7 +68,7 @@ ADAPTIVE = Mode(
         (
             Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),
             Turn("rational", first=0.1, then=1.0, share=0.1, lead=True),
-            Turn("bounds", first=0.1, then=0.4, share=0.05, after=0.1),
+            Turn("bounds", first=0.1, then=0.4, share=0.02, after=0.1),
             Turn("regions"),
         ),
         # no solver is trusted: it may show a violation, and its "infeasible" is a note

@@ -72,7 +72,8 @@ class Writer:
         """A node of the system with all below it."""
         stack = [root]
         while stack:
-            ask()
+            if not len(self._by_id) % 32:
+                ask()
             node = stack[-1]
             missing = [p for p in _parts(node) if id(p) not in self._by_id]
             if missing and id(node) not in self._by_id:

@@ -61,7 +61,8 @@ def check_nesting(where: str, roots: Iterable[Expr | Condition], levels: dict[in
     levels = {} if levels is None else levels
     stack = list(roots)
     while stack:
-        ask()
+        if not len(levels) % 32:
+            ask()
         node = stack[-1]
         below = [] if id(node) in levels else children(node)
         missing = [child for child in below if id(child) not in levels]

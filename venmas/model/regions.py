@@ -17,7 +17,7 @@ from venmas.linear import Comparison, LinearExpr, Relation, as_fraction
 from venmas.model.propagation import propagate
 from venmas.model.simulate import misfit
 from venmas.model.system import System
-from venmas.model.variables import Box, Region
+from venmas.model.variables import Box, Region, VariableDecl
 
 _Choice: TypeAlias = Callable[[str, Fraction, Fraction], Iterable[Fraction]]
 
@@ -173,11 +173,22 @@ def _eliminate(system: System, region: Region, extra: Region) -> dict[str, Linea
     return solved
 
 
-def wide_variables(system: System) -> set[str]:
-    """The real variables that have more than one initial value."""
-    return {
-        name
-        for region in system.regions
-        for name, (low, high) in (bounding_box(system, region) or {}).items()
-        if low < high and not system.variables[name].integral
-    }
+def several_wide(system: System) -> bool:
+    """Do several real variables have more than one initial value, as far as comparisons of one variable tell?"""
+    return any(sum(not _fixed(decl, region) for decl in system.variables.values()) > 1 for region in system.regions)
+
+
+def _fixed(decl: VariableDecl, region: Region) -> bool:
+    """Is it an integer, or do comparisons of this variable alone leave it one value?"""
+    if decl.integral:
+        return True
+    low, high = decl.lower, decl.upper
+    for row in region:
+        if len(row.expr.terms) == 1 and row.expr.terms[0][0] == decl.name and row.relation is not Relation.NE:
+            (_, factor), bound = row.expr.terms[0], -row.expr.constant / row.expr.terms[0][1]
+            below = row.relation in (Relation.LE, Relation.LT)
+            if row.relation is Relation.EQ or below == (factor > 0):
+                high = min(high, bound)
+            if row.relation is Relation.EQ or below != (factor > 0):
+                low = max(low, bound)
+    return low >= high

@@ -292,7 +292,8 @@ class System:
         while stack:
             where, node = stack.pop()
             if id(node) not in seen:
-                ask()
+                if not len(seen) % 32:
+                    ask()
                 seen.add(id(node))
                 yield where, node
                 stack.extend((where, child) for child in children(node))

@@ -23,7 +23,7 @@ from venmas.encoding.encode import bounded_regions, region_formula
 from venmas.encoding.points import Oracle
 from venmas.errors import Reason
 from venmas.logic import Formula, conjunction
-from venmas.model.regions import wide_variables
+from venmas.model.regions import several_wide
 from venmas.question import Question
 from venmas.search.milp.stream import deep_runs
 from venmas.search.procedure import Run
@@ -52,7 +52,7 @@ class Bounds:
 
     def eager(self, question: Question, run: Run) -> bool:
         """Where initial sets are wide in several directions: over a line, passes decide as quickly."""
-        return len(wide_variables(question.system)) > 1
+        return several_wide(question.system)
 
     def start(self, question: Question, run: Run) -> _Session:
         """Nothing is done yet."""

@@ -15,7 +15,7 @@ from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.budget import Budget
 from venmas.checker.rule import Rule
 from venmas.errors import Reason
-from venmas.model.regions import wide_variables
+from venmas.model.regions import several_wide
 from venmas.question import Question
 from venmas.search.procedure import Run
 from venmas.search.rational.search import Proof, Prover
@@ -47,7 +47,7 @@ class Rational:
 
     def eager(self, question: Question, run: Run) -> bool:
         """Where initial sets are wide in several directions: a pass over regions may take as long as a proof."""
-        return len(wide_variables(question.system)) > 1 and not question.certified
+        return not question.certified and several_wide(question.system)
 
     def start(self, question: Question, run: Run) -> RationalSession:
         """Nothing is done yet."""
