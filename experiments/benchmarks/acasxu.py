@@ -14,10 +14,10 @@ from experiments.benchmarks.ask import Built, Question
 from experiments.benchmarks.bench import Bench
 from experiments.benchmarks.machine import DATA
 from venmas import load_network
-from venmas.engine.query import question
 from venmas.formats.vnnlib import read_vnnlib
 from venmas.logic import AX, Not
 from venmas.nn import Network
+from venmas.search.network.exact_box import query_system
 
 FOLDER = DATA / "acasxu"
 
@@ -29,7 +29,7 @@ def network(name: str) -> Network:
 
 def instance(name: str, prop: str) -> Built:
     (case,) = read_vnnlib(FOLDER / "vnnlib" / prop).cases
-    return question(network(name), case.boxes), AX(Not(case.condition))
+    return query_system(network(name), case.boxes), AX(Not(case.condition))
 
 
 def run(bench: Bench) -> None:
