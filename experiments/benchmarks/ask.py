@@ -156,10 +156,16 @@ def _answer(question: Question, way: Way) -> dict[str, object]:
 
 
 def _figures(report: Report) -> dict[str, object]:
+    # regions have columns of their own
+    by = [
+        f"{p.name}: {', '.join(p.figures.values())}"
+        for p in report.procedures
+        if p.name == report.decided_by != "regions"
+    ]
     return {
         "verdict": report.verdict.value,
         "basis": report.basis or report.reason,
-        "note": "; ".join(n for n in (report.message, *report.notes) if n),
+        "note": "; ".join(n for n in (report.message, *by, *report.notes) if n),
         "passes": report.graph.passes,
         "nodes": report.graph.nodes,
         "pieces": report.graph.pieces,
