@@ -59,9 +59,10 @@ class Portfolio:
         decided = self.decided
         if not isinstance(answer, Witnessed) and answer.leaving:
             # the bounds could not exclude that a state leaves its box: decide it before anything is called satisfied
-            other = self.decide(question.boxed if question.certified else question.staying(answer.leaving))
+            whole = question.certified and not self.mode.solver  # else a proof is written by a search of its own
+            other = self.decide(question.boxed if whole else question.staying(answer.leaving))
             if isinstance(answer, Refuted):
-                answer = self._both(answer, other, question.certified)
+                answer = self._both(answer, other, whole)
         self.decided = "" if isinstance(answer, Open) else decided
         if isinstance(answer, Refuted):
             self.notes += self._deadlocks(question, answer)
@@ -70,9 +71,9 @@ class Portfolio:
     @staticmethod
     def _both(first: Refuted, second: Answer, whole: bool) -> Answer:
         """A refutation and the answer to whether runs stay in the box; `whole`: the latter is about both."""
-        if isinstance(second, Witnessed):
+        if isinstance(second, Witnessed) and not whole:
             raise AssertionError("a witness of leaving the box stays in it")
-        if isinstance(second, Open) or whole:
+        if not isinstance(second, Refuted) or whole:
             return second
         basis = max(first.basis, second.basis, key=_BASES.index)
         return replace(first, basis=basis, leaving=frozenset(), proof=None)
