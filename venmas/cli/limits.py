@@ -54,7 +54,7 @@ def limit_options(what: str) -> Callable[[_Command], _Command]:
                 default=MEMORY,
                 show_default=True,
                 metavar="MB",
-                help=f"Give up {what} where this process would hold more.",
+                help=f"Give up {what} where it takes this process more.",
             ),
             click.option(
                 "--timeout",
