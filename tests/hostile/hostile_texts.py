@@ -40,7 +40,7 @@ CASES: dict[str, Case] = {
     "deep EG": formula(nested("EG^1 "), status=(2, 20)),
     "deep EF": formula(nested("EF[0,2] "), "use smaller bounds"),
     "deep ->": formula(nested("x>5 -> "), "satisfied", status=0),
-    "deep <->": formula(nested("x<2<->(", ")"), status=(2, 20)),
+    "deep <->": formula(nested("x<2<->(", ")"), "split it into several formulas"),
     "deep &": formula(nested("x<2 & (", ")"), status=DECIDED),
     "deep |": formula(nested("x<2 | (", ")"), status=DECIDED),
     "deep & and |": formula(alternating(DEEP // 2), "split it into several formulas"),

@@ -113,8 +113,10 @@ class RegionSession:
         except BudgetError:
             self.space.interrupted = True  # in the middle of a step, perhaps
             raise
-        except (UnsuitableError, OverflowError, RecursionError) as error:
-            return Open(Reason.OPEN, f"no region graph: {str(error) or 'the system is nested too deeply'}")
+        except RecursionError:
+            return Open(Reason.OPEN, "no region graph: the system is nested too deeply")
+        except (UnsuitableError, OverflowError) as error:
+            return Open(Reason.OPEN, f"no region graph: {str(error) or type(error).__name__}")
 
     def _advance(self, budget: Budget) -> Answer | None:
         graph = self.graph
