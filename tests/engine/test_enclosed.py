@@ -84,7 +84,7 @@ def test_bounds_decide_what_regions_do_not(name: str, trust: str) -> None:
 def test_what_bounds_refute_is_proved_in_rationals_by_enclosures(name: str, mode: str, tmp_path: Path) -> None:
     build, formula = LOOPS[name]
     file = tmp_path / "proof.gz"
-    report = verify(build(), formula, mode=mode, timeout=20, certificate=file, isolated=False)
+    report = verify(build(), formula, mode=mode, timeout=60, certificate=file, isolated=False)
     assert report.satisfied and report.basis == "exact" and report.certificate is not None
     check_certificate(file, build())
 

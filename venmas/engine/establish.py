@@ -30,9 +30,6 @@ from venmas.search.rational.session import RationalSession
 PATIENCE = 10.0
 """Seconds that ``trust="auto"`` gives to a proof at least; it also gives as long again as the verdict took, thrice."""
 
-HASTE = 1.0
-"""Seconds that a proof by enclosures alone has at least, of what bounds have refuted."""
-
 _NO_ANSWER = (Reason.TOLERANCE, Reason.FAILURE, Reason.UNBOUNDED, Reason.LICENCE)
 """Why a solver leaves a question open that a proof, which needs no solver, may still answer."""
 
@@ -135,10 +132,8 @@ def _by_enclosures(
     """Prove in rationals, for a limited time, what bounds have refuted: as they do, with nothing split."""
     left = inf if budget.left is None else budget.left / 4
     try:
-        found = budget.spend(
-            min(PATIENCE, max(HASTE, 3 * budget.spent), left),
-            lambda part: _prove(question, proofs, part, whole=True),
-        )
+        # nothing is split: it is soon at an end that stays open, if there is one
+        found = budget.spend(min(PATIENCE, left), lambda part: _prove(question, proofs, part, whole=True))
     except (OverflowError, RecursionError):
         return None
     return found if found is not None and isinstance(found[0], Refuted) else None
