@@ -26,9 +26,9 @@ from venmas.model.system import System
 from venmas.model.witness.build import replay
 from venmas.nn.network import Semantics
 from venmas.question import Question, read_formula, read_property
-from venmas.search.milp.figures import Programs
 from venmas.search.milp.procedure import strategy_of
 from venmas.search.procedure import Run, Settings
+from venmas.search.programs import Programs
 from venmas.search.regions.figures import Regions
 from venmas.solvers import get_solver, solver_order
 from venmas.solvers.registry import AUTO
