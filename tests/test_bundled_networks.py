@@ -28,7 +28,7 @@ from export import evaluate, fold_input_scaling, he_layers, read_onnx, write_onn
 ARCHITECTURES = {
     "frozenlake": {"agent.onnx": [9, 32, 32, 4]},
     "vcas": {f"{i}.onnx": [3, 20, 20, 20, 20, 20, 9] for i in range(1, 10)},
-    "double_integrator": {"controller.onnx": [2, 10, 5, 1]},
+    "double_integrator": {"controller.onnx": [2, 10, 5, 1], "value.onnx": [2, 16, 16, 1]},
     "cruise": {"controller.onnx": [3, 20, 20, 1]},
 }
 FILES = [(folder, name) for folder, files in ARCHITECTURES.items() for name in files]

@@ -172,11 +172,13 @@ def _certificate(file: Path, report: Report, checks: Checks, loaded: Loaded | No
     from venmas.checker.check import CheckError
     from venmas.checker.file import check_claim, read_certificate
     from venmas.logic import parse
+    from venmas.question import read_formula
 
     if loaded is None:
         raise UsageError(f"--check: {checks.undescribed}")
     header, lines = read_certificate(file)
-    claimed, wanted = (parse(text, loaded.system.vocabulary) for text in (header["formula"], report.formula))
+    claimed = parse(header["formula"], loaded.system.vocabulary)
+    wanted = read_formula(loaded.system, report.formula)
     try:
         if (claimed, header["semantics"]) != (wanted, report.semantics):
             raise CheckError(

@@ -25,7 +25,7 @@ from venmas.logic.printing import to_short_text
 from venmas.model.system import System
 from venmas.model.witness.build import replay
 from venmas.nn.network import Semantics
-from venmas.question import Question, read_formula, read_property
+from venmas.question import Question, posed, read_formula, read_property
 from venmas.search.milp.procedure import strategy_of
 from venmas.search.procedure import Run, Settings
 from venmas.search.programs import Programs
@@ -200,7 +200,9 @@ class _Verification:
         report.formula, report.kind = str(asked.formula), asked.kind
         if isinstance(self.formula, Formula) and report.asked is not None:
             report.asked = replace(report.asked, formula=report.formula)
-        question = Question(system, asked, report.semantics, certified=self.proofs.certificate is not None)
+        question = Question(
+            system, posed(system, asked), report.semantics, certified=self.proofs.certificate is not None
+        )
         self.target = question.target
         return question
 
