@@ -55,6 +55,7 @@ from venmas.model.quantities import (
     unmeasured,
     with_quantities,
 )
+from venmas.model.starts import regions_of
 from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector, read_size
 
@@ -227,6 +228,15 @@ class System:
         formula = self.formula(All((*condition.operands, *unmeasured(self))), "the initial set")
         self.regions.extend(_regions(nnf(formula)))
         check_count(len(self.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
+
+    def start(self, condition: Condition) -> None:
+        """Add the states of a condition as `initial` does, as few disjoint regions where there are few."""
+        check_initial_names(self, condition)
+        formula = self.formula(All((condition, *unmeasured(self))), "the initial set")
+        found = regions_of(self.variables, formula, MAX_REGIONS - len(self.regions))
+        if found is None:
+            raise ModelError("the initial set has too many parts")
+        self.regions.extend(found)
 
     def proposition(self, name: str, condition: Condition) -> None:
         """Name a condition, for use in formulas.
