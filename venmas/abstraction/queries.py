@@ -1,9 +1,11 @@
 """Is there an integer point in a box that meets linear rows and for which the policy picks a label? Many at once.
 
     rows shrink the box; where nothing is left: no
-    a few points, corners and low ends among them: yes where one does         (`points`)
+    a few points, corners among them: yes where one does                      (`points`)
     at most 256 points: all of them decide                                    (`points`)
-    else bisection: bounds over many boxes of one label in one sweep          (`venmas.bounds.crown`)
+    a bound over the box closes it, or promises a point                       (`venmas.bounds.crown`)
+    many points, corners and low ends among them                              (`points`)
+    bisection, bounds over many boxes of one label in one sweep:
         closed: drop; a point that it promises: yes; else cut at the floor of the middle, where most depends on it
 
 The bounds are those of CROWN over pre-activation bounds of a zonotope; bisection over integers follows Vinzent,
@@ -134,32 +136,67 @@ class QueryEngine:
         high = np.where(matters, high, points)
         queries = Queries(queries.label, low, high, queries.rows, queries.constants)
         size = np.prod(np.where(empty[:, None], 0, high - low + 1).astype(np.float64), axis=1)
-        wide = max(1, _CHUNK // max(n, 1))
-
-        def look(at: Ints, tried: Ints) -> None:
-            """Keep what of the points (q, S, n) of queries `at` meets them."""
-            flat = tried.reshape(-1, n)
-            met = self._meets(queries, np.repeat(at, tried.shape[1]), flat).reshape(tried.shape[:2])
-            hit = met.any(1)
-            found[at[hit]] = True
-            points[at[hit]] = tried[hit, met[hit].argmax(1)]
-
-        for first, make in ((_FIRST, corner_points), (_SAMPLES, sampled)):
-            open_ = np.flatnonzero(~found & ~empty & (size > (1 if first == _FIRST else ENUMERATED)))
-            for start in range(0, len(open_), max(1, wide // first)):
-                ask()
-                at = open_[start : start + max(1, wide // first)]
-                look(at, make(low[at], high[at], first, self.rng))
-            self.counts.sampled += int(found[open_].sum())
-            if first == _FIRST:
-                few = np.flatnonzero(~found & ~empty & (size <= ENUMERATED))
-                self._enumerate(queries, few, found, points)
-                self.counts.enumerated += len(few)
+        self._points(queries, np.flatnonzero(~empty & (size > 1)), corner_points, _FIRST, found, points)
+        few = np.flatnonzero(~found & ~empty & (size <= ENUMERATED))
+        self._enumerate(queries, few, found, points)
+        self.counts.enumerated += len(few)
         hard = np.flatnonzero(~found & ~empty & (size > ENUMERATED))
+        hard = self._bounded(queries, hard, found, points)
+        self._points(queries, hard, sampled, _SAMPLES, found, points)
+        hard = hard[~found[hard]]
         self.counts.split += len(hard)
         for label in np.unique(queries.label[hard]).tolist():
             self._bisect(queries, hard[queries.label[hard] == label], label, found, points)
         return found, points
+
+    def _points(
+        self, queries: Queries, roots: Ints, make: Callable[..., Ints], count: int, found: Bools, points: Ints
+    ) -> None:
+        """Try some points of each box."""
+        n = queries.low.shape[1]
+        wide = max(1, _CHUNK // max(n, 1) // count)
+        for start in range(0, len(roots), wide):
+            ask()
+            at = roots[start : start + wide]
+            tried = make(queries.low[at], queries.high[at], count, self.rng)
+            met = self._meets(queries, np.repeat(at, count), tried.reshape(-1, n)).reshape(-1, count)
+            hit = met.any(1)
+            found[at[hit]] = True
+            points[at[hit]] = tried[hit, met[hit].argmax(1)]
+            self.counts.sampled += int(hit.sum())
+
+    def _bounded(self, queries: Queries, roots: Ints, found: Bools, points: Ints) -> Ints:
+        """Those of the boxes that one bound of the whole box leaves open, where it promises no point either."""
+        left: list[Ints] = [roots[queries.label[roots] == FREE]]
+        for label in np.unique(queries.label[roots]).tolist():
+            if label == FREE:
+                continue
+            mine = roots[queries.label[roots] == label]
+            for start in range(0, len(mine), self._most(label)):
+                ask()
+                at = mine[start : start + self._most(label)]
+                still, tried, _ = self._look(label, queries.low[at], queries.high[at])
+                at = at[still]
+                met = self._meets(queries, at, tried)
+                found[at[met]] = True
+                points[at[met]] = tried[met]
+                left.append(at[~met])
+        return np.concatenate(left)
+
+    def _look(self, label: int, low: Ints, high: Ints) -> tuple[Ints, Ints, Floats]:
+        """The boxes that bounds leave open, by number; of each the point that they promise, and what matters there."""
+        policy = self.policy
+        assert policy is not None
+        swept = self._sweep(label, low, high)
+        left = np.flatnonzero(~swept.closed)
+        low, high = low[left], high[left]
+        tried, weight = (low + high) // 2, np.zeros(low.shape)
+        whole = np.rint(np.clip(swept.tried[left], -(2.0**60), 2.0**60)).astype(np.int64)
+        for column, name in enumerate(policy.columns.tolist()):
+            if name >= 0:
+                tried[:, name] = np.clip(whole[:, column], low[:, name], high[:, name])
+                weight[:, name] += swept.influence[left][:, column]
+        return left, tried, weight / (weight.max(1, initial=0.0, keepdims=True) + 1e-300)
 
     def _matters(self, queries: Queries) -> Bools:
         """(Q, n): does the variable matter to the query?"""
@@ -222,20 +259,10 @@ class QueryEngine:
             at, a, b = at[keep], a[keep], b[keep]
             if not len(at):
                 continue
-            weight = np.zeros(a.shape)
-            tried = (a + b) // 2
+            weight, tried = np.zeros(a.shape), (a + b) // 2
             if label != FREE:
-                swept = self._sweep(label, a, b)
-                left = ~swept.closed
-                at, a, b, tried, weight = at[left], a[left], b[left], tried[left], weight[left]
-                policy = self.policy
-                assert policy is not None
-                whole = np.clip(np.rint(swept.tried[left]).astype(np.int64), -(2**62), 2**62)
-                for column, name in enumerate(policy.columns.tolist()):
-                    if name >= 0:
-                        tried[:, name] = np.clip(whole[:, column], a[:, name], b[:, name])
-                        weight[:, name] += swept.influence[left][:, column]
-                weight /= weight.max(1, initial=0.0, keepdims=True) + 1e-300
+                left, tried, weight = self._look(label, a, b)
+                at, a, b = at[left], a[left], b[left]
             met = np.flatnonzero(self._meets(queries, at, tried))
             found[at[met]] = True
             points[at[met]] = tried[met]

@@ -247,17 +247,16 @@ class _Reader:
             try:
                 # a guard that is false by the choice alone has no cases to tell apart
                 guard = conjunction(self._formula(c, simplifier, branch) for c in (branch.guard, *assumed))
-                updates = [(name, simplifier.expr(e)) for name, e in branch.updates]
+                updates = [(name, to_linear(e) or to_linear(simplifier.expr(e))) for name, e in branch.updates]
             except OpenError as error:
                 made += 1
                 if made > MAX_CASES:
                     raise UnsuitableError(f"branch {branch.name!r} has more than {MAX_CASES} cases") from None
                 waiting += [({**fixed, **f}, (*assumed, c)) for f, c in _outcomes(error.node)]
                 continue
-            yield guard, [(self.columns[name], self._linear(e, branch, name)) for name, e in updates]
+            yield guard, [(self.columns[name], self._whole(e, branch, name)) for name, e in updates]
 
-    def _linear(self, expr: Expr, branch: Branch, name: str) -> LinearExpr:
-        linear = to_linear(expr)
+    def _whole(self, linear: LinearExpr | None, branch: Branch, name: str) -> LinearExpr:
         if linear is None or any(c.denominator != 1 for _, c in linear.terms) or linear.constant.denominator != 1:
             raise UnsuitableError(f"branch {branch.name!r}: the new value of {name} is no affine sum of integers")
         return linear
@@ -267,7 +266,7 @@ class _Reader:
             case Truth(value):
                 return conjunction([]) if value else disjunction([])
             case Compare(expr, relation):
-                linear = to_linear(simplifier.expr(expr))
+                linear = to_linear(expr) or to_linear(simplifier.expr(expr))
                 if linear is None:
                     raise UnsuitableError(f"branch {branch.name!r}: its guard compares more than sums of variables")
                 if not linear.terms:
