@@ -171,12 +171,13 @@ def _certificate(file: Path, report: Report, checks: Checks, loaded: Loaded | No
     """Check the certificate of the result: that it proves what the result claims, of the system that the page shows."""
     from venmas.checker.check import CheckError
     from venmas.checker.file import check_claim, read_certificate
-    from venmas.logic import parse
+    from venmas.logic import parse_property
 
     if loaded is None:
         raise UsageError(f"--check: {checks.undescribed}")
     header, lines = read_certificate(file)
-    claimed, wanted = (parse(text, loaded.system.vocabulary) for text in (header["formula"], report.formula))
+    texts = header["formula"], report.formula
+    claimed, wanted = (parse_property(text, loaded.system.vocabulary).formula for text in texts)
     try:
         if (claimed, header["semantics"]) != (wanted, report.semantics):
             raise CheckError(
