@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from random import Random
 
 import numpy as np
@@ -26,7 +26,7 @@ def random_network(rng: Random, inputs: int, outputs: int, width: int = 4) -> Ne
     def array(*shape: int) -> np.ndarray:
         return np.array([rng.randint(-4, 4) / 4 for _ in range(int(np.prod(shape)))]).reshape(shape)
 
-    pairs = list(zip(sizes, sizes[1:], strict=False))
+    pairs = list(pairwise(sizes))
     return relu_network([array(o, i) for i, o in pairs], [array(o) for _, o in pairs])
 
 
