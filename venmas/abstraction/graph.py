@@ -125,7 +125,8 @@ def _condition(system: System, given: str | Formula) -> Formula:
 def graph_of(task: Task, predicates: Iterable[Predicate], unsafe: Formula, memory: Memory) -> AbstractGraph:
     """The abstract graph; see `abstract`."""
     cells = Cells(task.low, task.high, predicates, task.exact.tolist())
-    steps, bad = Steps(task, cells), Unsafe(unsafe, task, cells)
+    steps = Steps(task, cells)
+    bad = Unsafe(BoxCondition(unsafe, task.columns, task.low, task.high), cells)
     states, start_points = states_of(BoxCondition(task.starts, task.columns, task.low, task.high), cells)
     number = {key: i for i, key in enumerate(keys(states))}
     all_states, all_unsafe = [states], [bad.holds(states)]
@@ -168,9 +169,8 @@ def graph_of(task: Task, predicates: Iterable[Predicate], unsafe: Formula, memor
 class Unsafe:
     """Which abstract states hold a state that meets a condition."""
 
-    def __init__(self, condition: Formula, task: Task, cells: Cells) -> None:
-        self._condition = BoxCondition(condition, task.columns, task.low, task.high)
-        self._cells = cells
+    def __init__(self, condition: BoxCondition, cells: Cells) -> None:
+        self._condition, self._cells = condition, cells
 
     def holds(self, states: States) -> Bools:
         """(S, n + m) -> (S,)."""

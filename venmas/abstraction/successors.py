@@ -9,6 +9,7 @@ What is left is a query: is there a state in the part for which the policy picks
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +18,11 @@ from venmas.abstraction.cells import Cells, States
 from venmas.abstraction.points import shrink
 from venmas.abstraction.policy import Ints
 from venmas.abstraction.queries import Queries
-from venmas.abstraction.task import Task
+from venmas.abstraction.task import Operator, Task
+from venmas.bounds.rounding import Bools
 from venmas.budget import ask
 
+Screen = Callable[[Queries], Bools]
 _CHUNK = 1 << 22
 """Numbers in an array over sources and operators."""
 
@@ -70,13 +73,35 @@ class Steps:
                 for v, c in terms.items():
                     self.pulled[i, j, v] = c
         self.plain = not most and not sums and not m
+        self.may_leave = np.array([may_leave(o, task) for o in operators], bool).reshape(shape)
 
-    def moves(self, states: States) -> list[Moves]:
-        """All parts of the sources, some sources at a time."""
+    def moves(self, states: States, screen: Screen | None = None, tests: str = "none") -> Iterator[Moves]:
+        """All parts of the sources, some sources at a time.
+
+        screen, tests: asked first whether the label is picked in the source at all (selection), or within the guard
+        (applicability), or both ([A], Algorithm 1).
+        """
         wide = max(1, _CHUNK // max(1, self.low.size))
-        return [self._moves(states, start, min(len(states), start + wide)) for start in range(0, len(states), wide)]
+        for start in range(0, len(states), wide):
+            yield self._moves(states, start, min(len(states), start + wide), screen, tests)
 
-    def _moves(self, states: States, start: int, end: int) -> Moves:
+    def _screened(
+        self, part: States, s: Ints, o: Ints, a: Ints, b: Ints, screen: Screen, tests: str
+    ) -> tuple[Ints, Ints, Ints, Ints]:
+        if tests in ("selection", "both"):
+            low, high = self.cells.box(part)
+            pairs, back = np.unique(np.stack([s, self.label[o]], 1), axis=0, return_inverse=True)
+            rows, constants = self.cells.literals(part)
+            at = pairs[:, 0]
+            met = screen(Queries(pairs[:, 1], low[at], high[at], rows[at], constants[at]))[back.reshape(-1)]
+            s, o, a, b = s[met], o[met], a[met], b[met]
+        if tests in ("applicability", "both"):
+            rows, constants = self._given(part, s, o)
+            met = screen(Queries(self.label[o], a, b, rows, constants))
+            s, o, a, b = s[met], o[met], a[met], b[met]
+        return s, o, a, b
+
+    def _moves(self, states: States, start: int, end: int, screen: Screen | None, tests: str) -> Moves:
         ask()
         task, cells = self.task, self.cells
         part = states[start:end]
@@ -86,6 +111,8 @@ class Steps:
         a, b = a[s, o], b[s, o]
         if not self.plain:
             s, o, a, b = self._narrowed(part, s, o, a, b)
+        if screen is not None and tests != "none":
+            s, o, a, b = self._screened(part, s, o, a, b, screen, tests)
         source, factor, offset = self.source[o], self.factor[o], self.offset[o]
         x, y = np.take_along_axis(a, source, 1) * factor, np.take_along_axis(b, source, 1) * factor
         least, most = np.minimum(x, y) + offset, np.maximum(x, y) + offset
@@ -97,7 +124,7 @@ class Steps:
             most[at, v] = (up * b[at] + down * a[at]).sum(1) + self.added[o[at], j]
         outside = (least < task.low) | (most > task.high)
         leaving = np.zeros(self.low.shape, bool)
-        np.logical_or.at(leaving, o, outside)
+        np.logical_or.at(leaving, o, outside & self.may_leave[o])
         stays = ((least <= task.high) & (most >= task.low)).all(1)
         if not stays.all():
             s, o, a, b, least, most, outside = (x[stays] for x in (s, o, a, b, least, most, outside))
@@ -211,3 +238,25 @@ def _open_rows(a: Ints, b: Ints, rows: Ints, constants: Ints) -> tuple[Ints, Int
     at = np.arange(len(a))[:, None]
     kept = opened[at, order]
     return rows[at, order] * kept[:, :, None], constants[at, order] * kept
+
+
+def may_leave(operator: Operator, task: Task) -> Bools:
+    """Of which variables neither the guard's box nor one of its rows alone says that they stay in their ranges: (n,)."""
+    found = np.zeros(len(task.low), bool)
+    for v, (low, high) in enumerate(zip(task.low.tolist(), task.high.tolist(), strict=True)):
+        if v not in operator.sums:
+            u, factor, offset = int(operator.source[v]), int(operator.factor[v]), int(operator.offset[v])
+            ends = int(operator.low[u]) * factor + offset, int(operator.high[u]) * factor + offset
+            found[v] = min(ends) < low or max(ends) > high
+            continue
+        coefficients, constant = operator.sums[v]
+        up, down = np.maximum(coefficients, 0), np.minimum(coefficients, 0)
+        least = int(up @ operator.low + down @ operator.high) + constant
+        most = int(up @ operator.high + down @ operator.low) + constant
+        for row, other in zip(operator.rows, operator.constants.tolist(), strict=True):
+            if (row == coefficients).all():
+                least = max(least, constant - other)
+            if (row == -coefficients).all():
+                most = min(most, constant + other)
+        found[v] = least < low or most > high
+    return found

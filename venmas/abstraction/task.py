@@ -128,7 +128,7 @@ class Task:
 
     def state(self, values: Ints) -> dict[str, Fraction]:
         """A state by name."""
-        return {name: Fraction(v) for name, v in zip(self.names, values.tolist(), strict=True)}
+        return {name: Fraction(v) for name, v in zip(self.system.variables, values.tolist(), strict=False)}
 
 
 def task_of(system: System) -> Task:
