@@ -31,6 +31,7 @@ from venmas.logic import (
     bounded,
     classified,
     conjunction,
+    fixpoints,
     nnf,
     parse_property,
     subformulas,
@@ -66,6 +67,11 @@ class Question:
         """What no initial state may meet, in core form. Raises `FormulaError` as `nnf` does."""
         return claim(self.system, self.formula, self.inside)
 
+    @cached_property
+    def shown(self) -> Formula:
+        """What a witness shows: the negated property in core form, with fixpoints where it has no bound."""
+        return self.target if isinstance(self.asked, Bounded) else fixpoints(self.asked.formula, negate=True)
+
     @property
     def boxed(self) -> Question:
         """The same, and that no run leaves the declared box."""
@@ -79,8 +85,8 @@ class Question:
     @property
     def deadlocks(self) -> Question:
         """Has every state a successor that is reached before the last step that the formula looks at?"""
-        steps = max(0, self.formula.depth - 1)
-        asked = Bounded(Globally(Quantifier.ALL, 0, steps, EX(TRUE)))
+        steps = max(0, self.formula.depth - 1) if isinstance(self.asked, Bounded) else None
+        asked = classified(Globally(Quantifier.ALL, 0, steps, EX(TRUE)))
         return replace(self, asked=asked, certified=False, inside=False, about="deadlock")
 
 

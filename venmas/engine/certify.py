@@ -6,21 +6,25 @@ import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
 from venmas._version import __version__
 from venmas.answer import Refuted, Write
-from venmas.checker.file import FORMAT
+from venmas.checker.file import FORMAT, INDUCTIVE
+from venmas.checker.inductive.header import write_invariant
 from venmas.checker.rule import Rule
 from venmas.checker.rules import End
+from venmas.errors import FormulaError
 from venmas.files import NewFile
-from venmas.logic import Bounded, Formula
+from venmas.logic import Always, Bounded, Formula
 from venmas.model.canonical import networks_of, system_to_json
+from venmas.model.invariant import Invariant
 from venmas.model.system import System
 from venmas.nn.network import Semantics
 from venmas.question import Question
+from venmas.search.inductive.write import inductive
 from venmas.search.rational.search import Proof
 from venmas.search.rational.session import RationalSession
 
@@ -110,6 +114,30 @@ def write_certificate(
         return file.keep()
 
 
+def certify_inductive(
+    question: Question,
+    invariant: Invariant,
+    path: str | Path,
+    about: Mapping[str, object],
+    tick: Callable[[], None] = lambda: None,
+) -> Certificate | Unwritten:
+    """Write the certificate that ``AG p``, which is asked, follows from an inductive set. about: for the header.
+
+    Raises `IncompleteError` where the set is not inductive or does not lie in p, or that does not follow by enclosures,
+    and `FormulaError` where another kind of property is asked.
+    """
+    asked = question.asked
+    if not isinstance(asked, Always):
+        raise FormulaError("an inductive set proves AG p without a bound, p being about one state, and nothing else")
+    found = inductive(question.system, asked.invariant, invariant, tick, question.semantics)
+    head = _header(replace(question, inside=True), about)
+    with _File(path) as file:
+        file.add({**head, "format": INDUCTIVE, "invariant": write_invariant(found.invariant)})
+        for line in found.lines:
+            file.add(line)
+        return file.keep()
+
+
 def prove(
     system: System, formula: Formula, tick: Callable[[], None] = lambda: None, semantics: Semantics = "real"
 ) -> Proof:
@@ -155,7 +183,7 @@ def _header(question: Question, about: Mapping[str, object]) -> dict[str, object
     return {
         "format": FORMAT,
         "venmas": __version__,
-        "formula": str(question.formula),
+        "formula": str(question.asked.formula),
         "inside": question.inside,
         "semantics": question.semantics,
         "system": system_to_json(system),

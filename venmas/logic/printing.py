@@ -14,6 +14,7 @@ from venmas.logic.formula import (
     Atom,
     Bottom,
     Finally,
+    Fixpoint,
     Formula,
     Globally,
     Iff,
@@ -102,6 +103,9 @@ def _layout(node: Formula) -> tuple[int, list[str | tuple[Formula, int]]]:
             return _UNARY, [f"{quantifier.value}F{_window(start, end, 1)} ", (operand, _UNARY)]
         case Until(quantifier, start, end, left, right):
             between = f" U{_window(start, end, 0)} "
+            return _PRIMARY, [f"{quantifier.value}(", (left, _IFF), between, (right, _IFF), ")"]
+        case Fixpoint(least, quantifier, left, right):  # for messages: nothing parses it
+            between = " U " if least else " R "
             return _PRIMARY, [f"{quantifier.value}(", (left, _IFF), between, (right, _IFF), ")"]
         case And(operands):
             return _AND, _separated(operands, " & ", _AND)
