@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -195,6 +196,13 @@ class System:
         formula = self.formula(All(read_conditions(conditions, "the initial set")), "the initial set")
         self.regions.extend(_regions(nnf(formula)))
         check_count(len(self.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
+
+    def starting(self, states: Formula) -> System:
+        """The same system with other initial states: those of a formula about one state, within the declared ranges."""
+        made = copy(self)
+        made.regions = _regions(nnf(states))
+        check_count(len(made.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
+        return made
 
     def proposition(self, name: str, condition: Condition) -> None:
         """Name a condition (linear over the variables), for use in formulas."""
