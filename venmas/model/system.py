@@ -197,13 +197,6 @@ class System:
         self.regions.extend(_regions(nnf(formula)))
         check_count(len(self.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
 
-    def starting(self, states: Formula) -> System:
-        """The same system with other initial states: those of a formula about one state, within the declared ranges."""
-        made = copy(self)
-        made.regions = _regions(nnf(states))
-        check_count(len(made.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
-        return made
-
     def proposition(self, name: str, condition: Condition) -> None:
         """Name a condition (linear over the variables), for use in formulas."""
         read_text(name, "the name of a proposition", "safe")
@@ -310,6 +303,13 @@ class System:
     def may_deadlock(self) -> bool:
         """True when no branch can be taken in every state, so that some may have no successor."""
         return not any(b.always for b in self.branches)
+
+    def starting(self, states: Formula) -> System:
+        """The same system with other initial states: those of a formula about one state, within the declared ranges."""
+        made = copy(self)
+        made.regions = _regions(nnf(states))
+        check_count(len(made.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
+        return made
 
     def validate(self) -> None:
         """Check what can be checked without a state. Raises `ModelError` naming the place and the remedy."""
