@@ -14,14 +14,22 @@ from pathlib import Path
 from typing import Any
 
 from venmas.checker.check import Checked, CheckError, Line, check
+from venmas.checker.inductive.check import check_inductive
+from venmas.checker.inductive.header import read_invariant
+from venmas.checker.phases import check_phases, read_phases
 from venmas.errors import InputError, UsageError
-from venmas.logic import parse
+from venmas.logic import Always, parse, parse_property
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.canonical_writer import canonical_text
 from venmas.model.system import System
 from venmas.nn.files import json_parts
 
 FORMAT = "venmas-certificate-1"
+"""Proofs of bounded formulas."""
+INDUCTIVE = "venmas-certificate-2"
+"""Inductive sets, which prove AG p without a bound."""
+PHASES = "venmas-certificate-3"
+"""Two bounded proofs, which prove AG p without a bound together."""
 MAX_LINE = 64 << 20
 """Longest line, in bytes."""
 
@@ -30,6 +38,8 @@ MAX_PARTS = 4_000_000
 
 _HOW = "write one with `venmas verify ... --certificate FILE`"
 _NEEDED = {"format", "venmas", "formula", "inside", "semantics", "system", "networks"}
+_BESIDES: dict[object, set[str]] = {FORMAT: set(), INDUCTIVE: {"invariant"}, PHASES: {"phases"}}
+"""What the header of each format has besides."""
 _OPTIONAL = {"origin", "parameters"}
 
 
@@ -40,13 +50,13 @@ def read_certificate(path: str | Path) -> tuple[Mapping[str, Any], Iterator[tupl
     """
     lines = _lines(path)
     header = next(lines, (0, {}))[1]
-    if header.get("format") != FORMAT:
-        raise UsageError(f"{path} is no certificate of the form {FORMAT}; {_HOW}")
-    odd = (header.keys() ^ _NEEDED) - _OPTIONAL
+    form = header.get("format")
+    if not isinstance(form, str) or form not in _BESIDES:
+        raise UsageError(f"{path} is no certificate of the form {FORMAT}, -2 or -3; {_HOW}")
+    needed = _NEEDED | _BESIDES[form]
+    odd = (header.keys() ^ needed) - _OPTIONAL
     if odd:
-        raise CheckError(
-            0, f"the header must have the fields {', '.join(sorted(_NEEDED))}: see {sorted(odd)[0][:40]!r}"
-        )
+        raise CheckError(0, f"the header must have the fields {', '.join(sorted(needed))}: see {sorted(odd)[0][:40]!r}")
     if not isinstance(header["formula"], str) or type(header["inside"]) is not bool:
         raise CheckError(0, "the header gives no formula, or does not say what it claims of the box")
     if header["semantics"] not in ("real", "float32"):
@@ -72,8 +82,29 @@ def check_claim(
     if header["networks"] != sorted(networks):
         raise CheckError(0, "the networks that the header lists are not those of its system")
     rebuilt = system_from_json(theirs, networks)
+    if header["format"] != FORMAT:
+        return _check_always(header, lines, rebuilt, tick)
     formula = parse(header["formula"], rebuilt.vocabulary)
     return check(rebuilt, formula, header["inside"], lines, tick, header["semantics"])
+
+
+def _check_always(
+    header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
+) -> Checked:
+    asked = parse_property(header["formula"], system.vocabulary)
+    if not isinstance(asked, Always):
+        raise CheckError(
+            0, f"{header['format']} proves AG p without a bound, p being about one state, and nothing else"
+        )
+    if not header["inside"]:
+        raise CheckError(
+            0, f"{header['format']} shows that no run leaves the declared box: its header must say so (inside)"
+        )
+    if header["format"] == PHASES:
+        phases, inside = read_phases(header["phases"], system.vocabulary)
+        return check_phases(system, asked.invariant, phases, inside, lines, tick, header["semantics"])
+    invariant = read_invariant(header["invariant"], len(system.variables))
+    return check_inductive(system, asked.invariant, invariant, lines, tick, header["semantics"])
 
 
 def check_certificate(path: str | Path, system: System, tick: Callable[[int], None] = lambda _: None) -> Checked:

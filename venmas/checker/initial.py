@@ -24,7 +24,7 @@ def first_goal(system: System, region: Region, target: Formula, semantics: Seman
     The cell starts from the declared ranges and is cut by every comparison of the region; those over several
     variables become rows, ``!=`` becomes an obligation. Variables whose range is one point are put in.
     """
-    whole = _cut(_declared(system), region)
+    whole = _cut(declared_cell(system), region)
     if whole is None:
         return None
     names = whole.names
@@ -46,7 +46,7 @@ def first_goal(system: System, region: Region, target: Formula, semantics: Seman
     return Goal(World(system, cell, start, semantics), (*unequal, Holds((), target)))
 
 
-def _declared(system: System) -> Cell | None:
+def declared_cell(system: System) -> Cell | None:
     """The declared ranges, those of integers rounded inward; None when one is empty."""
     decls = system.variables.values()
     low = tuple(rational(ceil(d.lower) if d.integral else d.lower) for d in decls)

@@ -1,0 +1,94 @@
+"""Claims closed on one cell, in exact rationals: by the enclosures of the states that a branch leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from venmas.checker.cell import Cell, negative, rational
+from venmas.checker.inductive.claims import Claim, Claims
+from venmas.checker.worlds import World
+from venmas.linear import Comparison, LinearExpr, Relation
+from venmas.model.expr import All, Any, Compare, Condition, to_comparison
+from venmas.nn.network import Semantics
+
+_MOST_PARTS = 64
+"""Inequations double the parts of a cell up to here; further ones cut nothing."""
+
+
+class Exact:
+    """Decides claims about one inductive set on cells, by enclosures in rationals."""
+
+    def __init__(self, claims: Claims, semantics: Semantics = "real") -> None:
+        self.claims, self.system, self.semantics = claims, claims.system, semantics
+        names = tuple(self.system.variables)
+        one, zero = rational(1), rational(0)
+        self._start = {
+            name: (zero, *(one if i == j else zero for j in range(len(names)))) for i, name in enumerate(names)
+        }
+        self._atoms = [
+            Comparison(LinearExpr.of(zip(names, row[1:], strict=True), row[0]), Relation.GE)
+            for row in claims.invariant.predicates
+        ]
+        self._words = [
+            [(i, truth == "1") for i, truth in enumerate(word) if truth != "-"] for word in claims.invariant.words
+        ]
+
+    def open(self, claim: Claim, cell: Cell) -> str:
+        """Why the claim is not closed on the cell by enclosures; empty where it is."""
+        for part in self._meeting(claim.condition, cell):
+            if problem := self._open(claim, part):
+                return problem
+        return ""
+
+    def _meeting(self, condition: Condition, cell: Cell) -> list[Cell]:
+        """Parts of the cell that hold all of its states that meet a condition, cut by its comparisons."""
+        parts: list[Cell] = [cell]
+        for operand in condition.operands if isinstance(condition, All) else (condition,):
+            if len(parts) <= _MOST_PARTS:
+                parts = [cut for part in parts for cut in self._cut(operand, part)]
+        return parts
+
+    def _cut(self, condition: Condition, cell: Cell) -> list[Cell]:
+        if isinstance(condition, Any) and not condition.operands:
+            return []
+        comparison = to_comparison(condition) if isinstance(condition, Compare) else None
+        if comparison is None:
+            return [cell]
+        form, relation = cell.form(comparison.expr, {}), comparison.relation
+        if relation is Relation.NE:
+            cuts = [cell.cut(form, strict=True), cell.cut(negative(form), strict=True)]
+            return [cut for cut in cuts if cut is not None]
+        found: Cell | None = cell
+        if relation in (Relation.GT, Relation.GE, Relation.EQ):
+            found = cell.cut(form, relation.strict)
+        if found is not None and relation in (Relation.LT, Relation.LE, Relation.EQ):
+            found = found.cut(negative(form), relation.strict)
+        return [] if found is None else [found]
+
+    def _open(self, claim: Claim, cell: Cell) -> str:
+        world = World(self.system, cell, self._start, self.semantics)
+        if world.state(()).truth(claim.condition) is False:
+            return ""
+        if not claim.member:
+            return "a state may be reached that violates it"
+        path = () if claim.branch is None else (claim.branch,)
+        world.state(path)
+        if world.left_box:
+            return f"{world.left_box[0]} may leave its range"
+        truths: dict[int, bool | None] = {}
+        for word in self._words:
+            if self._matches(word, truths, world, path):
+                return ""
+        return "the set may be left"
+
+    def _matches(
+        self, word: Sequence[tuple[int, bool]], truths: dict[int, bool | None], world: World, path: tuple[int, ...]
+    ) -> bool:
+        state = world.state(path)
+        for i, expected in word:
+            if i not in truths:
+                atom = self._atoms[i]
+                truths[i] = state.compare(state.value(world.atom(atom)), atom.relation)
+            if truths[i] is not expected:
+                return False
+        return True
