@@ -33,6 +33,7 @@ from venmas.model.system import System
 from venmas.model.witness.build import UndecidedError, explain
 from venmas.model.witness.tree import Witness
 from venmas.question import Question
+from venmas.search.closure.boxes import inductive_set
 from venmas.search.closure.cone import Cones, variables_of
 from venmas.search.closure.graph import StateGraph
 from venmas.search.closure.labels import Labels
@@ -141,6 +142,7 @@ class _Session:
                     "bounds",
                     deadlock=graph.state(graph.deadlock) if stuck and graph.deadlock is not None else None,
                     may_deadlock=part is not whole and whole.may_deadlock,
+                    proof=inductive_set(whole, graph, budget) if self.question.certified else None,
                 )
             more = self._run(graph, bad, invariant, budget)
             if isinstance(more, Witness):

@@ -1,9 +1,10 @@
 """Two phases: a proof of AG p for ever from two bounded ones, around a set of states.
 
     for (I, t, q) in sets that sampled runs enter and come back to                     (`sets`, `runs`)
-        ask: I meets AX^q I & AG[0,q-1] p, and no run from it leaves the box           (as initial set: I)
-        ask: the initial states meet AX^t I & AG[i,t-1] p, and no run leaves the box
+        ask: I meets AX^q I & AG[0,q] p, and no run from it leaves the box             (as initial set: I)
+        ask: the initial states meet AX^t I & AG[i,t] p, and no run leaves the box
         both hold: refuted; a run to a state without p: witnessed
+    ask: the initial states meet AG[i,i+k] p, for growing k                            (bounded model checking)
 
 Every state that is met at step t or later lies r < q steps behind a state of I, which is met at t + mq, and so satisfies
 p: k-induction (Sheeran, Singh, Stalmarck, FMCAD 2000) with a strengthening, where the set need not be one of every
@@ -12,27 +13,27 @@ step. What a set is guessed from proves nothing; the questions are answered by t
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from venmas.answer import Answer, Basis, Open, Refuted, Witnessed
 from venmas.budget import Budget
 from venmas.errors import ModelError, Reason
-from venmas.linear import Comparison
-from venmas.logic import Always, Bounded, Formula, Globally, Next, Quantifier, conjunction, nnf
+from venmas.logic import EX, TRUE, Always, Bounded, Formula, Globally, Next, Quantifier, conjunction, nnf
 from venmas.logic.printing import to_short_text
+from venmas.model.invariant import Phases
 from venmas.model.system import System
 from venmas.model.witness.replay import replay
-from venmas.question import Question
+from venmas.question import Question, deadlocked
 from venmas.search.procedure import Run
 from venmas.search.twophase.runs import Runs
 from venmas.search.twophase.sets import LAYERS, Candidate, candidates
 
 _FIRST = 1.0
 """Seconds for a question in the first round; each later round has four times as much."""
+_ALIVE = 0.2
+"""Seconds, or as long as it took so far, for a look at deadlocks: they are told only."""
 _AHEAD = 6
 """Steps within which a violation is sought in the first round; twice as many in each later one."""
 
@@ -87,6 +88,7 @@ class TwoPhaseSession:
 
     def advance(self, budget: Budget) -> Answer:
         """Work to the end of the candidates."""
+        system = self.question.system
         with np.errstate(all="ignore"):
             told = self._sampled(budget)
             found = [] if told else self._candidates(budget)
@@ -100,7 +102,7 @@ class TwoPhaseSession:
                 elif not isinstance(answer, Open):
                     return answer
             begin = Globally(Quantifier.ALL, self.start, self.start + ahead, self.invariant)
-            answer = budget.spend(seconds, lambda part: self._ask(self.question, begin, part, inside=False))  # noqa: B023
+            answer = budget.spend(seconds, lambda part: self._ask(system, begin, part, inside=False))  # noqa: B023
             if isinstance(answer, Witnessed):
                 return answer
             if not late and ahead >= LAYERS:
@@ -124,43 +126,56 @@ class TwoPhaseSession:
 
     def _try(self, candidate: Candidate, budget: Budget) -> Answer:
         """Prove both phases of a candidate."""
-        system = self.question.system
-        inside = candidate.formula(system)
+        phases = Phases(candidate.formula(self.question.system), candidate.entry, candidate.period)
+        enter, back = self._claims(phases, self.invariant)
         try:
-            back = self._ask(self._within(candidate.regions(system)), self._phase(inside, 0, candidate.period), budget)
+            returns = self._ask(*back, budget)
         except ModelError:  # a state of the set leaves the box, which no run may ever reach
             return Open(Reason.OPEN, "a run from the set leaves the box")
-        if not isinstance(back, Refuted):
+        if not isinstance(returns, Refuted):
             return Open(Reason.OPEN, "the set is not come back to")
-        enter = self._ask(self.question, self._phase(inside, self.start, candidate.entry), budget)
-        if isinstance(enter, Witnessed):
-            shows = replay(system, self.question.shown, enter.witness).confirmed
-            return enter if shows else Open(Reason.OPEN, "the set is not entered")
-        if not isinstance(enter, Refuted):
+        enters = self._ask(*enter, budget)
+        if isinstance(enters, Witnessed):
+            shows = replay(self.question.system, self.question.shown, enters.witness).confirmed
+            return enters if shows else Open(Reason.OPEN, "the set is not entered")
+        if not isinstance(enters, Refuted):
             return Open(Reason.OPEN, "the set is not entered")
-        shown = to_short_text(inside)
-        self.figures.proved = f"entered after {candidate.entry} steps, come back to after {candidate.period}: {shown}"
-        basis = max(back.basis, enter.basis, key=_BASES.index)
-        return Refuted(basis, may_deadlock=back.may_deadlock or enter.may_deadlock, deadlock=enter.deadlock)
+        shown = to_short_text(phases.reached)
+        self.figures.proved = f"entered after {phases.into} steps, come back to after {phases.again}: {shown}"
+        stuck = returns.may_deadlock or enters.may_deadlock
+        found = Refuted(
+            max(returns.basis, enters.basis, key=_BASES.index),
+            may_deadlock=stuck and enters.deadlock is None,
+            deadlock=enters.deadlock,
+            proof=phases if self.question.certified and not self.start else None,
+        )
+        return self._alive(found, phases, budget) if found.may_deadlock else found
 
-    def _phase(self, inside: Formula, start: int, steps: int) -> Formula:
-        """``AX^steps I & AG[start, steps - 1] p``."""
-        parts = [Next(Quantifier.ALL, steps, inside) if steps else inside]
-        if steps > start:
-            parts.append(Globally(Quantifier.ALL, start, steps - 1, self.invariant))
-        return conjunction(parts)
+    def _alive(self, found: Refuted, phases: Phases, budget: Budget) -> Refuted:
+        """The same, and whether a deadlock is reachable, where that is soon known."""
+        for first, (system, _) in zip((True, False), self._claims(phases, self.invariant), strict=True):
+            steps = phases.into - 1 if first else phases.again - 1
+            claim = Globally(Quantifier.ALL, 0, max(0, steps), EX(TRUE))
+            seconds = max(_ALIVE, budget.spent)
+            answer = budget.spend(seconds, lambda part: self._ask(system, claim, part, inside=False))  # noqa: B023
+            if isinstance(answer, Witnessed) and first:
+                return replace(found, may_deadlock=False, deadlock=deadlocked(answer.witness))
+            if not isinstance(answer, Refuted):
+                return found
+        return replace(found, may_deadlock=False)
 
-    def _within(self, regions: Sequence[tuple[Comparison, ...]]) -> Question:
-        """The question about the same system with other initial sets."""
-        system: System = copy.copy(self.question.system)
-        system.regions = list(regions)
-        return Question(system, self.question.asked, self.question.semantics)
+    def _claims(self, phases: Phases, holds: Formula) -> tuple[tuple[System, Formula], tuple[System, Formula]]:
+        """The bounded claims; what is asked for from a later step on is asked for from there."""
+        enter, back = phases.parts(self.question.system, holds)
+        if self.start:
+            late = Globally(Quantifier.ALL, self.start, phases.into, holds)
+            enter = enter[0], conjunction([Next(Quantifier.ALL, phases.into, phases.reached), late])
+        return enter, back
 
-    def _ask(self, about: Question, formula: Formula, budget: Budget, inside: bool = True) -> Answer:
+    def _ask(self, system: System, formula: Formula, budget: Budget, inside: bool = True) -> Answer:
         """The answer to a bounded question; inside: it says besides that no run leaves the box."""
         self.figures.asked += 1
-        asked = Question(about.system, Bounded(formula), about.semantics, inside=inside)
-        return self._decide(asked, budget)
+        return self._decide(Question(system, Bounded(formula), self.question.semantics, inside=inside), budget)
 
 
 TWO_PHASE = TwoPhase()

@@ -41,12 +41,8 @@ class Candidate:
     period: int
 
     def formula(self, system: System) -> Formula:
-        """The set."""
-        return disjunction(conjunction(map(Atom, rows)) for rows in self.regions(system))
-
-    def regions(self, system: System) -> list[tuple[Comparison, ...]]:
-        """The boxes as rows; those that the declared ranges imply are left out."""
-        return [tuple(_rows(system, box)) for box in self.boxes]
+        """The set; what the declared ranges imply is left out."""
+        return disjunction(conjunction(map(Atom, _rows(system, box))) for box in self.boxes)
 
 
 def _rows(system: System, box: Box) -> Iterator[Comparison]:
@@ -68,9 +64,9 @@ def candidates(system: System, runs: Runs, start: int, invariant: Formula, tick:
     better.
     """
     layers = []
-    for layer, _ in runs.layers(LAYERS + start):
+    for states, _ in runs.layers(LAYERS + start):
         tick()
-        layers.append(_hull(system, layer))
+        layers.append(_hull(system, states))
     if not layers[-1]:
         return []
     tails: list[Hull] = [layers[-1]]
