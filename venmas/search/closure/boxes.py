@@ -30,7 +30,7 @@ def inductive_set(whole: System, graph: StateGraph, tick: Callable[[], None]) ->
 
 
 def boxes_of(states: NDArray[np.int64], tick: Callable[[], None]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Different states (B, variables) -> least and greatest values of boxes (boxes, variables) that cover them alone."""
+    """Different states (B, variables) -> least and greatest values (boxes, variables) of boxes of just these states."""
     low, high, before = states, states.copy(), -1
     while len(low) != before:
         before = len(low)

@@ -75,6 +75,8 @@ class Closure:
         """Properties without a bound; what they depend on is integral; and networks are real functions."""
         if isinstance(question.asked, Bounded):
             return "the property has a bound"
+        if question.inductive is not None:
+            return "it is to be proved by the set that was given"
         system = question.system
         if question.semantics != "real" and networks_of(system):
             return "states are exact, and networks compute in float32"

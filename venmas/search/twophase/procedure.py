@@ -6,14 +6,15 @@
         both hold: refuted; a run to a state without p: witnessed
     ask: the initial states meet AG[i,i+k] p, for growing k                            (bounded model checking)
 
-Every state that is met at step t or later lies r < q steps behind a state of I, which is met at t + mq, and so satisfies
-p: k-induction (Sheeran, Singh, Stalmarck, FMCAD 2000) with a strengthening, where the set need not be one of every
-step. What a set is guessed from proves nothing; the questions are answered by the procedures for bounded ones.
+Every state that is met at step t or later lies r < q steps behind a state of I, which is met at t + mq, and so
+satisfies p: k-induction (Sheeran, Singh, Stalmarck, FMCAD 2000) with a strengthening, where the set need not be one of
+every step. What a set is guessed from proves nothing; the questions are answered by the procedures for bounded ones.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,11 +25,13 @@ from venmas.logic import EX, TRUE, Always, Bounded, Formula, Globally, Next, Qua
 from venmas.logic.printing import to_short_text
 from venmas.model.invariant import Phases
 from venmas.model.system import System
+from venmas.model.witness.build import satisfies
 from venmas.model.witness.replay import replay
+from venmas.model.witness.tree import Node
 from venmas.question import Question, deadlocked
 from venmas.search.procedure import Run
 from venmas.search.twophase.runs import Runs
-from venmas.search.twophase.sets import LAYERS, Candidate, candidates
+from venmas.search.twophase.sets import LAYERS, candidates
 
 _FIRST = 1.0
 """Seconds for a question in the first round; each later round has four times as much."""
@@ -76,7 +79,7 @@ class TwoPhase:
 
 
 class TwoPhaseSession:
-    """Candidates in turn, each round with more time for a question."""
+    """Sets in turn, each round with more time for a question."""
 
     struggling = False
 
@@ -87,32 +90,38 @@ class TwoPhaseSession:
         self.runs = Runs(question.system)
 
     def advance(self, budget: Budget) -> Answer:
-        """Work to the end of the candidates."""
+        """Work to the end of the sets."""
         system = self.question.system
         with np.errstate(all="ignore"):
             told = self._sampled(budget)
-            found = [] if told else self._candidates(budget)
+            found = [] if told else self._sets(budget)
         self.figures.sets, seconds, ahead = len(found), _FIRST, _AHEAD
         while True:
             late = []
-            for candidate in found:
-                answer = budget.spend(seconds, lambda part: self._try(candidate, part))  # noqa: B023
+            for phases in found:
+                answer = budget.spend(seconds, lambda part: self._try(phases, part))  # noqa: B023
                 if answer is None:
-                    late.append(candidate)
+                    late.append(phases)
                 elif not isinstance(answer, Open):
                     return answer
+                elif self.question.inductive is not None:
+                    told = answer.message
             begin = Globally(Quantifier.ALL, self.start, self.start + ahead, self.invariant)
             answer = budget.spend(seconds, lambda part: self._ask(system, begin, part, inside=False))  # noqa: B023
             if isinstance(answer, Witnessed):
                 return answer
             if not late and ahead >= LAYERS:
-                return Open(
-                    Reason.OPEN, told or f"none of {self.figures.sets} sets that runs seem to stay in is proved"
-                )
+                sets = f"{self.figures.sets} sets that runs seem to come back to"
+                return Open(Reason.OPEN, told or f"none of {sets} was proved to be one")
             found, seconds, ahead = late, 4 * seconds, 2 * ahead
 
-    def _candidates(self, budget: Budget) -> list[Candidate]:
-        return candidates(self.question.system, self.runs, self.start, self.invariant, budget)
+    def _sets(self, budget: Budget) -> list[Phases]:
+        """What is to be tried."""
+        system, given = self.question.system, self.question.inductive
+        if given is not None:
+            return [Phases(given, self.start, 1)]
+        found = candidates(system, self.runs, self.start, self.invariant, budget)
+        return [Phases(candidate.formula(system), candidate.entry, candidate.period) for candidate in found]
 
     def _sampled(self, budget: Budget) -> str:
         """What is wrong with sampled runs, if something is."""
@@ -124,22 +133,20 @@ class TwoPhaseSession:
                 return f"samples violate it after {step} steps, and no exact run was found that does"
         return ""
 
-    def _try(self, candidate: Candidate, budget: Budget) -> Answer:
-        """Prove both phases of a candidate."""
-        phases = Phases(candidate.formula(self.question.system), candidate.entry, candidate.period)
+    def _try(self, phases: Phases, budget: Budget) -> Answer:
+        """Prove both phases."""
         enter, back = self._claims(phases, self.invariant)
         try:
             returns = self._ask(*back, budget)
-        except ModelError:  # a state of the set leaves the box, which no run may ever reach
-            return Open(Reason.OPEN, "a run from the set leaves the box")
+        except ModelError as error:  # a state of the set leaves the box, which no run may ever reach
+            return Open(Reason.OPEN, f"the set is not inductive: {error}")
         if not isinstance(returns, Refuted):
-            return Open(Reason.OPEN, "the set is not come back to")
+            return Open(Reason.OPEN, self._outside(returns, "the set is not inductive"))
         enters = self._ask(*enter, budget)
-        if isinstance(enters, Witnessed):
-            shows = replay(self.question.system, self.question.shown, enters.witness).confirmed
-            return enters if shows else Open(Reason.OPEN, "the set is not entered")
+        if isinstance(enters, Witnessed) and replay(enter[0], self.question.shown, enters.witness).confirmed:
+            return enters
         if not isinstance(enters, Refuted):
-            return Open(Reason.OPEN, "the set is not entered")
+            return Open(Reason.OPEN, self._outside(enters, "not every initial state is in the set"))
         shown = to_short_text(phases.reached)
         self.figures.proved = f"entered after {phases.into} steps, come back to after {phases.again}: {shown}"
         stuck = returns.may_deadlock or enters.may_deadlock
@@ -150,6 +157,21 @@ class TwoPhaseSession:
             proof=phases if self.question.certified and not self.start else None,
         )
         return self._alive(found, phases, budget) if found.may_deadlock else found
+
+    def _outside(self, answer: Answer, how: str) -> str:
+        """Why a set is none, as far as a witness or a procedure tells."""
+        if not isinstance(answer, Witnessed):
+            return f"it was not decided of the set: {answer.message if isinstance(answer, Open) else ''}"
+        variables = self.question.system.variables
+
+        def told(node: Node) -> str:
+            return ", ".join(f"{v.name} = {variables[v.name].show(v.exact)}" for v in node.state)
+
+        path = answer.witness.path or answer.witness.nodes[:1]
+        steps = "".join(f" goes by {node.children[0][0]} to {told(after)}" for node, after in pairwise(path))
+        outside = not steps and not satisfies(self.question.system, self.invariant, path[0].point)
+        violated = " violates the property" if outside else ""
+        return f"{how}: {told(path[0])}{steps}{violated}"
 
     def _alive(self, found: Refuted, phases: Phases, budget: Budget) -> Refuted:
         """The same, and whether a deadlock is reachable, where that is soon known."""
