@@ -17,14 +17,17 @@ from typing import Literal
 from venmas.errors import FormulaError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import (
+    AX,
     EX,
     TRUE,
+    Always,
     Atom,
     Bounded,
     Formula,
     Globally,
     Property,
     Quantifier,
+    Unbounded,
     bounded,
     classified,
     conjunction,
@@ -92,8 +95,8 @@ class Question:
 
 
 def read_formula(system: System, formula: str | Formula) -> Formula:
-    """A bounded formula, as `read_property` reads it. Raises `FormulaError`, also for other kinds of properties."""
-    return bounded(read_property(system, formula))
+    """A bounded formula, read and posed. Raises `FormulaError`, also for other kinds of properties."""
+    return bounded(posed(system, read_property(system, formula)))
 
 
 def read_property(system: System, formula: str | Formula) -> Property:
@@ -113,6 +116,19 @@ def read_inductive(system: System, text: str) -> Formula:
     if is_temporal(formula):
         raise FormulaError(f"an inductive set is a formula about one state, without AX, AG and the like: {text[:200]}")
     return formula
+
+
+def posed(system: System, asked: Property) -> Property:
+    """What is asked of the initial states: of a system with quantities, of their only successors, which measure them.
+
+    (`venmas.model.quantities`)
+    """
+    if not system.quantities:
+        return asked
+    if isinstance(asked, Always):
+        return Always(asked.start + 1, asked.invariant, asked.place)
+    formula = AX(asked.formula)
+    return Bounded(formula) if isinstance(asked, Bounded) else Unbounded(formula, asked.place)
 
 
 def _parsed(system: System, formula: str) -> Property:

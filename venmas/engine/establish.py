@@ -25,7 +25,7 @@ from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.question import Question
 from venmas.search.milp.contradiction import save_contradicted
-from venmas.search.milp.figures import Programs
+from venmas.search.programs import Programs
 from venmas.search.rational.session import RationalSession
 
 PATIENCE = 10.0

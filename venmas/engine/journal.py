@@ -35,7 +35,7 @@ from venmas.model.canonical_writer import canonical_text
 from venmas.model.system import System
 from venmas.model.witness.build import Replay, replay
 from venmas.model.witness.tree import Witness
-from venmas.search.milp.figures import Counts, Largest
+from venmas.search.programs import Counts, Largest
 from venmas.search.regions.figures import Regions
 from venmas.solvers import get_solver
 from venmas.store import Store

@@ -25,10 +25,10 @@ from venmas.logic.printing import to_short_text
 from venmas.model.system import System
 from venmas.model.witness.build import replay
 from venmas.nn.network import Semantics
-from venmas.question import Question, read_formula, read_inductive, read_property
-from venmas.search.milp.figures import Programs
+from venmas.question import Question, posed, read_formula, read_inductive, read_property
 from venmas.search.milp.procedure import strategy_of
 from venmas.search.procedure import Run, Settings
+from venmas.search.programs import Programs
 from venmas.search.regions.figures import Regions
 from venmas.solvers import get_solver, solver_order
 from venmas.solvers.registry import AUTO
@@ -213,7 +213,7 @@ class _Verification:
         given = report.asked.invariant if report.asked else ""
         inductive = self._by(given, asked) if given else None
         certified = self.proofs.certificate is not None
-        question = Question(system, asked, report.semantics, certified, inductive=inductive)
+        question = Question(system, posed(system, asked), report.semantics, certified, inductive=inductive)
         self.target = question.shown
         return question
 

@@ -21,9 +21,11 @@ import numpy as np
 from venmas.answer import Answer, Basis, Open, Refuted, Witnessed
 from venmas.budget import Budget
 from venmas.errors import ModelError, Reason
-from venmas.logic import EX, TRUE, Always, Bounded, Formula, Globally, Next, Quantifier, conjunction, nnf
+from venmas.logic import AX, EX, TRUE, Always, Bounded, Formula, Globally, Implies, Next, Quantifier, conjunction, nnf
 from venmas.logic.printing import to_short_text
+from venmas.model.expr import All
 from venmas.model.invariant import Phases
+from venmas.model.quantities import unmeasured
 from venmas.model.system import System
 from venmas.model.witness.build import satisfies
 from venmas.model.witness.replay import replay
@@ -192,6 +194,11 @@ class TwoPhaseSession:
         if self.start:
             late = Globally(Quantifier.ALL, self.start, phases.into, holds)
             enter = enter[0], conjunction([Next(Quantifier.ALL, phases.into, phases.reached), late])
+        system = self.question.system
+        if self.question.inductive is not None and system.quantities:  # which only a measured state has
+            everywhere = system.starting(system.formula(All(tuple(unmeasured(system))), "what is measured"))
+            stays = Implies(phases.reached, conjunction([holds, AX(phases.reached)]))
+            back = everywhere, AX(stays)
         return enter, back
 
     def _ask(self, system: System, formula: Formula, budget: Budget, inside: bool = True) -> Answer:
