@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from random import Random
 
 import numpy as np
@@ -107,6 +107,36 @@ def test_networks_over_boxes_hold_at_their_points_whatever_is_rounded() -> None:
                     assert _between(least[i, at], out[a] - out[b], most[i, at])
                 one = enclosed.output(2)
                 assert _between(one[0][i], out[2], one[1][i])
+
+
+def test_what_rounding_loses_is_part_of_the_bounds() -> None:
+    """The last biases cancel the outputs as floats compute them: what is left is rounding, which bounds must hold."""
+    rng, lost = np.random.default_rng(3), 0
+    for case in range(120):
+        sizes = [3, *[5] * (case % 3), 2]
+        layers = [
+            Layer(rng.normal(size=(o, i)) * 10.0 ** rng.integers(-2, 8), rng.normal(size=o), "relu")
+            for i, o in pairwise(sizes)
+        ]
+        layers[-1] = Layer(layers[-1].weight, layers[-1].bias)
+        if case % 4 == 1:
+            layers.insert(0, Layer.dividing([3.0, 7.0, -0.3]))
+        low = rng.integers(-9, 9, size=(1, 3)).astype(float)
+        high = low.copy()
+        if case % 4 == 2:
+            low, high = low / 3, low / 3 + 1e-13
+        network = Network(tuple(layers))
+        rest = Layer(np.eye(2), -network.evaluate(low[0]))
+        for end in (network, Network((*layers[:-1], Layer(layers[-1].weight, layers[-1].bias + rest.bias)))):
+            enclosed = Enclosed(end, Zonotopes.independent(low, high))
+            (least,), (most,) = (ends[0] for ends in enclosed.differences([(0, 1)]))
+            first, second = enclosed.output(0), enclosed.output(1)
+            for point in (low[0], high[0]):
+                out = end.evaluate_exact([Fraction(v) for v in point.tolist()])
+                assert _between(least, out[0] - out[1], most)
+                assert _between(first[0][0], out[0], first[1][0]) and _between(second[0][0], out[1], second[1][0])
+                lost += Fraction(float(end.evaluate(point)[0])) != out[0]
+    assert lost > 100
 
 
 def _between(low: float, value: Fraction, high: float) -> bool:
