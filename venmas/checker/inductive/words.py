@@ -12,6 +12,9 @@ from venmas.checker.inductive.constraints import Bools
 _FEW = 8
 """Words are looked up where they have so many times fewer kinds than there are words."""
 
+_ENTRIES = 1 << 24
+"""Entries of a product that are computed at once."""
+
 
 class Words:
     """Words as literals, (words, predicates) each: those that say `true`, and those that say `false`."""
@@ -24,13 +27,19 @@ class Words:
         if not len(self._true):
             return np.zeros(len(true), bool)
         if len(self._kinds) * _FEW > len(self._true):
-            held = np.concatenate([true, false], axis=1).astype(np.float32) @ self._wanted
-            found: Bools = np.any(held == self._literals, axis=1)
-            return found
+            return self._multiplied(true, false)
         found = np.zeros(len(true), bool)
         for known, words in self._kinds:
             which = np.flatnonzero(~found & np.all((true | false)[:, known], axis=1))
             found[which] = np.isin(_packed(true[which][:, known]), words)
+        return found
+
+    def _multiplied(self, true: Bools, false: Bools) -> Bools:
+        rows, found = np.concatenate([true, false], axis=1).astype(np.float32), np.zeros(len(true), bool)
+        turn = max(1, _ENTRIES // len(self._true))
+        for first in range(0, len(rows), turn):
+            held = rows[first : first + turn] @ self._wanted
+            found[first : first + turn] = np.any(held == self._literals, axis=1)
         return found
 
     @cached_property
