@@ -219,7 +219,7 @@ def _set(rng: Random, size: int, variables: int, digits: int = 1, mask: str = "0
 
 def words(rng: Random, size: int) -> list[Line]:
     """Many words, of which few have a state, and no line."""
-    made = _set(rng, size, 1, rng.choice((1, 8)), rng.choice(("01-", "--------0")))
+    made = _set(rng, size, 9, rng.choice((1, 8)), rng.choice(("01-", "--------0")))
     return [header(ICE, **ALWAYS, invariant=made), {"rule": "end", "lines": 1}]
 
 
@@ -233,7 +233,7 @@ def real_words(rng: Random, size: int) -> list[Line]:
 def long_predicates(rng: Random, _size: int) -> list[Line]:
     """Numbers as long as they may be."""
     digits = rng.choice((300, 20_000))
-    made = {"predicates": [[number(rng, digits)] * 2 for _ in range(400_000 // digits)], "states": []}
+    made = {"predicates": [[number(rng, digits)] * 10 for _ in range(40_000 // digits)], "states": []}
     made["states"] = ["1" * len(made["predicates"])]
     return [header(ICE, **ALWAYS, invariant=made), {"rule": "end", "lines": 1}]
 

@@ -50,6 +50,8 @@ class Batch:
             expr = LinearExpr.of(zip(names, row[1:], strict=True), row[0])
             found.append(Linear.of(Comparison(expr, Relation.GE), self.number, self.ranges))
         self.possible = all(p is not None for p in found)
+        if not self.possible:
+            return
         self.predicates = [p for p in found if p is not None]
         self._rows = np.zeros((len(names), len(self.predicates)))
         for i, p in enumerate(self.predicates):
