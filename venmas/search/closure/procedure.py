@@ -25,7 +25,20 @@ from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.budget import Budget
 from venmas.errors import ModelError, Reason
 from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.logic import Always, And, Atom, Bounded, Formula, Globally, Or, Quantifier, Top, nnf, subformulas
+from venmas.logic import (
+    Always,
+    And,
+    Atom,
+    Bounded,
+    Formula,
+    Globally,
+    Or,
+    Quantifier,
+    Top,
+    nnf,
+    subformulas,
+    variables_of,
+)
 from venmas.model.canonical import networks_of
 from venmas.model.regions import sample, snap
 from venmas.model.simulate import Step
@@ -34,7 +47,7 @@ from venmas.model.witness.build import UndecidedError, explain
 from venmas.model.witness.tree import Witness
 from venmas.question import Question
 from venmas.search.closure.boxes import inductive_set
-from venmas.search.closure.cone import Cones, variables_of
+from venmas.search.closure.cone import Cones
 from venmas.search.closure.graph import StateGraph
 from venmas.search.closure.labels import Labels
 from venmas.search.closure.reasons import Shown, TooLargeError

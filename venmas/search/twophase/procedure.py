@@ -21,7 +21,22 @@ import numpy as np
 from venmas.answer import Answer, Basis, Open, Refuted, Witnessed
 from venmas.budget import Budget
 from venmas.errors import ModelError, Reason
-from venmas.logic import AX, EX, TRUE, Always, Bounded, Formula, Globally, Implies, Next, Quantifier, conjunction, nnf
+from venmas.logic import (
+    AX,
+    EX,
+    TRUE,
+    Always,
+    And,
+    Bounded,
+    Formula,
+    Globally,
+    Implies,
+    Next,
+    Quantifier,
+    conjunction,
+    nnf,
+    variables_of,
+)
 from venmas.logic.printing import to_short_text
 from venmas.model.expr import All
 from venmas.model.invariant import Phases
@@ -112,7 +127,7 @@ class TwoPhaseSession:
             answer = budget.spend(seconds, lambda part: self._ask(system, begin, part, inside=False))  # noqa: B023
             if isinstance(answer, Witnessed):
                 return answer
-            if not late and ahead >= LAYERS:
+            if not late and (ahead >= LAYERS or self.question.inductive is not None):
                 sets = f"{self.figures.sets} sets that runs seem to come back to"
                 return Open(Reason.OPEN, told or f"none of {sets} was proved to be one")
             found, seconds, ahead = late, 4 * seconds, 2 * ahead
@@ -196,9 +211,11 @@ class TwoPhaseSession:
             enter = enter[0], conjunction([Next(Quantifier.ALL, phases.into, phases.reached), late])
         system = self.question.system
         if self.question.inductive is not None and system.quantities:  # which only a measured state has
-            everywhere = system.starting(system.formula(All(tuple(unmeasured(system))), "what is measured"))
+            before = system.formula(All(tuple(unmeasured(system))), "what is not measured")
+            parts = phases.reached.operands if isinstance(phases.reached, And) else (phases.reached,)
+            plain = [part for part in parts if not variables_of(part) & system.quantities.keys()]
             stays = Implies(phases.reached, conjunction([holds, AX(phases.reached)]))
-            back = everywhere, AX(stays)
+            back = system.starting(conjunction([before, *plain])), AX(stays)
         return enter, back
 
     def _ask(self, system: System, formula: Formula, budget: Budget, inside: bool = True) -> Answer:
