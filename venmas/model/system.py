@@ -351,7 +351,7 @@ class System:
     def starting(self, states: Formula) -> System:
         """The same system with other initial states: those of a formula about one state, within the declared ranges."""
         made = copy(self)
-        made.regions = _regions(nnf(states))
+        made.regions = conjunctions(nnf(states))
         check_count(len(made.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
         return made
 
