@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
+from typing import TypeVar
 
 from venmas.budget import ask
 from venmas.errors import ModelError
@@ -35,6 +37,7 @@ from venmas.model.expr import (
     children,
     to_comparison,
 )
+from venmas.model.facts import Facts
 from venmas.model.limits import (
     MAX_BRANCHES,
     MAX_REGIONS,
@@ -48,6 +51,7 @@ from venmas.model.propagation import check_initial
 from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector, read_size
 
+_Found = TypeVar("_Found")
 _KEYWORDS = {"A", "E", "U", "true", "false", "not", "and", "or", *(q + o for q in "AE" for o in "XGF")}
 
 
@@ -94,10 +98,28 @@ class System:
         self.nodes_by_name: dict[str, Variable] = {}
         self.picture: Callable[..., object] | None = None  # draws a trace: docs/plots.md
         self._labelled: dict[str, dict[int, str]] = {}
+        self._facts = Facts()
 
     def __getstate__(self) -> dict[str, object]:
-        # Functions of a scenario file can not be pickled, and no worker draws.
-        return {**self.__dict__, "picture": None}
+        # Functions of a scenario file can not be pickled, and no worker draws. Facts are found again where it is read.
+        return {**self.__dict__, "picture": None, "_facts": Facts()}
+
+    def once(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
+        """What `find` finds of the system as it is now, kept until it is changed: for what every question needs.
+
+        Parts of a system are immutable, so that it is the same as long as it has the same ones.
+        """
+        return self._facts.once(self._parts(), key, find)
+
+    def _parts(self) -> tuple[object, ...]:
+        """All that the system consists of; where a list ends does not matter, as kinds of parts are classes of theirs."""
+        named = (
+            *self.variables.items(),
+            *self.nodes_by_name.items(),
+            *self.propositions.items(),
+            *self.properties.items(),
+        )
+        return (self.name, self.description, *chain(*named), *self.agents, *self.branches, *self.regions)
 
     # -- variables -----------------------------------------------------------------------------------------------------
 
@@ -229,6 +251,9 @@ class System:
     @property
     def vocabulary(self) -> Vocabulary:
         """What formulas over this system may name."""
+        return self.once("vocabulary", self._vocabulary)
+
+    def _vocabulary(self) -> Vocabulary:
         labels: dict[str, Fraction] = {}
         for decl in self.variables.values():
             labels.update({text: Fraction(value) for value, text in decl.labels})
@@ -272,6 +297,9 @@ class System:
 
     def check_nesting(self) -> None:
         """Raise `ModelError` where expressions are nested too deeply for what reads them by recursion."""
+        self.once("nesting", self._check_nesting)
+
+    def _check_nesting(self) -> None:
         levels: dict[int, int] = {}
         for where, root in self._roots():
             check_nesting(where, [root], levels)
@@ -305,6 +333,9 @@ class System:
 
     def validate(self) -> None:
         """Check what can be checked without a state. Raises `ModelError` naming the place and the remedy."""
+        self.once("valid", self._validate)
+
+    def _validate(self) -> None:
         if not self.variables:
             raise ModelError(f"system {self.name!r} has no variables")
         if not self.branches:
