@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
 from typing import TypeVar
 
 from venmas.budget import ask
@@ -112,14 +111,10 @@ class System:
         return self._facts.once(self._parts(), key, find)
 
     def _parts(self) -> tuple[object, ...]:
-        """All that the system consists of; where a list ends does not matter, as kinds of parts are classes of theirs."""
-        named = (
-            *self.variables.items(),
-            *self.nodes_by_name.items(),
-            *self.propositions.items(),
-            *self.properties.items(),
-        )
-        return (self.name, self.description, *chain(*named), *self.agents, *self.branches, *self.regions)
+        """All that the system consists of, in an order that tells one list from the next."""
+        tables = (self.variables, self.nodes_by_name, self.propositions, self.properties)
+        named = (part for table in tables for item in table.items() for part in item)
+        return (self.name, self.description, *named, *self.agents, *self.branches, *self.regions)
 
     # -- variables -----------------------------------------------------------------------------------------------------
 
