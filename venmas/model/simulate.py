@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from venmas.budget import ask
 from venmas.errors import ModelError
-from venmas.linear import Relation, format_number
+from venmas.linear import Relation, format_number, weighted
 from venmas.model.expr import (
     All,
     Any,
@@ -83,7 +83,7 @@ class Exact:
             case Variable(name, _):
                 return self.state[name]
             case Sum(terms, constant):
-                return sum((c * self.value(e) for c, e in terms), constant)
+                return weighted([(c, self.value(e)) for c, e in terms], constant)
             case Output(application, index):
                 numerators, denominator = self._apply(application)
                 return Fraction(numerators[index], denominator)

@@ -310,4 +310,4 @@ class _Collector(Generic[Key]):
 
 
 def _label(labels: tuple[tuple[int, str], ...], value: Fraction) -> str:
-    return dict(labels).get(value.numerator, "") if value.denominator == 1 else ""
+    return next((text for number, text in labels if number == value), "")
