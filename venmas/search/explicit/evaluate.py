@@ -35,6 +35,8 @@ MAX_KEPT = 1 << 28
 """Most memory for the costs that lead a witness; beyond it, the witness is searched for."""
 
 _MOST_JOINS = 64
+_TERMS = 1 << 18
+"""Terms of atoms that are multiplied at a time, which takes some milliseconds and 4 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,11 +128,15 @@ class _Evaluation:
         constants = np.array([constant for _, _, constant in rows], dtype=np.int64)
         kinds = {r: [i for i, a in enumerate(atoms) if a.comparison.relation is r] for r in Relation}
         if atoms:
+            turn = max(1, _TERMS // len(columns))
             for first, states in self.graph.chunks(0, len(self.graph.keys)):
-                self.graph.tick()
-                values = np.add.reduceat(states[:, columns] * factors_, starts, axis=1) + constants
-                for relation, which in kinds.items():
-                    truth[which, first : first + len(states)] = RELATIONS[relation](values[:, which], 0).T
+                for at in range(0, len(states), turn):
+                    self.graph.tick()
+                    few = states[at : at + turn]
+                    values = np.add.reduceat(few[:, columns] * factors_, starts, axis=1) + constants
+                    for relation, which in kinds.items():
+                        here = slice(first + at, first + at + len(few))
+                        truth[which, here] = RELATIONS[relation](values[:, which], 0).T
         return dict(zip(atoms, truth, strict=True))
 
     def _decide(self) -> None:
