@@ -130,7 +130,7 @@ class RegionSession:
             return self._refuted()
         witness = self.concretiser.look(candidates(graph), budget) or self._falsified(budget)
         if witness is None and self.concretiser.branching:
-            witness = self.concretiser.slices(graph, True, budget)
+            witness = self.concretiser.slices(graph, True, budget) or self.concretiser.point(graph, budget)
         if witness is not None:
             return Witnessed(witness)
         if self.whole and not self.question.certified:
