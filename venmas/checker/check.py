@@ -89,7 +89,11 @@ class _Checker:
                     lemma, about = stated.apply(at)
                     self._prove_within_box(at.line, about)
                     self.book.lemmas[at.line] = lemma
+                    self.book.list_lemma(at.line, lemma)
+                case rules.Table() as table:
+                    table.apply(at, self.inside)
                 case rules.Region() as named if named == expected:
+                    self.book.awaited.settle()
                     if goal is not None:
                         self._prove_within_box(at.line, goal)
                     return
@@ -138,7 +142,7 @@ class _Checker:
             match step:
                 case rules.Refute():
                     self.done.refuted += 1
-                case rules.Same() | rules.Within():
+                case rules.Same() | rules.Within() | rules.Listed():
                     self.done.shared += 1
 
 
