@@ -37,6 +37,7 @@ class Checking:
         return CheckError(self.line, problem)
 
     def run(self) -> None:
+        """Check all but what networks have to be asked. Raises `CheckError`."""
         table, rows = self.table, self.rows
         if (table.side < 0).any() or (len(rows) and int(rows.high.max(initial=0)) > MAX_COORDINATE):
             raise self._refuse("the box of a row is empty, or too large")
@@ -68,7 +69,9 @@ class Checking:
         if len(set(formulas)) < len(formulas) or any(len(a.rows) != len(table.kinds) for a in table.ahead):
             raise self._refuse(table.misfit)
         able = [targets.refuting(f) for f in formulas]
-        self.steps = {step: np.zeros(len(self.row), dtype=bool) for f in formulas for step in (EX(f), AX(f))}
+        self.steps: dict[Formula, Bools] = {
+            step: np.zeros(len(self.row), dtype=bool) for f in formulas for step in (EX(f), AX(f))
+        }
         for k, (place, choices) in enumerate(table.kinds):
             ask()
             at = np.flatnonzero(table.kind == k + 1)
