@@ -16,6 +16,7 @@ from venmas.checker.cell import Cell
 from venmas.checker.goals import Goal
 from venmas.checker.initial import first_goal
 from venmas.checker.lemmas import Book
+from venmas.checker.listing import listed
 from venmas.checker.numbers import CheckError
 from venmas.checker.rule import Line, Place, Rule
 from venmas.checker.sharing import lemma_key
@@ -89,7 +90,8 @@ class _Checker:
                     lemma, about = stated.apply(at)
                     self._prove_within_box(at.line, about)
                     self.book.lemmas[at.line] = lemma
-                    self.book.list_lemma(at.line, lemma)
+                    if (listing := listed(lemma)) is not None:
+                        self.book.listings[at.line] = listing
                 case rules.Table() as table:
                     table.apply(at, self.inside)
                 case rules.Region() as named if named == expected:

@@ -40,6 +40,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from venmas.budget import ask
 from venmas.checker.limbs import Factor, Ints
@@ -49,8 +50,8 @@ from venmas.nn.network import Layer
 VALUE_BITS, WEIGHT_BITS, SLOPE_BITS = 40, 40, 20
 LARGEST = 2**58
 """Values are less than this in units; so are weights."""
-MOST_ROWS = 8192
-"""Boxes that are handled together."""
+MOST_ROWS = 1024
+"""Boxes that are handled together: their forms fit into a processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +64,12 @@ class _Affine:
     bias: Ints
     relu: bool
 
-    def __call__(self, z: Ints, e: Ints) -> tuple[Ints, Ints]:
-        """Forms of the layer before ReLU: z (B, g, n), e (B, n) to (B, g, q), (B, q)."""
+    def __call__(self, z: Ints, e: Ints, g: int) -> tuple[Ints, Ints]:
+        """Forms of the layer before ReLU: z (B, up to g, n), e (B, n) to (B, up to g, q), (B, q)."""
         boxes, rows, n = z.shape
         new = self.weight.shifted(z.reshape(boxes * rows, n), WEIGHT_BITS).reshape(boxes, rows, -1)
         new[:, 0] += self.bias
-        error = self.size.shifted(e, WEIGHT_BITS) + (rows + 2)
+        error = self.size.shifted(e, WEIGHT_BITS) + (g + 2)
         if self.vague is not None:
             error += self.vague.shifted(np.abs(z).sum(1) + e, WEIGHT_BITS + 1) + 1
         check_size(new, error)
@@ -87,18 +88,18 @@ class Fixed:
 
     def winners(self, z: Ints, e: Ints) -> Ints:
         """Which outputs can be the argmax, as bits (B,), of inputs z (B, g, n), e (B, n)."""
-        found = [
-            self._winners(z[at : at + MOST_ROWS], e[at : at + MOST_ROWS]) for at in range(0, max(1, len(z)), MOST_ROWS)
-        ]
-        return np.concatenate(found)
+        g = z.shape[1]
+        z = z[:, [0, *(k for k in range(1, g) if z[:, k].any())]]  # rows of zeros stay what they are
+        parts = [slice(at, at + MOST_ROWS) for at in range(0, max(1, len(z)), MOST_ROWS)]
+        return np.concatenate([self._winners(z[part], e[part], g) for part in parts])
 
-    def _winners(self, z: Ints, e: Ints) -> Ints:
+    def _winners(self, z: Ints, e: Ints, g: int) -> Ints:
         for layer in self.hidden:
             ask()
-            z, e = layer(z, e)
+            z, e = layer(z, e, g)
             if layer.relu:
-                z, e = rectified(z, e)
-        z, e = self.last(z, e)
+                z, e = rectified(z, e, g)
+        z, e = self.last(z, e, g)
         low, high = ends(z, e)
         return winners(low, high, self.count)
 
@@ -121,8 +122,8 @@ def ends(z: Ints, e: Ints) -> tuple[Ints, Ints]:
     return low, high
 
 
-def rectified(z: Ints, e: Ints) -> tuple[Ints, Ints]:
-    """Forms of max(x, 0)."""
+def rectified(z: Ints, e: Ints, g: int) -> tuple[Ints, Ints]:
+    """Forms of max(x, 0): z (B, up to g, n), e (B, n)."""
     low, high = ends(z, e)
     off = high <= 0
     z, e = np.where(off[:, None], 0, z), np.where(off, 0, e)
@@ -134,11 +135,10 @@ def rectified(z: Ints, e: Ints) -> tuple[Ints, Ints]:
         slope = np.clip(slope, 0, 1 << SLOPE_BITS)
         most = np.maximum(-_scaled(slope, l), -_scaled((1 << SLOPE_BITS) - slope, -h))
         half = (most + 1) >> 1
-        rows = z.shape[1]
         forms = _scaled(slope[:, None], z[box, :, unit])
         forms[:, 0] += half
         z[box, :, unit] = forms
-        e[box, unit] = _scaled(slope, e[box, unit]) + (1 + rows) + half
+        e[box, unit] = _scaled(slope, e[box, unit]) + (1 + g) + half
     return z, e
 
 
@@ -151,7 +151,7 @@ def _scaled(slope: Ints, value: Ints) -> Ints:
 
 def check_size(z: Ints, e: Ints) -> None:
     """Raises `OverflowError` for forms of large numbers."""
-    mass = max(int(z.max(initial=0)), -int(z.min(initial=0))) * (z.shape[1] + 1) + int(e.max(initial=0))
+    mass = max(int(z.max(initial=0)), -int(z.min(initial=0))) * z.shape[1] + int(e.max(initial=0))
     if mass >= LARGEST:
         raise OverflowError("values of a network are too large for the integers of tables")
 
@@ -172,8 +172,31 @@ def _differences(last: Layer | None, size: int, outputs: Sequence[int]) -> _Affi
     else:
         weight, bias = [list(row) for row in last.exact_weight], list(last.exact_bias)
     pairs = [(i, j) for at, i in enumerate(outputs) for j in outputs[at + 1 :]]
+    if last is not None and (whole := _integers(last)) is not None and pairs:
+        bits, numbers = whole
+        first, second = (list(places) for places in zip(*pairs, strict=True))
+        rounded, vague = _rounded(numbers[first] - numbers[second], bits - WEIGHT_BITS)
+        return _affine(rounded, vague, [last.exact_bias[i] - last.exact_bias[j] for i, j in pairs], False)
     rows = [[a - b for a, b in zip(weight[i], weight[j], strict=True)] for i, j in pairs]
     return _rational(rows, [bias[i] - bias[j] for i, j in pairs], False)
+
+
+def _integers(layer: Layer) -> tuple[int, Ints] | None:
+    """(bits, weights times 2^bits), exactly and less than 2^60 in size; None where there are none."""
+    most = float(np.abs(layer.weight).max())
+    bits = 60 - int(np.frexp(most)[1])
+    if layer.divisor is not None or not WEIGHT_BITS < bits < 1000 or most >= 2.0 ** (57 - WEIGHT_BITS):
+        return None
+    scaled = np.ldexp(layer.weight, bits)
+    return (bits, scaled.astype(np.int64)) if (scaled == np.rint(scaled)).all() else None
+
+
+def _rounded(numbers: Ints, shift: int) -> tuple[Ints, NDArray[np.bool_]]:
+    """The integers nearest to numbers over 2^shift, half to even, and which are not exact; shift > 0."""
+    down, half = numbers >> shift, 1 << (shift - 1)
+    rest = numbers - (down << shift)
+    up = (rest > half) | ((rest == half) & (down & 1 == 1))
+    return down + up, rest != 0
 
 
 def _rational(weight: Sequence[Sequence[Fraction]], bias: Sequence[Fraction], relu: bool) -> _Affine:
@@ -185,7 +208,7 @@ def _rational(weight: Sequence[Sequence[Fraction]], bias: Sequence[Fraction], re
     return _affine(np.array(whole, dtype=np.int64).reshape(vague.shape), vague, bias, relu)
 
 
-def _affine(weight: Ints, vague: np.ndarray, bias: Sequence[float | Fraction], relu: bool) -> _Affine:
+def _affine(weight: Ints, vague: NDArray[np.bool_], bias: Sequence[float | Fraction], relu: bool) -> _Affine:
     units = [round(Fraction(b) * 2**VALUE_BITS) for b in bias]
     if any(abs(b) >= LARGEST for b in units):
         raise OverflowError("biases of a network are too large for the integers of tables")

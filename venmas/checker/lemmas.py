@@ -97,14 +97,6 @@ class Book:
         if self.kept > MAX_KEPT:
             raise CheckError(line, "the frames and lemmas are too many, or their numbers too long")
 
-    def list_lemma(self, line: int, lemma: Lemma) -> None:
-        """Let tables name a lemma, if there are integer coordinates in its region."""
-        from venmas.checker.listing import listed
-
-        listing = listed(lemma)
-        if listing is not None:
-            self.listings[line] = listing
-
     def goal(self, lemma: Lemma, matrix: Matrix) -> Goal:
         """The goal that proves a lemma; its free variables are the coordinates that are not points."""
         low, high = lemma.low, lemma.high

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
@@ -124,13 +125,15 @@ class Tabling:
         for decl, value in zip(self.integers, move.integers, strict=True):
             if decl.name in move.sets and not decl.lower <= value <= decl.upper:
                 return np.zeros(len(low), dtype=bool)
-        forms: list[Form] = []
-        for decl, form in zip(self.reals, move.forms, strict=True):
+        over = self.over(("reals", move), move.forms, frame)
+        least, greatest = over.ends(low, high)
+        found = np.ones(len(low), dtype=bool)
+        for i, decl in enumerate(self.reals):
             if decl.name in move.sets:
-                forms.append((form[0] - rational(decl.lower), *form[1:]))
-                forms.append((rational(decl.upper) - form[0], *(-c for c in form[1:])))
-        least, _ = self.over(("inside", move), forms, frame).ends(low, high)
-        return np.asarray((least >= 0).all(1), dtype=bool)
+                scale = int(over.scale[i])
+                found &= np.asarray(least[:, i] >= ceil(decl.lower * scale), dtype=bool)
+                found &= np.asarray(greatest[:, i] <= floor(decl.upper * scale), dtype=bool)
+        return found
 
     def never(self, comparison: Comparison, integers: tuple[int, ...], frame: int, low: Ints, high: Ints) -> Bools:
         """In which cells no state meets a comparison of variables, (B,)."""
