@@ -38,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +73,7 @@ class _Affine:
         error = self.size.shifted(e, WEIGHT_BITS) + (g + 2)
         if self.vague is not None:
             error += self.vague.shifted(np.abs(z).sum(1) + e, WEIGHT_BITS + 1) + 1
-        check_size(new, error)
+        check_size(new, error, g)
         return new, error
 
 
@@ -102,6 +103,17 @@ class Fixed:
         z, e = self.last(z, e, g)
         low, high = ends(z, e)
         return winners(low, high, self.count)
+
+
+_KNOWN: WeakKeyDictionary[Network, dict[tuple[int, ...], Fixed]] = WeakKeyDictionary()
+
+
+def fixed(network: Network, outputs: tuple[int, ...]) -> Fixed:
+    """The argmax of some outputs, made once for a network and kept as long as it is."""
+    known = _KNOWN.setdefault(network, {})
+    if outputs not in known:
+        known[outputs] = Fixed(network, outputs)
+    return known[outputs]
 
 
 def winners(low: Ints, high: Ints, count: int) -> Ints:
@@ -149,9 +161,9 @@ def _scaled(slope: Ints, value: Ints) -> Ints:
     return found
 
 
-def check_size(z: Ints, e: Ints) -> None:
+def check_size(z: Ints, e: Ints, g: int) -> None:
     """Raises `OverflowError` for forms of large numbers."""
-    mass = max(int(z.max(initial=0)), -int(z.min(initial=0))) * z.shape[1] + int(e.max(initial=0))
+    mass = max(int(z.max(initial=0)), -int(z.min(initial=0))) * g + int(e.max(initial=0))
     if mass >= LARGEST:
         raise OverflowError("values of a network are too large for the integers of tables")
 
@@ -161,7 +173,7 @@ def _layer(layer: Layer) -> _Affine:
         scaled = np.ldexp(layer.weight, WEIGHT_BITS)  # upward by a power of two: exact
         whole = np.rint(scaled)
         return _affine(whole.astype(np.int64), whole != scaled, layer.bias.tolist(), layer.rectified)
-    return _rational(layer.exact_weight, layer.exact_bias, layer.rectified)
+    return _rational(layer.exact_weight, layer.exact_bias, layer.rectified, layer.in_size)
 
 
 def _differences(last: Layer | None, size: int, outputs: Sequence[int]) -> _Affine:
@@ -178,7 +190,7 @@ def _differences(last: Layer | None, size: int, outputs: Sequence[int]) -> _Affi
         rounded, vague = _rounded(numbers[first] - numbers[second], bits - WEIGHT_BITS)
         return _affine(rounded, vague, [last.exact_bias[i] - last.exact_bias[j] for i, j in pairs], False)
     rows = [[a - b for a, b in zip(weight[i], weight[j], strict=True)] for i, j in pairs]
-    return _rational(rows, [bias[i] - bias[j] for i, j in pairs], False)
+    return _rational(rows, [bias[i] - bias[j] for i, j in pairs], False, len(weight[0]))
 
 
 def _integers(layer: Layer) -> tuple[int, Ints] | None:
@@ -199,12 +211,12 @@ def _rounded(numbers: Ints, shift: int) -> tuple[Ints, NDArray[np.bool_]]:
     return down + up, rest != 0
 
 
-def _rational(weight: Sequence[Sequence[Fraction]], bias: Sequence[Fraction], relu: bool) -> _Affine:
+def _rational(weight: Sequence[Sequence[Fraction]], bias: Sequence[Fraction], relu: bool, size: int) -> _Affine:
     scaled = [[w * 2**WEIGHT_BITS for w in row] for row in weight]
     whole = [[round(w) for w in row] for row in scaled]
     if any(abs(w) >= LARGEST for row in whole for w in row):
         raise OverflowError("weights of a network are too large for the integers of tables")
-    vague = np.array([[w.denominator != 1 for w in row] for row in scaled], dtype=bool).reshape(len(whole), -1)
+    vague = np.array([[w.denominator != 1 for w in row] for row in scaled], dtype=bool).reshape(len(whole), size)
     return _affine(np.array(whole, dtype=np.int64).reshape(vague.shape), vague, bias, relu)
 
 

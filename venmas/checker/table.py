@@ -117,6 +117,8 @@ class Table(Rule):
 
         inside: may states leave the declared box?
         """
+        if at.book.semantics != "real":
+            raise CheckError(at.line, "tables are about networks over the reals")
         listing = Listing(
             self.frame,
             tuple(at.book.formulas[f] for f in self.formulas),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from venmas.budget import ask
 from venmas.checker.cell import Form, rational
-from venmas.checker.fixed import Fixed, winners
+from venmas.checker.fixed import Fixed, fixed, winners
 from venmas.checker.lattice import Lattice
 from venmas.checker.limbs import Ints
 from venmas.checker.moves import Behaviour, Choice, Move, Scores, behaviour, operands
@@ -93,7 +93,7 @@ class Tabling:
         found: dict[int, Ints] = {}
         for key, members in groups.items():
             if key not in self._fixed:
-                self._fixed[key] = Fixed(parts[members[0]].network, key[1])
+                self._fixed[key] = fixed(parts[members[0]].network, key[1])
             z, e = (np.concatenate(column) for column in zip(*((parts[i].z, parts[i].e) for i in members), strict=True))
             ends = np.cumsum([len(parts[i].e) for i in members])
             found.update(zip(members, np.split(self._fixed[key].winners(z, e), ends[:-1]), strict=True))

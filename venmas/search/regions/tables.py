@@ -272,7 +272,6 @@ class _Filling:
         self.proof, self.step, self.wanted, self.tabling = proof, step, wanted, proof.tabling
         self.regions, self.stage = proof.regions[step], proof.graph.stages[step]
         self.next = proof.regions[step + 1] if step + 1 < len(proof.regions) else None
-        self.inside = proof.inside
         self.places = {
             n: proof.space.locations[n].values for n in np.flatnonzero(np.bincount(self.regions.where)).tolist()
         }
@@ -321,7 +320,7 @@ class _Filling:
 
     def _looked(self, cells: Index) -> tuple[Step, Bools]:
         """What cells do, and in which of them all that is wanted of their region fails."""
-        regions, stage, tabling = self.regions, self.stage, self.tabling
+        regions, tabling = self.regions, self.tabling
         low, high, root = self.tree.low[cells], self.tree.high[cells], self.tree.root[cells]
         where = regions.where[root]
         wanted = self.wanted[root]
@@ -351,11 +350,6 @@ class _Filling:
                 )
         verdict = Verdict(tabling, self.step, places, where, (low, high), steps)
         good = plain | self._fine(verdict, wanted)
-        if not self.inside:
-            for k, does in enumerate(made):
-                at = np.flatnonzero(kind == k)
-                for move in does.moves:
-                    good[at] &= tabling.inside(move, self.step, low[at], high[at])
         return Step(regions, self.wanted, self.tree, cells, kind, kinds, ahead, covers, fit), good
 
     def _fine(self, verdict: Verdict, wanted: Bools) -> Bools:
@@ -380,9 +374,8 @@ class _Filling:
                 if n in self._odd:
                     continue
                 chosen = self._choices[n]
-                columns = np.stack([self._bits[c][cells[at]] for c in chosen] or [np.zeros(len(at), dtype=np.int64)], 1)
-                rows, which = np.unique(columns, axis=0, return_inverse=True)
-                for r, bits in enumerate(rows.tolist()):
+                rows, which = _distinct([self._bits[c][cells[at]] for c in chosen], len(at))
+                for r, bits in enumerate(rows):
                     found = self._kind(n, dict(zip(chosen, bits, strict=False)))
                     if found is None:
                         again[n] = at
@@ -392,12 +385,12 @@ class _Filling:
                         if key not in kinds:
                             kinds[key] = len(kinds)
                             made.append(does)
-                        kind[at[which.reshape(-1) == r]] = kinds[key]
+                        kind[at[which == r]] = kinds[key]
             waiting = {n: at for n, at in again.items() if n not in self._odd}
         return kind, list(kinds), made
 
     def _kind(self, location: int, known: dict[int, int]) -> tuple[Kind, Behaviour] | bool | None:
-        """The kind of cells with some outcomes; None where another choice has to be known, False where there is none."""
+        """The kind of cells with some outcomes; None: another choice has to be known; False: there is none."""
         chosen: list[tuple[int, int]] = []
         while True:
             ask()
@@ -454,7 +447,9 @@ class _Filling:
         for first in range(0, len(low), turn):
             ask()
             part = slice(first, first + turn)
-            holds = ((a[None] <= low[part, None]) & (high[part, None] <= b[None])).all(2)
+            holds = np.ones((len(low[part]), len(rows)), dtype=bool)
+            for i in range(low.shape[1]):
+                holds &= (a[:, i] <= low[part, i, None]) & (high[part, i, None] <= b[:, i])
             one = holds.any(1)
             found[part][one] = rows[holds.argmax(1)[one]] if len(rows) else 0
         for i in np.flatnonzero(found == NO_ROW).tolist():
@@ -469,6 +464,17 @@ class _Filling:
                 found[i] = FIRST_COVER - len(covers)
                 covers.append(rows[near].tolist())
         return found
+
+
+def _distinct(columns: list[Ints], size: int) -> tuple[list[list[int]], Index]:
+    """The different rows of some columns of so many entries, and which of them each row is."""
+    if not columns:
+        return [[]], np.zeros(size, dtype=np.intp)
+    if len(columns) == 1:  # by far the most frequent, and the cheaper question
+        found, which = np.unique(columns[0], return_inverse=True)
+        return [[v] for v in found.tolist()], which
+    rows, which = np.unique(np.stack(columns, 1), axis=0, return_inverse=True)
+    return rows.tolist(), which.reshape(-1)
 
 
 def write_tables(graph: Graph, question: Question, write: Callable[[Rule], None]) -> int:
