@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
+from itertools import combinations
 from math import floor
 
 from venmas.nn import Network
@@ -26,19 +28,41 @@ def inputs(forms: Sequence[Sequence[Fraction]], low: Sequence[int], high: Sequen
     return found
 
 
-def affine(weight: Sequence[Sequence[Fraction]], bias: Sequence[Fraction], x: Sequence[Form]) -> list[Form]:
+Rows = tuple[tuple[Fraction, ...], ...]
+
+
+@cache
+def integers(weight: Rows) -> tuple[list[list[int]], list[list[bool]]]:
+    """The nearest integers of ``W 2^40``, and which of them are not exact."""
+    whole = [[round(w * 2**40) for w in row] for row in weight]
+    return whole, [[w * 2**40 != v for w, v in zip(*rows, strict=True)] for rows in zip(weight, whole, strict=True)]
+
+
+def affine(weight: Rows, bias: Sequence[Fraction], x: Sequence[Form]) -> list[Form]:
     """A layer without ReLU."""
     found, g = [], len(x[0][0])
-    for row, b in zip(weight, bias, strict=True):
-        v = [round(w * 2**40) for w in row]
+    whole, odd = integers(weight)
+    for v, vague, b in zip(whole, odd, bias, strict=True):
         z = [sum(a * unit[0][k] for a, unit in zip(v, x, strict=True)) // 2**40 for k in range(g)]
         z[0] += round(b / UNIT)
         e = sum(abs(a) * unit[1] for a, unit in zip(v, x, strict=True)) // 2**40 + g + 2
-        if any(w * 2**40 != round(w * 2**40) for each in weight for w in each):
-            odd = [unit for w, unit in zip(row, x, strict=True) if w * 2**40 != round(w * 2**40)]
-            e += sum(sum(map(abs, unit[0])) + unit[1] for unit in odd) // 2**41 + 1
+        if any(map(any, odd)):
+            e += sum(sum(map(abs, unit[0])) + unit[1] for o, unit in zip(vague, x, strict=True) if o) // 2**41 + 1
         found.append((z, e))
     return found
+
+
+@cache
+def differences(network: Network, outputs: tuple[int, ...]) -> tuple[Rows, tuple[Fraction, ...]]:
+    """The rows of all differences of two of some outputs, over the last hidden layer."""
+    last = network.layers[-1]
+    weight, bias = last.exact_weight, last.exact_bias
+    if last.rectified:
+        weight = tuple(tuple(Fraction(i == j) for j in range(last.out_size)) for i in range(last.out_size))
+        bias = (Fraction(0),) * last.out_size
+    pairs = list(combinations(outputs, 2))
+    rows = tuple(tuple(p - q for p, q in zip(weight[i], weight[j], strict=True)) for i, j in pairs)
+    return rows, tuple(bias[i] - bias[j] for i, j in pairs)
 
 
 def ends(form: Form) -> tuple[int, int]:
@@ -70,16 +94,8 @@ def hidden(network: Network, x: list[Form]) -> list[Form]:
 
 def gaps(network: Network, outputs: Sequence[int], x: list[Form]) -> dict[tuple[int, int], tuple[int, int]]:
     """Ends of the differences of two of some outputs, by their places."""
-    x, last = hidden(network, x), network.layers[-1]
-    size = last.out_size
-    weight, bias = last.exact_weight, last.exact_bias
-    if last.rectified:
-        weight = tuple(tuple(Fraction(i == j) for j in range(size)) for i in range(size))
-        bias = (Fraction(0),) * size
-    places = [(a, b) for a in range(len(outputs)) for b in range(a + 1, len(outputs))]
-    rows = [[p - q for p, q in zip(weight[outputs[a]], weight[outputs[b]], strict=True)] for a, b in places]
-    found = affine(rows, [bias[outputs[a]] - bias[outputs[b]] for a, b in places], x)
-    return dict(zip(places, map(ends, found), strict=True))
+    found = affine(*differences(network, tuple(outputs)), hidden(network, x))
+    return dict(zip(combinations(range(len(outputs)), 2), map(ends, found), strict=True))
 
 
 def winners(network: Network, outputs: Sequence[int], x: list[Form]) -> int:

@@ -95,7 +95,7 @@ class Table(Rule):
         book, n = at.book, len(at.book.reals)
         vectors = tuple(tuple(read.ints(v, len(book.integers)).tolist()) for v in read.list(integers))
         rows = len(read.list(where))
-        ends, sides = (np.array([read.ints(c, rows) for c in read.list(e, n)]).reshape(n, rows) for e in (low, side))
+        ends, sides = (read.columns(e, n, rows) for e in (low, side))
         read.need(all(type(n_) is int and n_ in book.listings for n_ in read.list(to)))
         return cls(
             read_index(at.line, frame, len(book.frames)),
@@ -156,6 +156,10 @@ class _Reader:
         found = self.list(data, size)
         self.need(set(map(type, found)) <= {int} and (not found or (low <= min(found) and max(found) <= high)))
         return np.array(found, dtype=np.int64)
+
+    def columns(self, data: object, count: int, size: int) -> Ints:
+        found = [self.ints(column, size) for column in self.list(data, count)]
+        return np.array(found, dtype=np.int64).reshape(count, size)
 
     def kind(self, data: object, vectors: int, choices: int) -> tuple[int, tuple[tuple[int, int], ...]]:
         place, pairs = self.list(data, 2)

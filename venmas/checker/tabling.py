@@ -80,8 +80,7 @@ class Tabling:
             pairs = [(a, b) for i, a in enumerate(found.forms) for b in found.forms[i + 1 :]]
             gaps = [tuple(p - q for p, q in zip(a, b, strict=True)) for a, b in pairs]
             ends = self.over(("choice", integers, choice), gaps, frame).ends(low, high)
-            least, greatest = (end.reshape(len(low), -1) for end in ends)
-            return winners(least, greatest, len(found.forms))
+            return winners(*ends, len(found.forms))
         z, e = self.over(("choice", integers, choice), found.forms, frame).fixed(low, high)
         return Asked(found.network, found.outputs, z, e)
 

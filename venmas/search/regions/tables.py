@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from venmas.checker.lattice import cover
 from venmas.checker.moves import Behaviour, NotAffineError, OpenChoiceError
 from venmas.checker.numbers import CheckError
 from venmas.checker.rule import Rule
-from venmas.checker.rules import End, Listed, Table
+from venmas.checker.rules import End, Listed, Table, Within
 from venmas.checker.table import Ahead
 from venmas.checker.tablecheck import FIRST_COVER, NO_ROW, Verdict, step_fails
 from venmas.checker.tabling import Asked, Tabling
@@ -120,7 +121,7 @@ class Tree:
             left, right = high <= middle, low >= middle
             apart = np.logical_and.reduceat(left | right, start) & ~np.logical_and.reduceat(left, start)
             apart &= ~np.logical_and.reduceat(right, start)
-            able = apart.any(1)
+            able: Bools = np.asarray(apart.any(1))
             axis = apart.argmax(1)
             first = np.full(len(nodes), -1, dtype=np.intp)
             first[able] = self.cut(nodes[able], axis[able])
@@ -212,6 +213,7 @@ class Tables(GraphProof):
                 if key not in self._named:
                     self._drive(self._lemma(key), key)
                 named = self._named[key]
+                assert isinstance(named, Within)
                 numbers.append(named.lemma)
                 found[f][row] = count
                 count += 1
@@ -277,7 +279,7 @@ class _Filling:
         }
         regions = self.regions
         self.tree = Tree(regions.low, regions.high)
-        asked = wanted.any(1)
+        asked: Bools = np.asarray(wanted.any(1))
         used = asked[regions.piece_of]
         self.tree.follow(regions.piece_low[used], regions.piece_high[used], regions.piece_of[used])
         self.roots = np.flatnonzero(asked)
@@ -389,7 +391,7 @@ class _Filling:
             waiting = {n: at for n, at in again.items() if n not in self._odd}
         return kind, list(kinds), made
 
-    def _kind(self, location: int, known: dict[int, int]) -> tuple[Kind, Behaviour] | bool | None:
+    def _kind(self, location: int, known: dict[int, int]) -> tuple[Kind, Behaviour] | Literal[False] | None:
         """The kind of cells with some outcomes; None: another choice has to be known; False: there is none."""
         chosen: list[tuple[int, int]] = []
         while True:
