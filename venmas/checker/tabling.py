@@ -24,8 +24,8 @@ from venmas.nn import Network
 Bools = NDArray[np.bool_]
 _AWAITED = 1 << 15
 """Cells that wait for networks to be asked, at most."""
-_KEPT = 1 << 13
-"""Entries of a memory, at most."""
+_KEPT, _FEW = 1 << 13, 1 << 9
+"""Entries of a memory, at most; of one whose entries may be large."""
 Key = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
 """A kind of cells: their integers, and choices by number with the outcomes that may be possible, as bits."""
 
@@ -46,7 +46,7 @@ class Tabling:
     def behaviour(self, key: Key) -> Behaviour:
         """What cells of a kind do. Raises `OpenChoiceError`, `NotAffineError`."""
         if key not in self._behaviours:
-            _room(self._behaviours)
+            _room(self._behaviours, _FEW)
             integers, outcomes = key
             self._behaviours[key] = behaviour(self.system, integers, [(self.choices[c], bits) for c, bits in outcomes])
         return self._behaviours[key]
@@ -55,6 +55,7 @@ class Tabling:
         """What a choice compares. Raises `NotAffineError`."""
         key = integers, choice
         if key not in self._operands:
+            _room(self._operands, _FEW)
             self._operands[key] = operands(self.system, integers, self.choices[choice])
         return self._operands[key]
 
@@ -202,9 +203,9 @@ def certain(relation: Relation, least: NDArray[Any], greatest: NDArray[Any]) -> 
     return np.asarray(found, dtype=bool)
 
 
-def _room(memory: dict[Any, Any]) -> None:
+def _room(memory: dict[Any, Any], most: int = _KEPT) -> None:
     """Forget what a memory holds when it is full: whoever writes lines chooses how much there is to remember."""
-    if len(memory) >= _KEPT:
+    if len(memory) >= most:
         memory.clear()
 
 
