@@ -16,6 +16,7 @@ from venmas.checker.cell import Cell
 from venmas.checker.goals import Goal
 from venmas.checker.initial import first_goal
 from venmas.checker.lemmas import Book
+from venmas.checker.listing import listed
 from venmas.checker.numbers import CheckError
 from venmas.checker.rule import Line, Place, Rule
 from venmas.checker.sharing import lemma_key
@@ -89,7 +90,12 @@ class _Checker:
                     lemma, about = stated.apply(at)
                     self._prove_within_box(at.line, about)
                     self.book.lemmas[at.line] = lemma
+                    if (listing := listed(lemma)) is not None:
+                        self.book.listings[at.line] = listing
+                case rules.Table() as table:
+                    table.apply(at, self.inside)
                 case rules.Region() as named if named == expected:
+                    self.book.awaited.settle()
                     if goal is not None:
                         self._prove_within_box(at.line, goal)
                     return
@@ -138,7 +144,7 @@ class _Checker:
             match step:
                 case rules.Refute():
                     self.done.refuted += 1
-                case rules.Same() | rules.Within():
+                case rules.Same() | rules.Within() | rules.Listed():
                     self.done.shared += 1
 
 

@@ -31,6 +31,7 @@ from venmas.checker.goals import Goal
 from venmas.checker.numbers import CheckError, read_form, read_index, read_number, read_texts, write_number
 from venmas.checker.rule import RULES as RULES  # complete once this module is imported: read it from here
 from venmas.checker.rule import Line, Place, Rule, Step, kind_of, rule
+from venmas.checker.table import Table as Table
 from venmas.checker.worlds import Holds
 
 # -- statements: between goals -----------------------------------------------------------------------------------------
@@ -124,7 +125,7 @@ class End(Rule):
         return cls(lines)
 
 
-Statement: TypeAlias = Frame | Lemma | Region | End
+Statement: TypeAlias = Frame | Lemma | Table | Region | End
 
 
 def read_statement(data: Line, at: Place) -> Statement | None:
@@ -265,6 +266,33 @@ class Within(Step):
     def _unfit(at: Place, lemma: object) -> CheckError:
         problem = "is no lemma about this obligation that was proved before"
         return CheckError(at.line, f"line {str(lemma)[:40]} {problem}")
+
+
+@rule("listed")
+@dataclass(frozen=True, slots=True)
+class Listed(Step):
+    """Nothing is left: a row of a table refutes the first obligation's formula, and holds all states of it."""
+
+    about_obligation = True
+    table: int
+    row: int
+
+    @classmethod
+    def from_json(cls, data: Line, at: Place) -> Self:
+        """A row of a table that was read. Raises `CheckError`."""
+        table, row = cls.entries(data, at)
+        if type(table) is not int or table not in at.book.listings:
+            raise cls.refused(data, at)
+        return cls(table, read_index(at.line, row, len(at.book.listings[table])))
+
+    def apply(self, goal: Goal, at: Place) -> Sequence[Goal]:
+        """Nothing. Raises `CheckError`."""
+        listing, head = at.book.listings[self.table], goal.todo[0]
+        inverse = at.book.frames[listing.frame][1]
+        lemma = listing.lemma(self.row, head.formula, inverse) if isinstance(head, Holds) else None
+        if lemma is None or not isinstance(head, Holds) or not at.book.contains(lemma, goal.world, head):
+            raise CheckError(at.line, f"row {self.row} of line {self.table} does not hold the state, or says less")
+        return ()
 
 
 @rule("keep")

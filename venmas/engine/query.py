@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from venmas.blas import on_one_thread
 from venmas.bounds.crown_plan import plan_of
 from venmas.budget import Budget, BudgetError, limited
-from venmas.engine.blas import on_one_thread
 from venmas.errors import ModelError, UsageError
 from venmas.formats.vnnlib import Box, Case, Query
 from venmas.logic import AX, Not
