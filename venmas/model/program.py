@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.budget import ask
-from venmas.linear import Comparison
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -45,6 +44,16 @@ class ProgramLayer:
     bias: Floats
     relu: Bools
     inexact: Mapping[tuple[int, int], Fraction]
+
+    @staticmethod
+    def of(
+        weights: Floats, bias: Floats, relu: Bools | bool, inexact: Mapping[tuple[int, int], Fraction]
+    ) -> ProgramLayer:
+        """A layer of read-only arrays. relu: of all units, or of each."""
+        mask = np.array(np.broadcast_to(relu, bias.shape), dtype=bool)
+        for array in (weights, bias, mask):
+            array.flags.writeable = False
+        return ProgramLayer(weights, bias, mask, inexact)
 
     @property
     def out_size(self) -> int:
@@ -181,42 +190,6 @@ class Program:
     def state(self, x: Sequence[Fraction]) -> dict[str, Fraction]:
         """The initial state of the system that an input stands for."""
         return {**self.fixed, **dict(zip(self.inputs, x, strict=True))}
-
-
-def rows_of(
-    comparison: Comparison,
-    layer: int,
-    places: Mapping[str, int],
-    known: Mapping[str, Fraction],
-    width: int,
-    inputs: int,
-) -> list[Row] | bool | None:
-    """A comparison of variables as rows on the values after a layer, an equation as two of them.
-
-    places, known: the index or the value of each variable. Truth where only numbers are compared, and None for ``!=``,
-    which is no conjunction of rows.
-    """
-    expr, relation = comparison.expr, comparison.relation
-    constant = expr.constant + sum((c * known[n] for n, c in expr.terms if n in known), Fraction(0))
-    terms = {places[n]: c for n, c in expr.terms if n not in known}
-    if not terms:
-        return relation.holds(constant)
-    if relation.value == "!=":
-        return None
-    signs = {"<": (1,), "<=": (1,), ">": (-1,), ">=": (-1,), "==": (1, -1)}[relation.value]
-    size = inputs if layer == INPUTS else width
-
-    def row(sign: int) -> Row:
-        line = _dense({i: sign * c for i, c in terms.items()}, size)
-        nothing = (Fraction(0),) * inputs
-        outputs, direct = ((), line) if layer == INPUTS else (line, nothing)
-        return Row(layer, outputs, direct, sign * constant, relation.strict)
-
-    return [row(sign) for sign in signs]
-
-
-def _dense(terms: Mapping[int, Fraction], size: int) -> tuple[Fraction, ...]:
-    return tuple(terms.get(i, Fraction(0)) for i in range(size))
 
 
 def layer_of(rows: Iterable[tuple[Mapping[int, Fraction], Fraction, bool]], width: int) -> ProgramLayer:

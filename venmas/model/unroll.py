@@ -18,21 +18,18 @@ from fractions import Fraction
 
 from venmas.budget import ask
 from venmas.errors import ModelError
-from venmas.linear import Comparison, Relation
-from venmas.logic import AX, EX, TRUE, And, Atom, Bottom, Formula, Or, Top, conjunction, disjunction, nnf
+from venmas.linear import Comparison, LinearExpr, Relation
+from venmas.logic import AX, EX, Atom, Formula, conjunction, nnf
 from venmas.model.expr import Condition, Constant, Expr, Variable, children
 from venmas.model.lowering import UnloweredError, lower
-from venmas.model.program import AND, INPUTS, OR, Group, Program, ProgramLayer, Row, rows_of
+from venmas.model.program import AND, INPUTS, OR, Program, ProgramLayer, Row
+from venmas.model.program_writer import LongFormulaError, Writer
 from venmas.model.regions import bounding_box
 from venmas.model.simplify import Simplifier
 from venmas.model.system import Branch, System
 from venmas.model.variables import Region
 
 MAX_STEPS = 200
-MAX_CODES = 20_000
-"""Most codes of a formula."""
-
-_Known = Mapping[str, Fraction]
 
 
 def unroll(system: System, region: Region, target: Formula, path: Sequence[int] | None = None) -> Program | str:
@@ -48,7 +45,7 @@ def unroll(system: System, region: Region, target: Formula, path: Sequence[int] 
         return "there are several branches"
     try:
         return _Unrolling(system, region, target, path or (0,) * steps).program()
-    except UnloweredError as error:
+    except (UnloweredError, LongFormulaError) as error:
         return str(error)
     except ModelError:
         return "a guard compares what is not affine"
@@ -76,12 +73,14 @@ class _Unrolling:
         names = needed[0] | {n for c in cuts for n in c.expr.variables}
         inputs = [name for name in system.variables if name in names and name not in known]
         self._refuse_integers(inputs)
-        writer = _Writer({name: i for i, name in enumerate(inputs)}, known)
-        layers = self._layers(inputs, known, needed, writer)
-        condition, polytope = writer.inputs_formula(cuts), writer.rows
-        writer.visit(self.target, 0, self.guards, self.against)
+        at = _Places(len(inputs))
+        at.add(INPUTS, inputs, known)
+        layers = self._layers(inputs, known, needed, at)
+        polytope = [row for c in cuts if isinstance(found := at.rows(c, 0), list) for row in found]
+        writer = Writer(at.rows, at.layers, polytope, self.guards, self.against)
+        writer.visit(self.target)
         if cuts:
-            writer.visit(condition, 0, (), ())
+            writer.visit(conjunction(map(Atom, cuts)))
             writer.codes += [AND, 2]
         return Program(
             tuple(inputs),
@@ -92,13 +91,13 @@ class _Unrolling:
             tuple(layers),
             tuple(writer.groups),
             tuple(writer.codes),
-            tuple(writer.layer),
-            tuple(writer.places),
-            tuple(writer.known),
+            tuple(at.layers),
+            tuple(at.places),
+            tuple(at.known),
         )
 
     def _layers(
-        self, inputs: list[str], known: dict[str, Fraction], needed: list[set[str]], writer: _Writer
+        self, inputs: list[str], known: dict[str, Fraction], needed: list[set[str]], at: _Places
     ) -> list[ProgramLayer]:
         layers: list[ProgramLayer] = []
         entry, made = inputs, dict[object, tuple[list[ProgramLayer], list[str], dict[str, Fraction]]]()
@@ -109,7 +108,7 @@ class _Unrolling:
                 made[key] = self._step(branch, entry, known, wanted)
             new, entry, known = made[key]
             layers += new
-            writer.step(len(layers) - 1, entry, known)
+            at.add(len(layers) - 1, entry, known)
         return layers
 
     def _step(
@@ -165,87 +164,33 @@ def _read(roots: Sequence[Expr | Condition]) -> set[str]:
 
 
 @dataclass
-class _Writer:
-    """Groups and codes of a formula; what holds the state after each step, the initial one first."""
+class _Places:
+    """What holds the state after each step, the initial one first."""
 
-    inputs: Mapping[str, int]
-    initial: _Known
-    layer: list[int] = field(default_factory=list)
+    inputs: int
+    layers: list[int] = field(default_factory=list)
     places: list[Mapping[str, int]] = field(default_factory=list)
-    known: list[_Known] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
-    groups: list[Group] = field(default_factory=list)
-    codes: list[int] = field(default_factory=list)
-    _made: dict[tuple[tuple[Comparison, ...], int], int] = field(default_factory=dict)
+    known: list[Mapping[str, Fraction]] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.layer.append(INPUTS)
-        self.places.append(self.inputs)
-        self.known.append(self.initial)
-
-    def step(self, layer: int, entry: Sequence[str], known: _Known) -> None:
+    def add(self, layer: int, names: Sequence[str], known: Mapping[str, Fraction]) -> None:
         """The next step: its state is after this layer."""
-        self.layer.append(layer)
-        self.places.append({name: i for i, name in enumerate(entry)})
+        self.layers.append(layer)
+        self.places.append({name: i for i, name in enumerate(names)})
         self.known.append(known)
 
-    def inputs_formula(self, cuts: Sequence[Comparison]) -> Formula:
-        """The formula of the polytope; its rows take part in every group from now on."""
-        self.rows = [row for c in cuts for found in [self._rows(c, 0)] if isinstance(found, list) for row in found]
-        return conjunction([Atom(c) if c.expr.terms else TRUE for c in cuts])
-
-    def visit(self, node: Formula, step: int, guards: Sequence[Formula], against: Sequence[Formula]) -> None:
-        """Append the codes of a formula about a step. guards, against: the guard of each step, and its negation."""
-        ask()
-        if len(self.codes) > MAX_CODES:
-            raise UnloweredError(f"the formula has more than {MAX_CODES} parts along a run")
-        match node:
-            case Top() | Bottom():
-                self.codes += [AND if isinstance(node, Top) else OR, 0]
-            case Or(parts):
-                for part in parts:
-                    self.visit(part, step, guards, against)
-                self.codes += [OR, len(parts)]
-            case EX(operand) | AX(operand):
-                ahead, guard = isinstance(node, EX), guards[step]
-                if not isinstance(guard, Top):
-                    self.visit(guard if ahead else against[step], step, guards, against)
-                self.visit(operand, step + 1, guards, against)
-                if not isinstance(guard, Top):
-                    self.codes += [AND if ahead else OR, 2]
-            case And() | Atom():
-                self._conjunction(node.operands if isinstance(node, And) else (node,), step, guards, against)
-            case _:
-                raise TypeError(type(node))
-
-    def _conjunction(
-        self, parts: Sequence[Formula], step: int, guards: Sequence[Formula], against: Sequence[Formula]
-    ) -> None:
-        rows: list[Row] = []
-        rest = [p for p in parts if not isinstance(p, Atom)]
-        atoms = [p.comparison for p in parts if isinstance(p, Atom)]
-        for comparison in atoms:
-            found = self._rows(comparison, step)
-            if isinstance(found, list):
-                rows += found
-            elif found is None:
-                sides = [Atom(Comparison(comparison.expr, r)) for r in (Relation.LT, Relation.GT)]
-                rest.append(disjunction(sides))
-            elif not found:
-                self.codes += [OR, 0]
-                return
-        if rows:
-            key = tuple(atoms), step
-            if key not in self._made:
-                self._made[key] = len(self.groups)
-                layer = self.layer[step]
-                extra = [row for row in self.rows if row not in rows]
-                self.groups.append(Group(layer, (*rows, *extra)))
-            self.codes.append(self._made[key])
-        for part in rest:
-            self.visit(part, step, guards, against)
-        self.codes += [AND, bool(rows) + len(rest)]
-
-    def _rows(self, comparison: Comparison, step: int) -> list[Row] | bool | None:
-        width = len(self.places[step])
-        return rows_of(comparison, self.layer[step], self.places[step], self.known[step], width, len(self.inputs))
+    def rows(self, comparison: Comparison, step: int) -> list[Row] | bool | None:
+        """See `venmas.model.program_writer.Rows`."""
+        places, known = self.places[step], self.known[step]
+        expr = comparison.expr.substitute({n: LinearExpr((), known[n]) for n in comparison.expr.variables & {*known}})
+        if not expr.terms:
+            return comparison.relation.holds(expr.constant)
+        if comparison.relation is Relation.NE:
+            return None
+        layer, nothing, found = self.layers[step], (Fraction(0),) * self.inputs, list[Row]()
+        for row in Comparison(expr, comparison.relation).inequalities:
+            line = [Fraction(0)] * len(places)
+            for name, c in row.expr.terms:
+                line[places[name]] = c
+            values = ((), tuple(line)) if layer == INPUTS else (tuple(line), nothing)
+            found.append(Row(layer, *values, row.expr.constant, row.relation.strict))
+        return found
