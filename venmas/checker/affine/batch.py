@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from venmas.budget import ask
 from venmas.checker.affine.products import Factor, floor_product, scaled_down
@@ -79,7 +80,7 @@ class Verdicts:
     closed: Bools
     bounded: Bools
     refuted: Bools
-    influence: np.ndarray
+    influence: NDArray[np.float64]
 
 
 class Batch:
@@ -89,7 +90,7 @@ class Batch:
         self.program = program
         made: dict[int, Layer] = {}
         self.layers = [made.setdefault(id(s), Layer(s)) for s in program.layers]
-        self.rows = [Layer(g.rows) for g in program.groups]
+        self.rows = {at: Layer(rows) for at, rows in program.rows.items()}
 
     def check(self, low: Ints, high: Ints, weights: Sequence[Weights] | None = None) -> Verdicts:
         """Decide boxes (B, inputs) of integers; weights: of each box, as of `reference.check_box`."""
@@ -118,21 +119,26 @@ class _Pass:
             self._note(values)
             if at in wanted:
                 after[at] = values
-        groups = range(len(program.groups))
-        shape = self.count, len(groups)
-        bounds, ranged, closed = (
-            np.zeros(shape, dtype=np.int64),
-            np.ones(shape, dtype=bool),
-            np.zeros(shape, dtype=bool),
-        )
-        influence = np.zeros(self.low.shape)
-        for i in groups:
+        joined = {at: _joined(after, at) for at in wanted}
+        lowest = {at: self._lowest(rows, joined[at]) for at, rows in self.batch.rows.items()}
+        shape = self.count, len(program.groups)
+        bounds, ranged = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=bool)
+        closed, influence = np.zeros(shape, dtype=bool), np.zeros(self.low.shape)
+        for i, group in enumerate(program.groups):
             ask()
-            bounds[:, i], ranged[:, i], closed[:, i] = self._group(i, after, influence)
+            if group.strict:
+                lower = lowest[group.layer][:, group.first : group.first + len(group.strict)]
+                found = self._group(i, lower, joined[group.layer].magnitudes, influence)
+                bounds[:, i], ranged[:, i], closed[:, i] = found
         for array in (bounds, ranged, closed):
             array[~self.bounded] = 0
         refuted = closes(program.formula, closed) & self.bounded
         return Verdicts(bounds, ranged, closed, self.bounded, refuted, influence)
+
+    def _lowest(self, rows: Layer, joined: Forms) -> Ints:
+        """(B, rows): lower ends of all rows of a layer."""
+        z, radii = self._affine(rows, joined)
+        return np.asarray(z[:, 0] - np.abs(z[:, 1:]).sum(1) - radii)
 
     def _note(self, values: Forms) -> None:
         self.magnitudes.append(values.magnitudes)
@@ -188,26 +194,22 @@ class _Pass:
 
     # -- groups --------------------------------------------------------------------------------------------------------
 
-    def _group(self, index: int, after: dict[int, Forms], influence: np.ndarray) -> tuple[Ints, Bools, Bools]:
-        group, rows = self.batch.program.groups[index], self.batch.rows[index]
-        if not group.strict:
-            nothing = np.zeros(self.count, dtype=np.int64)
-            return nothing, nothing == 0, nothing > 0
-        joined = _joined(after, group.layer)
-        z, radii = self._affine(rows, joined)
-        lower = z[:, 0] - np.abs(z[:, 1:]).sum(1) - radii
-        best, each = lower.argmax(1), np.arange(self.count)
-        strict = np.array(group.strict)
-        bound, ranged = lower[each, best], np.ones(self.count, dtype=bool)
+    def _group(
+        self, index: int, lower: Ints, magnitudes: Ints, influence: NDArray[np.float64]
+    ) -> tuple[Ints, Bools, Bools]:
+        """Bounds of a group, where they are in range, and where it is closed."""
+        group = self.batch.program.groups[index]
+        best, strict = lower.argmax(1), np.array(group.strict)
+        bound, ranged = lower[np.arange(self.count), best], np.ones(self.count, dtype=bool)
         closed = (bound > 0) | ((bound == 0) & strict[best])
         left = np.flatnonzero(~closed & self.bounded)
         if len(left):
             chosen = np.zeros((len(left), len(strict)), dtype=np.int64)
             chosen[np.arange(len(left)), best[left]] = 1
-            for k, i in enumerate(left):
+            for k, i in enumerate(left.tolist()):
                 if self.weights is not None and index in self.weights[i]:
                     chosen[k] = self.weights[i][index]
-            acc, ranged[left], moved = self._backward(group, rows, left, chosen, joined.magnitudes[left])
+            acc, ranged[left], moved = self._backward(group, left, chosen, magnitudes[left])
             bound[left] = np.where(ranged[left], acc, 0)
             any_strict = ((chosen > 0) & strict).any(1)
             closed[left] = ranged[left] & chosen.any(1) & ((acc > 0) | ((acc == 0) & any_strict))
@@ -215,12 +217,15 @@ class _Pass:
         return bound, ranged, closed
 
     def _backward(
-        self, group: ScaledGroup, rows: Layer, left: Ints, weights: Ints, magnitudes: Ints
-    ) -> tuple[Ints, Bools, np.ndarray]:
+        self, group: ScaledGroup, left: NDArray[np.intp], weights: Ints, magnitudes: Ints
+    ) -> tuple[Ints, Bools, NDArray[np.float64]]:
         """Lower bounds of combinations of rows over the boxes `left`, and where they are in range."""
         fine = np.ones(len(left), dtype=bool)
         acc, size = np.zeros(len(left), dtype=np.int64), self.size[left]
-        a, acc = _through_layer(rows, weights << ROW_BITS, acc, magnitudes, size, fine)
+        rows = self.batch.rows[group.layer]
+        begun = np.zeros((len(left), rows.scaled.out_size), dtype=np.int64)
+        begun[:, group.first : group.first + weights.shape[1]] = weights << ROW_BITS
+        a, acc = _through_layer(rows, begun, acc, magnitudes, size, fine)
         m = self.low.shape[1]
         if group.layer == INPUTS:
             total = a
@@ -264,7 +269,7 @@ def _times(z: Ints, slope: Ints, new: Ints, born: Bools, small: bool) -> Ints:
         old += half
         old >>= SLOPE_BITS
     else:
-        old[...] = scaled_down(z, slope[:, None], np.int64(half), SLOPE_BITS)
+        old[...] = scaled_down(z, slope[:, None], half, SLOPE_BITS)
     y[:, rows:] = 0
     box, unit = np.nonzero(born)
     y[box, rows - 1 + rank[box, unit], unit] = new[box, unit]

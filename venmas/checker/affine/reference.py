@@ -32,8 +32,8 @@ keeps radii small over hundreds of layers. New symbols are numbered by unit.
 **Magnitudes** m of y: max(h, 0) for rectified units, max(|l|, |h|) for others and for inputs.
 
 **Groups.** A group is closed where a combination of its rows f_r with weights w_r >= 0 is positive in the whole box, or
-not negative while a strict row has a positive weight: then not all of f_r <= 0 (< 0) hold anywhere in it. First the rows
-are a layer over the values after the group's layer and the inputs; the row r whose l_r is greatest, the first of these,
+not negative while a strict row has a positive weight: then not all of f_r <= 0 (< 0) hold anywhere in it. First the
+rows of all groups of the layer are a layer over the values after the group's layer and the inputs; the row r whose l_r is greatest, the first of these,
 closes the group if l_r > 0 (>= 0 if it is strict). Else the weights of the leaf for the group, or 1 for this r, go
 backward:
 
@@ -71,6 +71,9 @@ from venmas.model.program import INPUTS
 FLUSH_BITS, FLUSH_LEAST = 16, 1 << 10
 SUM_LIMIT, ROW_LIMIT, ACC_LIMIT, MOST_LIMIT = 1 << 60, 1 << 51, 1 << 61, 1 << 28
 RECTIFIED: Unit = Rectified()
+
+Box = tuple[Sequence[int], Sequence[int]]
+"""Lower and upper ends."""
 
 Weights = Mapping[int, Sequence[int]]
 """By group, the weight of each of its rows."""
@@ -124,10 +127,11 @@ class Verdict:
 
 def check_box(program: ScaledProgram, low: Sequence[int], high: Sequence[int], weights: Weights) -> Verdict:
     """Decide one box of integers, low <= high within that of the program; weights: of the groups that have some."""
-    count = len(program.groups)
+    count, box = len(program.groups), (low, high)
     try:
         trace = forward(program, low, high)
-        found = [_group(program, i, trace, low, high, weights.get(i)) for i in range(count)]
+        lowest = _lowest(program, trace)
+        found = [_group(program, box, g, trace, lowest[g.layer], weights.get(i)) for i, g in enumerate(program.groups)]
     except RangeError:
         return Verdict((None,) * count, (False,) * count, False, False)
     closed = tuple(c for _, c in found)
@@ -206,26 +210,34 @@ def _units(layer: Scaled, forms: list[list[int]], radii: list[int]) -> tuple[Val
     return values, ends
 
 
+def _lowest(program: ScaledProgram, trace: Trace) -> dict[int, list[int]]:
+    """By layer, the lower ends of all rows there. Raises `RangeError`."""
+    found = {}
+    for layer, rows in program.rows.items():
+        forms, radii = _affine(rows, _joined(trace.values[1 + layer], trace.values[0], layer))
+        found[layer] = [f[0] - sum(map(abs, f[1:])) - e for f, e in zip(forms, radii, strict=True)]
+    return found
+
+
 def _group(
     program: ScaledProgram,
-    index: int,
+    box: Box,
+    group: ScaledGroup,
     trace: Trace,
-    low: Sequence[int],
-    high: Sequence[int],
+    lowest: Sequence[int],
     weights: Sequence[int] | None,
 ) -> tuple[int | None, bool]:
-    group = program.groups[index]
-    inputs, after = trace.values[0], trace.values[1 + group.layer]
-    if not group.strict:
+    """The bound of a group, and whether it is closed; lowest: of the rows of its layer."""
+    size = len(group.strict)
+    if not size:
         return 0, False
-    forms, radii = _affine(group.rows, _joined(after, inputs, group.layer))
-    lowest = [f[0] - sum(map(abs, f[1:])) - e for f, e in zip(forms, radii, strict=True)]
-    best = max(range(len(lowest)), key=lowest.__getitem__)
+    lowest = lowest[group.first : group.first + size]
+    best = max(range(size), key=lowest.__getitem__)
     if lowest[best] > 0 or (lowest[best] == 0 and group.strict[best]):
         return lowest[best], True
-    chosen = [int(r == best) for r in range(len(lowest))] if weights is None else list(weights)
+    chosen = [int(r == best) for r in range(size)] if weights is None else list(weights)
     try:
-        bound = _backward(program, group, trace, low, high, chosen)
+        bound = _backward(program, box, group, trace, chosen)
     except RangeError:
         return None, False
     strict = any(w > 0 and s for w, s in zip(chosen, group.strict, strict=True))
@@ -245,17 +257,13 @@ def _joined(after: Values, inputs: Values, layer: int) -> Values:
     )
 
 
-def _backward(
-    program: ScaledProgram,
-    group: ScaledGroup,
-    trace: Trace,
-    low: Sequence[int],
-    high: Sequence[int],
-    weights: Sequence[int],
-) -> int:
-    """A lower bound of the combination of rows over the box, in units."""
-    joined = _joined(trace.values[1 + group.layer], trace.values[0], group.layer)
-    a, acc = _through_layer(group.rows, [w << ROW_BITS for w in weights], 0, joined.magnitudes, trace.size)
+def _backward(program: ScaledProgram, box: Box, group: ScaledGroup, trace: Trace, weights: Sequence[int]) -> int:
+    """A lower bound of the combination of rows over the box, in units. Raises `RangeError`."""
+    low, high = box
+    rows, joined = program.rows[group.layer], _joined(trace.values[1 + group.layer], trace.values[0], group.layer)
+    begun = [0] * rows.out_size
+    begun[group.first : group.first + len(weights)] = [w << ROW_BITS for w in weights]
+    a, acc = _through_layer(rows, begun, 0, joined.magnitudes, trace.size)
     cut = len(a) - len(low)
     a, direct = (a[:cut], a[cut:]) if cut else (a, [0] * len(low))
     for at in range(group.layer, INPUTS, -1):

@@ -5,8 +5,8 @@ A layer is ``z = W x + b``. With the shift T of the layer and the unit ``u = 2**
     weight  nearest integers of W 2^T:  |W_ji 2^T - weight_ji| <= 1/2, and = 0 in rows that are not `vague`
     bias    nearest integers of b / u:  |b_j / u - bias_j| <= 1/2, and = 0 where not `bias_vague`
 
-T is the greatest number up to 40 with ``|weight| <= 2**36``. The rows of a group are a layer, too, over the values after
-the group's layer followed by the inputs.
+T is the greatest number up to 40 with ``|weight| <= 2**36``. The rows of the groups of a layer are one, too, over the
+values after that layer followed by the inputs.
 """
 
 from __future__ import annotations
@@ -66,16 +66,16 @@ class Scaled:
     @cached_property
     def whole_rows(self) -> Bools:
         """(out,): rows whose products need no rounding, all weights being integers."""
-        return self._whole.all(1)
+        return np.asarray(self._whole.all(1))
 
     @cached_property
     def whole_columns(self) -> Bools:
         """(in,): the same of columns."""
-        return self._whole.all(0)
+        return np.asarray(self._whole.all(0))
 
     @cached_property
     def _whole(self) -> Bools:
-        return np.asarray((self.weight & ((1 << self.shift) - 1)) == 0)
+        return np.asarray((self.weight & ((1 << self.shift) - 1)) == 0, dtype=bool)
 
     @cached_property
     def norm(self) -> int:
@@ -95,26 +95,30 @@ class Scaled:
     @cached_property
     def rows(self) -> list[list[int]]:
         """The weights as Python integers."""
-        return self.weight.tolist()
+        return list(self.weight.tolist())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ScaledGroup:
-    """A conjunction of rows ``<= 0`` (``< 0`` where strict), as a layer over the values after `layer` and the inputs."""
+    """A conjunction: the rows from `first` on of its layer's, as many as `strict` has; ``< 0`` where that, else <= 0."""
 
     layer: int
-    rows: Scaled
+    first: int
     strict: tuple[bool, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class ScaledProgram:
-    """A program over boxes of integers: low and high are its box, rounded outward to the unit ``2**-bits``."""
+    """A program over boxes of integers: low and high are its box, rounded outward to the unit ``2**-bits``.
+
+    rows: by layer, the rows of the groups there as a layer over the values after it and the inputs.
+    """
 
     bits: int
     low: tuple[int, ...]
     high: tuple[int, ...]
     layers: tuple[Scaled, ...]
+    rows: Mapping[int, Scaled]
     groups: tuple[ScaledGroup, ...]
     formula: tuple[int, ...]
 
@@ -124,31 +128,44 @@ def scaled(program: Program, bits: int) -> ScaledProgram:
     low = tuple(floor(a * 2**bits) for a in program.low)
     high = tuple(ceil(a * 2**bits) for a in program.high)
     if any(max(-a, b) >= 1 << VALUE_BITS for a, b in zip(low, high, strict=True)):
-        raise UnscaledError(f"an initial value is beyond {2.0 ** (VALUE_BITS - bits):g}: fewer bits may do")
-    if max(program.sizes) > MAX_WIDTH:
-        raise UnscaledError(f"a layer has {max(program.sizes)} units, more than {MAX_WIDTH}")
-    last = max((g.layer for g in program.groups), default=INPUTS)
+        raise UnscaledError(f"an initial value is beyond {2.0 ** (VALUE_BITS - bits):g}")
+    wanted = sorted({g.layer for g in program.groups})
+    last = wanted[-1] if wanted else INPUTS
+    widest = max(program.sizes[: last + 2]) + len(program.inputs)
+    if widest > MAX_WIDTH:
+        raise UnscaledError(f"a layer has {widest} units, more than {MAX_WIDTH}")
     made: dict[int, Scaled] = {}
-    layers = []
     for layer in program.layers[: last + 1]:
         if id(layer) not in made:
             made[id(layer)] = _scaled(layer, bits)
-        layers.append(made[id(layer)])
+    rows: dict[int, list[Row]] = {layer: [] for layer in wanted}
+    groups = []
+    for group in program.groups:
+        here = rows[group.layer]
+        groups.append(ScaledGroup(group.layer, len(here), tuple(r.strict for r in group.rows)))
+        here += group.rows
+    if any(len(here) > MAX_WIDTH for here in rows.values()):
+        raise UnscaledError(f"more than {MAX_WIDTH} comparisons are made after one layer")
     widths = (*program.sizes[1:], 0)  # the last one is what stands before the inputs
-    groups = [
-        ScaledGroup(g.layer, _rows(g.rows, widths[g.layer], bits), tuple(r.strict for r in g.rows))
-        for g in program.groups
-    ]
-    return ScaledProgram(bits, low, high, tuple(layers), tuple(groups), program.formula)
+    return ScaledProgram(
+        bits,
+        low,
+        high,
+        tuple(made[id(layer)] for layer in program.layers[: last + 1]),
+        {layer: _rows(here, widths[layer], len(program.inputs), bits) for layer, here in rows.items()},
+        tuple(groups),
+        program.formula,
+    )
 
 
-def _rows(rows: Sequence[Row], width: int, bits: int) -> Scaled:
-    def terms(row: Row) -> Mapping[int, Fraction]:
-        outputs = row.outputs or (Fraction(0),) * width
-        return {i: c for i, c in enumerate((*outputs, *row.inputs)) if c}
-
-    size = width + len(rows[0].inputs) if rows else width
-    return _scaled(layer_of([(terms(row), row.constant, False) for row in rows], size), bits)
+def _rows(rows: Sequence[Row], width: int, inputs: int, bits: int) -> Scaled:
+    """Rows as a layer; each is divided by a power of two that makes its constant small enough."""
+    made = []
+    for row in rows:
+        factor = Fraction(1, 1 << max(0, int(abs(row.constant)).bit_length() + bits - VALUE_BITS + 2))
+        places = (*(row.outputs or (Fraction(0),) * width), *row.inputs)
+        made.append(({i: c * factor for i, c in enumerate(places) if c}, row.constant * factor, False))
+    return _scaled(layer_of(made, width + inputs), bits)
 
 
 def _scaled(layer: ProgramLayer, bits: int) -> Scaled:
@@ -157,7 +174,7 @@ def _scaled(layer: ProgramLayer, bits: int) -> Scaled:
     if shift < 0:
         raise UnscaledError(f"a weight is as large as {largest:g}")
     if float(np.abs(layer.bias).max(initial=0.0)) >= 2.0 ** (VALUE_BITS - bits) / 2:
-        raise UnscaledError(f"a constant is beyond {2.0 ** (VALUE_BITS - bits) / 2:g}: fewer bits may do")
+        raise UnscaledError(f"a constant is beyond {2.0 ** (VALUE_BITS - bits) / 2:g}")
     weight, vague = _nearest(np.ldexp(layer.weights, shift))
     bias, bias_vague = _nearest(np.ldexp(layer.bias, bits))
     for (i, j), value in layer.inexact.items():
@@ -165,7 +182,7 @@ def _scaled(layer: ProgramLayer, bits: int) -> Scaled:
             weight[i, j], vague[i, j] = round(value * 2**shift), True
         else:
             bias[i], bias_vague[i] = round(value * 2**bits), True
-    return Scaled(weight, shift, bias, vague.any(1), bias_vague, layer.relu)
+    return Scaled(weight, shift, bias, np.asarray(vague.any(1)), bias_vague, layer.relu)
 
 
 def _nearest(values: NDArray[np.float64]) -> tuple[Ints, Bools]:
