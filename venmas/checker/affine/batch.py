@@ -26,7 +26,7 @@ from venmas.checker.affine.reference import (
 )
 from venmas.checker.affine.scaled import VALUE_BITS, Bools, Ints, Scaled, ScaledGroup, ScaledProgram, closes
 from venmas.checker.affine.units import ROW_BITS, SLOPE_BITS
-from venmas.model.program import INPUTS
+from venmas.model.program import INPUTS, Floats
 
 _DIRECT = 1 << 46
 """Values below it are multiplied with slopes as they are."""
@@ -58,7 +58,8 @@ class Layer:
 class Forms:
     """Forms of n quantities in B boxes: z (B, 1 + g, n), the constants first; radii, magnitudes (B, n).
 
-    size: (B,), as of `reference`; symbols: (B,), the number of a box, of which some of the g places may be more.
+    size: (B,), as of `reference`; symbols: (B,), the number of a box, of which some of the g places may be more. shares:
+    see `_shares`.
     """
 
     z: Ints
@@ -66,13 +67,15 @@ class Forms:
     magnitudes: Ints
     size: Ints
     symbols: Ints
+    shares: Floats | None = None
 
 
 @dataclass(eq=False)
 class Verdicts:
     """As of `reference.Verdict`: bounds, ranged, closed (B, groups), bounded, refuted (B,).
 
-    ranged: where `bounds` says something. influence: (B, inputs), how much each input moves what is open, as floats.
+    ranged: where `bounds` says something. influence: (B, inputs), how much each input moves what is open, as floats;
+    where nothing is known, how wide it is.
     """
 
     bounds: Ints
@@ -80,7 +83,7 @@ class Verdicts:
     closed: Bools
     bounded: Bools
     refuted: Bools
-    influence: NDArray[np.float64]
+    influence: Floats
 
 
 class Batch:
@@ -92,14 +95,21 @@ class Batch:
         self.layers = [made.setdefault(id(s), Layer(s)) for s in program.layers]
         self.rows = {at: Layer(rows) for at, rows in program.rows.items()}
 
-    def check(self, low: Ints, high: Ints, weights: Sequence[Weights] | None = None) -> Verdicts:
-        """Decide boxes (B, inputs) of integers; weights: of each box, as of `reference.check_box`."""
-        return _Pass(self, low, high, weights).run()
+    def check(
+        self, low: Ints, high: Ints, weights: Sequence[Weights] | None = None, moving: bool = False
+    ) -> Verdicts:
+        """Decide boxes (B, inputs) of integers; weights: of each box, as of `reference.check_box`.
+
+        moving: find `Verdicts.influence`, too.
+        """
+        return _Pass(self, low, high, weights, moving).run()
 
 
 class _Pass:
-    def __init__(self, batch: Batch, low: Ints, high: Ints, weights: Sequence[Weights] | None) -> None:
-        self.batch, self.low, self.high, self.weights = batch, low, high, weights
+    def __init__(
+        self, batch: Batch, low: Ints, high: Ints, weights: Sequence[Weights] | None, moving: bool
+    ) -> None:
+        self.batch, self.low, self.high, self.weights, self.moving = batch, low, high, weights, moving
         self.count = len(low)
         self.bounded = np.ones(self.count, dtype=bool)
         self.size = np.zeros(self.count, dtype=np.int64)
@@ -115,30 +125,34 @@ class _Pass:
         after = {INPUTS: values}
         for at, layer in enumerate(self.batch.layers):
             ask()
-            values = self._units(layer.scaled, *self._affine(layer, values), values.symbols)
+            values = self._units(layer.scaled, *self._affine(layer, values), values)
             self._note(values)
             if at in wanted:
                 after[at] = values
         joined = {at: _joined(after, at) for at in wanted}
-        lowest = {at: self._lowest(rows, joined[at]) for at, rows in self.batch.rows.items()}
+        lowest, moved = dict[int, Ints](), dict[int, Floats]()
+        for at, rows in self.batch.rows.items():
+            z, radii = self._affine(rows, joined[at])
+            lowest[at] = z[:, 0] - np.abs(z[:, 1:]).sum(1) - radii
+            if self.moving:
+                moved[at] = np.abs(z[:, 1:].astype(np.float64)).transpose(0, 2, 1) @ joined[at].shares
         shape = self.count, len(program.groups)
         bounds, ranged = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=bool)
         closed, influence = np.zeros(shape, dtype=bool), np.zeros(self.low.shape)
         for i, group in enumerate(program.groups):
             ask()
             if group.strict:
-                lower = lowest[group.layer][:, group.first : group.first + len(group.strict)]
-                found = self._group(i, lower, joined[group.layer].magnitudes, influence)
-                bounds[:, i], ranged[:, i], closed[:, i] = found
+                here = slice(group.first, group.first + len(group.strict))
+                lower, magnitudes = lowest[group.layer][:, here], joined[group.layer].magnitudes
+                bounds[:, i], ranged[:, i], closed[:, i] = self._group(i, lower, magnitudes)
+                if self.moving:
+                    best = moved[group.layer][:, here][np.arange(self.count), lower.argmax(1)]
+                    influence += np.where(closed[:, i], 0.0, 1.0)[:, None] * best
         for array in (bounds, ranged, closed):
             array[~self.bounded] = 0
+        influence = np.where(self.bounded[:, None], influence, self.high - self.low)
         refuted = closes(program.formula, closed) & self.bounded
         return Verdicts(bounds, ranged, closed, self.bounded, refuted, influence)
-
-    def _lowest(self, rows: Layer, joined: Forms) -> Ints:
-        """(B, rows): lower ends of all rows of a layer."""
-        z, radii = self._affine(rows, joined)
-        return np.asarray(z[:, 0] - np.abs(z[:, 1:]).sum(1) - radii)
 
     def _note(self, values: Forms) -> None:
         self.magnitudes.append(values.magnitudes)
@@ -156,7 +170,8 @@ class _Pass:
         z[:, 1 + np.arange(m), np.arange(m)] = high - centre
         magnitudes = np.maximum(np.abs(low), np.abs(high))
         size, symbols = np.abs(z).sum(1).max(1, initial=0), np.full(count, m)
-        return Forms(z, np.zeros_like(low), magnitudes, size, symbols)
+        shares = np.broadcast_to(np.eye(m), (count, m, m)) if self.moving else None
+        return Forms(z, np.zeros_like(low), magnitudes, size, symbols, shares)
 
     def _affine(self, layer: Layer, x: Forms) -> tuple[Ints, Ints]:
         """Forms and radii of z."""
@@ -171,7 +186,7 @@ class _Pass:
         radii += np.where(s.whole_rows, 0, _roundings(x.symbols)) + s.bias_vague
         return z, radii
 
-    def _units(self, layer: Scaled, z: Ints, radii: Ints, symbols: Ints) -> Forms:
+    def _units(self, layer: Scaled, z: Ints, radii: Ints, x: Forms) -> Forms:
         """Forms of y."""
         spread = np.abs(z[:, 1:]).sum(1)
         low, high = z[:, 0] - spread - radii, z[:, 0] + spread + radii
@@ -181,7 +196,7 @@ class _Pass:
         slope = np.where(keep, 1 << SLOPE_BITS, 0)
         slope[open_], half = _lines(low[open_], high[open_])
         new = np.where(keep & (radii > (spread >> FLUSH_BITS) + FLUSH_LEAST), radii, 0)
-        rounding = np.broadcast_to(_roundings(symbols), radii.shape)
+        rounding = np.broadcast_to(_roundings(x.symbols), radii.shape)
         new[open_] = half + scaled_down(radii[open_], slope[open_], 0xFFFF, SLOPE_BITS) + rounding[open_]
         self.ends.append((low, high))
         self.slopes.append(slope)
@@ -190,12 +205,13 @@ class _Pass:
         y[:, 0][open_] += half
         magnitudes = np.where(layer.relu, np.maximum(high, 0), size)
         radii = np.where(keep & ~born, radii, 0)
-        return Forms(y, radii, magnitudes, size.max(1, initial=0), symbols + born.sum(1))
+        shares = None if x.shares is None else _shares(z, x.shares, born, y.shape[1])
+        return Forms(y, radii, magnitudes, size.max(1, initial=0), x.symbols + born.sum(1), shares)
 
     # -- groups --------------------------------------------------------------------------------------------------------
 
     def _group(
-        self, index: int, lower: Ints, magnitudes: Ints, influence: NDArray[np.float64]
+        self, index: int, lower: Ints, magnitudes: Ints
     ) -> tuple[Ints, Bools, Bools]:
         """Bounds of a group, where they are in range, and where it is closed."""
         group = self.batch.program.groups[index]
@@ -209,16 +225,15 @@ class _Pass:
             for k, i in enumerate(left.tolist()):
                 if self.weights is not None and index in self.weights[i]:
                     chosen[k] = self.weights[i][index]
-            acc, ranged[left], moved = self._backward(group, left, chosen, magnitudes[left])
+            acc, ranged[left] = self._backward(group, left, chosen, magnitudes[left])
             bound[left] = np.where(ranged[left], acc, 0)
             any_strict = ((chosen > 0) & strict).any(1)
             closed[left] = ranged[left] & chosen.any(1) & ((acc > 0) | ((acc == 0) & any_strict))
-            influence[left] += np.where(closed[left], 0.0, 1.0)[:, None] * moved
         return bound, ranged, closed
 
     def _backward(
         self, group: ScaledGroup, left: NDArray[np.intp], weights: Ints, magnitudes: Ints
-    ) -> tuple[Ints, Bools, NDArray[np.float64]]:
+    ) -> tuple[Ints, Bools]:
         """Lower bounds of combinations of rows over the boxes `left`, and where they are in range."""
         fine = np.ones(len(left), dtype=bool)
         acc, size = np.zeros(len(left), dtype=np.int64), self.size[left]
@@ -253,8 +268,7 @@ class _Pass:
         _in_range(total, size, fine)
         low, high = self.low[left], self.high[left]
         acc = acc + floor_product(total, np.where(total >= 0, low, high), ROW_BITS).sum(1)
-        moved = np.abs(total.astype(np.float64)) * (high - low) * 2.0**-ROW_BITS
-        return acc, fine, moved
+        return acc, fine
 
 
 def _times(z: Ints, slope: Ints, new: Ints, born: Bools, small: bool) -> Ints:
@@ -274,6 +288,17 @@ def _times(z: Ints, slope: Ints, new: Ints, born: Bools, small: bool) -> Ints:
     box, unit = np.nonzero(born)
     y[box, rows - 1 + rank[box, unit], unit] = new[box, unit]
     return y
+
+
+def _shares(z: Ints, shares: Floats, born: Bools, rows: int) -> Floats:
+    """(B, symbols, inputs): whose inputs' doing a symbol is; that of a new one is that of the form it comes from."""
+    found = np.zeros((len(z), rows - 1, shares.shape[2]))
+    found[:, : shares.shape[1]] = shares
+    size = np.abs(z[:, 1:].astype(np.float64))
+    of_units = size.transpose(0, 2, 1) @ shares / np.maximum(size.sum(1), 1.0)[:, :, None]
+    box, unit = np.nonzero(born)
+    found[box, shares.shape[1] + np.cumsum(born, axis=1)[box, unit] - 1] = of_units[box, unit]
+    return found
 
 
 def _roundings(symbols: Ints) -> Ints:
@@ -328,4 +353,5 @@ def _joined(after: dict[int, Forms], layer: int) -> Forms:
         np.concatenate([values.magnitudes, inputs.magnitudes], axis=1),
         np.maximum(values.size, inputs.size),
         values.symbols,
+        values.shares,
     )
