@@ -21,7 +21,6 @@ class Compiled:
 
     def __init__(self, program: ScaledProgram, threads: int = 1) -> None:
         self.program, self.threads = program, threads
-        self._rows = 0
         self._starts = [0]
         for group in program.groups:
             self._starts.append(self._starts[-1] + len(group.strict))
@@ -66,7 +65,7 @@ def _flat(program: ScaledProgram, starts: Sequence[int]) -> tuple[np.ndarray, ..
         out, width = layer.weight.shape
         layers.append((out, width, *sizes, layer.shift, layer.norm, layer.most, layer.largest))
         across = layer.weight.T
-        floats += [(across & _LOW).astype(np.float64).ravel(), (across >> 19).astype(np.float64).ravel()]
+        floats.append(np.concatenate([across & _LOW, across >> 19], axis=1).astype(np.float64).ravel())
         weights.append(layer.weight.ravel())
         of_units = layer.bias, layer.vague, layer.bias_vague, layer.whole_rows, layer.relu
         units.append(np.stack(of_units, axis=1).astype(np.int64))
@@ -80,8 +79,8 @@ def _flat(program: ScaledProgram, starts: Sequence[int]) -> tuple[np.ndarray, ..
         total += 0 if rows is None else rows.out_size
     groups = [(1 + g.layer, g.first, len(g.strict), start) for g, start in zip(program.groups, starts, strict=False)]
     m, hidden = len(program.low), sum(layer.out_size for layer in program.layers)
-    widest = max((layer.out_size, layer.weight.shape[1])[i] for _, layer in distinct.values() for i in (0, 1)) if distinct else m
-    most = (max(widest, m, 1), 1 + m + hidden, hidden, total)
+    widest = max(m, 1, *(n for _, layer in distinct.values() for n in layer.weight.shape))
+    most = widest, 1 + m + hidden, hidden, total
     return (
         np.array(layers, dtype=np.int64).reshape(-1, 10),
         np.concatenate(floats),

@@ -4,7 +4,7 @@ Products are exact: values are split into limbs of 27 and 24 bits, weights of 19
 products of limbs, which are integers below 2**53. What may go out of range wraps, as in `batch`, and is not used.
 
 A layer is a row of `layers`: out, in, where its numbers begin in `floats`, `weights`, `units` and `columns`, shift, norm,
-most, largest (as of `scaled`). floats: limbs of W^ transposed, the low ones first. weights: W^. units: bias, vague, bias
+most, largest (as of `scaled`). floats: for each input its low limbs of all W^_ji, then the high ones. weights: W^. units: bias, vague, bias
 vague, whole, relu of every output. columns: is a column whole? order: for the inputs, and each layer, the layer of the
 rows there (-1: none), the layer itself (-1), and where the ends of the rows begin. groups: position in `order`, first
 row, how many, and where they begin in all rows of all groups.
@@ -35,7 +35,7 @@ def check_boxes(program, low, high, chosen, given, found):
     m, widest = low.shape[1], most[0]
     z, y = np.empty((most[1], widest), np.int64), np.empty((most[1], widest), np.int64)
     radii, more = np.empty(widest, np.int64), np.empty(widest, np.int64)
-    work = np.empty((4, widest), np.float64), np.empty((4, widest), np.int64), np.empty((3, widest), np.int64)
+    work = np.empty((2, 2 * widest), np.float64), np.empty((4, 2 * widest), np.int64), np.empty((3, widest), np.int64)
     ends, magnitudes = np.empty((2, most[2] + 1), np.int64), np.empty(most[2] + m, np.int64)
     lowest = np.empty(most[3] + 1, np.int64)
     for b in range(low.shape[0]):
@@ -140,26 +140,28 @@ def _inputs(box, z, radii, magnitudes):
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_EXACT)
 def _limbs(floats, start, z, n_in, n_out, parts, sums):
-    """Sums of products of limbs of a row of values (n_in,) with a matrix (n_in, n_out): sums (4, n_out)."""
-    second = start + n_in * n_out
-    sums[:, :n_out] = 0
+    """Sums of products of limbs of a row of values (n_in,) with those of a matrix: sums (2, 2 n_out)."""
+    both = 2 * n_out
+    low, high = parts[0], parts[1]
     for begin in range(0, n_in, CHUNK):
-        parts[:, :n_out] = 0.0
+        for j in range(both):
+            low[j] = high[j] = 0.0
         for i in range(begin, min(n_in, begin + CHUNK)):
             v = z[i]
             if v == 0:
                 continue
             v0, v1 = np.float64(v & LOW_27), np.float64(v >> 27)
-            w0, w1 = floats[start + i * n_out : start + (i + 1) * n_out], floats[second + i * n_out : second + (i + 1) * n_out]
-            p0, p1, p2, p3 = parts[0], parts[1], parts[2], parts[3]
-            for j in range(n_out):
-                p0[j] += v0 * w0[j]
-                p1[j] += v0 * w1[j]
-                p2[j] += v1 * w0[j]
-                p3[j] += v1 * w1[j]
-        for c in range(4):
-            for j in range(n_out):
-                sums[c, j] += np.int64(parts[c, j])
+            w = floats[start + i * both : start + (i + 1) * both]
+            for j in range(both):
+                low[j] += v0 * w[j]
+                high[j] += v1 * w[j]
+        if begin == 0:
+            for j in range(both):
+                sums[0, j], sums[1, j] = np.int64(low[j]), np.int64(high[j])
+        else:
+            for j in range(both):
+                sums[0, j] += np.int64(low[j])
+                sums[1, j] += np.int64(high[j])
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -177,7 +179,7 @@ def _affine(program, layer, x, k, radii, magnitudes, size, work, z, radii_z):
         _limbs(floats, at_float, x[c], n_in, n_out, parts, sums)
         row = z[c]
         for j in range(n_out):
-            row[j] = _total(sums[0, j], sums[1, j], sums[2, j], sums[3, j], half, shift)
+            row[j] = _total(sums[0, j], sums[0, n_out + j], sums[1, j], sums[1, n_out + j], half, shift)
     add, rounding = (np.int64(1) << shift) - 1, (k + 1) // 2
     for j in range(n_out):
         z[0, j] += units[at_unit + j, 0]
@@ -217,6 +219,7 @@ def _units(units, layer, z, k, radii, work, ends, magnitudes):
         size = max(size, high, -low)
         magnitudes[j] = max(high, np.int64(0)) if relu else max(high, -low)
         slope[j], new[j] = 1 << 16, 0
+        half = np.int64(0)
         if not relu or low >= 0:
             if e > (spread[j] >> 16) + FLUSH_LEAST:
                 new[j], radii[j] = e, 0
@@ -227,15 +230,14 @@ def _units(units, layer, z, k, radii, work, ends, magnitudes):
             half = max(-_scaled_down(low, s, 0, 17), -_scaled_down(-high, (1 << 16) - s, 0, 17))
             slope[j], scaling = s, True
             new[j], radii[j] = half + _scaled_down(e, s, 0xFFFF, 16) + rounding, 0
-            spread[j] = half
+        spread[j] = half
         more += new[j] > 0
     if scaling:
         for c in range(k):
             for j in range(n):
                 z[c, j] = _scaled_down(z[c, j], slope[j], 1 << 15, 16)
     for j in range(n):
-        if 0 < slope[j] < 1 << 16:
-            z[0, j] += spread[j]
+        z[0, j] += spread[j]
     z[k : k + more, :n] = 0
     for j in range(n):
         if new[j] > 0:
