@@ -28,6 +28,8 @@ from venmas.checker.affine.scaled import VALUE_BITS, Bools, Ints, Scaled, Scaled
 from venmas.checker.affine.units import ROW_BITS, SLOPE_BITS
 from venmas.model.program import INPUTS, Floats
 
+Places = NDArray[np.intp]
+
 _DIRECT = 1 << 46
 """Values below it are multiplied with slopes as they are."""
 
@@ -69,6 +71,12 @@ class Forms:
     symbols: Ints
     shares: Floats | None = None
 
+    def of(self, boxes: Places) -> Forms:
+        """Those of some boxes."""
+        shares = None if self.shares is None else self.shares[boxes]
+        arrays = (self.z[boxes], self.radii[boxes], self.magnitudes[boxes], self.size[boxes], self.symbols[boxes])
+        return Forms(*arrays, shares)
+
 
 @dataclass(eq=False)
 class Verdicts:
@@ -93,7 +101,11 @@ class Batch:
         self.program = program
         made: dict[int, Layer] = {}
         self.layers = [made.setdefault(id(s), Layer(s)) for s in program.layers]
-        self.rows = {at: Layer(rows) for at, rows in program.rows.items()}
+        self.groups = [Layer(g.rows) for g in program.groups]
+        self.intervals = {
+            at: (Factor(np.maximum(rows.weight.T, 0)), Factor(np.minimum(rows.weight.T, 0)))
+            for at, rows in program.rows.items()
+        }
 
     def check(
         self, low: Ints, high: Ints, weights: Sequence[Weights] | None = None, moving: bool = False
@@ -130,24 +142,22 @@ class _Pass:
             if at in wanted:
                 after[at] = values
         joined = {at: _joined(after, at) for at in wanted}
-        lowest, moved = dict[int, Ints](), dict[int, Floats]()
-        for at, rows in self.batch.rows.items():
-            z, radii = self._affine(rows, joined[at])
-            lowest[at] = z[:, 0] - np.abs(z[:, 1:]).sum(1) - radii
-            if self.moving:
-                moved[at] = np.abs(z[:, 1:].astype(np.float64)).transpose(0, 2, 1) @ joined[at].shares
+        intervals = {at: self._intervals(at, joined[at]) for at in wanted}
         shape = self.count, len(program.groups)
         bounds, ranged = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=bool)
         closed, influence = np.zeros(shape, dtype=bool), np.zeros(self.low.shape)
         for i, group in enumerate(program.groups):
             ask()
-            if group.strict:
-                here = slice(group.first, group.first + len(group.strict))
-                lower, magnitudes = lowest[group.layer][:, here], joined[group.layer].magnitudes
-                bounds[:, i], ranged[:, i], closed[:, i] = self._group(i, lower, magnitudes)
-                if self.moving:
-                    best = moved[group.layer][:, here][np.arange(self.count), lower.argmax(1)]
-                    influence += np.where(closed[:, i], 0.0, 1.0)[:, None] * best
+            if not group.strict:
+                continue
+            lower = intervals[group.layer][:, group.first : group.first + len(group.strict)]
+            best, bounds[:, i], closed[:, i] = _best(lower, group)
+            left = np.flatnonzero(~closed[:, i] & self.bounded)
+            if len(left):
+                found = self._group(i, left, joined[group.layer].of(left))
+                bounds[left, i], ranged[left, i], closed[left, i], moved = found
+                if moved is not None:
+                    influence[left] += np.where(closed[left, i], 0.0, 1.0)[:, None] * moved
         for array in (bounds, ranged, closed):
             array[~self.bounded] = 0
         influence = np.where(self.bounded[:, None], influence, self.high - self.low)
@@ -173,10 +183,10 @@ class _Pass:
         shares = np.broadcast_to(np.eye(m), (count, m, m)) if self.moving else None
         return Forms(z, np.zeros_like(low), magnitudes, size, symbols, shares)
 
-    def _affine(self, layer: Layer, x: Forms) -> tuple[Ints, Ints]:
-        """Forms and radii of z."""
+    def _affine(self, layer: Layer, x: Forms, boxes: Places | slice = slice(None)) -> tuple[Ints, Ints]:
+        """Forms and radii of z, in some of the boxes."""
         s = layer.scaled
-        self.bounded &= x.size <= (SUM_LIMIT - 1) // s.norm
+        self.bounded[boxes] &= x.size <= (SUM_LIMIT - 1) // s.norm
         z = layer.forward.times(x.z, (1 << s.shift) >> 1, s.shift)
         z[:, 0] += s.bias
         radii = layer.sizes.times(x.radii, (1 << s.shift) - 1, s.shift)
@@ -210,37 +220,51 @@ class _Pass:
 
     # -- groups --------------------------------------------------------------------------------------------------------
 
+    def _intervals(self, at: int, joined: Forms) -> Ints:
+        """(B, rows): lower bounds of the rows of a layer, from the ends of values."""
+        rows, (above, below) = self.batch.program.rows[at], self.batch.intervals[at]
+        self.bounded &= joined.size <= (SUM_LIMIT - 1) // rows.norm
+        low, high = self.low, self.high
+        if at != INPUTS:
+            relu, ends = self.batch.program.layers[at].relu, self.ends[at]
+            low, high = (
+                np.concatenate([np.where(relu, np.maximum(end, 0), end), of_inputs], axis=1)
+                for end, of_inputs in zip(ends, (low, high), strict=True)
+            )
+        lost = -(-joined.magnitudes.sum(1) >> (rows.shift + 1))
+        found = above.times(low, 0, rows.shift) + below.times(high, 0, rows.shift) + rows.bias - rows.bias_vague
+        return np.asarray(found - np.where(rows.vague, lost[:, None], 0))
+
     def _group(
-        self, index: int, lower: Ints, magnitudes: Ints
-    ) -> tuple[Ints, Bools, Bools]:
-        """Bounds of a group, where they are in range, and where it is closed."""
-        group = self.batch.program.groups[index]
-        best, strict = lower.argmax(1), np.array(group.strict)
-        bound, ranged = lower[np.arange(self.count), best], np.ones(self.count, dtype=bool)
-        closed = (bound > 0) | ((bound == 0) & strict[best])
-        left = np.flatnonzero(~closed & self.bounded)
-        if len(left):
-            chosen = np.zeros((len(left), len(strict)), dtype=np.int64)
-            chosen[np.arange(len(left)), best[left]] = 1
-            for k, i in enumerate(left.tolist()):
+        self, index: int, left: Places, joined: Forms
+    ) -> tuple[Ints, Bools, Bools, Floats | None]:
+        """Of the boxes `left`, the bounds of a group, where they are in range, where it is closed, and influences."""
+        group, rows = self.batch.program.groups[index], self.batch.groups[index]
+        z, radii = self._affine(rows, joined, left)
+        lower = z[:, 0] - np.abs(z[:, 1:]).sum(1) - radii
+        best, bound, closed = _best(lower, group)
+        each, moved = np.arange(len(left)), None
+        if joined.shares is not None:
+            moved = (np.abs(z[each, 1:, best].astype(np.float64))[:, None] @ joined.shares)[:, 0]
+        ranged, again = np.ones(len(left), dtype=bool), np.flatnonzero(~closed)
+        if len(again):
+            chosen = (np.arange(len(group.strict)) == best[again, None]).astype(np.int64)
+            for k, i in enumerate(left[again].tolist()):
                 if self.weights is not None and index in self.weights[i]:
                     chosen[k] = self.weights[i][index]
-            acc, ranged[left] = self._backward(group, left, chosen, magnitudes[left])
-            bound[left] = np.where(ranged[left], acc, 0)
-            any_strict = ((chosen > 0) & strict).any(1)
-            closed[left] = ranged[left] & chosen.any(1) & ((acc > 0) | ((acc == 0) & any_strict))
-        return bound, ranged, closed
+            acc, fine = self._backward(group, rows, left[again], chosen, joined.magnitudes[again])
+            strict = ((chosen > 0) & np.array(group.strict)).any(1)
+            bound[again], ranged[again] = np.where(fine, acc, 0), fine
+            closed[again] = fine & chosen.any(1) & ((acc > 0) | ((acc == 0) & strict))
+        return bound, ranged, closed, moved
 
     def _backward(
-        self, group: ScaledGroup, left: NDArray[np.intp], weights: Ints, magnitudes: Ints
+        self, group: ScaledGroup, rows: Layer, left: Places, weights: Ints, magnitudes: Ints
     ) -> tuple[Ints, Bools]:
         """Lower bounds of combinations of rows over the boxes `left`, and where they are in range."""
         fine = np.ones(len(left), dtype=bool)
         acc, size = np.zeros(len(left), dtype=np.int64), self.size[left]
-        rows = self.batch.rows[group.layer]
-        begun = np.zeros((len(left), rows.scaled.out_size), dtype=np.int64)
-        begun[:, group.first : group.first + weights.shape[1]] = weights << ROW_BITS
-        a, acc = _through_layer(rows, begun, acc, magnitudes, size, fine)
+        a, acc = _through_layer(rows, weights << ROW_BITS, acc, magnitudes, size, fine)
         m = self.low.shape[1]
         if group.layer == INPUTS:
             total = a
@@ -304,6 +328,13 @@ def _shares(z: Ints, shares: Floats, born: Bools, rows: int) -> Floats:
 def _roundings(symbols: Ints) -> Ints:
     """(B, 1): half of the number of coefficients, rounded up."""
     return np.asarray((symbols + 2) // 2)[:, None]
+
+
+def _best(lower: Ints, group: ScaledGroup) -> tuple[Places, Ints, Bools]:
+    """By box, the row of the greatest bound (B, rows), this bound, and whether it closes the group."""
+    best = lower.argmax(1)
+    bound = lower[np.arange(len(lower)), best]
+    return best, bound, (bound > 0) | ((bound == 0) & np.array(group.strict)[best])
 
 
 def _lines(low: Ints, high: Ints) -> tuple[Ints, Ints]:

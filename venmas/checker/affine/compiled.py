@@ -57,7 +57,7 @@ class Compiled:
 def _flat(program: ScaledProgram, starts: Sequence[int]) -> tuple[np.ndarray, ...]:
     """What the kernel reads of a program."""
     distinct: dict[int, tuple[int, Scaled]] = {}
-    for layer in (*program.layers, *program.rows.values()):
+    for layer in (*program.layers, *program.rows.values(), *(g.rows for g in program.groups)):
         distinct.setdefault(id(layer), (len(distinct), layer))
     layers, sizes = [], np.zeros(4, dtype=np.int64)
     floats, weights, units, columns = [np.zeros(0)], [np.zeros(0, np.int64)], [np.zeros((0, 5), np.int64)], []
@@ -71,24 +71,26 @@ def _flat(program: ScaledProgram, starts: Sequence[int]) -> tuple[np.ndarray, ..
         units.append(np.stack(of_units, axis=1).astype(np.int64))
         columns.append(layer.whole_columns)
         sizes += (2 * out * width, out * width, out, width)
-    order, total = [], 0
+    order = []
     for at in range(INPUTS, len(program.layers)):
         rows = program.rows.get(at)
         own = -1 if at == INPUTS else distinct[id(program.layers[at])][0]
-        order.append((-1 if rows is None else distinct[id(rows)][0], own, total))
-        total += 0 if rows is None else rows.out_size
-    groups = [(1 + g.layer, g.first, len(g.strict), start) for g, start in zip(program.groups, starts, strict=False)]
+        order.append((-1 if rows is None else distinct[id(rows)][0], own))
+    groups = [
+        (1 + g.layer, g.first, len(g.strict), start, distinct[id(g.rows)][0])
+        for g, start in zip(program.groups, starts, strict=False)
+    ]
     m, hidden = len(program.low), sum(layer.out_size for layer in program.layers)
     widest = max(m, 1, *(n for _, layer in distinct.values() for n in layer.weight.shape))
-    most = widest, 1 + m + hidden, hidden, total
+    most = widest, 1 + m + hidden, hidden
     return (
         np.array(layers, dtype=np.int64).reshape(-1, 10),
         np.concatenate(floats),
         np.concatenate(weights),
         np.concatenate(units),
         np.concatenate([np.zeros(0, dtype=bool), *columns]),
-        np.array(order, dtype=np.int64).reshape(-1, 3),
-        np.array(groups, dtype=np.int64).reshape(-1, 4),
+        np.array(order, dtype=np.int64).reshape(-1, 2),
+        np.array(groups, dtype=np.int64).reshape(-1, 5),
         np.array([s for g in program.groups for s in g.strict], dtype=bool),
         np.array(most, dtype=np.int64),
     )

@@ -6,8 +6,8 @@ products of limbs, which are integers below 2**53. What may go out of range wrap
 A layer is a row of `layers`: out, in, where its numbers begin in `floats`, `weights`, `units` and `columns`, shift, norm,
 most, largest (as of `scaled`). floats: for each input its low limbs of all W^_ji, then the high ones. weights: W^. units: bias, vague, bias
 vague, whole, relu of every output. columns: is a column whole? order: for the inputs, and each layer, the layer of the
-rows there (-1: none), the layer itself (-1), and where the ends of the rows begin. groups: position in `order`, first
-row, how many, and where they begin in all rows of all groups.
+rows there (-1: none), and the layer itself (-1). groups: position in `order`, first row there, how many rows, where they
+begin in all rows of all groups, and the layer of these rows.
 """
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
 # numba infers the types
@@ -37,11 +37,11 @@ def check_boxes(program, low, high, chosen, given, found):
     radii, more = np.empty(widest, np.int64), np.empty(widest, np.int64)
     work = np.empty((2, 2 * widest), np.float64), np.empty((4, 2 * widest), np.int64), np.empty((3, widest), np.int64)
     ends, magnitudes = np.empty((2, most[2] + 1), np.int64), np.empty(most[2] + m, np.int64)
-    lowest = np.empty(most[3] + 1, np.int64)
+    best = np.empty(len(groups), np.int64)
     for b in range(low.shape[0]):
-        box = low[b], high[b]
-        size, greatest, fine = _inputs(box, z, radii, magnitudes), 0, True
-        greatest, k, at = size, 1 + m, 0
+        box, fine, at = (low[b], high[b]), True, 0
+        size = _inputs(box, z, radii, magnitudes)
+        greatest, k = size, 1 + m
         fine &= size < VALUE_LIMIT
         for p in range(order.shape[0]):
             if p:
@@ -53,41 +53,27 @@ def check_boxes(program, low, high, chosen, given, found):
                 greatest = max(greatest, size)
                 z, y = y, z
                 radii, more = more, radii
-            if order[p, 0] >= 0:
-                n = layers[order[p, 1], 0] if p else 0
-                fine &= _lowest(program, order[p], n, box, z, k, radii, magnitudes, at, size, work, y, more, lowest)
+            if order[p, 0] >= 0 and fine:
+                values = (z, k, radii, magnitudes, at, size)
+                results = (bounds[b], closed[b], best)
+                fine &= _rows(program, p, box, values, ends, work, (y, more), results)
         bounded[b] = fine
         for g in range(groups.shape[0]):
-            bounds[b, g], ranged[b, g], closed[b, g] = 0, False, False
+            ranged[b, g] = fine
             if not fine:
-                continue
-            position, first, count, start = groups[g]
-            if not count:
-                ranged[b, g] = True
-                continue
-            here = order[position, 2] + first
-            best = 0
-            for r in range(1, count):
-                if lowest[here + r] > lowest[here + best]:
-                    best = r
-            value = lowest[here + best]
-            bounds[b, g], ranged[b, g] = value, True
-            if value > 0 or (value == 0 and stricts[start + best]):
-                closed[b, g] = True
-                continue
-            rows = layers[order[position, 0]]
-            a = work[2][0]
-            a[: rows[0]] = 0
-            any_strict, any_weight = False, False
-            for r in range(count):
-                weight = chosen[b, start + r] if given[b, g] else np.int64(r == best)
-                a[first + r] = weight << 32
-                any_weight |= weight > 0
-                any_strict |= weight > 0 and stricts[start + r]
-            acc, inside = _backward(program, position, box, ends, magnitudes, greatest, work)
-            ranged[b, g] = inside
-            bounds[b, g] = acc if inside else 0
-            closed[b, g] = inside and any_weight and (acc > 0 or (acc == 0 and any_strict))
+                bounds[b, g], closed[b, g] = 0, False
+            elif groups[g, 2] and not closed[b, g]:
+                start, a = groups[g, 3], work[2][0]
+                any_strict, any_weight = False, False
+                for r in range(groups[g, 2]):
+                    weight = chosen[b, start + r] if given[b, g] else np.int64(r == best[g])
+                    a[r] = weight << 32
+                    any_weight |= weight > 0
+                    any_strict |= weight > 0 and stricts[start + r]
+                acc, inside = _backward(program, groups[g], box, ends, magnitudes, greatest, work)
+                ranged[b, g] = inside
+                bounds[b, g] = acc if inside else 0
+                closed[b, g] = inside and any_weight and (acc > 0 or (acc == 0 and any_strict))
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -247,32 +233,87 @@ def _units(units, layer, z, k, radii, work, ends, magnitudes):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _lowest(program, place, n, box, z, k, radii, magnitudes, at, size, work, y, more, lowest):
-    """Lower ends of the rows of a layer with n units; are they in range?  y, more: room for the forms of rows."""
-    layers = program[0]
+def _rows(program, p, box, values, ends, work, room, results):
+    """Bounds of the groups at a position by intervals, then by forms; are they in range?  room: for forms of rows."""
+    layers, order, groups, stricts = program[0], program[5], program[6], program[7]
+    z, k, radii, magnitudes, at, size = values
+    bounds, closed, best = results
     low, high = box
-    m, rows = len(low), layers[place[0]]
-    together, seen = np.empty((k, n + m), np.int64), np.empty(n + m, np.int64)
-    together[:, :n], together[:, n:] = z[:k, :n], 0
+    m, rows = len(low), layers[order[p, 0]]
+    n, made = rows[1] - m, False
+    seen, lower, upper, widest = np.empty(n + m, np.int64), np.empty(n + m, np.int64), np.empty(n + m, np.int64), size
     seen[:n], seen[n:] = magnitudes[at : at + n], magnitudes[:m]
-    spare, widest = np.zeros(n + m, np.int64), size
-    spare[:n] = radii[:n]
+    for i in range(n):
+        lower[i], upper[i] = ends[0, at - m + i], ends[1, at - m + i]
+        if program[3][layers[order[p, 1], 4] + i, 4]:
+            lower[i], upper[i] = max(lower[i], np.int64(0)), max(upper[i], np.int64(0))
     for i in range(m):
+        lower[n + i], upper[n + i] = low[i], high[i]
         centre = (low[i] + high[i]) >> 1
-        together[0, n + i], together[1 + i, n + i] = centre, high[i] - centre
         widest = max(widest, abs(centre) + high[i] - centre)
-    fine = _affine(program, rows, together, k, spare, seen, widest, work, y, more)
-    for r in range(rows[0]):
-        end = y[0, r] - more[r]
-        for c in range(1, k):
-            end -= abs(y[c, r])
-        lowest[place[2] + r] = end
-    return fine
+    if widest > (SUM_LIMIT - 1) // rows[7]:
+        return False
+    together, spare, (forms, more) = np.empty((1, 1), np.int64), np.zeros(n + m, np.int64), room
+    for g in range(groups.shape[0]):
+        if groups[g, 0] != p:
+            continue
+        first, count, start, own = groups[g, 1], groups[g, 2], groups[g, 3], layers[groups[g, 4]]
+        bounds[g], closed[g], best[g] = 0, False, 0
+        for r in range(count):
+            value = _interval(program, own, r, lower, upper, seen)
+            if r == 0 or value > bounds[g]:
+                bounds[g], best[g] = value, r
+        if not count or bounds[g] > 0 or (bounds[g] == 0 and stricts[start + best[g]]):
+            closed[g] = count > 0
+            continue
+        if not made:
+            together, made = np.zeros((k, n + m), np.int64), True
+            together[:, :n], spare[:n] = z[:k, :n], radii[:n]
+            for i in range(m):
+                together[0, n + i] = (low[i] + high[i]) >> 1
+                together[1 + i, n + i] = high[i] - together[0, n + i]
+        _affine(program, own, together, k, spare, seen, widest, work, forms, more)
+        for r in range(count):
+            value = forms[0, r] - more[r]
+            for c in range(1, k):
+                value -= abs(forms[c, r])
+            if r == 0 or value > bounds[g]:
+                bounds[g], best[g] = value, r
+        closed[g] = bounds[g] > 0 or (bounds[g] == 0 and stricts[start + best[g]])
+    return True
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _backward(program, position, box, ends, magnitudes, greatest, work):
+def _interval(program, rows, r, lower, upper, magnitudes):
+    """A lower bound of a row from the ends of values."""
+    weights, unit, n, shift = program[2], program[3][rows[4] + r], rows[1], rows[6]
+    row = weights[rows[3] + r * n : rows[3] + (r + 1) * n]
+    l00, l01, l10, l11 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    h00, h01, h10, h11 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    total = np.int64(0)
+    for i in range(n):
+        w, total = row[i], total + magnitudes[i]
+        w0, w1 = w & LOW_19, w >> 19
+        if w > 0:
+            v0, v1 = lower[i] & LOW_27, lower[i] >> 27
+            l00 += v0 * w0
+            l01 += v0 * w1
+            l10 += v1 * w0
+            l11 += v1 * w1
+        elif w < 0:
+            v0, v1 = upper[i] & LOW_27, upper[i] >> 27
+            h00 += v0 * w0
+            h01 += v0 * w1
+            h10 += v1 * w0
+            h11 += v1 * w1
+    found = _total(l00, l01, l10, l11, 0, shift) + _total(h00, h01, h10, h11, 0, shift) + unit[0] - unit[2]
+    return found - _up(total, shift + 1) if unit[1] else found
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _backward(program, group, box, ends, magnitudes, greatest, work):
     """The bound of the combination of rows whose weights are in ``work[2][0]``, and whether it is in range."""
+    position = group[0]
     layers, _floats, _weights, units, _columns, order, _groups, _stricts, _most = program
     low, high = box
     m = len(low)
@@ -282,7 +323,7 @@ def _backward(program, position, box, ends, magnitudes, greatest, work):
         at += layers[order[p, 1], 0]
     seen = np.empty(n + m, np.int64)
     seen[:n], seen[n:] = magnitudes[at : at + n], magnitudes[:m]
-    acc, fine = _through(program, layers[order[position, 0]], np.int64(0), seen, greatest, work)
+    acc, fine = _through(program, layers[group[4]], np.int64(0), seen, greatest, work)
     a = work[2][0]
     direct = a[n : n + m].copy()
     if not position:

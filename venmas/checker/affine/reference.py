@@ -32,12 +32,18 @@ keeps radii small over hundreds of layers. New symbols are numbered by unit.
 **Magnitudes** m of y: max(h, 0) for rectified units, max(|l|, |h|) for others and for inputs.
 
 **Groups.** A group is closed where a combination of its rows f_r with weights w_r >= 0 is positive in the whole box, or
-not negative while a strict row has a positive weight: then not all of f_r <= 0 (< 0) hold anywhere in it. First the
-rows of all groups of the layer are a layer over the values after the group's layer and the inputs; the row r whose l_r is greatest, the first of these,
-closes the group if l_r > 0 (>= 0 if it is strict). Else the weights of the leaf for the group, or 1 for this r, go
-backward:
+not negative while a strict row has a positive weight: then not all of f_r <= 0 (< 0) hold anywhere in it. The rows are
+a layer over the values y after the group's layer and the inputs. Three times it is tried, and the first bound that is
+positive (or 0 with a strict row) closes the group. First by intervals: with y_i / u in [l_i, h_i], from 0 on where the
+unit is rectified, the greatest of
 
-**Backward.** a row of integers a over 2^32 and a number acc in units, with  sum w_r f_r >= u acc + sum a_i y_i 2^-32. (2)
+    b^_r - [bias vague_r] - [vague_r] up(sum m_i, T + 1) + floor(sum over W^ > 0 of W^_ri l_i / 2^T)
+    + floor(sum over W^ < 0 of W^_ri h_i / 2^T),
+
+then by forms, the greatest l_r of a row; then backward, from the weights of the leaf for the group, or from 1 for the
+row with the greatest l_r, the first of these:
+
+**Backward.** A row of integers a over 2^32 and a number acc in units, with  sum w_r f_r >= u acc + sum a_i y_i 2^-32. (2)
 It starts with a_r = w_r 2^32 over the rows f_r, and acc = 0. Through a layer y = W x + b, where |x_i| <= m_i u:
 
     acc += sum floor(a_j b^_j / 2^32) - up(sum of |a_j| over bias vague j, 33)
@@ -130,8 +136,8 @@ def check_box(program: ScaledProgram, low: Sequence[int], high: Sequence[int], w
     count, box = len(program.groups), (low, high)
     try:
         trace = forward(program, low, high)
-        lowest = _lowest(program, trace)
-        found = [_group(program, box, g, trace, lowest[g.layer], weights.get(i)) for i, g in enumerate(program.groups)]
+        intervals = _intervals(program, box, trace)
+        found = [_group(program, box, g, trace, intervals[g.layer], weights.get(i)) for i, g in enumerate(program.groups)]
     except RangeError:
         return Verdict((None,) * count, (False,) * count, False, False)
     closed = tuple(c for _, c in found)
@@ -210,12 +216,26 @@ def _units(layer: Scaled, forms: list[list[int]], radii: list[int]) -> tuple[Val
     return values, ends
 
 
-def _lowest(program: ScaledProgram, trace: Trace) -> dict[int, list[int]]:
-    """By layer, the lower ends of all rows there. Raises `RangeError`."""
+def _intervals(program: ScaledProgram, box: Box, trace: Trace) -> dict[int, list[int]]:
+    """By layer, lower bounds of all rows there, from the ends of values. Raises `RangeError`."""
     found = {}
-    for layer, rows in program.rows.items():
-        forms, radii = _affine(rows, _joined(trace.values[1 + layer], trace.values[0], layer))
-        found[layer] = [f[0] - sum(map(abs, f[1:])) - e for f, e in zip(forms, radii, strict=True)]
+    for at, layer in program.rows.items():
+        joined = _joined(trace.values[1 + at], trace.values[0], at)
+        if joined.size * layer.norm >= SUM_LIMIT:
+            raise RangeError
+        relu = program.layers[at].relu if at != INPUTS else ()
+        ends = trace.ends[at] if at != INPUTS else []
+        values = [(max(low, 0), max(high, 0)) if r else (low, high) for (low, high), r in zip(ends, relu, strict=True)]
+        values += zip(*box, strict=True)
+        lost = up(sum(joined.magnitudes), layer.shift + 1)
+        found[at] = [
+            int(layer.bias[r])
+            - int(layer.bias_vague[r])
+            - (lost if layer.vague[r] else 0)
+            + (sum(w * low for w, (low, _) in zip(row, values, strict=True) if w > 0) >> layer.shift)
+            + (sum(w * high for w, (_, high) in zip(row, values, strict=True) if w < 0) >> layer.shift)
+            for r, row in enumerate(layer.rows)
+        ]
     return found
 
 
@@ -224,20 +244,26 @@ def _group(
     box: Box,
     group: ScaledGroup,
     trace: Trace,
-    lowest: Sequence[int],
+    intervals: Sequence[int],
     weights: Sequence[int] | None,
 ) -> tuple[int | None, bool]:
-    """The bound of a group, and whether it is closed; lowest: of the rows of its layer."""
+    """The bound of a group, and whether it is closed; intervals: bounds of all rows of its layer."""
     size = len(group.strict)
     if not size:
         return 0, False
-    lowest = lowest[group.first : group.first + size]
+    lowest = intervals[group.first : group.first + size]
+    best = max(range(size), key=lowest.__getitem__)
+    if lowest[best] > 0 or (lowest[best] == 0 and group.strict[best]):
+        return lowest[best], True
+    joined = _joined(trace.values[1 + group.layer], trace.values[0], group.layer)
+    forms, radii = _affine(group.rows, joined)
+    lowest = [f[0] - sum(map(abs, f[1:])) - e for f, e in zip(forms, radii, strict=True)]
     best = max(range(size), key=lowest.__getitem__)
     if lowest[best] > 0 or (lowest[best] == 0 and group.strict[best]):
         return lowest[best], True
     chosen = [int(r == best) for r in range(size)] if weights is None else list(weights)
     try:
-        bound = _backward(program, box, group, trace, chosen)
+        bound = _backward(program, box, group, trace, joined.magnitudes, chosen)
     except RangeError:
         return None, False
     strict = any(w > 0 and s for w, s in zip(chosen, group.strict, strict=True))
@@ -257,13 +283,17 @@ def _joined(after: Values, inputs: Values, layer: int) -> Values:
     )
 
 
-def _backward(program: ScaledProgram, box: Box, group: ScaledGroup, trace: Trace, weights: Sequence[int]) -> int:
+def _backward(
+    program: ScaledProgram,
+    box: Box,
+    group: ScaledGroup,
+    trace: Trace,
+    magnitudes: Sequence[int],
+    weights: Sequence[int],
+) -> int:
     """A lower bound of the combination of rows over the box, in units. Raises `RangeError`."""
     low, high = box
-    rows, joined = program.rows[group.layer], _joined(trace.values[1 + group.layer], trace.values[0], group.layer)
-    begun = [0] * rows.out_size
-    begun[group.first : group.first + len(weights)] = [w << ROW_BITS for w in weights]
-    a, acc = _through_layer(rows, begun, 0, joined.magnitudes, trace.size)
+    a, acc = _through_layer(group.rows, [w << ROW_BITS for w in weights], 0, magnitudes, trace.size)
     cut = len(a) - len(low)
     a, direct = (a[:cut], a[cut:]) if cut else (a, [0] * len(low))
     for at in range(group.layer, INPUTS, -1):

@@ -58,6 +58,12 @@ class Scaled:
     bias_vague: Bools
     relu: Bools
 
+    def part(self, first: int, end: int) -> Scaled:
+        """Some of its outputs."""
+        at = slice(first, end)
+        arrays = (self.bias[at], self.vague[at], self.bias_vague[at], self.relu[at])
+        return Scaled(self.weight[at], self.shift, *arrays)
+
     @property
     def out_size(self) -> int:
         """Number of units."""
@@ -98,12 +104,13 @@ class Scaled:
         return list(self.weight.tolist())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScaledGroup:
-    """A conjunction: the rows from `first` on of its layer's, as many as `strict` has; ``< 0`` where that, else <= 0."""
+    """A conjunction: `rows`, those of its layer from `first` on, are <= 0, and < 0 where `strict`."""
 
     layer: int
     first: int
+    rows: Scaled
     strict: tuple[bool, ...]
 
 
@@ -138,21 +145,25 @@ def scaled(program: Program, bits: int) -> ScaledProgram:
     for layer in program.layers[: last + 1]:
         if id(layer) not in made:
             made[id(layer)] = _scaled(layer, bits)
-    rows: dict[int, list[Row]] = {layer: [] for layer in wanted}
-    groups = []
+    together: dict[int, list[Row]] = {layer: [] for layer in wanted}
+    places = []
     for group in program.groups:
-        here = rows[group.layer]
-        groups.append(ScaledGroup(group.layer, len(here), tuple(r.strict for r in group.rows)))
-        here += group.rows
-    if any(len(here) > MAX_WIDTH for here in rows.values()):
+        places.append(len(together[group.layer]))
+        together[group.layer] += group.rows
+    if any(len(here) > MAX_WIDTH for here in together.values()):
         raise UnscaledError(f"more than {MAX_WIDTH} comparisons are made after one layer")
     widths = (*program.sizes[1:], 0)  # the last one is what stands before the inputs
+    rows = {layer: _rows(here, widths[layer], len(program.inputs), bits) for layer, here in together.items()}
+    groups = [
+        ScaledGroup(g.layer, first, rows[g.layer].part(first, first + len(g.rows)), tuple(r.strict for r in g.rows))
+        for g, first in zip(program.groups, places, strict=True)
+    ]
     return ScaledProgram(
         bits,
         low,
         high,
         tuple(made[id(layer)] for layer in program.layers[: last + 1]),
-        {layer: _rows(here, widths[layer], len(program.inputs), bits) for layer, here in rows.items()},
+        rows,
         tuple(groups),
         program.formula,
     )
