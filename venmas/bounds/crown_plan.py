@@ -79,9 +79,9 @@ class Plan:
         return len(self.starts) - 1
 
     @property
-    def relu_count(self) -> int:
-        """Number of units with ReLU."""
-        return int(self.relus.sum())
+    def symbols(self) -> int:
+        """The most symbols that a box may come to: of open units, and over several steps of large radii."""
+        return len(self.relus) if self.source.steps > 1 else int(self.relus.sum())
 
     def group(self, g: int) -> Ints:
         """The goals of a group."""

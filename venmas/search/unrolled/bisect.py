@@ -170,7 +170,7 @@ class Bisection:
         return max(4, min(_MOST, _BATCH_VALUES // (widest * rows) if self._kernel is None else _MOST))
 
     def _cap(self) -> int:
-        return int(min(self.plan.relu_count + len(self.plan.relus) * (self.plan.source.steps > 1), 1000))
+        return min(self.plan.symbols, 1000)
 
     def _step(self, size: int) -> None:
         taken = self._open.take(size)

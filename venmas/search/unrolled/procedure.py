@@ -22,7 +22,7 @@ from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Basis, Open, Refuted, Witnessed
 from venmas.bounds.crown_plan import flatten
 from venmas.budget import Budget
 from venmas.errors import Reason
@@ -147,7 +147,8 @@ class _Session:
         log.info("decided as an unrolled loop")
         still = {name for name, expr in system.branches[0].updates if _stays(name, expr)}
         moved = {name for name, _ in system.branches[0].updates} - still
-        return Refuted("exact" if self.figures.exact else "bounds", frozenset(leaving | moved))
+        basis: Basis = "exact" if self.figures.exact else "bounds"
+        return Refuted(basis, frozenset(leaving | moved), may_deadlock=system.may_deadlock)
 
 
 def _stays(name: str, expr: object) -> bool:
