@@ -1,24 +1,24 @@
 """Closed loops with two to twelve real variables and a continuous controller: published ones, and generated ones.
 
-Published: double integrators with a step of 1 (``$VENMAS_DATA/loops``, whose README says where they are from), m positions
-p and m velocities v: ``p' = p + v + u/2``, ``v' = v + u``, ``u = clip(network(p, v), -limit, limit)``. "Free" means
-outside the box |p1| <= 1, |p2| <= 1, and 1.5 <= p3 <= 3.5 where there are three positions.
+Published: double integrators with a step of 1 (``$VENMAS_DATA/loops``, whose README says where they are from), m
+positions p and m velocities v: ``p' = p + v + u/2``, ``v' = v + u``, ``u = clip(network(p, v), -limit, limit)``. "Free"
+means outside the box |p1| <= 1, |p2| <= 1, and 1.5 <= p3 <= 3.5 where there are three positions.
 
-Generated: ``x' = A x + B clip(network(x), -1, 1)``, A stable; is x[1] below a threshold for k steps, some `margin` of the
-spread above the greatest value of 20,000 random runs?
+Generated: ``x' = A x + B clip(network(x), -1, 1)``, A stable; is x[1] below a threshold for k steps, some `margin` of
+the spread above the greatest value of 20,000 random runs?
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.benchmarks.ask import Built, Question
-from experiments.benchmarks.bench import Bench
+from experiments.benchmarks.ask import Built
 from experiments.benchmarks.machine import DATA
 from venmas import load_network
 from venmas.model import System, apply_network, clip
@@ -114,7 +114,7 @@ def plant(case: Case) -> Plant:
     a = rng.normal(size=(n, n))
     a *= 0.95 / max(abs(np.linalg.eigvals(a)))
     sizes = (n, *(case.units,) * case.layers, 2)
-    weights = [rng.normal(0, (2 / m) ** 0.5, (k, m)) for m, k in zip(sizes, sizes[1:], strict=False)]
+    weights = [rng.normal(0, (2 / m) ** 0.5, (k, m)) for m, k in pairwise(sizes)]
     net = relu_network(weights, [rng.normal(0, 0.1, k) for k in sizes[1:]], name="controller")
     return Plant(a.round(3), rng.normal(0, 0.3, (n, 2)).round(3), rng.normal(0, 0.5, n).round(2), net)
 
@@ -128,9 +128,9 @@ def threshold(case: Case) -> Fraction:
         x = x @ at.a.T + np.clip(at.network.evaluate(x), -1, 1) @ at.b.T
         seen.append(x[:, 0])
     least, most = np.min(seen), np.max(seen)
-    return Fraction(round(float(most + (-1 if case.violated else 1) * case.margin * (most - least)), 4)).limit_denominator(
-        10_000
-    )
+    return Fraction(
+        round(float(most + (-1 if case.violated else 1) * case.margin * (most - least)), 4)
+    ).limit_denominator(10_000)
 
 
 def generated(case: Case) -> Built:
