@@ -118,7 +118,9 @@ class _Checker:
     def _prove_by_tree(self, at: Place, stated: rules.Program) -> None:
         """Consume the tree that refutes the program of an initial set."""
         if not self.inside:
-            raise CheckError(at.line, "a proof by trees is about runs that stay in the declared box: inside must be true")
+            raise CheckError(
+                at.line, "a proof by trees is about runs that stay in the declared box: inside must be true"
+            )
         program = stated.apply(at)
         at, line = self._place()
         match rules.read_statement(line, at):

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from itertools import islice
+from time import monotonic
 
 import numpy as np
 
 from venmas.budget import ask
 from venmas.checker.affine.batch import Batch
-from venmas.checker.affine.scaled import Ints, Scaled, ScaledProgram, UnscaledError, scaled
-from venmas.checker.affine.tree import BrokenTreeError, Leaf, leaves
+from venmas.checker.affine.reference import Weights
+from venmas.checker.affine.scaled import Bools, Ints, Scaled, ScaledProgram, UnscaledError, scaled
+from venmas.checker.affine.tree import BrokenTreeError, leaves
 from venmas.checker.lemmas import Book
 from venmas.checker.numbers import CheckError
+from venmas.extras import compiled
 from venmas.model.unroll import unroll
 
 _BATCH_VALUES = 1 << 21
 """Coefficients that a batch of leaves may have in a layer."""
 _MOST = 128
+_NUMPY_SECONDS = 1.0
+_THREADS = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def program_of(book: Book, region: int, bits: int) -> ScaledProgram:
@@ -54,14 +60,35 @@ def _digest(layer: Scaled) -> bytes:
     return made.digest()
 
 
+class Checking:
+    """The pass over many leaves of one program: by numpy at first, by compiled code once that is worth its loading."""
+
+    def __init__(self, program: ScaledProgram) -> None:
+        self.program = program
+        self._numpy, self._compiled, self._spent = Batch(program), None, 0.0
+        self.size = _batch_size(program)
+        """How many boxes are evaluated together."""
+
+    def refuted(self, low: Ints, high: Ints, weights: Sequence[Weights]) -> Bools:
+        """Which boxes (B, inputs) of integers are shown free."""
+        if self._compiled is None and self._spent > _NUMPY_SECONDS:
+            fast = compiled("venmas.checker.affine.compiled")
+            self._compiled = fast.Compiled(self.program, _THREADS) if fast else self._numpy
+            self.size *= _THREADS if fast else 1
+        begun = monotonic()
+        found = (self._compiled or self._numpy).check(low, high, weights).refuted
+        self._spent += monotonic() - begun
+        return np.asarray(found)
+
+
 def refute(line: int, program: ScaledProgram, splits: str, weights: str) -> int:
     """Check a tree, and return how many leaves it has. Raises `CheckError` where one of them does not close its box."""
-    checking, count = Batch(program), 0
+    checking, count, found = Checking(program), 0, leaves(program, splits, weights)
     try:
-        found, size = leaves(program, splits, weights), batch_size(program)
-        while part := list(islice(found, size)):
+        while part := list(islice(found, checking.size)):
             ask()
-            refuted = checking.check(*ends(part), [leaf.weights for leaf in part]).refuted
+            both = np.array([(leaf.low, leaf.high) for leaf in part], dtype=np.int64).reshape(len(part), 2, -1)
+            refuted = checking.refuted(both[:, 0], both[:, 1], [leaf.weights for leaf in part])
             if not refuted.all():
                 raise CheckError(line, f"the box of leaf {count + int(refuted.argmin())} is not shown to be free")
             count += len(part)
@@ -70,15 +97,7 @@ def refute(line: int, program: ScaledProgram, splits: str, weights: str) -> int:
     return count
 
 
-def batch_size(program: ScaledProgram) -> int:
-    """How many leaves are evaluated together."""
+def _batch_size(program: ScaledProgram) -> int:
     widest = max((layer.out_size for layer in program.layers), default=1)
     units = sum(int(layer.relu.sum()) for layer in program.layers)
     return max(1, min(_MOST, _BATCH_VALUES // (widest * (1 + len(program.low) + units))))
-
-
-def ends(part: Sequence[Leaf]) -> tuple[Ints, Ints]:
-    """Lower and upper ends of leaves: (B, inputs) twice."""
-    boxes = [(leaf.low, leaf.high) for leaf in part]
-    both = np.array(boxes, dtype=np.int64).reshape(len(boxes), 2, -1)
-    return both[:, 0], both[:, 1]

@@ -7,13 +7,14 @@ the box with most new symbols needs, and the first of them that a box needs are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from venmas.budget import ask
+from venmas.checker.affine import advice
 from venmas.checker.affine.products import Factor, floor_product, scaled_down
 from venmas.checker.affine.reference import (
     ACC_LIMIT,
@@ -61,7 +62,7 @@ class Forms:
     """Forms of n quantities in B boxes: z (B, 1 + g, n), the constants first; radii, magnitudes (B, n).
 
     size: (B,), as of `reference`; symbols: (B,), the number of a box, of which some of the g places may be more. shares:
-    see `_shares`.
+    see `advice`.
     """
 
     z: Ints
@@ -83,7 +84,7 @@ class Verdicts:
     """As of `reference.Verdict`: bounds, ranged, closed (B, groups), bounded, refuted (B,).
 
     ranged: where `bounds` says something. influence: (B, inputs), how much each input moves what is open, as floats;
-    where nothing is known, how wide it is.
+    where nothing is known, how wide it is. mixes: for open groups of several rows, boxes, and weights for each of them.
     """
 
     bounds: Ints
@@ -92,6 +93,7 @@ class Verdicts:
     bounded: Bools
     refuted: Bools
     influence: Floats
+    mixes: dict[int, tuple[Places, Ints]] = field(default_factory=dict)
 
 
 class Batch:
@@ -107,23 +109,20 @@ class Batch:
             for at, rows in program.rows.items()
         }
 
-    def check(
-        self, low: Ints, high: Ints, weights: Sequence[Weights] | None = None, moving: bool = False
-    ) -> Verdicts:
+    def check(self, low: Ints, high: Ints, weights: Sequence[Weights] | None = None, moving: bool = False) -> Verdicts:
         """Decide boxes (B, inputs) of integers; weights: of each box, as of `reference.check_box`.
 
-        moving: find `Verdicts.influence`, too.
+        moving: find what may help, too: `Verdicts.influence` and `mixes`.
         """
         return _Pass(self, low, high, weights, moving).run()
 
 
 class _Pass:
-    def __init__(
-        self, batch: Batch, low: Ints, high: Ints, weights: Sequence[Weights] | None, moving: bool
-    ) -> None:
+    def __init__(self, batch: Batch, low: Ints, high: Ints, weights: Sequence[Weights] | None, moving: bool) -> None:
         self.batch, self.low, self.high, self.weights, self.moving = batch, low, high, weights, moving
         self.count = len(low)
         self.bounded = np.ones(self.count, dtype=bool)
+        self.mixes: dict[int, tuple[Places, Ints]] = {}
         self.size = np.zeros(self.count, dtype=np.int64)
         self.magnitudes: list[Ints] = []
         self.ends: list[tuple[Ints, Ints]] = []
@@ -162,7 +161,7 @@ class _Pass:
             array[~self.bounded] = 0
         influence = np.where(self.bounded[:, None], influence, self.high - self.low)
         refuted = closes(program.formula, closed) & self.bounded
-        return Verdicts(bounds, ranged, closed, self.bounded, refuted, influence)
+        return Verdicts(bounds, ranged, closed, self.bounded, refuted, influence, self.mixes)
 
     def _note(self, values: Forms) -> None:
         self.magnitudes.append(values.magnitudes)
@@ -215,7 +214,7 @@ class _Pass:
         y[:, 0][open_] += half
         magnitudes = np.where(layer.relu, np.maximum(high, 0), size)
         radii = np.where(keep & ~born, radii, 0)
-        shares = None if x.shares is None else _shares(z, x.shares, born, y.shape[1])
+        shares = None if x.shares is None else advice.shares(z, x.shares, born, y.shape[1])
         return Forms(y, radii, magnitudes, size.max(1, initial=0), x.symbols + born.sum(1), shares)
 
     # -- groups --------------------------------------------------------------------------------------------------------
@@ -235,9 +234,7 @@ class _Pass:
         found = above.times(low, 0, rows.shift) + below.times(high, 0, rows.shift) + rows.bias - rows.bias_vague
         return np.asarray(found - np.where(rows.vague, lost[:, None], 0))
 
-    def _group(
-        self, index: int, left: Places, joined: Forms
-    ) -> tuple[Ints, Bools, Bools, Floats | None]:
+    def _group(self, index: int, left: Places, joined: Forms) -> tuple[Ints, Bools, Bools, Floats | None]:
         """Of the boxes `left`, the bounds of a group, where they are in range, where it is closed, and influences."""
         group, rows = self.batch.program.groups[index], self.batch.groups[index]
         z, radii = self._affine(rows, joined, left)
@@ -256,6 +253,9 @@ class _Pass:
             strict = ((chosen > 0) & np.array(group.strict)).any(1)
             bound[again], ranged[again] = np.where(fine, acc, 0), fine
             closed[again] = fine & chosen.any(1) & ((acc > 0) | ((acc == 0) & strict))
+        still = np.flatnonzero(~closed)
+        if moved is not None and len(group.strict) > 1 and len(still):
+            self.mixes[index] = left[still], advice.weights(z[still], radii[still], best[still])
         return bound, ranged, closed, moved
 
     def _backward(
@@ -312,17 +312,6 @@ def _times(z: Ints, slope: Ints, new: Ints, born: Bools, small: bool) -> Ints:
     box, unit = np.nonzero(born)
     y[box, rows - 1 + rank[box, unit], unit] = new[box, unit]
     return y
-
-
-def _shares(z: Ints, shares: Floats, born: Bools, rows: int) -> Floats:
-    """(B, symbols, inputs): whose inputs' doing a symbol is; that of a new one is that of the form it comes from."""
-    found = np.zeros((len(z), rows - 1, shares.shape[2]))
-    found[:, : shares.shape[1]] = shares
-    size = np.abs(z[:, 1:].astype(np.float64))
-    of_units = size.transpose(0, 2, 1) @ shares / np.maximum(size.sum(1), 1.0)[:, :, None]
-    box, unit = np.nonzero(born)
-    found[box, shares.shape[1] + np.cumsum(born, axis=1)[box, unit] - 1] = of_units[box, unit]
-    return found
 
 
 def _roundings(symbols: Ints) -> Ints:

@@ -101,7 +101,7 @@ def _floor_product(a, b, shift):
 @njit(nogil=True, cache=True, inline="always")
 def _scaled_down(x, factor, add, shift):
     """``floor((x factor + add) / 2**shift)`` for |x| < 2**60, 0 <= factor <= 2**16, 16 <= shift."""
-    return (((((x & 0xFFFF) * factor + add) >> 16) + (x >> 16) * factor)) >> (shift - 16)
+    return ((((x & 0xFFFF) * factor + add) >> 16) + (x >> 16) * factor) >> (shift - 16)
 
 
 @njit(nogil=True, cache=True, inline="always")

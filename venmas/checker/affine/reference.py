@@ -137,7 +137,9 @@ def check_box(program: ScaledProgram, low: Sequence[int], high: Sequence[int], w
     try:
         trace = forward(program, low, high)
         intervals = _intervals(program, box, trace)
-        found = [_group(program, box, g, trace, intervals[g.layer], weights.get(i)) for i, g in enumerate(program.groups)]
+        found = [
+            _group(program, box, g, trace, intervals[g.layer], weights.get(i)) for i, g in enumerate(program.groups)
+        ]
     except RangeError:
         return Verdict((None,) * count, (False,) * count, False, False)
     closed = tuple(c for _, c in found)

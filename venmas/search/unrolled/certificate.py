@@ -6,23 +6,24 @@ is the whole box where the search left no tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from venmas.answer import IncompleteError, Write
 from venmas.budget import ask
-from venmas.checker.affine.batch import Batch, Verdicts
+from venmas.checker.affine.batch import Batch
 from venmas.checker.affine.reference import Weights
 from venmas.checker.affine.scaled import ScaledProgram, UnscaledError
-from venmas.checker.affine.tree import AXES, DIGITS, LEAF, MIXED, cut, written
+from venmas.checker.affine.tree import AXES, CUT, DIGITS, LEAF, MIDDLE, MIXED, cut, written
 from venmas.checker.lemmas import Book
 from venmas.checker.rule import Rule
 from venmas.checker.rules import Program as ProgramLine
 from venmas.checker.rules import Region
 from venmas.checker.rules import Tree as TreeLine
-from venmas.checker.trees import batch_size, digest, program_of
+from venmas.checker.trees import Checking, digest, program_of
+from venmas.model.program import Floats
 from venmas.question import Question
 from venmas.search.unrolled.tree import LEAF as NO_AXIS
 from venmas.search.unrolled.tree import Tree
@@ -33,6 +34,9 @@ BITS = (36, 30, 24)
 MORE = 2
 """How many times as many leaves as the search had a certificate may have, beyond `FREE`."""
 FREE = 20_000
+
+MOST_ADVISED = 64
+"""Boxes that are advised on together."""
 
 Box = tuple[list[int], list[int]]
 
@@ -86,25 +90,25 @@ def proof(program: ScaledProgram, tree: Tree, most: int | None = None) -> tuple[
 
 @dataclass
 class _Open:
-    """A leaf that is to be shown free."""
+    """A leaf that is to be shown free. mixed: weights have been tried."""
 
     node: int
     box: Box
-    tried: bool = False
+    mixed: bool = False
 
 
 class _Proof:
     def __init__(self, program: ScaledProgram, tree: Tree, most: int) -> None:
-        self.program, self.most, self.checking = program, most, Batch(program)
-        self.tree = Tree(list(tree.axes), list(tree.children))
-        self.weights: dict[int, Weights] = {leaf: _quantised(w) for leaf, w in tree.weights.items()}
+        self.program, self.most, self.tree = program, most, tree.copy()
+        self.checking, self.advising = Checking(program), Batch(program)
+        self.weights: dict[int, Weights] = {}
 
     def run(self) -> None:
         """Show all leaves free."""
-        size = batch_size(self.program)
         left = self._leaves()
         while left:
             ask()
+            size = self.checking.size
             take, left = left[-size:], left[:-size]
             left += self._check(take)
             if self.tree.leaves > self.most:
@@ -115,18 +119,19 @@ class _Proof:
         found, stack = [], [_Open(0, (list(self.program.low), list(self.program.high)))]
         while stack:
             here = stack.pop()
-            axis = self.tree.axes[here.node]
-            if axis == NO_AXIS:
+            if self.tree.axes[here.node] == NO_AXIS:
                 found.append(here)
             else:
-                stack += reversed(self._halves(here, axis, self.tree.children[here.node]))
+                stack += reversed(self._halves(here))
         return found[::-1]
 
-    def _halves(self, whole: _Open, axis: int, first: int) -> list[_Open]:
-        low, high = whole.box
-        middle = cut(low[axis], high[axis])
+    def _halves(self, whole: _Open) -> list[_Open]:
+        """The parts of a box that is cut; where it is too narrow for that, itself, which becomes a leaf."""
+        (low, high), axis = whole.box, self.tree.axes[whole.node]
+        middle, first = cut(low[axis], high[axis], self.tree.parts[whole.node]), self.tree.children[whole.node]
         if not low[axis] < middle < high[axis]:
-            raise IncompleteError("boxes become smaller than the unit of a certificate")
+            self.tree.axes[whole.node] = NO_AXIS
+            return [whole]
         upper, lower = low.copy(), high.copy()
         upper[axis] = lower[axis] = middle
         return [_Open(first, (low, lower)), _Open(first + 1, (upper, high))]
@@ -135,51 +140,47 @@ class _Proof:
         """What is left of some leaves."""
         low, high = (np.array([leaf.box[end] for leaf in take], dtype=np.int64) for end in (0, 1))
         weights = [self.weights.get(leaf.node, {}) for leaf in take]
-        verdicts = self.checking.check(low, high, weights)
-        opened = np.flatnonzero(~verdicts.refuted)
-        if not len(opened):
-            return []
-        again = self.checking.check(low[opened], high[opened], [weights[i] for i in opened], moving=True)
-        left = []
-        for k, i in enumerate(opened.tolist()):
-            left += self._further(take[i], again, k)
-        return left
+        refuted = self.checking.refuted(low, high, weights)
+        opened = [i for i in np.flatnonzero(~refuted).tolist()]
+        left: list[_Open] = []
+        for first in range(0, len(opened), MOST_ADVISED):
+            part = opened[first : first + MOST_ADVISED]
+            verdicts = self.advising.check(low[part], high[part], [weights[i] for i in part], moving=True)
+            mixes: dict[int, dict[int, list[int]]] = {}
+            for group, (boxes, values) in verdicts.mixes.items():
+                for k, mix in zip(boxes.tolist(), values.tolist(), strict=True):
+                    mixes.setdefault(k, {})[group] = mix
+            for k, i in enumerate(part):
+                left += self._further(take[i], mixes.get(k, {}), verdicts.influence[k])
+        return left[::-1]
 
-    def _further(self, leaf: _Open, verdicts: Verdicts, k: int) -> list[_Open]:
-        """A leaf that is not shown free: with other weights, or in two parts."""
+    def _further(self, leaf: _Open, mix: Weights, influence: Floats) -> list[_Open]:
+        """A leaf that is not shown free: with other weights, else in two parts."""
+        useful = {group: values for group, values in mix.items() if sum(v > 0 for v in values) > 1}
+        if useful and not leaf.mixed:
+            self.weights[leaf.node] = dict(list(useful.items())[: len(DIGITS) - 1])
+            return [_Open(leaf.node, leaf.box, True)]
         low, high = leaf.box
-        able = np.array([b - a > 1 for a, b in zip(low, high, strict=True)], dtype=bool)
-        if not able.any():
-            raise IncompleteError("a box of single numbers stays open in integers")
         widths = np.array([b - a for a, b in zip(low, high, strict=True)], dtype=float)
-        moved = np.where(able, verdicts.influence[k] + 1e-9 * widths, -1.0)
-        axis = int(moved.argmax())
+        if not (widths > 1).any():
+            raise IncompleteError("a box of single numbers stays open in integers")
+        moved = np.where(widths > 1, influence + 1e-9 * widths, -1.0)
         self.weights.pop(leaf.node, None)
-        return self._halves(leaf, axis, self.tree.split(leaf.node, axis))[::-1]
+        self.tree.split(leaf.node, int(moved.argmax()))
+        return self._halves(leaf)
 
     def text(self) -> tuple[str, str]:
         """Splits and weights."""
         splits, weights, stack = [], [], [0]
         while stack:
             node = stack.pop()
-            axis, first = self.tree.axes[node], self.tree.children[node]
+            axis, first, part = self.tree.axes[node], self.tree.children[node], self.tree.parts[node]
             if axis != NO_AXIS:
-                splits.append(AXES[axis])
+                splits.append(AXES[axis] if part == MIDDLE else CUT + AXES[axis] + DIGITS[part])
                 stack += [first + 1, first]
-            elif self.weights.get(node):
+            elif node in self.weights:
                 splits.append(MIXED)
                 weights.append(written(self.weights[node]))
             else:
                 splits.append(LEAF)
         return "".join(splits), "".join(weights)
-
-
-def _quantised(weights: Mapping[int, Sequence[float]]) -> Weights:
-    """Weights as digits, the greatest of a group being the greatest digit."""
-    top = len(DIGITS) - 1
-    made = {}
-    for group, values in weights.items():
-        greatest = max(values, default=0.0)
-        if greatest > 0:
-            made[group] = [round(top * max(0.0, v) / greatest) for v in values]
-    return dict(list(made.items())[:top])
