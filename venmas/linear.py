@@ -225,6 +225,22 @@ class Comparison:
         """The comparison that holds exactly where this one does not."""
         return Comparison(self.expr, self.relation.negated)
 
+    @property
+    def inequalities(self) -> tuple[Comparison, ...]:
+        """The same as ``expr <= 0`` or ``expr < 0``: an equation is two of them.
+
+        Raises `ValueError` for ``!=``, which is no conjunction of such.
+        """
+        expr, relation = self.expr, self.relation
+        match relation:
+            case Relation.LT | Relation.LE:
+                return (self,)
+            case Relation.GT | Relation.GE:
+                return (Comparison(-expr, relation.mirrored),)
+            case Relation.EQ:
+                return Comparison(expr, Relation.LE), Comparison(-expr, Relation.LE)
+        raise ValueError(f"{self} is no conjunction of inequalities")
+
     def holds(self, point: Mapping[str, Fraction]) -> bool:
         """Decide exactly at a point."""
         return self.relation.holds(self.expr.evaluate(point))

@@ -15,7 +15,7 @@ from math import inf
 from typing import Generic, TypeVar
 
 from venmas.budget import ask
-from venmas.logic import AX, EX, And, Atom, Bottom, Fixpoint, Formula, Or, Quantifier, Top, subformulas
+from venmas.logic import AX, EX, TRUE, And, Atom, Bottom, Fixpoint, Formula, Or, Quantifier, Top, subformulas
 from venmas.model.witness.decide import Margin, Structure, Trail, comparison_margin
 from venmas.model.witness.tree import Node, Witness
 
