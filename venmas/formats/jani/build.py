@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from venmas.formats.jani.automata import Composition, Operator
@@ -14,7 +13,7 @@ from venmas.formats.jani.model import Header, Setting, read_model
 from venmas.formats.jani.names import Names
 from venmas.formats.jani.properties import Conditions, Property
 from venmas.formats.jani.space import Space
-from venmas.linear import Comparison, LinearExpr, Relation
+from venmas.linear import Relation
 from venmas.model.domain import Ranges
 from venmas.model.expr import Condition, Expr, Truth, as_condition, compare, conjunction, disjunction
 from venmas.model.functions import apply_network, argmax
@@ -128,19 +127,11 @@ def _initial(space: Space, conditions: Conditions | None, options: Options) -> N
     if start is None or options.with_initial:
         parts.append(_model_initial(space))
     if isinstance(start, list):
-        for state in start:
-            space.system.regions.append(_point(state))
-        if not parts:
-            return
+        space.system.initial_set.add_points(start)
     elif start is not None:
         parts.append(start)
-    space.system.start(disjunction(parts))
-
-
-def _point(state: Mapping[str, Fraction]) -> tuple[Comparison, ...]:
-    return tuple(
-        Comparison(LinearExpr.variable(name) - LinearExpr((), value), Relation.EQ) for name, value in state.items()
-    )
+    if parts:
+        space.system.start(disjunction(parts))
 
 
 def _model_initial(space: Space) -> Condition:
