@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, lcm
 from typing import TypeAlias
 
 import numpy as np
@@ -21,8 +21,8 @@ from venmas.logic import FALSE, TRUE, And, Atom, Formula, Or, conjunction, disju
 from venmas.model.propagation import propagate
 from venmas.model.variables import Region, VariableDecl
 
-MAX_WORK = 200_000
-"""Most parts of formulas that are looked at: a second."""
+MAX_WORK = 150_000
+"""Most parts of formulas that are looked at: half a second."""
 
 _FEW, _ONE = 64, Fraction(1)
 _LE, _GE, _EQ, _NE = Relation.LE, Relation.GE, Relation.EQ, Relation.NE
@@ -68,12 +68,14 @@ class _Unit:
 class _Row:
     """A comparison of several variables, or a strict one of a real variable."""
 
-    terms: tuple[tuple[int, Fraction], ...]
+    terms: tuple[tuple[int, int], ...]
+    constant: int
     source: Comparison
 
     def decided(self, low: _Ends, high: _Ends) -> bool | None:
-        """Its truth where the box decides it."""
-        least = most = self.source.expr.constant
+        """Its truth where the box decides it; `terms` and `constant` are those of the source, times a number."""
+        least: Fraction | int = self.constant
+        most = least
         for i, c in self.terms:
             one, other = (low[i], high[i]) if c > 0 else (high[i], low[i])
             least, most = least + c * one, most + c * other
@@ -89,7 +91,7 @@ class _Join:
 
 
 _Node: TypeAlias = "_Unit | _Row | _Join"
-_Case: TypeAlias = "tuple[_Ends, _Ends, tuple[Comparison, ...], _Node | bool]"
+_Case: TypeAlias = "tuple[_Ends, _Ends, tuple[_Row, ...], _Node | bool]"
 
 
 def regions_of(variables: Mapping[str, VariableDecl], formula: Formula, most: int) -> list[Region] | None:
@@ -172,13 +174,13 @@ class _Cases:
         if not terms:
             return row.relation.holds(row.expr.constant)
         if len(terms) > 1:
-            return _Row(terms, row)
+            return _row(terms, row)
         (index, factor), relation = terms[0], row.relation
         bound: Fraction | int = -row.expr.constant / factor
         if factor < 0:
             relation = relation.mirrored
         if not self.decls[index].integral:
-            return _Row(terms, row) if relation.strict else _Unit(index, relation, bound, row)
+            return _row(terms, row) if relation.strict else _Unit(index, relation, bound, row)
         match relation:
             case Relation.LT:
                 relation, bound = _LE, ceil(bound) - 1
@@ -194,25 +196,27 @@ class _Cases:
                 bound = int(bound)
         return _Unit(index, relation, bound, row)
 
-    def settle(self, low: _Ends, high: _Ends, rows: tuple[Comparison, ...], node: _Node | bool) -> _Case | None:
+    def settle(self, low: _Ends, high: _Ends, rows: tuple[_Row, ...], node: _Node | bool) -> _Case | None:
         """Narrow the box by the atoms that have to hold; None where nothing is left."""
         while True:
-            node = self._residual(node, low, high)
+            node = self._residual(_joined(True, [*rows, node]), low, high)
             if node is False:
                 return None
-            if node is True:
-                return low, high, rows, True
             before = low[:], high[:]
+            kept: list[_Row] = []
             rest: list[_Node | bool] = []
-            for part in node.parts if isinstance(node, _Join) and node.every else (node,):
+            parts: Sequence[_Node | bool] = node.parts if isinstance(node, _Join) and node.every else [node]
+            for part in parts:
                 new = self._left(part, low, high) if isinstance(part, _Row) and len(part.terms) > 1 else part
                 if isinstance(new, _Row) and new.source.relation is not _NE:
-                    rows = (*rows, new.source)
+                    kept.append(new)
                 elif not isinstance(new, _Unit) or not new.narrow(low, high):
                     rest.append(new)
             if any(a > b for a, b in zip(low, high, strict=True)):
                 return None
-            node = _joined(True, rest)
+            rows, node = tuple(kept), _joined(True, rest)
+            if node is False:
+                return None
             if (low, high) == before:
                 return low, high, rows, node
 
@@ -233,7 +237,7 @@ class _Cases:
             parts.append(new)
         return _joined(node.every, parts) if changed else node
 
-    def region(self, low: _Ends, high: _Ends, rows: Sequence[Comparison]) -> Region:
+    def region(self, low: _Ends, high: _Ends, rows: Sequence[_Row]) -> Region:
         """The points of a box that meet the rows."""
         found: list[Comparison] = []
         for i, decl in enumerate(self.decls):
@@ -245,7 +249,7 @@ class _Cases:
                 ends = [(low[i], _GE)] * (low[i] > self.low[i]) + [(high[i], _LE)] * (high[i] < self.high[i])
             terms = ((decl.name, _ONE),)
             found += [Comparison(LinearExpr(terms, -Fraction(end)), relation) for end, relation in ends]
-        return (*found, *rows)
+        return (*found, *(row.source for row in rows))
 
     def sides(self, atom: _Unit | _Row, low: _Ends, high: _Ends, rng: np.random.Generator | None) -> list[_Node | bool]:
         """Disjoint cases that together are everything, towards deciding an atom; the first one is tried first.
@@ -274,9 +278,14 @@ class _Cases:
         free = [i for i, _ in row.terms if low[i] < high[i]]
         if len(free) > 1:
             return row
-        constant = row.source.expr.constant + sum((c * low[i] for i, c in row.terms if i not in free), Fraction(0))
-        terms = tuple((self.decls[i].name, c) for i, c in row.terms if i in free)
-        return self.atom(Comparison(LinearExpr(terms, constant), row.source.relation))
+        constant = row.constant + sum(c * low[i] for i, c in row.terms if i not in free)
+        terms = tuple((self.decls[i].name, Fraction(c)) for i, c in row.terms if i in free)
+        return self.atom(Comparison(LinearExpr(terms, Fraction(constant)), row.source.relation))
+
+
+def _row(terms: tuple[tuple[int, Fraction], ...], row: Comparison) -> _Row:
+    by = lcm(row.expr.constant.denominator, *(c.denominator for _, c in terms))
+    return _Row(tuple((i, int(c * by)) for i, c in terms), int(row.expr.constant * by), row)
 
 
 def _joined(every: bool, parts: Sequence[_Node | bool]) -> _Node | bool:

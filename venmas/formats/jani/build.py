@@ -83,6 +83,9 @@ def build(
         if action is not None and operator.label in labels:
             guard = conjunction((guard, action == labels[operator.label]))
         system.branch(names.unique(operator.name), {system[n]: e for n, e in operator.updates.items()}, when=guard)
+    if not operators:
+        system.branch("none", when=False)
+        notes.append("no edge can ever happen: every state is a deadlock")
     _initial(space, conditions, options)
     formula = _propositions(space, property_, conditions, goal)
     return Built(system, space, conditions, formula, notes)

@@ -13,7 +13,14 @@ from venmas.errors import ScenarioError
 from venmas.formats.jani.build import LEAVE_RANGE, Built, LeaveRange, Options, build
 from venmas.formats.jani.interface import INTERFACES, Interface, bare_interface, read_interface
 from venmas.formats.jani.model import ConstantInfo, Header, Setting, read_header
-from venmas.formats.jani.properties import Property, confined, read_predicates, read_properties, read_property_file
+from venmas.formats.jani.properties import (
+    Conditions,
+    Property,
+    confined,
+    read_predicates,
+    read_properties,
+    read_property_file,
+)
 from venmas.formats.jani.text import Place, read_json
 from venmas.logic import Formula
 from venmas.model.parameters import NetworkFolder, Parameter, ParameterValue
@@ -73,12 +80,23 @@ class JaniScenario(Scenario):
         return self._built(self.values(settings))
 
     def predicates(self, file: FilePath | None = None, **settings: object) -> tuple[Formula, ...]:
-        """The predicates of a file, or of the property, over the variables of the system. Raises `ScenarioError`."""
+        """The predicates of a list or a property file, or of the property, over the variables of the system.
+
+        Raises `ScenarioError`.
+        """
         built = self.built(**settings)
+        conditions, data = built.conditions, None
         if file is not None:
-            found = read_predicates(read_json(Path(file)), built.space, Place(Path(file)))
+            data = read_json(Path(file))
+            if isinstance(data, dict) and "properties" in data:
+                listed = _chosen(read_property_file(Path(file)), None, Path(file), True)
+                if listed[0] is None:
+                    raise ScenarioError(listed[1])
+                conditions, data = Conditions(built.space, listed[0]), None
+        if data is not None:
+            found = read_predicates(data, built.space, Place(Path(str(file))))
         else:
-            found = () if built.conditions is None else built.conditions.predicates()
+            found = () if conditions is None else conditions.predicates()
         return tuple(built.system.formula(c, f"predicate {i}") for i, c in enumerate(found, 1))
 
     def _built(self, values: Mapping[str, Setting], given: NetworkFolder | None = None) -> Built:
