@@ -16,6 +16,8 @@ influence and localisation reduction: Kurshan, 1994). States are exact, argmax i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -26,6 +28,8 @@ from venmas.budget import Budget
 from venmas.errors import ModelError, Reason
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import (
+    EX,
+    TRUE,
     Always,
     And,
     Atom,
@@ -40,7 +44,7 @@ from venmas.logic import (
     variables_of,
 )
 from venmas.model.canonical import networks_of
-from venmas.model.regions import sample, snap
+from venmas.model.regions import bounding_box, sample, snap
 from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.model.witness.build import UndecidedError, explain
@@ -93,7 +97,7 @@ class Closure:
         system = question.system
         if question.semantics != "real" and networks_of(system):
             return "states are exact, and networks compute in float32"
-        kept = Cones(system).kept(variables_of(question.shown), exact=not _sliceable(question))
+        kept = _cones(question, run).kept(variables_of(question.shown), exact=not _sliceable(question))
         real = [name for name in system.variables if name in kept and not system.variables[name].integral]
         if real:
             return f"it depends on variable {real[0]}, which is real, so that states are not finitely many"
@@ -105,7 +109,12 @@ class Closure:
 
     def start(self, question: Question, run: Run) -> _Session:
         """Nothing is done yet."""
-        return _Session(question)
+        return _Session(question, _cones(question, run))
+
+
+def _cones(question: Question, run: Run) -> Cones:
+    """The cones of the question's system, which procedures share."""
+    return run.once(("cones", id(question.system)), lambda: nullcontext(Cones(question.system)))
 
 
 def _sliceable(question: Question) -> bool:
@@ -116,13 +125,15 @@ def _sliceable(question: Question) -> bool:
 class _Session:
     struggling = False
 
-    def __init__(self, question: Question) -> None:
-        self.question, self.figures = question, ClosureCounts(variables=len(question.system.variables))
-        self.cones = Cones(question.system)
+    def __init__(self, question: Question, cones: Cones) -> None:
+        self.question, self.cones = question, cones
+        self.figures = ClosureCounts(variables=len(question.system.variables))
 
     def advance(self, budget: Budget) -> Answer:
         try:
             asked = self.question.asked
+            if self.question.about == "deadlock":
+                return self._deadlock(budget)
             if isinstance(asked, Always) and _sliceable(self.question):
                 return self._always(nnf(asked.invariant), budget)
             return self._labelled(budget)
@@ -167,6 +178,19 @@ class _Session:
             if not more - kept:
                 return Open(Reason.OPEN, "a path of states was found that no run of the system takes")
             wanted = kept | more
+
+    def _deadlock(self, budget: Budget) -> Answer:
+        """Is a state without successor ever reached? Part and whole take the same branches."""
+        graph = StateGraph(self._exact(frozenset()), budget, transitions=False)
+        while graph.deadlock is None and graph.expand():
+            pass
+        if graph.deadlock is None:
+            return Refuted("bounds")
+        found = self._run(graph, graph.deadlock, EX(TRUE), budget)
+        return Witnessed(found) if isinstance(found, Witness) else Open(Reason.OPEN, "no run of the system shows it")
+
+    def _exact(self, wanted: frozenset[str]) -> System:
+        return self.cones.part(self.cones.kept(wanted, exact=True), exact=True)
 
     def _run(self, graph: StateGraph, bad: int | None, invariant: Formula, budget: Budget) -> Witness | frozenset[str]:
         """The witness of a path to a bad state, or out of the box; or the variables that matter to its failing.
@@ -213,7 +237,7 @@ class _Session:
     def _labelled(self, budget: Budget) -> Answer:
         """Any property, by its fixpoints."""
         whole, shown = self.question.system, self.question.shown
-        part = self.cones.part(self.cones.kept(variables_of(shown), exact=True), exact=True)
+        part = self._exact(variables_of(shown))
         for system in (part, whole) if part is not whole else (whole,):
             graph = StateGraph(system, budget, transitions=True)
             while graph.expand():
@@ -279,19 +303,19 @@ def _truth(
     return known[invariant]
 
 
-def _starts(whole: System, state: dict[str, Fraction]) -> list[dict[str, Fraction]]:
+def _starts(whole: System, state: dict[str, Fraction]) -> Iterator[dict[str, Fraction]]:
     """Initial states of the whole system that agree with a state of a part: low ones, high ones, random ones."""
     fixed = tuple(Comparison(LinearExpr.variable(n) - LinearExpr((), v), Relation.EQ) for n, v in state.items())
-    found: list[dict[str, Fraction]] = []
     for region in whole.regions:
         rows = (*region, *fixed)
-        for ends in (0, 1):
-            near = {name: float(ends_[ends]) for name, ends_ in whole.box.items()}
-            point = snap(whole, rows, near)
-            found += [point] if point is not None and point not in found else []
+        if bounding_box(whole, rows) is None:
+            continue
+        for end in (0, 1):
+            point = snap(whole, rows, {name: float(ends[end]) for name, ends in whole.box.items()})
+            if point is not None:
+                yield point
         if len(state) < len(whole.variables):
-            found += sample(whole, rows, np.random.default_rng(0), _STARTS)
-    return found
+            yield from sample(whole, rows, np.random.default_rng(0), _STARTS)
 
 
 CLOSURE = Closure()
