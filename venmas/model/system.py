@@ -10,8 +10,7 @@ from functools import cached_property
 
 from venmas.budget import ask
 from venmas.errors import ModelError
-from venmas.linear import Comparison, Relation
-from venmas.logic import And, Atom, Bottom, Formula, Or, Top, Vocabulary, conjunction, disjunction, nnf
+from venmas.logic import Atom, Bottom, Formula, Top, Vocabulary, conjunction, disjunction, nnf
 from venmas.model.arguments import (
     read_action,
     read_conditions,
@@ -56,7 +55,7 @@ from venmas.model.quantities import (
     unmeasured,
     with_quantities,
 )
-from venmas.model.starts import regions_of
+from venmas.model.starts import conjunctions, regions_of
 from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector, read_size
 
@@ -227,7 +226,7 @@ class System:
         condition = All(read_conditions(conditions, "the initial set"))
         check_initial_names(self, condition)
         formula = self.formula(All((*condition.operands, *unmeasured(self))), "the initial set")
-        self.regions.extend(_regions(nnf(formula)))
+        self.regions.extend(conjunctions(nnf(formula)))
         check_count(len(self.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
 
     def start(self, condition: Condition) -> None:
@@ -352,7 +351,7 @@ class System:
     def starting(self, states: Formula) -> System:
         """The same system with other initial states: those of a formula about one state, within the declared ranges."""
         made = copy(self)
-        made.regions = _regions(nnf(states))
+        made.regions = conjunctions(nnf(states))
         check_count(len(made.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
         return made
 
@@ -391,26 +390,3 @@ class System:
 
     def _listing(self) -> str:
         return f"system {self.name!r} (it has {', '.join(self.variables) or 'none yet'})"
-
-
-def _regions(formula: Formula) -> list[Region]:
-    """Disjunctive normal form of a formula without temporal operators; ``!=`` is split into ``<`` and ``>``."""
-    match formula:
-        case Top():
-            return [()]
-        case Bottom():
-            return []
-        case Atom(comparison) if comparison.relation is Relation.NE:
-            return [(Comparison(comparison.expr, r),) for r in (Relation.LT, Relation.GT)]
-        case Atom(comparison):
-            return [(comparison,)]
-        case Or(operands):
-            return [region for o in operands for region in _regions(o)]
-        case And(operands):
-            product: list[Region] = [()]
-            for o in operands:
-                factors = _regions(o)
-                check_count(len(product) * len(factors), MAX_REGIONS, "parts of an initial set, whose cases multiply")
-                product = [left + right for left in product for right in factors]
-            return product
-    raise ModelError(f"an initial set can not contain {formula}")
