@@ -96,24 +96,28 @@ class _Session:
     struggling = False
 
     def __init__(self, question: Question, cones: Cones) -> None:
-        self.figures = ClosureCounts(variables=len(question.system.variables))
         self._steps = _search(question, cones)
+        self._graph: StateGraph | None = None
+        self._variables = len(question.system.variables)
+
+    @property
+    def figures(self) -> ClosureCounts:
+        """Of the part that was closed last."""
+        graph = self._graph
+        if graph is None:
+            return ClosureCounts(variables=self._variables)
+        return ClosureCounts(len(graph.system.variables), self._variables, graph.count, graph.initial, graph.expanded)
 
     def advance(self, budget: Budget) -> Answer:
         try:
             while True:
                 budget()
-                self._count(next(self._steps))
+                self._graph = next(self._steps)
         except StopIteration as done:
             answer: Answer = done.value
             return answer
         except NotExplicitError:
             return Open(Reason.OPEN, "there are too many states, or numbers too large, to take them one by one")
-
-    def _count(self, graph: StateGraph) -> None:
-        counts = self.figures
-        counts.kept, counts.states = len(graph.system.variables), graph.count
-        counts.initial, counts.expanded = graph.initial, graph.expanded
 
 
 def _search(question: Question, cones: Cones) -> Steps:

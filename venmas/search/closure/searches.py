@@ -37,6 +37,7 @@ def always(question: Question, cones: Cones, invariant: Formula) -> Steps:
         if real := [d.name for d in part.variables.values() if not d.integral]:
             return Open(Reason.OPEN, f"it depends on variable {real[0]}, which is real")
         graph = _started(part, transitions=False)
+        yield graph
         bad = yield from _violation(graph, invariant)
         if bad is None and graph.left is None:
             return Refuted(
@@ -58,6 +59,7 @@ def always(question: Question, cones: Cones, invariant: Formula) -> Steps:
 def deadlock(cones: Cones) -> Steps:
     """Has every state that is ever reached a successor?"""
     graph = _started(_exact(cones, frozenset()), transitions=False)
+    yield graph
     while graph.deadlock is None and graph.expand():
         yield graph
     if graph.deadlock is None:
@@ -72,6 +74,7 @@ def labelled(question: Question, cones: Cones) -> Steps:
     part = _exact(cones, variables_of(shown))
     for system in dict.fromkeys((part, whole)):
         graph = _started(system, transitions=True)
+        yield graph
         while graph.expand():
             yield graph
         labels = Labels(graph, shown, ask)
