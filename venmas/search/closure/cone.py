@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from fractions import Fraction
 
+from venmas import logic
 from venmas.budget import ask
 from venmas.linear import Comparison
 from venmas.model.expr import (
@@ -112,7 +113,16 @@ class Cones:
             if exact or changed:
                 parts = [part for part in guard if self.read(part) <= frozenset(kept)]
                 made.branches.append(Branch(branch.name, changed, conjunction(parts)))
-        made.regions = [tuple(r for r in rows if set(r.expr.coefficients) <= set(kept)) for rows in system.regions]
+        starts = system.initial_set
+        made.initial_set.regions = [tuple(r for r in rows if r.expr.variables <= set(kept)) for rows in starts.regions]
+        whole = starts.condition
+        made.initial_set.condition = logic.conjunction(
+            part
+            for part in (whole.operands if isinstance(whole, logic.And) else (whole,))
+            if all(
+                a.comparison.expr.variables <= set(kept) for a in logic.subformulas(part) if isinstance(a, logic.Atom)
+            )
+        )
         return made
 
     def _keeps_its_range(self, name: str) -> bool:
