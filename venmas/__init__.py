@@ -12,6 +12,7 @@ from venmas._version import __version__
 if TYPE_CHECKING:
     from venmas.engine.report import Report, Verdict
     from venmas.engine.verify import verify
+    from venmas.formats.jani.load import load_jani
     from venmas.logic import parse
     from venmas.model import System, load_scenario
     from venmas.nn import Network, load_network
@@ -21,6 +22,7 @@ _HOMES = {
     "Report": "venmas.engine.report",
     "System": "venmas.model",
     "Verdict": "venmas.engine.report",
+    "load_jani": "venmas.formats.jani.load",
     "load_network": "venmas.nn",
     "load_scenario": "venmas.model",
     "parse": "venmas.logic",
@@ -33,6 +35,7 @@ __all__ = [
     "System",
     "Verdict",
     "__version__",
+    "load_jani",
     "load_network",
     "load_scenario",
     "parse",

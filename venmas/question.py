@@ -17,17 +17,21 @@ from typing import Literal
 from venmas.errors import FormulaError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import (
+    AX,
     EX,
     TRUE,
+    Always,
     Atom,
     Bounded,
     Formula,
     Globally,
     Property,
     Quantifier,
+    Unbounded,
     bounded,
     classified,
     conjunction,
+    fixpoints,
     nnf,
     parse_property,
     subformulas,
@@ -63,6 +67,11 @@ class Question:
         """What no initial state may meet, in core form. Raises `FormulaError` as `nnf` does."""
         return claim(self.system, self.formula, self.inside)
 
+    @cached_property
+    def shown(self) -> Formula:
+        """What a witness shows: the negated property in core form, with fixpoints where it has no bound."""
+        return self.target if isinstance(self.asked, Bounded) else fixpoints(self.asked.formula, negate=True)
+
     @property
     def boxed(self) -> Question:
         """The same, and that no run leaves the declared box."""
@@ -76,14 +85,14 @@ class Question:
     @property
     def deadlocks(self) -> Question:
         """Has every state a successor that is reached before the last step that the formula looks at?"""
-        steps = max(0, self.formula.depth - 1)
-        asked = Bounded(Globally(Quantifier.ALL, 0, steps, EX(TRUE)))
+        steps = max(0, self.formula.depth - 1) if isinstance(self.asked, Bounded) else None
+        asked = classified(Globally(Quantifier.ALL, 0, steps, EX(TRUE)))
         return replace(self, asked=asked, certified=False, inside=False, about="deadlock")
 
 
 def read_formula(system: System, formula: str | Formula) -> Formula:
-    """A bounded formula, as `read_property` reads it. Raises `FormulaError`, also for other kinds of properties."""
-    return bounded(read_property(system, formula))
+    """A bounded formula, read and posed. Raises `FormulaError`, also for other kinds of properties."""
+    return bounded(posed(system, read_property(system, formula)))
 
 
 def read_property(system: System, formula: str | Formula) -> Property:
@@ -95,6 +104,19 @@ def read_property(system: System, formula: str | Formula) -> Property:
                 if abs(number) > MAX_NUMBER:
                     raise FormulaError(f"a number beyond 1e100 is compared: no variable is so large: {node!r}")
     return asked
+
+
+def posed(system: System, asked: Property) -> Property:
+    """What is asked of the initial states: of a system with quantities, of their only successors, which measure them.
+
+    (`venmas.model.quantities`)
+    """
+    if not system.quantities:
+        return asked
+    if isinstance(asked, Always):
+        return Always(asked.start + 1, asked.invariant, asked.place)
+    formula = AX(asked.formula)
+    return Bounded(formula) if isinstance(asked, Bounded) else Unbounded(formula, asked.place)
 
 
 def _parsed(system: System, formula: str) -> Property:

@@ -19,7 +19,7 @@ from venmas.engine import modes
 from venmas.errors import InputError, UsageError, install
 from venmas.store import Store
 
-MODES = tuple(modes.MODES)
+MODES = modes.of_bounded()
 STATUS = """Exit status: 0 every verdict is as expected, 1 one differs without a reason, 2 bad input, 20 interrupted or
 undecided cells. Finished cells are kept in the store (--store); the same command goes on where it stopped."""
 

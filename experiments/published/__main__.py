@@ -24,7 +24,7 @@ from venmas.model import NetworkFolder, System
 from venmas.nn import Network, Normalization
 
 DATA = Path(os.environ.get("VENMAS_DATA", Path(__file__).resolve().parents[2].parent / "shared" / "data"))
-MODES = tuple(modes.MODES)
+MODES = modes.of_bounded()
 CLIMBS = [*(str(Fraction("-19.5") - 3 * k) for k in range(9)), "-39", "-39.5", "-40", "-40.5"]
 NFL = "double_integrator/nfl"
 

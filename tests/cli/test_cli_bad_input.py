@@ -87,9 +87,19 @@ CASES = {
     "blank formula": ([*GOOD[:2], "--formula", "  "], ["no formula", "@FILE"]),
     "formula ends early": ([*GOOD[:2], "--formula", "AX^5 (h > 100"], ["line 1, column 14", "^"]),
     "unknown name": ([*GOOD[:2], "--formula", "AX^5 (hh > 100)"], ["unknown name 'hh'", "did you mean 'h'"]),
-    "no bound": ([*GOOD[:2], "--formula", "AG safe"], ["AG needs a bound", "AG^5 p"]),
-    "no bound below a step": ([*GOOD[:2], "--formula", "AX^2 AG safe"], ["AG needs a bound", "line 1, column 6"]),
-    "no bound, joined": ([*GOOD[:2], "--formula", "AG^3 safe & EF safe"], ["EF needs a bound", "column 13"]),
+    "no bound": ([*GOOD[:2], "--formula", "AG safe", "--mode", "adaptive"], ["AG needs a bound", "AG^5 p"]),
+    "no bound below a step": (
+        [*GOOD[:2], "--formula", "AX^2 AG safe", "--mode", "adaptive"],
+        ["AG needs a bound", "line 1, column 6"],
+    ),
+    "no bound, joined": (
+        [*GOOD[:2], "--formula", "AG^3 safe & EF safe", "--mode", "adaptive"],
+        ["EF needs a bound", "column 13"],
+    ),
+    "bounds in a mode for ever": (
+        [*GOOD[:2], "--formula", "AG^3 safe", "--mode", "invariant"],
+        ["mode invariant is for formulas without a bound", "leave the mode out"],
+    ),
     "zero bound": ([*GOOD[:2], "--formula", "AX^0 safe"], ["line 1", "1"]),
     "product": ([*GOOD[:2], "--formula", "h * climb > 1"], ["line 1"]),
     "bare variable": ([*GOOD[:2], "--formula", "AX h"], ["line 1"]),

@@ -1,4 +1,4 @@
-"""Only bounded properties are decided: the others reach no procedure, from text or from Python."""
+"""Properties by kind: each goes to modes and procedures that take it, from text or from Python."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import pytest
 
 from venmas import System, verify
 from venmas.budget import Budget
+from venmas.engine.modes import MODES
 from venmas.engine.stored import read_report
-from venmas.errors import FormulaError
+from venmas.errors import FormulaError, UsageError
 from venmas.logic import Always, Globally, Quantifier, parse, parse_property
 from venmas.question import Question, read_formula, read_property
 from venmas.search.procedure import Run
@@ -36,16 +37,22 @@ def test_the_kind_is_kept_in_the_report():
 @pytest.mark.parametrize(
     "text", ["AG low", "lasting", "AG[1,*] low", "!EF !low", "AX AG low", "low & AF low", "A(low U low)"]
 )
-def test_what_has_no_bound_is_refused(text):
+def test_what_has_no_bound_is_refused_where_it_would_be_unrolled(text):
     system = counter()
     with pytest.raises(FormulaError, match="needs a bound") as from_text:
-        verify(system, text)
+        verify(system, text, mode="adaptive")
     assert (from_text.value.line, from_text.value.text.count("\n")) == (1, 0)
     formula = read_property(system, text).formula
     with pytest.raises(FormulaError, match="needs a bound"):
-        verify(system, formula)
+        verify(system, formula, mode="mono")
     with pytest.raises(FormulaError, match="needs a bound"):
         read_formula(system, text)
+    assert verify(system, text).mode == verify(system, formula).mode == "invariant"
+
+
+def test_what_has_bounds_is_refused_by_the_mode_of_the_others():
+    with pytest.raises(UsageError, match=r"is for formulas without a bound.*leave the mode out, or name.*adaptive"):
+        verify(counter(), "AG^3 low", mode="invariant")
 
 
 def test_a_question_carries_it_and_nothing_unrolls_it():
@@ -54,15 +61,19 @@ def test_a_question_carries_it_and_nothing_unrolls_it():
     question = Question(system, asked)
     low = parse("low", system.vocabulary)
     assert question.asked == Always(0, low) and asked.formula is Globally(Quantifier.ALL, 0, None, low)
-    for read in ("formula", "target", "deadlocks"):
+    assert question.deadlocks.asked.formula.horizon is None
+    for read in ("formula", "target"):
         with pytest.raises(FormulaError, match="needs a bound"):
             getattr(question, read)
     with pytest.raises(FormulaError, match="needs a bound"):
         question.staying(["n"])
 
 
-@pytest.mark.parametrize("name", PROCEDURES)
-def test_no_procedure_answers_it(name):
+FOR_EVER = {turn.procedure for stage in MODES["invariant"].stages for turn in stage}
+
+
+@pytest.mark.parametrize("name", [name for name in PROCEDURES if name not in FOR_EVER])
+def test_no_procedure_of_bounded_ones_answers_it(name):
     """Each says so, or meets a formula that cannot be unrolled."""
     system = counter()
     question = Question(system, parse_property("AG low", system.vocabulary))
@@ -75,3 +86,9 @@ def test_no_procedure_answers_it(name):
         except FormulaError as error:
             refused = str(error)
     assert refused
+
+
+@pytest.mark.parametrize("name", sorted(FOR_EVER))
+def test_a_procedure_of_mode_invariant_takes_no_bounded_one(name):
+    with Run() as run:
+        assert get_procedure(name).accepts(Question(counter(), parse_property("AG^3 low", counter().vocabulary)), run)

@@ -65,11 +65,12 @@ def solver_choices() -> tuple[str, ...]:
 
 def mode_help() -> str:
     """What the modes are."""
-    from venmas.engine.modes import DEFAULT, DEFAULT_ON_CLUSTER, modes
+    from venmas.engine.modes import DEFAULT, DEFAULT_ON_CLUSTER, DEFAULT_UNBOUNDED, modes
 
     needing = listed([name for name, mode in modes().items() if mode.solver])
     told = described({name: mode.help for name, mode in modes().items()})
-    return f"{told}. A solver is needed by {needing}.  [default: {DEFAULT}; {DEFAULT_ON_CLUSTER} with --cluster]"
+    defaults = f"{DEFAULT}; {DEFAULT_ON_CLUSTER} with --cluster; {DEFAULT_UNBOUNDED} for formulas without a bound"
+    return f"{told}. A solver is needed by {needing}.  [default: {defaults}]"
 
 
 def cluster_modes() -> str:

@@ -60,20 +60,19 @@ def command(path: str, scenario: str | None, settings: tuple[str, ...], networks
 
 def replay_stored(loaded: Loaded, formula: str, witness: Witness) -> Replay:
     """Compute a witness anew, in exact numbers, and in floats by onnxruntime where it is installed."""
-    from venmas.engine.verify import read_formula
     from venmas.errors import ModelError
-    from venmas.logic import nnf
     from venmas.model import Replay, replay
     from venmas.nn.runtime import OnnxRuntime
+    from venmas.question import Question, read_property
 
-    parsed = read_formula(loaded.system, formula)
+    question = Question(loaded.system, read_property(loaded.system, formula))
     try:
         runtime = OnnxRuntime()
     except Exception as error:  # not installed, or built for another numpy, which may raise anything
         log.debug("no onnxruntime (%s): numpy runs the networks", error)
         runtime = None
     try:
-        return replay(loaded.system, nnf(parsed, negate=True), witness, runtime)
+        return replay(loaded.system, question.shown, witness, runtime)
     except ModelError as error:  # the run leaves the box: the stored one can not have been a run of this system
         return Replay(False, str(error))
 

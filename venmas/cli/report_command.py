@@ -171,12 +171,14 @@ def _certificate(file: Path, report: Report, checks: Checks, loaded: Loaded | No
     """Check the certificate of the result: that it proves what the result claims, of the system that the page shows."""
     from venmas.checker.check import CheckError
     from venmas.checker.file import check_claim, read_certificate
-    from venmas.logic import parse
+    from venmas.logic import parse_property
+    from venmas.question import posed, read_property
 
     if loaded is None:
         raise UsageError(f"--check: {checks.undescribed}")
     header, lines = read_certificate(file)
-    claimed, wanted = (parse(text, loaded.system.vocabulary) for text in (header["formula"], report.formula))
+    claimed = parse_property(header["formula"], loaded.system.vocabulary).formula
+    wanted = posed(loaded.system, read_property(loaded.system, report.formula)).formula
     try:
         if (claimed, header["semantics"]) != (wanted, report.semantics):
             raise CheckError(

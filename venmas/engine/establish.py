@@ -22,9 +22,10 @@ from venmas.budget import Budget, BudgetError, limited
 from venmas.encoding import Task
 from venmas.engine.certify import Certificate, Unwritten, certify, write_certificate
 from venmas.errors import Reason
+from venmas.logic import Bounded
 from venmas.question import Question
 from venmas.search.milp.contradiction import save_contradicted
-from venmas.search.milp.figures import Programs
+from venmas.search.programs import Programs
 from venmas.search.rational.session import RationalSession
 
 PATIENCE = 10.0
@@ -102,6 +103,9 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
     owed = proofs.owed(question, answer)
     if not owed:
         return Established(answer, None, notes)
+    if not isinstance(question.asked, Bounded):  # the search in rationals unrolls
+        told = ["not certified: it was proved without a proof that can be written down"]
+        return Established(answer, None, notes + (told if isinstance(answer, Refuted) else []))
     try:
         patience = None if owed == "must" or proofs.certificate is not None else max(PATIENCE, 3 * budget.spent)
         part = budget.within(patience)

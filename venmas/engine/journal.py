@@ -28,14 +28,14 @@ from venmas.encoding.encode import BOUNDS
 from venmas.engine.report import Report, Verdict
 from venmas.errors import ModelError, StoreError, UsageError
 from venmas.identity import code_digest
-from venmas.logic import Formula, nnf
+from venmas.logic import Formula, fixpoints
 from venmas.memory import peak_mb
 from venmas.model.canonical import system_digest
 from venmas.model.canonical_writer import canonical_text
 from venmas.model.system import System
 from venmas.model.witness.build import Replay, replay
 from venmas.model.witness.tree import Witness
-from venmas.search.milp.figures import Counts, Largest
+from venmas.search.programs import Counts, Largest
 from venmas.search.regions.figures import Regions
 from venmas.solvers import get_solver
 from venmas.store import Store
@@ -157,7 +157,7 @@ class Journal:
     def _replayed(self, formula: Formula, witness: Witness) -> Replay:
         """Raises `UsageError` where the witness shows nothing."""
         try:
-            checked = replay(self.system, nnf(formula, negate=True), witness)
+            checked = replay(self.system, fixpoints(formula, negate=True), witness)
         except ModelError as error:
             raise UsageError(f"its witness leaves the system: {error}") from error
         if not checked.confirmed:

@@ -5,6 +5,7 @@ is the main one, which makes a step at each of its turns; the others have parts 
 main procedure is; what another one has begun may go on in a later stage.
 
     adaptive:  explicit -> network -> (polytopes, rational, bounds | regions) -> (mono | rational)
+    invariant: closure
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from venmas.logic import Always, Bounded, Unbounded
 from venmas.plugins import PROCEDURES, leave_out, points
 from venmas.search.registry import plugged
 
@@ -47,7 +49,7 @@ class Mode:
 
     help: what it does, in a phrase. solver: does it need solvers of programs? workers: does it use several processes or
     threads? cluster: can its programs be solved on a cluster? resort: is its last stage a last resort, which has the
-    time that is kept for it?
+    time that is kept for it? kinds: of the properties that it takes (`venmas.logic.property`).
     """
 
     name: str
@@ -57,6 +59,7 @@ class Mode:
     workers: bool = False
     cluster: bool = False
     resort: bool = False
+    kinds: tuple[str, ...] = (Bounded.kind,)
 
 
 ADAPTIVE = Mode(
@@ -88,8 +91,16 @@ _MODES = (
         ((Turn("enclosures", share=0.25, after=1.0, again=True), Turn("rational", pause=0.4, again=True)),),
         resort=True,
     ),
+    Mode(
+        "invariant",
+        "all states that are ever reached, for formulas without a bound",
+        ((Turn("closure", left=1 / 2),),),
+        workers=True,
+        kinds=(Always.kind, Unbounded.kind),
+    ),
 )
-DEFAULT, DEFAULT_ON_CLUSTER = "adaptive", "comp-par"
+DEFAULT, DEFAULT_ON_CLUSTER, DEFAULT_UNBOUNDED = "adaptive", "comp-par", "invariant"
+"""Modes where none is named: of formulas with bounds, of those with a cluster, and of formulas without a bound."""
 
 
 MODES: dict[str, Mode] = {mode.name: mode for mode in _MODES}
@@ -105,8 +116,14 @@ def modes() -> dict[str, Mode]:
             point = next(p for p in points(PROCEDURES) if p.name == name)
             leave_out(point, f"{name} is a mode already; its author can rename the entry point")
         else:
-            found[name] = Mode(name, procedure.help, ((Turn(name),),))
+            kinds = (Bounded.kind, Always.kind, Unbounded.kind)  # its procedure says what it takes
+            found[name] = Mode(name, procedure.help, ((Turn(name),),), kinds=kinds)
     return found
+
+
+def of_bounded() -> tuple[str, ...]:
+    """Names of our modes that take formulas with bounds."""
+    return tuple(name for name, mode in MODES.items() if Bounded.kind in mode.kinds)
 
 
 def with_programs() -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from venmas.answer import Answer, Basis, Figures, Open, Refuted, Witnessed
 from venmas.budget import Budget, BudgetError, Shares, limited
 from venmas.engine.modes import SHARE, Mode, Turn
 from venmas.errors import Reason
+from venmas.logic import Bounded
 from venmas.question import Question, deadlock_note, deadlocked
 from venmas.search.procedure import Run, Session
 from venmas.search.registry import get_procedure
@@ -85,7 +86,9 @@ class Portfolio:
         if not answer.may_deadlock:
             return []
         # the verdict is known: what is only told is not worth much more time than it took
-        part = self.budget.within(max(1.0, self.budget.spent)) if self.mode.resort else self.main
+        bounded = isinstance(question.asked, Bounded)
+        least = 1.0 if bounded else 0.2
+        part = self.budget.within(max(least, self.budget.spent)) if self.mode.resort or not bounded else self.main
         try:
             found = Portfolio(self.mode, self.run, part, part.left).decide(question.deadlocks)
         except BudgetError as error:

@@ -19,7 +19,7 @@ from venmas.model.witness.build import Replay
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
 from venmas.plugins import distributions
-from venmas.search.milp.figures import Counts, Largest
+from venmas.search.programs import Counts, Largest
 from venmas.search.regions.figures import Regions
 from venmas.solvers.registry import PACKAGES
 

@@ -15,20 +15,20 @@ from venmas.encoding import ReluEncoding, Task
 from venmas.engine.blas import on_one_thread
 from venmas.engine.establish import Established, Proofs, establish
 from venmas.engine.journal import Journal
-from venmas.engine.modes import DEFAULT, DEFAULT_ON_CLUSTER, Mode, modes
+from venmas.engine.modes import DEFAULT, DEFAULT_ON_CLUSTER, DEFAULT_UNBOUNDED, Mode, modes
 from venmas.engine.portfolio import Portfolio, limits
 from venmas.engine.report import Asked, Report, Tried, Verdict
 from venmas.errors import Reason, SolverUnavailableError, UsageError
 from venmas.files import why_not_writable
-from venmas.logic import Formula
+from venmas.logic import Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
 from venmas.model.system import System
 from venmas.model.witness.build import replay
 from venmas.nn.network import Semantics
-from venmas.question import Question, read_formula, read_property
-from venmas.search.milp.figures import Programs
+from venmas.question import Question, posed, read_formula, read_property
 from venmas.search.milp.procedure import strategy_of
 from venmas.search.procedure import Run, Settings
+from venmas.search.programs import Programs
 from venmas.search.regions.figures import Regions
 from venmas.solvers import get_solver, solver_order
 from venmas.solvers.registry import AUTO
@@ -61,7 +61,8 @@ def verify(
     formula: text, the name of a property of the system, or a formula. mode: a portfolio of `venmas.engine.modes`:
     ``adaptive`` (explicit states, regions and exact rationals in turns), ``mono`` (paper, Algorithm 1), ``comp-seq`` or
     ``comp-par`` (Algorithm 2), or ``exact`` (a search in rationals); the first and the last use no solver. The default
-    is ``adaptive``, with a cluster ``comp-par``. workers: processes of ``comp-par``, threads of ``adaptive``, all cores
+    is ``adaptive``, with a cluster ``comp-par``, and ``invariant`` for formulas without a bound, which no other mode
+    takes. workers: processes of ``comp-par``, threads of ``adaptive``, all cores
     by default. timeout: seconds. memory: MB of all processes together. isolated: solve in worker processes (with False,
     ``mono`` and ``comp-seq`` solve in this one; a solver that hangs then hangs the caller). progress: called a few
     times a second. cluster: address of a Dask scheduler whose workers solve the programs of ``comp-par`` (one at a
@@ -108,7 +109,8 @@ def verify(
     settings = Settings(count, solvers, trusted, encoding, bounds, isolated, cluster)
     proofs = Proofs(trust, chosen.solver, certificate, header)
     with limited(budget):
-        _Verification(system, formula, chosen, settings, proofs, budget, report, journal).run()
+        left_open = mode is None and cluster is None
+        _Verification(system, formula, chosen, left_open, settings, proofs, budget, report, journal).run()
     return report
 
 
@@ -164,6 +166,8 @@ class _Verification:
     system: System
     formula: str | Formula
     mode: Mode
+    left_open: bool
+    """Is the mode for the kind of the property to decide?"""
     settings: Settings
     proofs: Proofs
     budget: Budget
@@ -197,16 +201,32 @@ class _Verification:
         system.validate()
         system.check_nesting()
         asked = read_property(system, self.formula)
+        self._fit(asked)
         report.formula, report.kind = str(asked.formula), asked.kind
         if isinstance(self.formula, Formula) and report.asked is not None:
             report.asked = replace(report.asked, formula=report.formula)
-        question = Question(system, asked, report.semantics, certified=self.proofs.certificate is not None)
-        self.target = question.target
+        certified = self.proofs.certificate is not None
+        question = Question(system, posed(system, asked), report.semantics, certified)
+        self.target = question.shown
         return question
+
+    def _fit(self, asked: Property) -> None:
+        """Take a mode that takes the property. Raises `FormulaError` and `UsageError` where the named one does not."""
+        if self.left_open and asked.kind not in self.mode.kinds:
+            self.mode = modes()[DEFAULT_UNBOUNDED]
+            self.report.mode = self.mode.name
+        if asked.kind not in self.mode.kinds:
+            bounded(asked)  # says what has no bound
+            others = ", ".join(name for name, mode in modes().items() if asked.kind in mode.kinds)
+            shown = to_short_text(asked.formula)
+            raise UsageError(
+                f"mode {self.mode.name} is for formulas without a bound, such as AG p, and {shown} has bounds: "
+                f"leave the mode out, or name another one ({others})"
+            )
 
     def _recall(self, question: Question, book: Journal | None) -> None:
         """Decide the question, unless the journal knows its verdict."""
-        report, formula = self.report, question.formula
+        report, formula = self.report, question.asked.formula
         try:
             if book is None or not book.recall(formula, report, question.certified):
                 self._decide(question, book)
@@ -228,6 +248,7 @@ class _Verification:
         if book is not None:
             settings.remember = book.paths
         owed = proofs.asked(question) or (question.certified and proofs.trust == "auto")
+        owed = owed and (question.certified or isinstance(question.asked, Bounded))
         with Run(settings, self.programs) as run:
             portfolio = Portfolio(self.mode, run, self.budget, limits(self.budget.left, owed))
             try:

@@ -10,6 +10,7 @@ from venmas.logic.formula import (
     Atom,
     Bottom,
     Finally,
+    Fixpoint,
     Formula,
     Globally,
     Iff,
@@ -25,7 +26,7 @@ from venmas.logic.formula import (
     is_temporal,
     subformulas,
 )
-from venmas.logic.nnf import MAX_CORE_SIZE, MAX_DEPTH, nnf
+from venmas.logic.nnf import MAX_CORE_SIZE, MAX_DEPTH, fixpoints, nnf
 from venmas.logic.parser import MAX_TEXT, parse, parse_property
 from venmas.logic.property import Always, Bounded, Property, Unbounded, bounded, classified
 from venmas.logic.vocabulary import Vocabulary
@@ -45,6 +46,7 @@ __all__ = [
     "Bounded",
     "Finally",
     "FiniteModel",
+    "Fixpoint",
     "Formula",
     "Globally",
     "Iff",
@@ -63,6 +65,7 @@ __all__ = [
     "conjunction",
     "disjunction",
     "evaluate",
+    "fixpoints",
     "is_temporal",
     "nnf",
     "parse",

@@ -1,4 +1,4 @@
-"""Negation normal form in the core: Top, Bottom, Atom, And, Or, EX, AX.
+"""Negation normal form in the core: Top, Bottom, Atom, And, Or, EX, AX, and Fixpoint for what has no bound.
 
 Negations end in the atoms and are exact there: ``!(a <= c)`` is ``a > c``, ``!(a == c)`` is ``a != c`` (design S6).
 Only constants are simplified, so that the meaning is the same in every system, with deadlocks or without.
@@ -58,6 +58,14 @@ def nnf(formula: Formula, negate: bool = False) -> Formula:
         raise FormulaError(
             f"the formula looks {formula.depth} steps ahead, at most {MAX_DEPTH} are possible: use smaller bounds"
         )
+    return fixpoints(formula, negate)
+
+
+def fixpoints(formula: Formula, negate: bool = False) -> Formula:
+    """The core form of any formula or, with `negate`, of its negation: `nnf`, with what has no bound as `Fixpoint`.
+
+    Raises `FormulaError` where the result would pass `MAX_CORE_SIZE` or `MAX_NESTING`.
+    """
     work = _Rewriting()
     root = _stripped(formula, negate)
     stack = [root]
@@ -182,7 +190,9 @@ class _Rewriting:
 
         operands = [self._get(child, negate) for child in node.children]
         width = 2 + sum(len(operand.children) if isinstance(operand, And | Or) else 1 for operand in operands)
-        steps = (node.end or 0) if isinstance(node, Window) else node.k if isinstance(node, Next) else 1
+        steps = node.k if isinstance(node, Next) else 1
+        if isinstance(node, Window):
+            steps = node.start if node.end is None else node.end
         self._spend(steps * width)
         match node:
             case AX(_):
@@ -200,6 +210,10 @@ class _Rewriting:
             case Until(quantifier, start, int(end), _, _):
                 combine = unroll.release if negate else unroll.until
                 return combine(meant(quantifier), start, end, *operands)
+            case Window(quantifier, start, None):
+                least = isinstance(node, Globally) is negate
+                left = operands[0] if isinstance(node, Until) else TRUE if least else FALSE
+                return unroll.fixpoint(least, meant(quantifier), start, left, operands[-1])
             case _:
                 raise TypeError(f"{type(node).__name__} is no node of a formula")
 

@@ -14,6 +14,7 @@ from venmas.logic.formula import (
     Atom,
     Bottom,
     Finally,
+    Fixpoint,
     Formula,
     Globally,
     Iff,
@@ -103,6 +104,9 @@ def _layout(node: Formula) -> tuple[int, list[str | tuple[Formula, int]]]:
         case Until(quantifier, start, end, left, right):
             between = f" U{_window(start, end, 0)} "
             return _PRIMARY, [f"{quantifier.value}(", (left, _IFF), between, (right, _IFF), ")"]
+        case Fixpoint(least, quantifier, left, right):  # for messages: nothing parses it
+            between = " U " if least else " R "
+            return _PRIMARY, [f"{quantifier.value}(", (left, _IFF), between, (right, _IFF), ")"]
         case And(operands):
             return _AND, _separated(operands, " & ", _AND)
         case Or(operands):
@@ -132,3 +136,6 @@ def _separated(operands: tuple[Formula, ...], separator: str, level: int) -> lis
         below = level if isinstance(operand, Atom) else level + 1
         parts += [separator, (operand, below)]
     return parts[1:]
+
+
+Formula._printed = staticmethod(lambda formula, short: to_short_text(formula) if short else to_text(formula))

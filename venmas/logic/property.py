@@ -73,7 +73,7 @@ def classified(formula: Formula, place: Place | None = None) -> Property:
 
 
 def bounded(asked: Property) -> Formula:
-    """The formula of a bounded property. Raises `FormulaError` for the other kinds, which no procedure decides yet."""
+    """The formula of a bounded property. Raises `FormulaError` for the other kinds, which are not unrolled."""
     return asked.formula if isinstance(asked, Bounded) else _refuse(asked)
 
 
@@ -81,9 +81,11 @@ def _refuse(asked: Always | Unbounded) -> NoReturn:
     place = asked.place or Place(_operator(asked.formula), "", 0, 0)
     operator = place.operator
     instead = f"{operator}^5 p (steps 1 to 5) or {operator}[0,5] p (the present to step 5)"
+    bounded_until = "p U^5 q (the present to step 5)"
     raise FormulaError(
-        f"{operator} needs a bound: without one it speaks of all steps for ever, and only bounded formulas can be "
-        f"decided; write {'p U^5 q (the present to step 5)' if operator == 'U' else instead}",
+        f"{operator} needs a bound: without one it speaks of all steps for ever, and only bounded formulas are "
+        "unrolled (mode invariant, the default for others, decides them); "
+        f"write {bounded_until if operator == 'U' else instead}",
         place.text,
         place.line,
         place.column,

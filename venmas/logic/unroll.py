@@ -1,4 +1,4 @@
-"""Unrolling: bounded temporal operators in terms of one step, AX and EX (design S5; paper section 2.2).
+"""Unrolling: temporal operators in terms of one step, AX and EX (design S5; paper section 2.2).
 
 The functions take the quantifier that is meant after a negation has been pushed through (``!AX p = EX !p``) and
 operands in core form. Each result is linear in its bound, because parts are shared.
@@ -7,7 +7,7 @@ operands in core form. Each result is linear in its bound, because parts are sha
 from __future__ import annotations
 
 from venmas.budget import ask
-from venmas.logic.formula import AX, EX, FALSE, TRUE, Formula, Quantifier, conjunction, disjunction
+from venmas.logic.formula import AX, EX, FALSE, TRUE, Fixpoint, Formula, Quantifier, conjunction, disjunction
 
 
 def step(quantifier: Quantifier, operand: Formula, k: int = 1) -> Formula:
@@ -53,3 +53,13 @@ def globally(quantifier: Quantifier, start: int, end: int, operand: Formula) -> 
 def finally_(quantifier: Quantifier, start: int, end: int, operand: Formula) -> Formula:
     """``QF[i,j] p = QX^i (p | QX (p | ...))``; for EF because EX distributes over ``|``, in deadlocks too."""
     return until(quantifier, start, end, TRUE, operand)
+
+
+def fixpoint(least: bool, quantifier: Quantifier, start: int, left: Formula, right: Formula) -> Formula:
+    """`until` without end (`least`), or its dual `release`; the steps before `start` are unrolled."""
+    result: Formula = Fixpoint(least, quantifier, left, right)
+    join = conjunction if least else disjunction
+    for _ in range(start):
+        ask()
+        result = join((left, step(quantifier, result)))
+    return result

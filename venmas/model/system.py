@@ -33,6 +33,7 @@ from venmas.model.expr import (
     Truth,
     Variable,
     as_condition,
+    as_expr,
     children,
     to_comparison,
 )
@@ -46,6 +47,16 @@ from venmas.model.limits import (
     check_number,
 )
 from venmas.model.propagation import check_initial
+from venmas.model.quantities import (
+    DEFAULT_RANGE,
+    MEASURE,
+    check_initial_names,
+    declare_measured,
+    linearised,
+    unmeasured,
+    with_quantities,
+)
+from venmas.model.starts import regions_of
 from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector, read_size
 
@@ -92,8 +103,11 @@ class System:
         self.regions: list[Region] = []
         self.propositions: dict[str, Formula] = {}
         self.properties: dict[str, str] = {}
+        self.quantities: dict[str, Expr] = {}
+        """Variables that always equal an expression, once they are measured (`venmas.model.quantities`)."""
         self.nodes_by_name: dict[str, Variable] = {}
         self.picture: Callable[..., object] | None = None  # draws a trace: docs/plots.md
+        self._steady = False  # can some branch be taken in every state? (the quantities' own one before it left out)
         self._labelled: dict[str, dict[int, str]] = {}
 
     def __getstate__(self) -> dict[str, object]:
@@ -129,6 +143,21 @@ class System:
         """Declare ``name[1] .. name[size]``, Boolean."""
         indices = range(1, read_size(size, f"the group {name!r}") + 1)
         return Vector(self.boolean(f"{name}[{i}]") for i in indices)
+
+    def quantity(
+        self, name: str, value: Scalar, lower: object = -DEFAULT_RANGE, upper: object = DEFAULT_RANGE, unit: str = ""
+    ) -> Variable:
+        """Declare a variable that always equals a function of the state, such as ``V(x)`` of a network.
+
+        It is declared before branches and initial sets, may be compared in propositions and formulas, and leaving its
+        range is an error as of any variable. Raises `ModelError`.
+        """
+        measured = declare_measured(self, name, as_expr(value))
+        node = self.real(name, lower, upper, unit)
+        self.quantities[name] = as_expr(value)
+        updates = ((measured.name, as_expr(1)), *self.quantities.items())
+        self.branches = [Branch(MEASURE, updates, measured == 0)]
+        return node
 
     def _declare(self, decl: VariableDecl) -> Variable:
         base = read_text(decl.name, "the name of a variable", "x").split("[")[0]
@@ -189,21 +218,37 @@ class System:
         if any(b.name == name for b in self.branches):
             raise ModelError(f"branch {name!r} is declared twice")
         check_count(len(self.branches) + 1, MAX_BRANCHES, f"branches of system {self.name!r}")
+        self._steady |= isinstance(guard, Truth) and guard.value
+        found, guard = with_quantities(self, where, found, guard)
         self.branches.append(Branch(name, tuple(found.items()), guard))
 
     def initial(self, *conditions: Condition) -> None:
         """Add the set of states where all `conditions` hold; calling it again adds another set (a union)."""
-        formula = self.formula(All(read_conditions(conditions, "the initial set")), "the initial set")
+        condition = All(read_conditions(conditions, "the initial set"))
+        check_initial_names(self, condition)
+        formula = self.formula(All((*condition.operands, *unmeasured(self))), "the initial set")
         self.regions.extend(_regions(nnf(formula)))
         check_count(len(self.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
 
+    def start(self, condition: Condition) -> None:
+        """Add the states of a condition as `initial` does, as few disjoint regions where there are few."""
+        check_initial_names(self, condition)
+        formula = self.formula(All((condition, *unmeasured(self))), "the initial set")
+        found = regions_of(self.variables, formula, MAX_REGIONS - len(self.regions))
+        if found is None:
+            raise ModelError("the initial set has too many parts")
+        self.regions.extend(found)
+
     def proposition(self, name: str, condition: Condition) -> None:
-        """Name a condition (linear over the variables), for use in formulas."""
+        """Name a condition, for use in formulas.
+
+        What is not linear in the variables, such as a comparison of the outputs of a network, becomes a `quantity`.
+        """
         read_text(name, "the name of a proposition", "safe")
         if name in self.propositions or name in self.variables or name in _KEYWORDS or not name.isidentifier():
             raise ModelError(f"{name!r} can not name a proposition: it is taken, a keyword or no identifier")
         (checked,) = read_conditions((condition,), f"proposition {name!r}")
-        self.propositions[name] = self.formula(checked, f"proposition {name!r}")
+        self.propositions[name] = self.formula(linearised(self, name, checked), f"proposition {name!r}")
 
     def specify(self, name: str, formula: str) -> None:
         """Name a property (the text of a formula), for ``--formula NAME``."""
@@ -302,7 +347,7 @@ class System:
     @property
     def may_deadlock(self) -> bool:
         """True when no branch can be taken in every state, so that some may have no successor."""
-        return not any(b.always for b in self.branches)
+        return not ((self.quantities and self._steady) or any(b.always for b in self.branches))
 
     def starting(self, states: Formula) -> System:
         """The same system with other initial states: those of a formula about one state, within the declared ranges."""

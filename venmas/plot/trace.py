@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from venmas.errors import FormulaError, ModelError, UsageError
 from venmas.linear import Comparison, format_number
-from venmas.logic import Atom, Formula, Vocabulary, parse, subformulas
+from venmas.logic import Atom, Formula, Vocabulary, parse, parse_property, subformulas
 from venmas.model.system import System
 from venmas.model.variables import VariableDecl
 from venmas.model.witness.tree import Node, Value, Witness
@@ -212,7 +212,8 @@ def read_trace(result: Mapping[str, Any], system: System | None = None) -> Trace
     text = result.get("formula")
     if isinstance(text, str):
         with suppress(FormulaError):  # it may name what only its system knows
-            formula = parse(text, system.vocabulary if system is not None else vocabulary_of(witness))
+            vocabulary = system.vocabulary if system is not None else vocabulary_of(witness)
+            formula = parse_property(text, vocabulary).formula
     return _laid_out(title, witness, formula, system)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from venmas.choices import SEMANTICS, TRUSTS
 from venmas.engine.report import Report, Verdict
 from venmas.errors import FormulaError
-from venmas.logic import Formula, nnf, parse
+from venmas.logic import Formula, fixpoints, parse_property
 from venmas.logic.printing import to_short_text
 from venmas.model.expr import Output
 from venmas.model.show import group_name, kind_of, number, region_text, variable_groups
@@ -32,12 +32,13 @@ def property_facts(report: Report, system: System | None) -> Facts:
     if system is None:
         return found
     try:
-        parsed = parse(report.formula, system.vocabulary)
+        parsed = parse_property(report.formula, system.vocabulary).formula
         if written and not _reads_as(asked, parsed, system):
             found[0] = ("as written, which reads as another one now", asked)
-        found.append(("looks ahead", f"{parsed.depth} step{'' if parsed.depth == 1 else 's'}"))
-        found.append(("negation normal form", to_short_text(nnf(parsed), _MOST_TEXT)))
-        found.append(("what a counterexample has to show", to_short_text(nnf(parsed, negate=True), _MOST_TEXT)))
+        ahead = parsed.horizon
+        found.append(("looks ahead", "for ever" if ahead is None else f"{ahead} step{'' if ahead == 1 else 's'}"))
+        found.append(("negation normal form", to_short_text(fixpoints(parsed), _MOST_TEXT)))
+        found.append(("what a counterexample has to show", to_short_text(fixpoints(parsed, negate=True), _MOST_TEXT)))
     except FormulaError as error:
         found.append(("not of this system", error.problem))
     return found
@@ -46,7 +47,7 @@ def property_facts(report: Report, system: System | None) -> Facts:
 def _reads_as(text: str, formula: Formula, system: System) -> bool:
     """Is the text, or the property that it names, that formula?"""
     try:
-        return parse(system.properties.get(text.strip(), text), system.vocabulary) == formula
+        return parse_property(system.properties.get(text.strip(), text), system.vocabulary).formula == formula
     except FormulaError:
         return False
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from venmas.engine.modes import DEFAULT, modes
 from venmas.engine.report import Report, Verdict
+from venmas.logic import Bounded
 
 SIGNS = {Verdict.SATISFIED: "✓", Verdict.VIOLATED: "✗", Verdict.UNKNOWN: "?"}
 
@@ -63,9 +64,12 @@ def rests_on(basis: str, solvers: Iterable[str] = (), programs: str = "programs"
 def remedies(report: Report) -> list[str]:
     """What may lead to a verdict next time."""
     mode, easier = report.mode, "Ask for less: fewer steps ahead, or a smaller initial set."
+    if report.kind != Bounded.kind:
+        easier = "Ask for less: a number of steps, as in AG^20 p, or a smaller initial set."
     solving = mode not in modes() or modes()[mode].solver
     other = f"Use mode {DEFAULT} (the default), which needs no solver." if solving else ""
-    others = f"Try another mode: --mode {' or '.join(name for name in modes() if name not in (mode, DEFAULT))}."
+    able = [name for name, known in modes().items() if report.kind in known.kinds and name not in (mode, DEFAULT)]
+    others = f"Try another mode: --mode {' or '.join(able)}." if able else ""
     match report.reason:
         case "time":
             limit = f" (it was {report.asked.timeout:g} s)" if report.asked and report.asked.timeout else ""

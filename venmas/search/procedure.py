@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 from venmas.answer import Answer, Figures
 from venmas.budget import Budget
 from venmas.question import Question
-from venmas.search.milp.figures import Programs
+from venmas.search.programs import Programs
 
 _Made = TypeVar("_Made")
 

@@ -17,6 +17,7 @@ PROCEDURES = {
     "enclosures": "venmas.search.rational.session:ENCLOSURES",
     "bounds": "venmas.search.milp.enclosure:BOUNDS",
     "regions": "venmas.search.regions.procedure:REGIONS",
+    "closure": "venmas.search.closure.procedure:CLOSURE",
     "mono": "venmas.search.milp.procedure:MONO",
     "comp-seq": "venmas.search.milp.procedure:COMP_SEQ",
     "comp-par": "venmas.search.milp.procedure:COMP_PAR",

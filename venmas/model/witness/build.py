@@ -6,6 +6,7 @@ To show that a system violates a formula, explain its negation: ``explain(system
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
@@ -196,6 +197,36 @@ def collect(system: System, reasons: Reasons[Key], formula: Formula, root: Key) 
     return _Collector(system, reasons).collect(formula, root)
 
 
+@dataclass(frozen=True)
+class Place(Generic[Key]):
+    """What a witness shows at a state: atoms, and steps by branch. stepped: were its successors looked at?"""
+
+    atoms: tuple[Atom, ...]
+    steps: Mapping[int, Key]
+    stepped: bool
+
+
+def draw(system: System, reasons: Reasons[Key], places: Mapping[Key, Place[Key]]) -> Witness:
+    """The witness of a graph of states that may have loops, the initial state first in `places`.
+
+    A step back leads to a node of its own without successors, whose state is the one that is met again
+    (`venmas.model.witness.loops`).
+    """
+    collector = _Collector(system, reasons)
+    index = {key: number for number, key in enumerate(places)}
+    again: dict[Key, int] = {}
+    nodes = []
+    for number, (key, place) in enumerate(places.items()):
+        children = []
+        for branch, successor in sorted(place.steps.items()):
+            at = index[successor]
+            if at <= number:
+                at = again.setdefault(successor, len(places) + len(again))
+            children.append((system.branches[branch].name, at))
+        nodes.append(collector.node(key, place.atoms, tuple(children), place.stepped))
+    return Witness((*nodes, *(collector.node(key, (), (), False) for key in again)))
+
+
 class _Collector(Generic[Key]):
     def __init__(self, system: System, reasons: Reasons[Key]) -> None:
         self.system, self.reasons = system, reasons
@@ -221,7 +252,7 @@ class _Collector(Generic[Key]):
         for place in reversed(order):
             atoms, places, stepped = ready[place]
             children = tuple((self.system.branches[b].name, index[p]) for b, p in places.items())
-            nodes.append(self._node(place[0], atoms, children, stepped))
+            nodes.append(self.node(place[0], atoms, children, stepped))
         return Witness(tuple(nodes))
 
     def _needs(
@@ -247,7 +278,7 @@ class _Collector(Generic[Key]):
         places = {branch: (successor, frozenset(goals)) for branch, (successor, goals) in sorted(targets.items())}
         return tuple(atoms), places, stepped
 
-    def _node(self, key: Key, atoms: tuple[Atom, ...], children: tuple[tuple[str, int], ...], stepped: bool) -> Node:
+    def node(self, key: Key, atoms: tuple[Atom, ...], children: tuple[tuple[str, int], ...], stepped: bool) -> Node:
         """What the nodes of one state have in common is stored once."""
         state = self.reasons.state(key) if atoms or key not in self._states else {}
         if key not in self._states:

@@ -93,7 +93,7 @@ class Decider(Generic[Key]):
             case Bottom():
                 return None
             case Atom(comparison):
-                return _margin(comparison.relation, self.structure.value(formula, key))
+                return comparison_margin(comparison.relation, self.structure.value(formula, key))
             case And(operands):
                 least: Margin = inf
                 for operand in sorted(operands, key=_depth):  # what speaks of the present is refuted fastest
@@ -139,8 +139,8 @@ def _depth(formula: Formula) -> int:
     return formula.depth
 
 
-def _margin(relation: Relation, value: Margin) -> Margin | None:
-    """Distance to the unsatisfied side, or None on that side."""
+def comparison_margin(relation: Relation, value: Margin) -> Margin | None:
+    """The distance of a value to the side where a comparison with 0 fails, or None on that side."""
     size: Margin = -value if value < 0 else value
     match relation:
         case Relation.LT:

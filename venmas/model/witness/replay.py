@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, isfinite
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from venmas.logic import Atom, Formula
 from venmas.model.regions import contains
 from venmas.model.simulate import Batch, Precision, Step, misfit
 from venmas.model.system import System
-from venmas.model.witness.decide import Decider, Trail
+from venmas.model.witness.decide import Decider, Margin, Structure, Trail
+from venmas.model.witness.loops import Loops, fold
 from venmas.model.witness.tree import Node, Value, Witness, number_json
 from venmas.nn.runtime import Numpy, Runtime
 
@@ -69,6 +70,8 @@ class Replay:
 def replay(system: System, formula: Formula, witness: Witness, runtime: Runtime | None = None) -> Replay:
     """Re-run a witness of the core `formula` (for a violation: the negated one) from its initial state.
 
+    A formula with fixpoints is shown by runs that need not end: there a repeated state closes a loop (`fold`).
+
     Every state and action is computed anew and compared with the stored one; the initial state must be one of the
     system; the formula must be shown by the branches that the witness follows, under AX by all that are enabled.
     runtime: what runs the networks in floats; numpy by default, and also where it refuses one of them.
@@ -76,7 +79,9 @@ def replay(system: System, formula: Formula, witness: Witness, runtime: Runtime 
     known = _Known(system)
     if problem := _initial_problem(system, witness) or _run_problem(system, witness, known):
         return Replay(False, problem)
-    margin = Decider(_Tree(system, witness, known)).decide(formula, 0)
+    if formula.horizon is None:
+        witness = fold(witness)
+    margin = _decided(_Tree(system, witness, known), formula, 0, len(witness.nodes))
     floats = _float_runs(system, formula, witness, runtime or Numpy())
     if margin is None:
         return Replay(False, "the runs of the witness do not show that the formula is violated", None, floats)
@@ -188,8 +193,11 @@ class _Tree:
         return [(i, known[i]) for i in enabled] if set(enabled) <= set(known) else None
 
 
+_Key = TypeVar("_Key")
 _FloatKey: TypeAlias = tuple[int, int]  # a node, and the number of the float state that stands for it
 _AT_ONCE = 64
+_MOST_FLOATS = 16
+"""Float states for each state of a witness with loops, which floats may not close."""
 
 
 class _FloatTree:
@@ -274,6 +282,13 @@ class _FloatTree:
         return [(i, known[i]) for i in enabled] if set(enabled) <= set(known) else None
 
 
+def _decided(structure: Structure[_Key], formula: Formula, root: _Key, most: int) -> Margin | None:
+    """The margin with which the formula is shown at the root."""
+    if formula.horizon is None:
+        return Loops(structure).decide(formula, root, most)
+    return Decider(structure).decide(formula, root)
+
+
 def _float_runs(system: System, formula: Formula, witness: Witness, runtime: Runtime) -> dict[Precision, FloatRun]:
     precisions: tuple[Precision, ...] = ("float64", "float32")
     try:
@@ -290,7 +305,7 @@ def _float_run(system: System, formula: Formula, witness: Witness, precision: Pr
         with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows as a difference that is not finite
             tree = _FloatTree(system, witness, precision, runtime)
             difference = _float_difference(tree, system, witness)
-            margin = Decider(tree).decide(formula, tree.root)
+            margin = _decided(tree, formula, tree.root, _MOST_FLOATS * len(witness.nodes))
     except (ModelError, OverflowError):  # a selector outside its cases, or a number that no float holds
         return FloatRun(inf, False, runtime.name)
     return FloatRun(difference, margin is not None, runtime.name)
@@ -299,7 +314,9 @@ def _float_run(system: System, formula: Formula, witness: Witness, precision: Pr
 def _float_difference(tree: _FloatTree, system: System, witness: Witness) -> float:
     seen, stack, difference = {tree.root}, [tree.root], 0.0
     compared: set[tuple[int, int]] = set()
-    while stack:
+    loops = any(child <= i for i, node in enumerate(witness.nodes) for _, child in node.children)
+    most = _MOST_FLOATS * len(witness.nodes) if loops else inf  # in a loop floats may drift for ever
+    while stack and len(seen) <= most:
         node, number = key = stack.pop()
         stored = witness.nodes[node].state
         if (id(stored), number) not in compared:

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain
-from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +18,14 @@ from numpy.typing import NDArray
 from venmas.bounds.rounding import Bools
 from venmas.budget import ask
 from venmas.errors import ModelError
-from venmas.linear import Relation
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top, subformulas
 from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.model.witness.build import collect, explain
 from venmas.model.witness.tree import Witness
+from venmas.search.explicit.atoms import AtomRows
 from venmas.search.explicit.reach import ABSENT, MAX_BYTES, OUTSIDE, StateGraph
-from venmas.search.explicit.vectorised import LARGEST, RELATIONS, NotExplicitError
+from venmas.search.explicit.vectorised import NotExplicitError
 
 Costs = NDArray[np.unsignedinteger]
 
@@ -108,29 +106,12 @@ class _Evaluation:
         """The truth of atoms (states,), exactly."""
         if len(atoms) * len(self.graph.keys) > MAX_BYTES:
             raise NotExplicitError
-        number = {name: i for i, name in enumerate(self.graph.system.variables)}
-        ranges = np.abs(self.graph.columns.ranges).max(0).tolist()
-        truth = np.empty((len(atoms), len(self.graph.keys)), bool)
-        rows: list[tuple[list[int], list[int], int]] = []
-        for atom in atoms:
-            expr = atom.comparison.expr
-            by = lcm(expr.constant.denominator, *(c.denominator for _, c in expr.terms))
-            index, factors = [number[n] for n, _ in expr.terms], [int(c * by) for _, c in expr.terms]
-            largest = sum(abs(f) * ranges[i] for i, f in zip(index, factors, strict=True))
-            if largest + abs(expr.constant * by) > LARGEST:
-                raise NotExplicitError
-            rows.append((index or [0], factors or [0], int(expr.constant * by)))
-        starts = np.cumsum([0, *(len(index) for index, _, _ in rows)])[:-1]
-        columns = np.array(list(chain(*(index for index, _, _ in rows))), dtype=np.intp)
-        factors_ = np.array(list(chain(*(factors for _, factors, _ in rows))), dtype=np.int64)
-        constants = np.array([constant for _, _, constant in rows], dtype=np.int64)
-        kinds = {r: [i for i, a in enumerate(atoms) if a.comparison.relation is r] for r in Relation}
+        graph = self.graph
+        rows = AtomRows(atoms, list(graph.system.variables), graph.columns.ranges)
+        truth = np.empty((len(atoms), len(graph.keys)), bool)
         if atoms:
-            for first, states in self.graph.chunks(0, len(self.graph.keys)):
-                self.graph.tick()
-                values = np.add.reduceat(states[:, columns] * factors_, starts, axis=1) + constants
-                for relation, which in kinds.items():
-                    truth[which, first : first + len(states)] = RELATIONS[relation](values[:, which], 0).T
+            for first, states in graph.chunks(0, len(graph.keys)):
+                truth[:, first : first + len(states)] = rows.truth(states)
         return dict(zip(atoms, truth, strict=True))
 
     def _decide(self) -> None:

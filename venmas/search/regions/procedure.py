@@ -136,9 +136,9 @@ class RegionSession:
         if self.whole and not self.question.certified:
             tiles, weights = graph.tiles()
             if tiles:
-                from venmas.search.regions.tiles import search_tiles
+                from venmas.search.regions.tiles import search_tiles  # processes are needed here alone
 
-                witness = search_tiles(self.question, graph, tiles, weights, budget)
+                witness = search_tiles(self.question, graph, tiles, weights, type(self), budget)
                 return Witnessed(witness) if witness is not None else self._refuted()
         return None
 

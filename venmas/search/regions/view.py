@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import product as combinations
 from math import ceil, floor
 from typing import TYPE_CHECKING
@@ -33,7 +32,6 @@ from venmas.search.regions.boxes import Boxes, Index, present
 from venmas.search.regions.frames import Frame, Ints, Map, Matrix, Row, check_size, product, to_boxes, unit_of
 
 if TYPE_CHECKING:
-    from venmas.search.polytopes.step import Partition
     from venmas.search.regions.compiled import Question
 
 BATCH = 2048
@@ -123,6 +121,8 @@ class Space:
         self.unit = unit_of(system, ends)
         self.frames = [Frame.identity(len(self.reals), self.unit)]
         self.locations: list[Location] = []
+        self.beside: dict[type, object] = {}
+        """What other procedures keep beside the space, by its type."""
         self.tables: dict[int, NDArray[np.uint8]] = {}
         """By location, what compiled code is to know of the sets of winners of its one choice."""
         self.questions: dict[tuple[object, ...], Question | None] = {}
@@ -151,13 +151,6 @@ class Space:
                 if all(r.holds(point) for r in rows):
                     found.append(Start(values, box, region))
         return found
-
-    @cached_property
-    def partition(self) -> Partition:
-        """What takes polytopes of initial states a step further."""
-        from venmas.search.polytopes.step import Partition
-
-        return Partition(self)
 
     def root(self) -> Boxes:
         """The initial regions, asked for one formula."""

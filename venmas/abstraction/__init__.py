@@ -1,0 +1,1 @@
+"""Predicate abstraction of neural policies: abstract graphs, refinement, and proofs for ever."""

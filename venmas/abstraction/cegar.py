@@ -1,0 +1,177 @@
+"""Counterexample-guided refinement of policy predicate abstraction (Vinzent, Sharma, Hoffmann, AAAI 2023, section 5).
+
+    predicates := atoms of guards (no range guards) and of the unsafe condition
+    repeat
+        search the abstract graph for an unsafe state                             (`explore`)
+        none: safe, the abstract states are an inductive set                      (`invariant`)
+        path real: unsafe                                                         (`concretise`)
+        add what the path lacks, with weakest preconditions along it              (`refine`)
+
+Each refinement separates two concrete states that were one abstract state, so that it ends over integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+
+import numpy as np
+
+from venmas.abstraction.cells import Cells
+from venmas.abstraction.concretise import Concretiser
+from venmas.abstraction.conditions import BoxCondition, states_of
+from venmas.abstraction.cover import cover
+from venmas.abstraction.exits import with_exits
+from venmas.abstraction.explore import AbstractSearch, Explored
+from venmas.abstraction.falsify import random_path
+from venmas.abstraction.graph import Unsafe
+from venmas.abstraction.memory import Memory
+from venmas.abstraction.policy import Ints
+from venmas.abstraction.predicates import Predicate, at_least, of_formula, open_over
+from venmas.abstraction.queries import Queries, QueryEngine
+from venmas.abstraction.refine import Refinement, Refiner
+from venmas.abstraction.settings import Choices
+from venmas.abstraction.successors import Steps
+from venmas.abstraction.task import Operator, Task
+from venmas.bounds.rounding import Bools
+from venmas.logic import Formula
+
+_SHARE, _LENGTH, MAX_UNSAFE = 0.03, 200, 1000
+"""Part of the time for random runs, their length, and the most cases of the unsafe condition."""
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What an iteration came to: predicates and states it had, the length of its path, what was spurious and added."""
+
+    predicates: int
+    states: int
+    length: int
+    kind: str
+    added: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ConcretePath:
+    """A path of states (L + 1, n) to an unsafe one, by operators."""
+
+    points: Ints
+    operators: tuple[int, ...]
+
+
+@dataclass(eq=False)
+class Cegar:
+    """The loop, one iteration at a time. `unsafe` is to be reached from a state of the task's starts."""
+
+    given: Task
+    condition: Formula
+    choices: Choices
+    listed: Sequence[Predicate] = ()
+    history: list[Iteration] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(self.choices.seed)
+        self.task, unsafe = with_exits(self.given, self.condition)
+        task = self.task
+        self.engine = QueryEngine(task.policy, self.rng)
+        self.memory = Memory(self.engine, len(task.low), self.choices.reuse == "on")
+        self.starts = BoxCondition(task.starts, task.columns, task.low, task.high)
+        self.bad = BoxCondition(unsafe, task.columns, task.low, task.high)
+        self.cases = cover(unsafe, task.columns, task.low, task.high, MAX_UNSAFE)
+        concretiser = Concretiser(task, self.starts, self.cases)
+        self.refiner = Refiner(task, self.engine, concretiser, self.choices, self.rng)
+        chosen = of_formula(unsafe, task.columns)
+        parts = self.choices.predicates.split("+")
+        if "guards" in parts:
+            chosen += guard_atoms(task)
+        if "listed" in parts:
+            chosen += self.listed
+        self.predicates = open_over(chosen, task.low.tolist(), task.high.tolist())
+        exact = (Predicate(((v, 1),), c) for v in task.exact.tolist() for c in range(task.low[v] + 1, task.high[v] + 1))
+        self.implied = list(exact)
+        self.by_policy = 0
+        self.explored: Explored | None = None
+        self.cells: Cells | None = None
+        self._begun, self._running = monotonic(), 0.0
+
+    def iterate(self) -> Explored | ConcretePath | Refinement:
+        """One iteration: the closed graph, a real path, or what was added. Raises `BudgetError` as `ask` does."""
+        task = self.task
+        cells = Cells(task.low, task.high, self.predicates, task.exact.tolist())
+        steps = Steps(task, cells)
+        starts, points = states_of(self.starts, cells)
+        found = self._runs(steps, points)
+        if found is not None:
+            return ConcretePath(*found)
+        search = AbstractSearch(
+            steps, cells, starts, Unsafe(self.bad, cells), self.memory, self._entailed(cells),
+            self.choices.search == "breadth", self._picked, self.choices.tests,
+        )  # fmt: skip
+        self.cells, self.explored = cells, search.run()
+        path = self.explored.path
+        if path is None:
+            return self.explored
+        refined = self.refiner.refine(path, cells, [*self.predicates, *self.implied])
+        if not isinstance(refined, Refinement):
+            return ConcretePath(refined, path.operators)
+        if not refined.predicates:
+            raise AssertionError("a spurious path was found, and nothing that tells it from real ones")
+        self.predicates += refined.predicates
+        self.by_policy += len(refined.predicates) if refined.kind == "policy" else 0
+        length, states = len(path.operators), len(self.explored.states)
+        known = len(self.predicates) - len(refined.predicates)
+        self.history.append(Iteration(known, states, length, refined.kind, refined.predicates))
+        return refined
+
+    def _picked(self, queries: Queries) -> Bools:
+        return self.memory.ask(queries)[0]
+
+    def _runs(self, steps: Steps, starts: Ints) -> tuple[Ints, tuple[int, ...]] | None:
+        """Random runs, for a part of the time."""
+        while self._running <= _SHARE * (monotonic() - self._begun):
+            begun = monotonic()
+            found = random_path(steps, starts, self.bad, _LENGTH, self.rng)
+            self._running += monotonic() - begun
+            if found is not None:
+                return found
+        return None
+
+    def _entailed(self, cells: Cells) -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
+        """(P,): 1 or 0 where all cases of the unsafe condition have this truth of a predicate, else -1."""
+        found = np.full(len(cells.predicates), -1, np.int8)
+        for i, p in enumerate(cells.predicates):
+            truths = set()
+            for case in self.cases:
+                least = sum(c * int(case.low[v] if c > 0 else case.high[v]) for v, c in p.terms)
+                most = sum(c * int(case.high[v] if c > 0 else case.low[v]) for v, c in p.terms)
+                truths.add(1 if least >= p.bound else 0 if most < p.bound else dict(case.atoms).get(p, -1))
+            if len(truths) == 1:
+                found[i] = int(truths.pop())
+        return found
+
+
+def guard_atoms(task: Task) -> list[Predicate]:
+    """The atoms of guards that are no range guards, each once.
+
+    A range guard is one that an update's range implies, of some operator with the same label and guard, such as
+    ``cost <= 9`` where ``cost`` grows by 1 up to 10.
+    """
+    implied: dict[object, set[tuple[Predicate, bool]]] = {}
+    for o in task.operators:
+        implied.setdefault((o.label, o.atoms), set()).update(_range_atoms(o, task))
+    atoms = (atom for o in task.operators for atom in o.atoms if atom not in implied[o.label, o.atoms])
+    return list(dict.fromkeys(p for p, _ in atoms))
+
+
+def _range_atoms(operator: Operator, task: Task) -> Iterator[tuple[Predicate, bool]]:
+    """What says of an updated variable that its new value is within the declared range."""
+    for v in range(len(task.low)):
+        terms, constant = operator.pull({v: 1}, 0)
+        if terms == {v: 1} and not constant:
+            continue
+        for bound, truth in ((int(task.low[v]), True), (int(task.high[v]) + 1, False)):
+            p = at_least(terms, bound - constant)
+            if p is not None:
+                first = next(c for _, c in sorted(terms.items()) if c)
+                yield p, truth == (first > 0)

@@ -1,0 +1,78 @@
+"""The states of a closed abstract graph as an inductive set: boxes of intervals, merged, as words over predicates."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from venmas.abstraction.cells import Cells, States
+from venmas.abstraction.policy import Ints
+from venmas.abstraction.predicates import Predicate
+from venmas.budget import ask
+from venmas.model.invariant import Invariant
+
+
+def merged(states: States, width: int) -> tuple[Ints, Ints]:
+    """Boxes of intervals (C, n + m), from first to last, whose union is the states.
+
+    For one variable after the other, neighbours that agree in all others become one.
+    """
+    first, last = states.astype(np.int64), states.astype(np.int64)
+    before = -1
+    while len(first) != before:
+        before = len(first)
+        for v in range(first.shape[1]):
+            ask()
+            others = np.delete(np.concatenate([first, last], axis=1), [v, first.shape[1] + v], axis=1)
+            if len(first) < 2 or (first[:, v].min() == first[:, v].max()):
+                continue
+            order = np.lexsort((first[:, v], *others.T[::-1]))
+            first, last, others = first[order], last[order], others[order]
+            joins = (others[1:] == others[:-1]).all(1) & (first[1:, v] == last[:-1, v] + 1)
+            head = np.concatenate([[True], ~joins])
+            ends = np.concatenate([np.flatnonzero(head)[1:] - 1, [len(first) - 1]])
+            new_last = last[head]
+            new_last[:, v] = last[ends, v]
+            first, last = first[head], new_last
+    return first, last
+
+
+def invariant_of(cells: Cells, states: States) -> Invariant:
+    """The union of abstract states; predicates are the ends of the boxes that they merge to."""
+    first, last = merged(states, cells.width)
+    number: dict[Predicate, int] = {}
+    literals: list[list[tuple[int, str]]] = []
+    for a, b in zip(first, last, strict=True):
+        found: list[tuple[int, str]] = []
+        for v in cells.cut.tolist():
+            if a[v] > 0:
+                p = Predicate(((v, 1),), int(cells.begin[v][a[v]]))
+                found.append((number.setdefault(p, len(number)), "1"))
+            if b[v] < len(cells.cuts[v]):
+                p = Predicate(((v, 1),), int(cells.begin[v][b[v] + 1]))
+                found.append((number.setdefault(p, len(number)), "0"))
+        for j, p in enumerate(cells.relational):
+            if a[cells.width + j] == b[cells.width + j]:
+                found.append((number.setdefault(p, len(number)), str(int(a[cells.width + j]))))
+        literals.append(found)
+    rows = tuple(p.row(cells.width) for p in number)
+    words = []
+    for found in literals:
+        word = ["-"] * len(number)
+        for place, truth in found:
+            word[place] = truth
+        words.append("".join(word))
+    return Invariant(rows, tuple(dict.fromkeys(words)))
+
+
+def widened(invariant: Invariant, columns: Ints, width: int) -> Invariant:
+    """The same over more variables, in which those of the set are at `columns` (k,) of `width`."""
+    rows = []
+    for row in invariant.predicates:
+        wide = [Fraction(0)] * (width + 1)
+        wide[0] = row[0]
+        for place, c in zip(columns.tolist(), row[1:], strict=True):
+            wide[place + 1] = c
+        rows.append(tuple(wide))
+    return Invariant(tuple(rows), invariant.words)

@@ -1,0 +1,86 @@
+"""What can be chosen about abstraction and refinement: a table of options, and a choice of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from venmas.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Option:
+    """A name, the values that it takes (the first is the default; None: any text or number), and what it does."""
+
+    name: str
+    values: tuple[str, ...] | None
+    default: Any
+    help: str
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("predicates", None, "guards", "to begin with: guards, none, or the path of a list; + joins them"),
+    Option(
+        "refine",
+        ("shrink", "ws", "ce", "sens", "verix", "random"),
+        "shrink",
+        "where a policy decides otherwise: shrink the witness towards the state, split at all inputs that differ (ws), "
+        "exclude the state (ce), split at the most sensitive input, at those of VERIX, or at a random one",
+    ),
+    Option(
+        "split",
+        ("witness", "mid", "eps", "random"),
+        "witness",
+        "the place of a split: at the witness, in the middle, where VERIX saw the decision change, at random",
+    ),
+    Option("guards", ("violated", "all"), "violated", "of a guard that blocks: the atoms that are violated, or all"),
+    Option("search", ("hamming", "breadth"), "hamming", "the order of abstract states"),
+    Option("slice", ("on", "off"), "on", "leave out variables that do not matter"),
+    Option("reuse", ("on", "off"), "on", "keep answers over refinements"),
+    Option(
+        "tests",
+        ("none", "selection", "applicability", "both"),
+        "none",
+        "ask first whether the policy picks the label in the state at all, or within the guard",
+    ),
+    Option("entailed", ("off", "on"), "off", "split first at variables that have one value in all concrete paths"),
+    Option("seed", None, 0, "of ties, witnesses and samples"),
+)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """A value for each of `OPTIONS`. listed: predicates that the caller gives, as texts. Raises `UsageError`."""
+
+    predicates: str = "guards"
+    refine: str = "shrink"
+    split: str = "witness"
+    guards: str = "violated"
+    search: str = "hamming"
+    slice: str = "on"
+    reuse: str = "on"
+    tests: str = "none"
+    entailed: str = "off"
+    seed: int = 0
+    listed: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        for option in OPTIONS:
+            value = getattr(self, option.name)
+            if option.values is not None and value not in option.values:
+                raise UsageError(f"{option.name}: expected {', '.join(option.values)}, got {value!r}")
+        if not isinstance(self.seed, int) or self.seed < 0:
+            raise UsageError(f"seed: expected a whole number from 0 on, got {self.seed!r}")
+        if self.split == "eps" and self.refine != "verix":
+            raise UsageError("split eps is where VERIX saw the decision change: choose refine verix with it")
+        for part in self.predicates.split("+"):
+            if part not in ("guards", "none", "listed"):
+                raise UsageError(f"predicates: expected guards, none, listed, or these joined by +, got {part!r}")
+
+    @staticmethod
+    def of(**given: Any) -> Choices:
+        """From keywords; others than those of the table are refused."""
+        known = {f.name for f in fields(Choices)}
+        if unknown := set(given) - known:
+            raise UsageError(f"no option {sorted(unknown)[0]!r} of abstraction: there are {', '.join(sorted(known))}")
+        return Choices(**given)

@@ -1,0 +1,1 @@
+"""Everything that a system of integers reaches, for ever: explicit closure after slicing."""

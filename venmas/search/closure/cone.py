@@ -1,0 +1,210 @@
+"""The cone of influence: the part of a system that a property depends on, as a system of its own.
+
+Variables of the property, of what decides their new values (guards and sources of their updates, networks included)
+and of the initial sets' relations to them are kept, all others are projected away. What is said of the runs of the
+part is said of those of the whole, as far as the property looks:
+
+- an *exact* cone keeps whatever a guard reads, so that part and whole take the same branches: every property carries
+  over, both ways;
+- any other one is for "every reachable state": branches that change nothing kept are left out, and so are guards that
+  read nothing but what their own branch updates (such as ``cost <= 9`` where ``cost`` grows, Clarke et al., *Model
+  Checking*, 2018, section 13.2). That allows more runs: what all states of the part satisfy, those of the whole do.
+
+A variable is left out only where its branches cannot take it out of its declared range (design S1): that is shown here
+by exact intervals, else it is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from fractions import Fraction
+
+from venmas.budget import ask
+from venmas.linear import Comparison
+from venmas.logic import Atom, Formula, subformulas
+from venmas.model.expr import (
+    All,
+    Compare,
+    Condition,
+    Constant,
+    Expr,
+    Maximum,
+    Sum,
+    Switch,
+    Truth,
+    Variable,
+    Where,
+    children,
+    conjunction,
+    to_comparison,
+)
+from venmas.model.propagation import propagate
+from venmas.model.system import Branch, System
+from venmas.model.variables import Box
+
+_Ends = tuple[Fraction, Fraction]
+_NOWHERE: _Ends = (Fraction(1), Fraction(0))
+_DEEPEST = 4
+
+
+def variables_of(formula: Formula) -> frozenset[str]:
+    """The variables that a formula names."""
+    atoms = (node.comparison for node in subformulas(formula) if isinstance(node, Atom))
+    return frozenset(name for comparison in atoms for name in comparison.expr.coefficients)
+
+
+class Cones:
+    """The cones of influence of a system."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._read: dict[int, frozenset[str]] = {}
+        self._guards = [list(_conjuncts(branch.guard)) for branch in system.branches]
+        self._updates = [[(n, e) for n, e in b.updates if e is not system.nodes_by_name[n]] for b in system.branches]
+        self._stays = {name for name in system.variables if self._keeps_its_range(name)}
+
+    def read(self, root: Expr | Condition) -> frozenset[str]:
+        """The variables that a node reads."""
+        stack = [root]
+        while stack:
+            ask()
+            node = stack[-1]
+            below = [c for c in children(node) if id(c) not in self._read]
+            if below:
+                stack.extend(below)
+                continue
+            stack.pop()
+            own = [frozenset([node.name])] if isinstance(node, Variable) else []
+            self._read[id(node)] = frozenset().union(*own, *(self._read[id(c)] for c in children(node)))
+        return self._read[id(root)]
+
+    def kept(self, wanted: Collection[str], exact: bool) -> frozenset[str]:
+        """The variables that matter to those of `wanted`; a state has one at least."""
+        kept, before = set(wanted) | (set(self.system.variables) - self._stays), -1
+        kept = kept or {min(self.system.variables, key=lambda n: not self.system.variables[n].integral)}
+        while len(kept) != before:
+            before = len(kept)
+            for guard, updates in zip(self._guards, self._updates, strict=True):
+                changed = [(name, expr) for name, expr in updates if name in kept]
+                for _, expr in changed:
+                    kept |= self.read(expr)
+                if exact or changed:
+                    updated = {name for name, _ in updates}
+                    for part in guard:
+                        names = self.read(part)
+                        if exact or not (names and names <= updated - kept):
+                            kept |= names
+            for region in self.system.regions:
+                for row in region:
+                    names = frozenset(row.expr.coefficients)
+                    kept |= names if names & kept else frozenset()
+        return frozenset(kept)
+
+    def left_out(self, branch: int, kept: Collection[str]) -> frozenset[str]:
+        """The variables of the guards of a branch that a cone leaves out."""
+        return frozenset().union(*map(self.read, self._guards[branch])) - frozenset(kept)
+
+    def part(self, kept: Collection[str], exact: bool) -> System:
+        """The system of the variables that are kept; its branches have their names."""
+        system = self.system
+        if len(kept) == len(system.variables):
+            return system
+        made = System(system.name)
+        made.variables = {n: d for n, d in system.variables.items() if n in kept}
+        made.nodes_by_name = {n: system.nodes_by_name[n] for n in made.variables}
+        for branch, guard, updates in zip(system.branches, self._guards, self._updates, strict=True):
+            changed = tuple((name, expr) for name, expr in updates if name in kept)
+            if exact or changed:
+                parts = [part for part in guard if self.read(part) <= frozenset(kept)]
+                made.branches.append(Branch(branch.name, changed, conjunction(parts)))
+        made.regions = [tuple(r for r in rows if set(r.expr.coefficients) <= set(kept)) for rows in system.regions]
+        return made
+
+    def _keeps_its_range(self, name: str) -> bool:
+        """Is it shown that no branch takes the variable out of its range?"""
+        decl = self.system.variables[name]
+        for guard, updates in zip(self._guards, self._updates, strict=True):
+            for updated, expr in updates:
+                if updated != name:
+                    continue
+                box = propagate(self.system.variables, _rows(guard), self.system.box)
+                ends = (decl.lower, decl.upper) if box is None else _Intervals(self.system, box).of(expr)
+                if ends is None or ends[0] < decl.lower or ends[1] > decl.upper:
+                    return False
+        return True
+
+
+class _Intervals:
+    """Ends between which expressions lie in a box, None where that takes more than intervals."""
+
+    def __init__(self, system: System, box: Box, deep: int = 0) -> None:
+        self._system, self._box, self._deep = system, box, deep
+        self._known: dict[int, _Ends | None] = {}
+
+    def of(self, expr: Expr) -> _Ends | None:
+        """The ends, exact."""
+        if id(expr) not in self._known:
+            values, ends = self._system.domains.values(expr), self._compute(expr)
+            if values:
+                low, high = ends or (values[0], values[-1])
+                ends = max(values[0], low), min(values[-1], high)
+            self._known[id(expr)] = ends
+        return self._known[id(expr)]
+
+    def _compute(self, expr: Expr) -> _Ends | None:
+        match expr:
+            case Constant(number):
+                return number, number
+            case Variable(name):
+                return self._box[name]
+            case Sum(terms, constant):
+                parts = self._all([part for _, part in terms])
+                if parts is None:
+                    return None
+                pairs = zip(terms, parts, strict=True)
+                ends = [sorted((factor * low, factor * high)) for (factor, _), (low, high) in pairs]
+                return constant + sum(e[0] for e in ends), constant + sum(e[1] for e in ends)
+            case Maximum(operands):
+                parts = self._all(operands)
+                return None if parts is None else (max(low for low, _ in parts), max(high for _, high in parts))
+            case Switch(_, cases):
+                return _hull(self._all([case for _, case in cases]))
+            case Where(condition, then, otherwise):
+                chosen = [self._where(condition, then), self._where(~condition, otherwise)]
+                return _hull([ends for ends in chosen if ends is not None] if None not in chosen else None)
+        return None
+
+    def _where(self, condition: Condition, expr: Expr) -> _Ends | None:
+        """The ends in the part of the box where a condition holds; nothing is narrowed far below other ones."""
+        rows = _rows(list(_conjuncts(condition))) if self._deep < _DEEPEST else []
+        box = propagate(self._system.variables, rows, self._box) if rows else self._box
+        if box is None:
+            return _NOWHERE
+        return self.of(expr) if box == self._box else _Intervals(self._system, box, self._deep + 1).of(expr)
+
+    def _all(self, parts: Iterable[Expr]) -> list[_Ends] | None:
+        found = [self.of(part) for part in parts]
+        known = [ends for ends in found if ends is not None]
+        return known if len(known) == len(found) else None
+
+
+def _hull(parts: list[_Ends] | None) -> _Ends | None:
+    parts = parts and [ends for ends in parts if ends is not _NOWHERE]
+    return (min(low for low, _ in parts), max(high for _, high in parts)) if parts else None
+
+
+def _conjuncts(guard: Condition) -> Iterator[Condition]:
+    stack = [guard]
+    while stack:
+        ask()
+        part = stack.pop()
+        if isinstance(part, All):
+            stack.extend(reversed(part.operands))
+        elif not (isinstance(part, Truth) and part.value):
+            yield part
+
+
+def _rows(guard: list[Condition]) -> list[Comparison]:
+    """The linear conjuncts of a guard."""
+    found = (to_comparison(part) for part in guard if isinstance(part, Compare))
+    return [row for row in found if row is not None and row.expr.terms]
