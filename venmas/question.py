@@ -32,7 +32,9 @@ from venmas.logic import (
     classified,
     conjunction,
     fixpoints,
+    is_temporal,
     nnf,
+    parse,
     parse_property,
     subformulas,
 )
@@ -56,6 +58,8 @@ class Question:
     certified: bool = False
     inside: bool = False
     about: Literal["property", "box", "deadlock"] = "property"
+    inductive: Formula | None = None
+    """The set of states, a formula about one, by which AG p is to be proved; None: any will do."""
 
     @cached_property
     def formula(self) -> Formula:
@@ -87,7 +91,7 @@ class Question:
         """Has every state a successor that is reached before the last step that the formula looks at?"""
         steps = max(0, self.formula.depth - 1) if isinstance(self.asked, Bounded) else None
         asked = classified(Globally(Quantifier.ALL, 0, steps, EX(TRUE)))
-        return replace(self, asked=asked, certified=False, inside=False, about="deadlock")
+        return replace(self, asked=asked, certified=False, inside=False, about="deadlock", inductive=None)
 
 
 def read_formula(system: System, formula: str | Formula) -> Formula:
@@ -104,6 +108,14 @@ def read_property(system: System, formula: str | Formula) -> Property:
                 if abs(number) > MAX_NUMBER:
                     raise FormulaError(f"a number beyond 1e100 is compared: no variable is so large: {node!r}")
     return asked
+
+
+def read_inductive(system: System, text: str) -> Formula:
+    """A set of states from a formula about one, such as the name of a proposition. Raises `FormulaError`."""
+    formula = parse(text, system.vocabulary)
+    if is_temporal(formula):
+        raise FormulaError(f"an inductive set is a formula about one state, without AX, AG and the like: {text[:200]}")
+    return formula
 
 
 def posed(system: System, asked: Property) -> Property:

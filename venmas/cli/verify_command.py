@@ -70,6 +70,12 @@ log = logging.getLogger(__name__)
     show_default=True,
     help=SEMANTICS_HELP,
 )
+@click.option(
+    "--invariant",
+    metavar="TEXT|NAME",
+    default="",
+    help="Prove AG p, without a bound, by this set of states: a proposition, or a formula about one state.",
+)
 @click.option("--certificate", metavar="FILE", help="Write the proof there if satisfied, for `venmas check`.")
 @encoding_option
 @bounds_option
@@ -116,6 +122,7 @@ def command(
     mode: str | None,
     trust: str,
     semantics: Semantics,
+    invariant: str,
     certificate: str | None,
     encoding: ReluEncoding,
     bounds: str,
@@ -167,6 +174,7 @@ def command(
             certificate=certificate,
             about={"origin": vars(loaded.origin)},
             journal=journal,
+            invariant=invariant,
         )
     report.scenario = loaded.scenario.name
     report.origin = loaded.origin

@@ -148,7 +148,7 @@ class Journal:
 
     def _question(self, formula: Formula, report: Report) -> str:
         about = [self._system, str(formula), report.mode, report.encoding, report.bounds, report.trust]
-        about += [report.semantics, *self.solvers, code_digest()]
+        about += [report.semantics, report.asked.invariant if report.asked else "", *self.solvers, code_digest()]
         return "verdict:" + hashlib.sha256(canonical_text(about).encode()).hexdigest()
 
     def _current(self, solvers: dict[str, str]) -> bool:

@@ -5,7 +5,7 @@ is the main one, which makes a step at each of its turns; the others have parts 
 main procedure is; what another one has begun may go on in a later stage.
 
     adaptive:  explicit -> network -> (polytopes, rational, bounds | regions) -> (mono | rational)
-    invariant: closure
+    invariant: closure -> two-phase
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from venmas.logic import Always, Bounded, Unbounded
 from venmas.plugins import PROCEDURES, leave_out, points
 from venmas.search.registry import plugged
 
@@ -59,7 +58,7 @@ class Mode:
     workers: bool = False
     cluster: bool = False
     resort: bool = False
-    kinds: tuple[str, ...] = (Bounded.kind,)
+    kinds: tuple[str, ...] = ("bounded",)
 
 
 ADAPTIVE = Mode(
@@ -93,10 +92,10 @@ _MODES = (
     ),
     Mode(
         "invariant",
-        "all states that are ever reached, for formulas without a bound",
-        ((Turn("closure", left=1 / 2),),),
+        "all states that are ever reached, or a set that no run leaves, for formulas without a bound",
+        ((Turn("closure", left=1 / 2),), (Turn("two-phase"),)),
         workers=True,
-        kinds=(Always.kind, Unbounded.kind),
+        kinds=("always", "unbounded"),
     ),
 )
 DEFAULT, DEFAULT_ON_CLUSTER, DEFAULT_UNBOUNDED = "adaptive", "comp-par", "invariant"
@@ -116,14 +115,14 @@ def modes() -> dict[str, Mode]:
             point = next(p for p in points(PROCEDURES) if p.name == name)
             leave_out(point, f"{name} is a mode already; its author can rename the entry point")
         else:
-            kinds = (Bounded.kind, Always.kind, Unbounded.kind)  # its procedure says what it takes
+            kinds = ("bounded", "always", "unbounded")  # its procedure says what it takes
             found[name] = Mode(name, procedure.help, ((Turn(name),),), kinds=kinds)
     return found
 
 
 def of_bounded() -> tuple[str, ...]:
     """Names of our modes that take formulas with bounds."""
-    return tuple(name for name, mode in MODES.items() if Bounded.kind in mode.kinds)
+    return tuple(name for name, mode in MODES.items() if "bounded" in mode.kinds)
 
 
 def with_programs() -> tuple[str, ...]:

@@ -74,13 +74,14 @@ class Origin:
 @dataclass(frozen=True)
 class Asked:
     """What the caller asked for, where the report tells only what came of it: the text of the formula or its name, the
-    preferred solver, and the limits (seconds, MB; None: none).
+    preferred solver, the limits (seconds, MB; None: none), and the inductive set, if one was given.
     """
 
     formula: str
     solver: str
     timeout: float | None
     memory: int | None
+    invariant: str = ""
 
 
 @dataclass

@@ -93,6 +93,7 @@ def read_report(data: object) -> Report:
             asked.text("solver", "auto"),
             None if asked.get("timeout", int | float | None, None) is None else asked.number("timeout"),
             None if asked.get("memory", int | None, None) is None else asked.count("memory"),
+            asked.text("invariant", ""),
         ),
         system=given.text("system", ""),
         started=given.text("started", ""),

@@ -327,6 +327,12 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
             stack.append((child, iter(child.children)))
 
 
+def variables_of(formula: Formula) -> frozenset[str]:
+    """The variables that a formula names."""
+    atoms = (node.comparison for node in subformulas(formula) if isinstance(node, Atom))
+    return frozenset(name for comparison in atoms for name in comparison.expr.coefficients)
+
+
 def is_temporal(formula: Formula) -> bool:
     """True when a temporal operator occurs, even one over the present step only such as ``AG[0,0] p``."""
     return any(isinstance(node, EX | AX | Next | Window) for node in subformulas(formula))

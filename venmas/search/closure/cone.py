@@ -21,7 +21,6 @@ from fractions import Fraction
 
 from venmas.budget import ask
 from venmas.linear import Comparison
-from venmas.logic import Atom, Formula, subformulas
 from venmas.model.expr import (
     All,
     Compare,
@@ -45,12 +44,6 @@ from venmas.model.variables import Box
 _Ends = tuple[Fraction, Fraction]
 _NOWHERE: _Ends = (Fraction(1), Fraction(0))
 _DEEPEST = 4
-
-
-def variables_of(formula: Formula) -> frozenset[str]:
-    """The variables that a formula names."""
-    atoms = (node.comparison for node in subformulas(formula) if isinstance(node, Atom))
-    return frozenset(name for comparison in atoms for name in comparison.expr.coefficients)
 
 
 class Cones:

@@ -25,7 +25,20 @@ from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.budget import Budget
 from venmas.errors import ModelError, Reason
 from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.logic import Always, And, Atom, Bounded, Formula, Globally, Or, Quantifier, Top, nnf, subformulas
+from venmas.logic import (
+    Always,
+    And,
+    Atom,
+    Bounded,
+    Formula,
+    Globally,
+    Or,
+    Quantifier,
+    Top,
+    nnf,
+    subformulas,
+    variables_of,
+)
 from venmas.model.canonical import networks_of
 from venmas.model.regions import sample, snap
 from venmas.model.simulate import Step
@@ -33,7 +46,8 @@ from venmas.model.system import System
 from venmas.model.witness.build import UndecidedError, explain
 from venmas.model.witness.tree import Witness
 from venmas.question import Question
-from venmas.search.closure.cone import Cones, variables_of
+from venmas.search.closure.boxes import inductive_set
+from venmas.search.closure.cone import Cones
 from venmas.search.closure.graph import StateGraph
 from venmas.search.closure.labels import Labels
 from venmas.search.closure.reasons import Shown, TooLargeError
@@ -74,6 +88,8 @@ class Closure:
         """Properties without a bound; what they depend on is integral; and networks are real functions."""
         if isinstance(question.asked, Bounded):
             return "the property has a bound"
+        if question.inductive is not None:
+            return "it is to be proved by the set that was given"
         system = question.system
         if question.semantics != "real" and networks_of(system):
             return "states are exact, and networks compute in float32"
@@ -141,6 +157,7 @@ class _Session:
                     "bounds",
                     deadlock=graph.state(graph.deadlock) if stuck and graph.deadlock is not None else None,
                     may_deadlock=part is not whole and whole.may_deadlock,
+                    proof=inductive_set(whole, graph, budget) if self.question.certified else None,
                 )
             more = self._run(graph, bad, invariant, budget)
             if isinstance(more, Witness):
