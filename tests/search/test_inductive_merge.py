@@ -42,7 +42,7 @@ def test_merged_words_are_the_same_set() -> None:
 
 
 def test_points_of_boxes_become_boxes() -> None:
-    points = np.array(list(product(range(5), range(7), (0, 1))) + [(9, 9, 9)], dtype=np.int64)
+    points = np.array([*product(range(5), range(7), (0, 1)), (9, 9, 9)], dtype=np.int64)
     low, high = merged_boxes(points, points)
     assert sorted(zip(low.tolist(), high.tolist(), strict=True)) == [([0, 0, 0], [4, 6, 1]), ([9, 9, 9], [9, 9, 9])]
     low, high = merged_boxes(np.array([[0, 0], [2, 0], [0, 0]]), np.array([[3, 1], [7, 1], [3, 1]]))
