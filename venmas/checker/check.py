@@ -32,7 +32,7 @@ __all__ = ["CheckError", "Checked", "Line", "check"]
 
 @dataclass
 class Checked:
-    """What was checked: lines; in proofs, goals refuted by weights, and shared ones; of inductive sets, parts closed."""
+    """What was checked: lines; in proofs, goals refuted by weights, and shared; of inductive sets, parts closed."""
 
     lines: int = 0
     refuted: int = 0
