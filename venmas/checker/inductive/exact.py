@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from venmas.checker.cell import Cell, negative, rational
+from venmas.checker.cell import Cell, Form, negative, rational
 from venmas.checker.inductive.claims import Claim, Claims
 from venmas.checker.worlds import World
 from venmas.linear import Comparison, LinearExpr, Relation
@@ -35,12 +35,10 @@ class Exact:
 
     def open(self, claim: Claim, cell: Cell) -> str:
         """Why the claim is not closed on the cell by enclosures; empty where it is."""
-        return next(
-            (problem for part in self._meeting(claim.condition, cell) if (problem := self._open(claim, part))), ""
-        )
+        return next(filter(None, (self._open(claim, part) for part in self._meeting(claim.condition, cell))), "")
 
     def forms(self, claim: Claim, cell: Cell) -> list[Form]:
-        """Exact forms over the variables whose signs would decide what leaves the claim open, in order of evaluation."""
+        """Exact forms over the variables whose signs would decide what leaves the claim open, as they are met."""
         found: list[Form] = []
         for part in self._meeting(claim.condition, cell):
             self._open(claim, part, found)
