@@ -34,7 +34,7 @@ def assert_schema_has(registry: Mapping[str, type[Rule]]) -> None:
     """The schema knows the header and these rules, each with its entries and no others; the page names them, too."""
     assert SCHEMA["oneOf"][0] == {"$ref": "#/$defs/header"}
     forms = {form["$ref"].removeprefix("#/$defs/") for form in SCHEMA["oneOf"][1:]}
-    assert forms - registry.keys() == {"tree"} and registry.keys() <= forms  # trees are of claims, and no rules
+    assert forms - registry.keys() == {"cuts"} and registry.keys() <= forms  # those are of claims, and no rules
     for name, kind in registry.items():
         form, entries = SCHEMA["$defs"][name], {"rule", *kind.keys}
         assert form["properties"]["rule"] == {"const": name}

@@ -4,7 +4,7 @@ A portfolio has *stages*, one after the other until there is an answer. In a sta
 is the main one, which makes a step at each of its turns; the others have parts of the time. A stage is over when its
 main procedure is; what another one has begun may go on in a later stage.
 
-    adaptive:  explicit -> network -> (polytopes, rational, bounds | regions) -> (mono | rational)
+    adaptive:  explicit -> unrolled -> (polytopes, rational, bounds | regions) -> (mono | rational)
     invariant: closure -> two-phase
 """
 
@@ -63,10 +63,10 @@ class Mode:
 
 ADAPTIVE = Mode(
     "adaptive",
-    "explicit states, one-step queries, polytopes, regions and a search in rationals, in turns",
+    "explicit states, unrolled loops, polytopes, regions and a search in rationals, in turns",
     (
         (Turn("explicit"),),
-        (Turn("network", left=1 / 2),),
+        (Turn("unrolled", left=1 / 2),),
         (
             Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),
             Turn("rational", first=0.1, then=1.0, share=0.1, lead=True),

@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 
 from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.blas import on_one_thread
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.choices import check_choices
 from venmas.encoding import ReluEncoding, Task
-from venmas.engine.blas import on_one_thread
 from venmas.engine.establish import Established, Proofs, establish
 from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULT_ON_CLUSTER, DEFAULT_UNBOUNDED, Mode, modes

@@ -46,7 +46,7 @@ from venmas.model.canonical_reader import (
     read_number,
     read_string,
 )
-from venmas.model.canonical_writer import Row, Writer, canonical_text, write_number
+from venmas.model.canonical_writer import Node, Row, Writer, canonical_text, write_number
 from venmas.model.expr import (
     Condition,
     Expr,
@@ -105,13 +105,21 @@ def system_to_json(system: System) -> dict[str, Anything]:
 
 def system_digest(system: System) -> str:
     """Sha256 (hex) of the canonical form."""
-    return hashlib.sha256(canonical_text(system_to_json(system)).encode("ascii")).hexdigest()
+
+    def find() -> str:
+        return hashlib.sha256(canonical_text(system_to_json(system)).encode("ascii")).hexdigest()
+
+    return system.once("digest", find)
 
 
 def networks_of(system: System) -> dict[str, Network]:
     """The networks that the system applies, by digest."""
-    found = (node.application.network for _, node in system.nodes() if isinstance(node, Output))
-    return {network.digest: network for network in found}
+
+    def find() -> dict[str, Network]:
+        found = (node.application.network for _, node in system.nodes() if isinstance(node, Output))
+        return {network.digest: network for network in found}
+
+    return dict(system.once("networks", find))
 
 
 def system_from_json(data: object, networks: Mapping[str, Network]) -> System:
@@ -119,6 +127,24 @@ def system_from_json(data: object, networks: Mapping[str, Network]) -> System:
 
     Raises `ModelError` naming the place for everything that `system_to_json` does not write.
     """
+    system, nodes = _read(data, networks)
+    _check_regions(system.regions, len(system.variables))
+    check_switches(system, nodes)
+    _check_canonical(_fields(data, "the top", _FIELDS), system_to_json(system))
+    system.validate()
+    return system
+
+
+def shared(system: System) -> System:
+    """A copy of a valid system in which equal nodes are one, as they are for who reads its canonical form.
+
+    Raises `ModelError` as `system_to_json` does.
+    """
+    return _read(system_to_json(system), networks_of(system))[0]
+
+
+def _read(data: object, networks: Mapping[str, Network]) -> tuple[System, Sequence[Node]]:
+    """The system that a form describes, and its nodes, as far as reading alone shows that it is none."""
     form = _fields(data, "the top", _FIELDS)
     if form["format"] != FORMAT:
         raise broken("format", f'"{FORMAT}"', form["format"])
@@ -154,11 +180,7 @@ def system_from_json(data: object, networks: Mapping[str, Network]) -> System:
     for i, value in enumerate(form["properties"]):
         name, text = (read_string(part, f"properties[{i}]") for part in read_list(value, f"properties[{i}]", 2))
         system.specify(name, text)
-    _check_regions(system.regions, len(decls))
-    check_switches(system, rows.nodes)
-    _check_canonical(form, system_to_json(system))
-    system.validate()
-    return system
+    return system, rows.nodes
 
 
 def _fields(value: object, place: str, names: tuple[str, ...]) -> dict[str, Anything]:

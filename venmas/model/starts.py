@@ -14,8 +14,10 @@ from math import ceil, floor
 from typing import TypeAlias
 
 from venmas.budget import ask
+from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top, conjunction, disjunction, nnf
+from venmas.model.limits import MAX_REGIONS, check_count
 from venmas.model.propagation import propagate
 from venmas.model.variables import Box, Region, VariableDecl
 
@@ -155,3 +157,26 @@ def _sides(row: Comparison) -> list[Comparison]:
     if row.relation in (Relation.EQ, Relation.NE):
         return [Comparison(row.expr, r) for r in (Relation.LT, Relation.EQ, Relation.GT)]
     return [row, row.negated]
+
+
+def conjunctions(formula: Formula) -> list[Region]:
+    """Disjunctive normal form of a formula without temporal operators; ``!=`` is split into ``<`` and ``>``."""
+    match formula:
+        case Top():
+            return [()]
+        case Bottom():
+            return []
+        case Atom(comparison) if comparison.relation is Relation.NE:
+            return [(Comparison(comparison.expr, r),) for r in (Relation.LT, Relation.GT)]
+        case Atom(comparison):
+            return [(comparison,)]
+        case Or(operands):
+            return [region for o in operands for region in conjunctions(o)]
+        case And(operands):
+            product: list[Region] = [()]
+            for o in operands:
+                factors = conjunctions(o)
+                check_count(len(product) * len(factors), MAX_REGIONS, "parts of an initial set, whose cases multiply")
+                product = [left + right for left in product for right in factors]
+            return product
+    raise ModelError(f"an initial set can not contain {formula}")

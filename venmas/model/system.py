@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeVar
 
 from venmas.budget import ask
 from venmas.errors import ModelError
-from venmas.linear import Comparison, Relation
-from venmas.logic import And, Atom, Bottom, Formula, Or, Top, Vocabulary, conjunction, disjunction, nnf
+from venmas.logic import Atom, Bottom, Formula, Top, Vocabulary, conjunction, disjunction, nnf
 from venmas.model.arguments import (
     read_action,
     read_conditions,
@@ -37,6 +37,7 @@ from venmas.model.expr import (
     children,
     to_comparison,
 )
+from venmas.model.facts import Facts
 from venmas.model.limits import (
     MAX_BRANCHES,
     MAX_REGIONS,
@@ -56,10 +57,11 @@ from venmas.model.quantities import (
     unmeasured,
     with_quantities,
 )
-from venmas.model.starts import regions_of
+from venmas.model.starts import conjunctions, regions_of
 from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector, read_size
 
+_Found = TypeVar("_Found")
 _KEYWORDS = {"A", "E", "U", "true", "false", "not", "and", "or", *(q + o for q in "AE" for o in "XGF")}
 
 
@@ -109,10 +111,24 @@ class System:
         self.picture: Callable[..., object] | None = None  # draws a trace: docs/plots.md
         self._steady = False  # can some branch be taken in every state? (the quantities' own one before it left out)
         self._labelled: dict[str, dict[int, str]] = {}
+        self._facts = Facts()
 
     def __getstate__(self) -> dict[str, object]:
-        # Functions of a scenario file can not be pickled, and no worker draws.
-        return {**self.__dict__, "picture": None}
+        # Functions of a scenario file can not be pickled, and no worker draws. Facts are found again where it is read.
+        return {**self.__dict__, "picture": None, "_facts": Facts()}
+
+    def once(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
+        """What `find` finds of the system as it is now, kept until it is changed: for what every question needs.
+
+        Parts of a system are immutable, so that it is the same as long as it has the same ones.
+        """
+        return self._facts.once(self._parts(), key, find)
+
+    def _parts(self) -> tuple[object, ...]:
+        """All that the system consists of, in an order that tells one list from the next."""
+        tables = (self.variables, self.nodes_by_name, self.propositions, self.properties)
+        named = (part for table in tables for item in table.items() for part in item)
+        return (self.name, self.description, *named, *self.agents, *self.branches, *self.regions)
 
     # -- variables -----------------------------------------------------------------------------------------------------
 
@@ -227,7 +243,7 @@ class System:
         condition = All(read_conditions(conditions, "the initial set"))
         check_initial_names(self, condition)
         formula = self.formula(All((*condition.operands, *unmeasured(self))), "the initial set")
-        self.regions.extend(_regions(nnf(formula)))
+        self.regions.extend(conjunctions(nnf(formula)))
         check_count(len(self.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
 
     def start(self, condition: Condition) -> None:
@@ -275,6 +291,9 @@ class System:
     @property
     def vocabulary(self) -> Vocabulary:
         """What formulas over this system may name."""
+        return self.once("vocabulary", self._vocabulary)
+
+    def _vocabulary(self) -> Vocabulary:
         labels: dict[str, Fraction] = {}
         for decl in self.variables.values():
             labels.update({text: Fraction(value) for value, text in decl.labels})
@@ -318,6 +337,9 @@ class System:
 
     def check_nesting(self) -> None:
         """Raise `ModelError` where expressions are nested too deeply for what reads them by recursion."""
+        self.once("nesting", self._check_nesting)
+
+    def _check_nesting(self) -> None:
         levels: dict[int, int] = {}
         for where, root in self._roots():
             check_nesting(where, [root], levels)
@@ -352,12 +374,16 @@ class System:
     def starting(self, states: Formula) -> System:
         """The same system with other initial states: those of a formula about one state, within the declared ranges."""
         made = copy(self)
-        made.regions = _regions(nnf(states))
+        made._facts = Facts()
+        made.regions = conjunctions(nnf(states))
         check_count(len(made.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
         return made
 
     def validate(self) -> None:
         """Check what can be checked without a state. Raises `ModelError` naming the place and the remedy."""
+        self.once("valid", self._validate)
+
+    def _validate(self) -> None:
         if not self.variables:
             raise ModelError(f"system {self.name!r} has no variables")
         if not self.branches:
@@ -391,26 +417,3 @@ class System:
 
     def _listing(self) -> str:
         return f"system {self.name!r} (it has {', '.join(self.variables) or 'none yet'})"
-
-
-def _regions(formula: Formula) -> list[Region]:
-    """Disjunctive normal form of a formula without temporal operators; ``!=`` is split into ``<`` and ``>``."""
-    match formula:
-        case Top():
-            return [()]
-        case Bottom():
-            return []
-        case Atom(comparison) if comparison.relation is Relation.NE:
-            return [(Comparison(comparison.expr, r),) for r in (Relation.LT, Relation.GT)]
-        case Atom(comparison):
-            return [(comparison,)]
-        case Or(operands):
-            return [region for o in operands for region in _regions(o)]
-        case And(operands):
-            product: list[Region] = [()]
-            for o in operands:
-                factors = _regions(o)
-                check_count(len(product) * len(factors), MAX_REGIONS, "parts of an initial set, whose cases multiply")
-                product = [left + right for left in product for right in factors]
-            return product
-    raise ModelError(f"an initial set can not contain {formula}")

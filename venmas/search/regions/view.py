@@ -21,8 +21,7 @@ from venmas.bounds.zonotope_stacked import MOST_ROWS, gaps, stack
 from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr
-from venmas.model.canonical import networks_of, system_from_json, system_to_json
-from venmas.model.canonical_writer import canonical_text
+from venmas.model.canonical import networks_of, shared, system_digest
 from venmas.model.cases import Choice, Location, Move, Sign, UnsuitableError
 from venmas.model.expr import ArgMax, to_linear
 from venmas.model.regions import bounding_box
@@ -80,18 +79,22 @@ def space_of(system: System, single: bool = False) -> Iterator[Space]:
     formula loses nothing. A space is lent to one at a time, and what was interrupted in its use is not kept.
     """
     try:
-        form, networks = system_to_json(system), networks_of(system)
+        key = (system.once("space", lambda: _key(system)), single)
+        space = _KEPT.pop(key, None) or Space(shared(system), single)
     except ModelError:  # too large for a canonical form
         yield Space(system, single)
         return
-    types = sorted((digest, network.dtype) for digest, network in networks.items())
-    key = (canonical_text(form), *types, single)
-    space = _KEPT.pop(key, None) or Space(system_from_json(form, networks), single)
     yield space
     if not space.interrupted:
         _KEPT[key] = space
     for old in list(_KEPT)[:-_MOST_KEPT]:
         _KEPT.pop(old, None)
+
+
+def _key(system: System) -> tuple[object, ...]:
+    """What systems are the same by."""
+    types = sorted((digest, network.dtype) for digest, network in networks_of(system).items())
+    return (system_digest(system), *types)
 
 
 class Space:
