@@ -85,7 +85,7 @@ class Divider:
             which = np.flatnonzero(self._batch.open(claim, boxes, words))
             nodes, boxes = [nodes[i] for i in which], boxes[which]
             words = None if words is None else words[which]
-            if depth and depth % _AHEAD == 0:
+            if cutter.networks and depth and depth % _AHEAD == 0:
                 which = np.array([i for i in range(len(nodes)) if self._open(claim, boxes, words, i)], dtype=np.intp)
                 nodes, boxes = [nodes[i] for i in which], boxes[which]
                 words = None if words is None else words[which]
