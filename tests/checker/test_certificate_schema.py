@@ -12,10 +12,14 @@ import jsonschema
 import pytest
 
 from tests.checker.corpus import BUNDLED, certificates, question
+from venmas.checker.file import check_certificate
 from venmas.checker.rule import Rule
 from venmas.checker.rules import RULES
-from venmas.engine.certify import certify
-from venmas.model import load_scenario
+from venmas.engine.certify import certify, certify_inductive, certify_phases
+from venmas.logic import parse_property
+from venmas.model import System, argmax, load_scenario
+from venmas.model.invariant import Invariant, Phases
+from venmas.question import Question
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/certificate.schema.json").read_text())
 PAGE = (Path(__file__).parents[2] / "docs/certificates.md").read_text()
@@ -29,7 +33,8 @@ def test_the_schema_is_one():
 def assert_schema_has(registry: Mapping[str, type[Rule]]) -> None:
     """The schema knows the header and these rules, each with its entries and no others; the page names them, too."""
     assert SCHEMA["oneOf"][0] == {"$ref": "#/$defs/header"}
-    assert {form["$ref"].removeprefix("#/$defs/") for form in SCHEMA["oneOf"][1:]} == registry.keys()
+    forms = {form["$ref"].removeprefix("#/$defs/") for form in SCHEMA["oneOf"][1:]}
+    assert forms - registry.keys() == {"cuts"} and registry.keys() <= forms  # those are of claims, and no rules
     for name, kind in registry.items():
         form, entries = SCHEMA["$defs"][name], {"rule", *kind.keys}
         assert form["properties"]["rule"] == {"const": name}
@@ -54,6 +59,46 @@ def test_stored_certificates_fit(name, tmp_path):
     assert len(lines) == stored.lines and len(set(map(str, lines))) > 3
     for line in lines:
         VALIDATOR.validate(line)
+
+
+def test_certificates_for_ever_fit(tmp_path):
+    system, lines = grid(), []
+    question = Question(system, parse_property("AG (a <= 3)", system.vocabulary))
+    invariant = Invariant.of_boxes(system, [{"a": (0, 3), "b": (0, 1)}])
+    certify_inductive(question, invariant, tmp_path / "1.gz", {})
+    certify_phases(question, Phases(invariant.formula(system), 0, 1), tmp_path / "2.gz", {})
+    for name in ("1.gz", "2.gz"):
+        lines.append([json.loads(line) for line in gzip.decompress((tmp_path / name).read_bytes()).splitlines()])
+        for line in lines[-1]:
+            VALIDATOR.validate(line)
+        check_certificate(tmp_path / name, system)
+    (header, *trees, _), (other, *_) = lines
+    assert {line["claim"] for line in trees} >= {"step"}
+    for odd in (
+        {**header, "format": other["format"]},
+        {**header, "phases": other["phases"]},
+        {k: v for k, v in header.items() if k != "invariant"},
+        {**header, "inside": False},
+        {**other, "format": "venmas-certificate-1"},
+        {**trees[0], "index": 0},
+        {**trees[0], "tree": []},
+        {**trees[0], "tree": [0, 1.5]},
+        {**trees[0], "claim": "start"},
+    ):
+        assert not VALIDATOR.is_valid(odd)
+
+
+def grid() -> System:
+    """A variable that a policy keeps low, along a line that only cuts find."""
+    system = System("grid")
+    a, b = system.integer("a", 0, 9), system.integer("b", 0, 1)
+    up = argmax((2 * a - 5, b))
+    system.agent(up)
+    system.branch("rise", {a: a + 1}, when=up == 1)
+    system.branch("fall", {a: a - 1, b: 1 - b}, when=(up == 0) & (a >= 1))
+    system.initial(a == 0, b == 0)
+    system.validate()
+    return system
 
 
 def test_lines_of_every_proof_fit():

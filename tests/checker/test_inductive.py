@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from random import Random
+
+import pytest
 
 from tests.checker.finite_systems import closure, random_property, random_system
 from tests.checker.test_inductive_mutations import meets
 from venmas.answer import IncompleteError
 from venmas.checker.file import check_certificate
 from venmas.engine.certify import Certificate, certify_inductive
-from venmas.logic import Always
+from venmas.errors import InputError
+from venmas.logic import Always, parse_property
+from venmas.model import System, argmax, maximum
 from venmas.model.invariant import Invariant
 from venmas.question import Question
 
@@ -34,3 +39,42 @@ def test_closures_of_random_systems_are_certified_exactly_where_the_property_hol
             assert check_certificate(tmp_path / "c.gz", system).lines == written.lines - 1
         seen["true" if true else "false"] += 1
     assert min(seen.values()) > 30, seen
+
+
+def thermostat(step: str = "1") -> System:
+    """A heater that a policy switches: the temperature, a real number, falls or rises; ties cool."""
+    system = System("thermostat")
+    t, on = system.real("t", 10, 30), system.boolean("on")
+    heat = system.agent(argmax((t - 20, maximum(20 - t, 0) * 2)), labels={0: "cool", 1: "heat"})
+    system.branch("cool", {t: t - Fraction(1, 2), on: 0}, when=heat == 0)
+    system.branch("heat", {t: t * Fraction(1, 4) + Fraction(3, 4) * (t + Fraction(step)), on: 1}, when=heat == 1)
+    system.initial(t >= Fraction("19.9"), t <= Fraction("20.1"))
+    system.validate()
+    return system
+
+
+def test_sets_of_real_states_are_cut_along_the_choices_of_the_policy(tmp_path: Path) -> None:
+    system = thermostat()
+    asked = Question(system, parse_property("AG (t >= 19.5 & t <= 20.75)", system.vocabulary))
+    # at 20 itself the policy cools: the state 20.75 is not reached, but 19.5 is
+    written = certify_inductive(asked, Invariant.of_boxes(system, [{"t": ("19.5", "20.75")}]), tmp_path / "c.gz", {})
+    assert isinstance(written, Certificate)
+    assert check_certificate(tmp_path / "c.gz", system).leaves > 4
+    with pytest.raises(InputError, match="another system"):
+        check_certificate(tmp_path / "c.gz", thermostat("1.01"))
+    for low, high in (("19.51", "20.75"), ("19.5", "20.7"), ("19.95", "20.05")):
+        with pytest.raises(IncompleteError):
+            certify_inductive(asked, Invariant.of_boxes(system, [{"t": (low, high)}]), tmp_path / "d.gz", {})
+    assert not (tmp_path / "d.gz").exists()
+
+
+def test_two_boxes_cover_what_one_does_not_say(tmp_path: Path) -> None:
+    """The set says when the heater is on: a step from one box may end in either, told apart along the choice."""
+    system = thermostat()
+    asked = Question(system, parse_property("AG (t >= 19.5 & t <= 20.75)", system.vocabulary))
+    boxes = [{"t": ("19.5", "20.1"), "on": (0, 0)}, {"t": ("19.5", "20.75"), "on": (1, 1)}, {"t": (20, "20.2")}]
+    with pytest.raises(IncompleteError):
+        certify_inductive(asked, Invariant.of_boxes(system, boxes), tmp_path / "c.gz", {})
+    boxes[2]["t"] = (20, "20.25")
+    certify_inductive(asked, Invariant.of_boxes(system, boxes), tmp_path / "c.gz", {})
+    check_certificate(tmp_path / "c.gz", system)

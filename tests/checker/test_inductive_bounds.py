@@ -7,8 +7,10 @@ from itertools import pairwise, product
 from random import Random
 
 import numpy as np
+import pytest
 
 from tests.checker.finite_systems import random_network, random_system
+from venmas.checker.inductive import words
 from venmas.checker.inductive.batch import Batch
 from venmas.checker.inductive.claims import Claims
 from venmas.checker.inductive.constraints import Boxes
@@ -143,9 +145,10 @@ def _between(low: float, value: Fraction, high: float) -> bool:
     return not low > value and not high < value  # infinite, or no number: says nothing
 
 
-def test_words_are_matched_either_way() -> None:
+def test_words_are_matched_either_way(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
-    for kinds in (1, 3, 40):
+    for kinds, look_up in product((1, 3, 40), (0, 1 << 18)):
+        monkeypatch.setattr(words, "_LOOK_UP", look_up)
         masks = rng.random((kinds, 9)) < 0.7
         mask = masks[rng.integers(kinds, size=60)]
         bits = rng.random((60, 9)) < 0.5

@@ -33,12 +33,19 @@ __all__ = ["CheckError", "Checked", "Line", "check"]
 
 @dataclass
 class Checked:
-    """What was checked."""
+    """What was checked: lines; goals refuted by weights, and shared ones; leaves of trees, or of claims, closed."""
 
     lines: int = 0
     refuted: int = 0
     shared: int = 0
     leaves: int = 0
+
+    def __str__(self) -> str:
+        leaves = [f"{self.leaves} leaves closed"] if self.leaves else []
+        goals = [f"{self.refuted} refuted by weights", f"{self.shared} shared"]
+        return ", ".join(
+            [f"{self.lines} lines", *(goals if self.refuted or self.shared or not leaves else []), *leaves]
+        )
 
 
 def check(

@@ -64,7 +64,7 @@ def check_phases(
         except CheckError as error:
             raise CheckError(before + error.line, error.problem) from error
         before += found.lines
-        done = Checked(before, done.refuted + found.refuted, done.shared + found.shared)
+        done = Checked(before, done.refuted + found.refuted, done.shared + found.shared, done.leaves + found.leaves)
     if next(lines, None) is not None:
         raise CheckError(before + 1, "there is more after the end of the second proof")
     return done

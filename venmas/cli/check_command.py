@@ -67,7 +67,7 @@ def command(
         where = f"in every initial state of {name}{single}, system {digest[:16]}"
         out.print(where, soft_wrap=True, markup=False)
         seconds = perf_counter() - begun
-        out.print(f"{done.lines} lines, {done.refuted} refuted by weights, {done.shared} shared; {seconds:.2f} s")
+        out.print(f"{done}; {seconds:.2f} s")
     return SATISFIED
 
 

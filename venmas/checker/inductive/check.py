@@ -55,7 +55,7 @@ def check_inductive(
         checker.run()
     except RecursionError as error:
         raise CheckError(checker.line, "expressions are nested too deeply to be checked") from error
-    return Checked(checker.line, shared=checker.closed)
+    return Checked(checker.line, leaves=checker.closed)
 
 
 class _Checker:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from venmas.checker.cell import Cell, negative, rational
+from venmas.checker.cell import Cell, Form, negative, rational
 from venmas.checker.inductive.claims import Claim, Claims
 from venmas.checker.worlds import World
 from venmas.linear import Comparison, LinearExpr, Relation
@@ -35,10 +35,14 @@ class Exact:
 
     def open(self, claim: Claim, cell: Cell) -> str:
         """Why the claim is not closed on the cell by enclosures; empty where it is."""
+        return next(filter(None, (self._open(claim, part) for part in self._meeting(claim.condition, cell))), "")
+
+    def forms(self, claim: Claim, cell: Cell) -> list[Form]:
+        """Exact forms over the variables whose signs would decide what leaves the claim open, as they are met."""
+        found: list[Form] = []
         for part in self._meeting(claim.condition, cell):
-            if problem := self._open(claim, part):
-                return problem
-        return ""
+            self._open(claim, part, found)
+        return list(dict.fromkeys(found))
 
     def _meeting(self, condition: Condition, cell: Cell) -> list[Cell]:
         """Parts of the cell that hold all of its states that meet a condition, cut by its comparisons."""
@@ -65,21 +69,26 @@ class Exact:
             found = found.cut(negative(form), relation.strict)
         return [] if found is None else [found]
 
-    def _open(self, claim: Claim, cell: Cell) -> str:
+    def _open(self, claim: Claim, cell: Cell, forms: list[Form] | None = None) -> str:
+        """Why a claim is open on a cell that linear comparisons have cut. forms: takes what would decide it."""
         world = World(self.system, cell, self._start, self.semantics)
-        if world.state(()).truth(claim.condition) is False:
+        before = world.state(())
+        if before.truth(claim.condition) is False:
             return ""
-        if not claim.member:
-            return "a state may be reached that violates it"
         path = () if claim.branch is None else (claim.branch,)
-        world.state(path)
-        if world.left_box:
-            return f"{world.left_box[0]} may leave its range"
+        after = world.state(path) if claim.member else before
         truths: dict[int, bool | None] = {}
-        for word in self._words:
-            if self._matches(word, truths, world, path):
-                return ""
-        return "the set may be left"
+        if not claim.member:
+            problem = "a state may be reached that violates it"
+        elif world.left_box:
+            problem = f"{world.left_box[0]} may leave its range"
+        elif any(self._matches(word, truths, world, path) for word in self._words):
+            return ""
+        else:
+            problem = "the set may be left"
+        if forms is not None:
+            forms += before.open if after is before else (*before.open, *after.open)
+        return problem
 
     def _matches(
         self, word: Sequence[tuple[int, bool]], truths: dict[int, bool | None], world: World, path: tuple[int, ...]

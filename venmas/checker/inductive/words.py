@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from venmas.checker.inductive.constraints import Bools
 
-_FEW = 8
-"""Words are looked up where they have so many times fewer kinds than there are words."""
+_LOOK_UP = 1 << 18
+"""Operations of a product that take as long as looking words of one kind up."""
 
 _ENTRIES = 1 << 24
 """Entries of a product that are computed at once."""
@@ -26,7 +26,7 @@ class Words:
         """The rows (B, predicates) where all literals of some word hold: (B,)."""
         if not len(self._true):
             return np.zeros(len(true), bool)
-        if len(self._kinds) * _FEW > len(self._true):
+        if 2 * true.size * len(self._true) < _LOOK_UP * len(self._kinds):
             return self._multiplied(true, false)
         found = np.zeros(len(true), bool)
         for known, words in self._kinds:

@@ -28,7 +28,7 @@ class Cutter:
         self._shifts = {at: shift for at, e in self._updates.items() if (shift := self._shift(e)) is not None}
         self._sources = {at: self._read([e]) for at, e in self._updates.items()}
         self._condition = self._read([claim.condition])
-        self._networks = _applications(claim.condition)
+        self.networks = _applications(claim.condition)
 
     def _shift(self, expr: Expr) -> tuple[int, int] | None:
         """(place, k) where the new value is that of one variable plus k."""
@@ -134,7 +134,7 @@ class Cutter:
         """How much each variable moves the scores of the networks (B, variables); 0 for what is one point."""
         weights = np.zeros(boxes.low.shape)
         intervals = Intervals(self._batch.number, boxes)
-        for application in self._networks:
+        for application in self.networks:
             for entry, moved in zip(application.inputs, intervals.influence(application), strict=True):
                 for at in self._read([entry]):
                     weights[:, at] = np.maximum(weights[:, at], moved)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from venmas.answer import IncompleteError
-from venmas.checker.cell import Cell, fraction, rational
+from venmas.checker.cell import Cell, negative, rational
 from venmas.checker.inductive.batch import Batch, Index
 from venmas.checker.inductive.claims import Claim, Claims
 from venmas.checker.inductive.constraints import Boxes
 from venmas.checker.inductive.exact import Exact
-from venmas.checker.inductive.trees import LEAF
+from venmas.checker.inductive.trees import FORM, LEAF
 from venmas.checker.numbers import write_number
 from venmas.nn.network import Semantics
 from venmas.search.inductive.cuts import Cut, Cutter
@@ -85,7 +85,7 @@ class Divider:
             which = np.flatnonzero(self._batch.open(claim, boxes, words))
             nodes, boxes = [nodes[i] for i in which], boxes[which]
             words = None if words is None else words[which]
-            if depth and depth % _AHEAD == 0:
+            if cutter.networks and depth and depth % _AHEAD == 0:
                 which = np.array([i for i in range(len(nodes)) if self._open(claim, boxes, words, i)], dtype=np.intp)
                 nodes, boxes = [nodes[i] for i in which], boxes[which]
                 words = None if words is None else words[which]
@@ -128,19 +128,36 @@ class Divider:
             if not problem:
                 continue
             leaves += 1
-            at = self._widest(part)
-            if leaves > _MAX_EXACT or at is None:
+            halves = self._along_form(node, claim, part) or self._in_two(node, part)
+            if leaves > _MAX_EXACT or halves is None:
                 raise IncompleteError(f"{claim.where}: {problem}, as far as {_MAX_EXACT} parts of its cells tell")
-            middle = (part.low[at] + part.high[at]) / 2
-            below = above = middle
-            if part.integral[at]:
-                below = rational(int(middle // 1))
-                above = below + 1
-            node.cut = at, int(below) if part.integral[at] else write_number(fraction(below))
             node.parts = [Node(), Node()]
-            high, low = list(part.high), list(part.low)
-            high[at], low[at] = below, above
-            stack += [(node.parts[1], replace(part, low=tuple(low))), (node.parts[0], replace(part, high=tuple(high)))]
+            stack += [(node.parts[1], halves[1]), (node.parts[0], halves[0])]
+
+    def _along_form(self, node: Node, claim: Claim, cell: Cell) -> tuple[Cell, Cell] | None:
+        """Cut along the first form that decides a choice and tells states of the cell apart."""
+        for form in self._exact.forms(claim, cell):
+            if cell.inf(form).value < 0 <= cell.sup(form).value:
+                first, second = cell.cut(form), cell.cut(negative(form), strict=True)
+                if first is not None and second is not None:
+                    node.cut = FORM, [write_number(c) for c in form]
+                    return first, second
+        return None
+
+    def _in_two(self, node: Node, cell: Cell) -> tuple[Cell, Cell] | None:
+        """Cut the relatively widest side in the middle."""
+        at = self._widest(cell)
+        if at is None:
+            return None
+        middle = (cell.low[at] + cell.high[at]) / 2
+        below = above = middle
+        if cell.integral[at]:
+            below = rational(int(middle // 1))
+            above = below + 1
+        node.cut = at, int(below) if cell.integral[at] else write_number(below)
+        high, low = list(cell.high), list(cell.low)
+        high[at], low[at] = below, above
+        return replace(cell, high=tuple(high)), replace(cell, low=tuple(low))
 
     def _widest(self, cell: Cell) -> int | None:
         decls = self.claims.system.variables.values()
