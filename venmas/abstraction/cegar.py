@@ -37,8 +37,8 @@ from venmas.abstraction.task import Operator, Task
 from venmas.bounds.rounding import Bools
 from venmas.logic import Formula
 
-_SHARE, _LENGTH, MAX_UNSAFE = 0.03, 200, 1000
-"""Part of the time for random runs, their length, and the most cases of the unsafe condition."""
+_SHARE, _FIRST, _LONGEST, MAX_UNSAFE = 0.03, 4, 1000, 1000
+"""Part of the time for random runs, the lengths of the first and of the last, and cases of the unsafe condition."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Cegar:
         chosen = of_formula(unsafe, task.columns)
         parts = self.choices.predicates.split("+")
         if "guards" in parts:
-            chosen += guard_atoms(task)
+            chosen += guard_atoms(self.given)  # those of exits are found where they matter
         if "listed" in parts:
             chosen += self.listed
         self.predicates = open_over(chosen, task.low.tolist(), task.high.tolist())
@@ -93,7 +93,7 @@ class Cegar:
         self.by_policy = 0
         self.explored: Explored | None = None
         self.cells: Cells | None = None
-        self._begun, self._running = monotonic(), 0.0
+        self._begun, self._running, self._length = monotonic(), 0.0, _FIRST
 
     def iterate(self) -> Explored | ConcretePath | Refinement:
         """One iteration: the closed graph, a real path, or what was added. Raises `BudgetError` as `ask` does."""
@@ -131,7 +131,8 @@ class Cegar:
         """Random runs, for a part of the time."""
         while self._running <= _SHARE * (monotonic() - self._begun):
             begun = monotonic()
-            found = random_path(steps, starts, self.bad, _LENGTH, self.rng)
+            found = random_path(steps, starts, self.bad, self._length, self.rng)
+            self._length = min(_LONGEST, 2 * self._length)
             self._running += monotonic() - begun
             if found is not None:
                 return found

@@ -7,7 +7,7 @@ Each operator has a conjunctive guard, as a box and rows, and an affine update. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -33,6 +33,7 @@ from venmas.model.expr import (
     Expr,
     Maximum,
     Output,
+    Sum,
     Truth,
     Variable,
     children,
@@ -218,7 +219,7 @@ class _Reader:
 
     def operators(self, index: int, branch: Branch) -> Iterator[Operator]:
         """Of one branch."""
-        labels = range(len(self.node.scores)) if self.node is not None and _mentions(branch, self.node) else [FREE]
+        labels = self._labels(branch)
         count = 0
         for label in labels:
             fixed = {} if label == FREE else {id(self.node): label}
@@ -234,6 +235,19 @@ class _Reader:
                     if count > MAX_CASES:
                         raise UnsuitableError(f"branch {branch.name!r} has more than {MAX_CASES} cases")
                     yield self._operator(index, branch.name, label, case, updates)
+
+    def _labels(self, branch: Branch) -> Sequence[int]:
+        """The choices with which the branch may be taken; `FREE` where it does not look at them."""
+        if self.node is None or not _mentions(branch, self.node):
+            return [FREE]
+        for part in branch.guard.operands if isinstance(branch.guard, All) else (branch.guard,):
+            match part:
+                case Compare(Sum(((factor, node),), constant), Relation.EQ) if node is self.node:
+                    value = -constant / factor
+                    return [int(value)] if value in range(len(self.node.scores)) else []
+                case Compare(node, Relation.EQ) if node is self.node:
+                    return [0]
+        return range(len(self.node.scores))
 
     def _split(
         self, branch: Branch, fixed: dict[int, int]
