@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from venmas.errors import Reason, VenmasError
+from venmas.model.invariant import Invariant, Phases
 from venmas.model.witness.tree import Witness
 
 if TYPE_CHECKING:
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
 Basis: TypeAlias = Literal["bounds", "exact", "solver"]
 """What a refutation rests on: enclosures with their rounding errors, exact rationals, or the word of a solver."""
 
-Write: TypeAlias = "Callable[[Callable[[Rule], None]], int]"
+Write: TypeAlias = Callable[[Callable[["Rule"], None]], int]
 """Writes the lines of a proof, one call each, and returns how many; raises `IncompleteError` where it can not."""
+
+
+Proof: TypeAlias = Write | Invariant | Phases
+"""What a certificate is written from: the lines of a proof; for AG p without a bound a set that runs do not leave."""
 
 
 class IncompleteError(VenmasError):
@@ -38,7 +43,7 @@ class Refuted:
     may_deadlock: bool = False
     deadlock: Mapping[str, Fraction] | None = None
     inside: bool = False
-    proof: Write | None = None
+    proof: Proof | None = None
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Any
 from venmas.checker.check import Checked, CheckError, Line, check
 from venmas.checker.inductive.check import check_inductive
 from venmas.checker.inductive.header import read_invariant
+from venmas.checker.phases import check_phases, read_phases
 from venmas.errors import InputError, UsageError
 from venmas.logic import Always, parse, parse_property
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
@@ -27,6 +28,8 @@ FORMAT = "venmas-certificate-1"
 """Proofs of bounded formulas."""
 INDUCTIVE = "venmas-certificate-2"
 """Inductive sets, which prove AG p without a bound."""
+PHASES = "venmas-certificate-3"
+"""Two bounded proofs, which prove AG p without a bound together."""
 MAX_LINE = 64 << 20
 """Longest line, in bytes."""
 
@@ -35,7 +38,7 @@ MAX_PARTS = 4_000_000
 
 _HOW = "write one with `venmas verify ... --certificate FILE`"
 _NEEDED = {"format", "venmas", "formula", "inside", "semantics", "system", "networks"}
-_BESIDES: dict[object, set[str]] = {FORMAT: set(), INDUCTIVE: {"invariant"}}
+_BESIDES: dict[object, set[str]] = {FORMAT: set(), INDUCTIVE: {"invariant"}, PHASES: {"phases"}}
 """What the header of each format has besides."""
 _OPTIONAL = {"origin", "parameters"}
 
@@ -48,8 +51,8 @@ def read_certificate(path: str | Path) -> tuple[Mapping[str, Any], Iterator[tupl
     lines = _lines(path)
     header = next(lines, (0, {}))[1]
     form = header.get("format")
-    if form not in (FORMAT, INDUCTIVE):
-        raise UsageError(f"{path} is no certificate of the form {FORMAT} or {INDUCTIVE}; {_HOW}")
+    if not isinstance(form, str) or form not in _BESIDES:
+        raise UsageError(f"{path} is no certificate of the form {FORMAT}, -2 or -3; {_HOW}")
     needed = _NEEDED | _BESIDES[form]
     odd = (header.keys() ^ needed) - _OPTIONAL
     if odd:
@@ -79,20 +82,27 @@ def check_claim(
     if header["networks"] != sorted(networks):
         raise CheckError(0, "the networks that the header lists are not those of its system")
     rebuilt = system_from_json(theirs, networks)
-    if header["format"] == INDUCTIVE:
-        return _check_inductive(header, lines, rebuilt, tick)
+    if header["format"] != FORMAT:
+        return _check_always(header, lines, rebuilt, tick)
     formula = parse(header["formula"], rebuilt.vocabulary)
     return check(rebuilt, formula, header["inside"], lines, tick, header["semantics"])
 
 
-def _check_inductive(
+def _check_always(
     header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
 ) -> Checked:
     asked = parse_property(header["formula"], system.vocabulary)
     if not isinstance(asked, Always):
-        raise CheckError(0, "an inductive set proves AG p without a bound, p being about one state, and nothing else")
+        raise CheckError(
+            0, f"{header['format']} proves AG p without a bound, p being about one state, and nothing else"
+        )
     if not header["inside"]:
-        raise CheckError(0, "an inductive set lies in the declared box: the header must claim it (inside)")
+        raise CheckError(
+            0, f"{header['format']} shows that no run leaves the declared box: its header must say so (inside)"
+        )
+    if header["format"] == PHASES:
+        phases, inside = read_phases(header["phases"], system.vocabulary)
+        return check_phases(system, asked.invariant, phases, inside, lines, tick, header["semantics"])
     invariant = read_invariant(header["invariant"], len(system.variables))
     return check_inductive(system, asked.invariant, invariant, lines, tick, header["semantics"])
 

@@ -96,10 +96,10 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
     if isinstance(answer, Refuted) and answer.proof is not None and proofs.certificate is not None:
         asked = question.boxed if answer.inside else question
         try:
-            written = write_certificate(proofs.certificate, asked, proofs.about, answer.proof)
+            written = write_certificate(proofs.certificate, asked, proofs.about, answer.proof, budget)
             return Established(replace(answer, basis="exact"), written, notes)
         except (IncompleteError, OverflowError) as error:
-            notes.append(f"the region graph gives no certificate: {error}")
+            notes.append(f"no certificate of how it was proved: {error}")
     owed = proofs.owed(question, answer)
     if not owed:
         return Established(answer, None, notes)

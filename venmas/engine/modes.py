@@ -5,7 +5,7 @@ is the main one, which makes a step at each of its turns; the others have parts 
 main procedure is; what another one has begun may go on in a later stage.
 
     adaptive:  explicit -> network -> (polytopes, rational, bounds | regions) -> (mono | rational)
-    invariant: closure
+    invariant: closure -> two-phase
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ _MODES = (
     ),
     Mode(
         "invariant",
-        "all states that are ever reached, for formulas without a bound",
-        ((Turn("closure", left=1 / 2),),),
+        "all states that are ever reached, or a set that no run leaves, for formulas without a bound",
+        ((Turn("closure", left=1 / 2),), (Turn("two-phase"),)),
         workers=True,
         kinds=(Always.kind, Unbounded.kind),
     ),

@@ -248,7 +248,7 @@ class _Verification:
             settings.remember = book.paths
         owed = proofs.asked(question) or (question.certified and proofs.trust == "auto")
         owed = owed and (question.certified or isinstance(question.asked, Bounded))
-        with Run(settings, self.programs) as run:
+        with Run(settings, self.programs, self._bounded) as run:
             portfolio = Portfolio(self.mode, run, self.budget, limits(self.budget.left, owed))
             try:
                 answer = self._settled(portfolio, question)
@@ -269,6 +269,11 @@ class _Verification:
         if found.proved:
             self.report.credit("rational", self.budget.spent - begun)
         self._write(found.answer, found)
+
+    def _bounded(self, question: Question, budget: Budget) -> Answer:
+        """The answer to a bounded question of a procedure: that of the default mode, within a part of the time."""
+        with Run(self.settings, self.programs) as run:
+            return Portfolio(modes()[DEFAULT], run, budget, None).settle(question)
 
     def _settled(self, portfolio: Portfolio, question: Question) -> Answer:
         """The answer of the portfolio; what it did not find in its share of the time is open."""

@@ -1,4 +1,4 @@
-"""Inductive sets of states, as words over predicates: what a proof of ``AG p`` without a bound rests on."""
+"""What a proof of ``AG p`` without a bound rests on: inductive sets, as words over predicates, and sets in phases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from venmas.errors import InputError
 from venmas.linear import Comparison, LinearExpr, Relation, as_fraction
-from venmas.logic import Atom, Formula, conjunction, disjunction
+from venmas.logic import Atom, Formula, Globally, Next, Quantifier, conjunction, disjunction
 from venmas.model.system import System
 
 _LITERALS = frozenset("01-")
@@ -112,3 +112,29 @@ def _word(literals: Iterable[tuple[int, str]], size: int) -> str | None:
             return None
         found[place] = value
     return "".join(found)
+
+
+@dataclass(frozen=True)
+class Phases:
+    """A proof of ``AG p`` in two phases, by a set of states that runs come back to, though they may leave it.
+
+    All runs from an initial state are in `reached`, a formula about one state, after exactly `into` steps, and from a
+    state of `reached` after exactly `again` steps, as far as they are so long; p holds at all states on the way. Raises
+    `InputError` for steps that are none.
+    """
+
+    reached: Formula
+    into: int
+    again: int
+
+    def __post_init__(self) -> None:
+        if self.into < 0 or self.again < 1:
+            raise InputError(f"expected into >= 0 and again >= 1 steps, got {self.into} and {self.again}")
+
+    def parts(self, system: System, holds: Formula) -> tuple[tuple[System, Formula], tuple[System, Formula]]:
+        """The bounded claims that are the proof: a system each, and the formula that its initial states satisfy."""
+        return (system, self._claim(holds, self.into)), (system.starting(self.reached), self._claim(holds, self.again))
+
+    def _claim(self, holds: Formula, steps: int) -> Formula:
+        there = Next(Quantifier.ALL, steps, self.reached) if steps else self.reached
+        return conjunction([there, Globally(Quantifier.ALL, 0, steps, holds)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -302,6 +303,13 @@ class System:
     def may_deadlock(self) -> bool:
         """True when no branch can be taken in every state, so that some may have no successor."""
         return not any(b.always for b in self.branches)
+
+    def starting(self, states: Formula) -> System:
+        """The same system with other initial states: those of a formula about one state, within the declared ranges."""
+        made = copy(self)
+        made.regions = _regions(nnf(states))
+        check_count(len(made.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
+        return made
 
     def validate(self) -> None:
         """Check what can be checked without a state. Raises `ModelError` naming the place and the remedy."""

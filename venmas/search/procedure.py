@@ -46,6 +46,8 @@ class Run:
     settings: Settings = field(default_factory=Settings)
     programs: Programs = field(default_factory=Programs)
     """What solving programs comes to, all questions of the verification together."""
+    decide: Callable[[Question, Budget], Answer] | None = None
+    """Answers a bounded question, also of other initial sets, for a procedure that needs it; raises `BudgetError`."""
     _made: dict[object, object] = field(default_factory=dict)
     _stack: ExitStack = field(default_factory=ExitStack)
 
