@@ -117,8 +117,8 @@ class Concretiser:
             if i < step:
                 pulled.after(operator)
         row, at = pulled.matrix[variable], int(pulled.constant[variable])
-        for side, added in ((row, at - value - 1), (-row, value - 1 - at)):
-            beyond = np.concatenate([rows, side[None]]), np.concatenate([constants, [added]])
+        for side, shift in ((row, at - value - 1), (-row, value - 1 - at)):
+            beyond = np.concatenate([rows, side[None]]), np.concatenate([constants, [shift]])
             if first_point(self.starts, low[0], high[0], *beyond) is not None:
                 return False
         return True

@@ -35,6 +35,10 @@ class Boxed:
     matter: Bools
     needed: Bools
 
+    def take(self, at: Ints | Bools) -> Boxed:
+        """Some of the boxes."""
+        return Boxed(self.truth[at], self.matter[:, at], self.needed[:, at])
+
 
 class BoxCondition:
     """A condition over n integers, compiled: a in atoms, each ``rows @ x + constants >= 0``."""
@@ -63,9 +67,9 @@ class BoxCondition:
         self.atoms = len(rows)
         self.rows = np.zeros((self.atoms, self._n), np.int64)
         self.constants = np.zeros(self.atoms, np.int64)
-        for (terms, constant), i in rows.items():
+        for (pairs_of, constant), i in rows.items():
             self.constants[i] = constant
-            for v, c in terms:
+            for v, c in pairs_of:
                 self.rows[i, v] = c
         for node, found, kind in pairs:
             places = [rows[tuple(sorted(terms.items())), constant] for terms, constant in found]
@@ -189,12 +193,12 @@ def states_of(condition: BoxCondition, cells: Cells) -> tuple[States, Ints]:
         for i in np.flatnonzero(more & single).tolist():
             more[i] = keys(state[i : i + 1])[0] not in found
         opened = np.flatnonzero(more & (known.truth == _OPEN))
-        part = Boxed(known.truth[opened], known.matter[:, opened], known.needed[:, opened])
+        part = known.take(opened)
         tight_low, tight_high, changed = condition.tightened(part, a[opened], b[opened])
         fits = changed & (tight_low <= tight_high).all(1)
         low, high = np.concatenate([low, tight_low[fits]]), np.concatenate([high, tight_high[fits]])
         rest = np.flatnonzero(~changed)
-        axis, place = condition.cuts(Boxed(part.truth[rest], part.matter[:, rest], part.needed[:, rest]), a[opened[rest]], b[opened[rest]])
+        axis, place = condition.cuts(part.take(rest), a[opened[rest]], b[opened[rest]])
         low, high = _pushed(low, high, split(a[opened[rest]], b[opened[rest]], axis, place))
         sure = np.flatnonzero(more & (known.truth == _TRUE))
         axis, place = _cell_cuts(cells, a[sure], b[sure], first[sure], last[sure], bits[sure])
@@ -245,7 +249,7 @@ def first_point(condition: BoxCondition, low: Ints, high: Ints, rows: Ints, cons
             return np.asarray(a[done.argmax()])
         keep = known.truth != _FALSE
         a, b, open_rows = a[keep], b[keep], open_rows[keep]
-        known = Boxed(known.truth[keep], known.matter[:, keep], known.needed[:, keep])
+        known = known.take(keep)
         tight_low, tight_high, changed = condition.tightened(known, a, b)
         fits = changed & (tight_low <= tight_high).all(1)
         axis, place = condition.cuts(known, a, b)

@@ -1,4 +1,4 @@
-"""Leaving the declared box (design S1) as something that can be reached: one more variable, and operators that set it."""
+"""Leaving the declared box (design S1) as a state to reach: one more variable, and operators that set it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The abstract graph of some predicates: all abstract states that the policy reaches, and how, exactly (P5).
 
-    starts := abstract states that hold an initial state
-    breadth first: for each successor a query (`successors`, `queries`); a transition has a concrete witness
+starts := abstract states that hold an initial state
+breadth first: for each successor a query (`successors`, `queries`); a transition has a concrete witness
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from venmas.abstraction.successors import Steps
 from venmas.abstraction.task import Task, task_of
 from venmas.bounds.rounding import Bools
 from venmas.errors import UsageError
-from venmas.linear import Comparison
-from venmas.logic import Atom, Formula, disjunction, parse
+from venmas.logic import Formula, disjunction, parse
 from venmas.model.system import System
 
 _LEVEL = 4096
@@ -35,7 +34,7 @@ class AbstractGraph:
     """Reachable abstract states S and the transitions T between them, each with a state in which it is taken.
 
     states: (S, n + m), rows of `cells`; the first `starts` are initial. start_points: a concrete initial state of each
-    of these. unsafe: (S,). source, target, operator: (T,); witness: (T, n). A pair of states may have several operators.
+    of these. unsafe: (S,). source, target, operator: (T,); witness: (T, n). A pair may have several operators.
     leaving: names of variables that some state may leave the range of.
     """
 

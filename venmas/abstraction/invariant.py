@@ -76,3 +76,10 @@ def widened(invariant: Invariant, columns: Ints, width: int) -> Invariant:
             wide[place + 1] = c
         rows.append(tuple(wide))
     return Invariant(tuple(rows), invariant.words)
+
+
+def narrowed(invariant: Invariant, width: int) -> Invariant:
+    """The part of a set where the variables from `width` on are 0, which every word says; over those before."""
+    kept = [i for i, row in enumerate(invariant.predicates) if not any(row[width + 1 :])]
+    rows = tuple(invariant.predicates[i][: width + 1] for i in kept)
+    return Invariant(rows, tuple(dict.fromkeys("".join(word[i] for i in kept) for word in invariant.words)))

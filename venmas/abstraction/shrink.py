@@ -55,9 +55,7 @@ def _beside(v: int, value: int) -> list[Predicate]:
     return [Predicate(((v, 1),), value), Predicate(((v, 1),), value + 1)]
 
 
-def _threshold(
-    v: int, witness: Ints, state: Ints, split: str, eps: float, rng: np.random.Generator
-) -> Predicate:
+def _threshold(v: int, witness: Ints, state: Ints, split: str, eps: float, rng: np.random.Generator) -> Predicate:
     """A threshold of v that tells the two apart: it is in (least, most] of the two values."""
     w, s = int(witness[v]), int(state[v])
     low, high = min(w, s), max(w, s)

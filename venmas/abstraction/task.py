@@ -249,9 +249,7 @@ class _Reader:
                     return [0]
         return range(len(self.node.scores))
 
-    def _split(
-        self, branch: Branch, fixed: dict[int, int]
-    ) -> Iterator[tuple[Formula, list[tuple[int, LinearExpr]]]]:
+    def _split(self, branch: Branch, fixed: dict[int, int]) -> Iterator[tuple[Formula, list[tuple[int, LinearExpr]]]]:
         """Guard and affine updates, a pair for each way that conditions and maxima within them can turn out."""
         waiting: list[tuple[dict[int, int], tuple[Condition, ...]]] = [(fixed, ())]
         made = 0
