@@ -101,8 +101,12 @@ class Concretiser:
                 points = self._run(found, operators)
                 return Concrete(points, self._deviates(points, operators))
         points = self._run(start, operators)
-        nearest = min(self.unsafe, key=lambda c: sum(p.value(points[-1].tolist()) != truth for p, truth in c.atoms))
-        return Blocked(len(operators), points, nearest.atoms, True)
+        return Blocked(len(operators), points, self._met(path, cells).atoms, True)
+
+    def _met(self, path: AbstractPath, cells: Cells) -> Case:
+        """The case of the unsafe condition that the last abstract state meets."""
+        known = dict(zip(cells.predicates, cells.words(path.states[-1:])[0].tolist(), strict=True))
+        return next(c for c in self.unsafe if all(known.get(p, truth) == truth for p, truth in c.atoms))
 
     def fixed(self, path: AbstractPath, cells: Cells, step: int, variable: int, value: int) -> bool:
         """Has the variable this value at a step of every concrete path?"""

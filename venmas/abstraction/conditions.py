@@ -148,6 +148,8 @@ class BoxCondition:
 
     def cuts(self, known: Boxed, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """For each box a variable, and the least value above the cut."""
+        if not len(low):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         rows = np.arange(len(low))
         score = known.matter.T.astype(np.float32) @ self._incidence
         wide = high > low

@@ -53,6 +53,8 @@ def _operators(steps: Steps, states: Ints, rng: np.random.Generator) -> Ints:
     if steps.rows.shape[1]:
         able &= ((steps.rows @ states.T).transpose(2, 0, 1) + steps.constants >= 0).all(2)
     policy = steps.task.policy
+    if not able.shape[1]:
+        return np.full(len(states), -1, np.int64)
     if policy is not None:
         picked = policy.choose(states)
         able &= (steps.label == FREE) | (steps.label == picked[:, None])

@@ -252,8 +252,8 @@ def _rows(count: int, each: int, width: int) -> tuple[Ints, Ints]:
 def _ends(rows: Ints, constants: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
     """Least and greatest values (B, R) of rows (B, R, n) with constants (B, R) over boxes (B, n)."""
     up, down = np.maximum(rows, 0), np.minimum(rows, 0)
-    least: Ints = (up @ low[:, :, None] + down @ high[:, :, None])[:, :, 0] + constants
-    most: Ints = (up @ high[:, :, None] + down @ low[:, :, None])[:, :, 0] + constants
+    least: Ints = ((up @ low[:, :, None] + down @ high[:, :, None])[:, :, 0] + constants).astype(np.int64, copy=False)
+    most: Ints = ((up @ high[:, :, None] + down @ low[:, :, None])[:, :, 0] + constants).astype(np.int64, copy=False)
     return least, most
 
 
