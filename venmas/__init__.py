@@ -10,6 +10,7 @@ from venmas._posix import require_posix
 from venmas._version import __version__
 
 if TYPE_CHECKING:
+    from venmas.abstraction.graph import abstract
     from venmas.engine.report import Report, Verdict
     from venmas.engine.verify import verify
     from venmas.logic import parse
@@ -21,6 +22,7 @@ _HOMES = {
     "Report": "venmas.engine.report",
     "System": "venmas.model",
     "Verdict": "venmas.engine.report",
+    "abstract": "venmas.abstraction.graph",
     "load_network": "venmas.nn",
     "load_scenario": "venmas.model",
     "parse": "venmas.logic",
@@ -33,6 +35,7 @@ __all__ = [
     "System",
     "Verdict",
     "__version__",
+    "abstract",
     "load_network",
     "load_scenario",
     "parse",

@@ -25,6 +25,7 @@ from venmas.abstraction.cover import cover
 from venmas.abstraction.exits import with_exits
 from venmas.abstraction.explore import AbstractSearch, Explored
 from venmas.abstraction.falsify import random_path
+from venmas.abstraction.figures import Iteration
 from venmas.abstraction.graph import Unsafe
 from venmas.abstraction.memory import Memory
 from venmas.abstraction.policy import Ints
@@ -39,17 +40,6 @@ from venmas.logic import Formula
 
 _SHARE, _FIRST, _LONGEST, MAX_UNSAFE = 0.03, 4, 1000, 1000
 """Part of the time for random runs, the lengths of the first and of the last, and cases of the unsafe condition."""
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """What an iteration came to: predicates and states it had, the length of its path, what was spurious and added."""
-
-    predicates: int
-    states: int
-    length: int
-    kind: str
-    added: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, eq=False)

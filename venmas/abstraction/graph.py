@@ -108,13 +108,14 @@ def abstract(
     task = task_of(system)
     chosen: list[Predicate] = []
     for p in predicates:
-        chosen += [p] if isinstance(p, Predicate) else of_formula(_condition(system, p), task.columns)
-    bad = disjunction([]) if unsafe is None else _condition(system, unsafe)
+        chosen += [p] if isinstance(p, Predicate) else of_formula(condition(system, p), task.columns)
+    bad = disjunction([]) if unsafe is None else condition(system, unsafe)
     engine = QueryEngine(task.policy, np.random.default_rng(seed))
     return graph_of(task, chosen, bad, Memory(engine, len(task.low)))
 
 
-def _condition(system: System, given: str | Formula) -> Formula:
+def condition(system: System, given: str | Formula) -> Formula:
+    """A condition about one state, as text or the name of a proposition. Raises `FormulaError`, `UsageError`."""
     formula = given if isinstance(given, Formula) else parse(given, system.vocabulary)
     if formula.horizon != 0:
         raise UsageError(f"a predicate speaks of one state, and {formula} of steps; write comparisons of variables")

@@ -9,24 +9,25 @@ real: run the path in the whole system; it runs: witnessed; else the slice grows
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from venmas.abstraction.cegar import Cegar, ConcretePath, Iteration
+from venmas.abstraction.cegar import Cegar, ConcretePath
 from venmas.abstraction.conditions import BoxCondition, first_point
 from venmas.abstraction.cover import TooManyError
 from venmas.abstraction.explore import Explored
+from venmas.abstraction.figures import Refined
+from venmas.abstraction.graph import condition
 from venmas.abstraction.invariant import invariant_of, narrowed, widened
 from venmas.abstraction.predicates import Predicate, of_formula
 from venmas.abstraction.settings import Choices
 from venmas.abstraction.task import Task, UnsuitableError, starts_of, task_of
 from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.budget import Budget, Progress, limited
-from venmas.errors import ModelError, Reason, UsageError
-from venmas.logic import Always, Formula, Globally, Quantifier, nnf, parse
+from venmas.errors import ModelError, Reason
+from venmas.logic import Always, Formula, Globally, Quantifier, nnf
 from venmas.model.canonical import networks_of
 from venmas.model.simulate import Step
 from venmas.model.system import System
@@ -35,70 +36,6 @@ from venmas.model.witness.tree import Witness
 from venmas.question import Question
 from venmas.search.closure.cone import Cones, variables_of
 from venmas.search.procedure import Run
-
-
-@dataclass
-class AbstractionCounts:
-    """What refinement came to: of the last iteration its states, and queries of all of them."""
-
-    variables: tuple[int, int] = (0, 0)
-    iterations: int = 0
-    predicates: int = 0
-    by_policy: int = 0
-    starts: int = 0
-    states: int = 0
-    transitions: int = 0
-    expanded: int = 0
-    words: int = 0
-    queries: dict[str, float] = field(default_factory=dict)
-    history: list[Iteration] = field(default_factory=list)
-    names: tuple[str, ...] = ()
-
-    def facts(self) -> list[tuple[str, str]]:
-        """Names with values."""
-        kinds = self.refinements
-        spurious = ", ".join(f"{count} by {kind}" for kind, count in kinds.items() if count)
-        found = [
-            ("iterations", f"{self.iterations}" + (f" ({spurious})" if spurious else "")),
-            ("predicates", f"{self.predicates}, {self.by_policy} of them by the policy"),
-            ("abstract states", f"{self.states}, {self.starts} of them initial, {self.expanded} stepped from"),
-            ("queries", f"{self.queries.get('count', 0)} in {self.queries.get('seconds', 0)} s"),
-        ]
-        kept, whole = self.variables
-        return found + ([("slice", f"{kept} of {whole} variables")] if kept < whole else [])
-
-    @property
-    def refinements(self) -> dict[str, int]:
-        """How many there were of each kind."""
-        kinds = ("guard", "target", "policy", "cell")
-        return {kind: sum(i.kind == kind for i in self.history) for kind in kinds}
-
-    def to_json(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "iterations": self.iterations,
-            "refinements": self.refinements,
-            "predicates": self.predicates,
-            "predicates_by_policy": self.by_policy,
-            "abstract": {
-                "starts": self.starts,
-                "states": self.states,
-                "transitions": self.transitions,
-                "expanded": self.expanded,
-            },
-            "words": self.words,
-            "queries": self.queries,
-            "history": [
-                {
-                    "predicates": i.predicates,
-                    "states": i.states,
-                    "path": i.length,
-                    "spurious": i.kind,
-                    "added": [p.text(self.names) for p in i.added],
-                }
-                for i in self.history
-            ],
-        }
 
 
 class Abstraction:
@@ -154,7 +91,7 @@ class Session:
         assert isinstance(question.asked, Always)
         self.question, self.choices = question, choices
         self.invariant = nnf(question.asked.invariant)
-        self.figures = AbstractionCounts()
+        self.figures = Refined()
         self._cegar: Cegar | None = None
         self._whole = choices.slice == "off"
 
@@ -198,8 +135,8 @@ class Session:
     def _listed(self, task: Task) -> list[Predicate]:
         """The predicates that the caller gives, as far as the slice has their variables."""
         found: list[Predicate] = []
-        for text in self.choices.listed:
-            formula = condition(self.question.system, text)
+        for given in self.choices.listed:
+            formula = condition(self.question.system, given)
             if variables_of(formula) <= set(task.names):
                 found += of_formula(formula, task.columns)
         return found
@@ -248,14 +185,6 @@ class Session:
             return Open(Reason.OPEN, "a path of states was found that no run of the system takes")
         self._whole, self._cegar = True, None  # a guard that was left out blocks it
         return None
-
-
-def condition(system: System, text: str) -> Formula:
-    """A condition about one state, as text or the name of a proposition. Raises `FormulaError`, `UsageError`."""
-    formula = parse(text, system.vocabulary)
-    if formula.horizon != 0:
-        raise UsageError(f"a predicate speaks of one state, and {text!r} of steps; write comparisons of variables")
-    return formula
 
 
 def _starts(task: Task) -> BoxCondition:

@@ -50,7 +50,10 @@ OPTIONS: tuple[Option, ...] = (
 
 @dataclass(frozen=True)
 class Choices:
-    """A value for each of `OPTIONS`. listed: predicates that the caller gives, as texts. Raises `UsageError`."""
+    """A value for each of `OPTIONS`. listed: predicates that the caller gives, as texts or formulas.
+
+    Raises `UsageError`.
+    """
 
     predicates: str = "guards"
     refine: str = "shrink"
@@ -62,7 +65,7 @@ class Choices:
     tests: str = "none"
     entailed: str = "off"
     seed: int = 0
-    listed: tuple[str, ...] = field(default=())
+    listed: tuple[Any, ...] = field(default=())
 
     def __post_init__(self) -> None:
         for option in OPTIONS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -17,6 +17,7 @@ from venmas.model.system import System
 from venmas.nn import relu_network
 
 State = tuple[int, ...]
+_NAMED = {0: "zero", 1: "one"}
 
 
 def random_system(rng: np.random.Generator, may_leave: bool = False) -> System:
@@ -29,7 +30,7 @@ def random_system(rng: np.random.Generator, may_leave: bool = False) -> System:
     lows = rng.integers(-2, 2, n)
     sizes = rng.integers(1, 5, n)
     v = [
-        system.integer(f"v{i}", int(a), int(a + s), labels={0: "zero", 1: "one"} if i == 0 and (a, s) == (0, 1) else None)
+        system.integer(f"v{i}", int(a), int(a + s), labels=_NAMED if (i, a, s) == (0, 0, 1) else None)
         for i, (a, s) in enumerate(zip(lows, sizes, strict=True))
     ]
     inputs = [v[i] for i in sorted(rng.choice(n, int(rng.integers(1, n + 1)), replace=False).tolist())]
@@ -57,7 +58,7 @@ def random_system(rng: np.random.Generator, may_leave: bool = False) -> System:
     return system
 
 
-def _update(rng: np.random.Generator, v: list[Expr], i: int, low: int, high: int) -> Expr | int:
+def _update(rng: np.random.Generator, v: Sequence[Expr], i: int, low: int, high: int) -> Expr | int:
     kind = rng.random()
     other = v[int(rng.integers(0, len(v)))]
     if kind < 0.3:
@@ -71,7 +72,7 @@ def _update(rng: np.random.Generator, v: list[Expr], i: int, low: int, high: int
     return where(other >= int(rng.integers(low, high + 1)), v[i], v[i] * -1)
 
 
-def random_condition(rng: np.random.Generator, v: list[Expr]) -> Condition:
+def random_condition(rng: np.random.Generator, v: Sequence[Expr]) -> Condition:
     """A comparison, of one variable mostly; or two of them, joined."""
     if rng.random() < 0.25:
         left, right = random_condition(rng, v), random_condition(rng, v)
