@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from venmas.abstraction.graph import abstract
     from venmas.engine.report import Report, Verdict
     from venmas.engine.verify import verify
+    from venmas.formats.jani.load import load_jani
     from venmas.logic import parse
     from venmas.model import System, load_scenario
     from venmas.nn import Network, load_network
@@ -23,6 +24,7 @@ _HOMES = {
     "System": "venmas.model",
     "Verdict": "venmas.engine.report",
     "abstract": "venmas.abstraction.graph",
+    "load_jani": "venmas.formats.jani.load",
     "load_network": "venmas.nn",
     "load_scenario": "venmas.model",
     "parse": "venmas.logic",
@@ -36,6 +38,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "abstract",
+    "load_jani",
     "load_network",
     "load_scenario",
     "parse",

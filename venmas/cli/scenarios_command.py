@@ -76,7 +76,7 @@ def _parameters(out: Console, scenario: Scenario) -> None:
 
 def _system(out: Console, system: System) -> None:
     from venmas.cli.tables import print_table
-    from venmas.model.show import group_name, kind_of, number, region_text, title, variable_groups
+    from venmas.model.show import group_name, initial_texts, kind_of, number, title, variable_groups
 
     out.print("\nVariables", style="bold")
     rows = [
@@ -97,7 +97,7 @@ def _system(out: Console, system: System) -> None:
         "Agents": [", ".join(title(a.name, a.unit) for a in system.agents) or "none"],
         "Branches": [", ".join(b.name for b in system.branches)],
         "Labels": meanings,
-        "Initial states": [region_text(system, region) for region in system.regions[:6]],
+        "Initial states": initial_texts(system, 6),
         "Propositions": [f"{name}: {formula}" for name, formula in system.propositions.items()],
         "Properties (--formula NAME)": [f"{name}: {text}" for name, text in system.properties.items()],
     }
@@ -106,5 +106,3 @@ def _system(out: Console, system: System) -> None:
             out.print(f"\n{heading}", style="bold")
         for line in lines:
             out.print(f"  {line}", soft_wrap=True)
-    if len(system.regions) > 6:
-        out.print(f"({len(system.regions)} sets of initial states in all)")

@@ -47,6 +47,8 @@ class Parameter:
 
     replaces: parameters that have no say where this one is not at its default, such as the size of a grid where a map
     is given. build() does not get them then, and giving both is an error.
+
+    required: it has to be given, and the default only says of what type it is.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Parameter:
     unit: str = ""
     choices: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
+    required: bool = False
 
     @property
     def expected(self) -> str:

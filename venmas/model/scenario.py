@@ -56,6 +56,11 @@ class Scenario:
                     f"scenario {self.name!r} has no parameter {name!r}{_nearest(name, known)}; "
                     + (f"it takes {', '.join(known)}" if known else "it takes none")
                 )
+        for p in self.parameters:
+            if p.required and p.name not in settings:
+                raise ScenarioError(
+                    f"scenario {self.name!r} needs a value of {p.name!r}, {p.expected}: --set {p.name}=VALUE"
+                )
         values = {p.name: p.parse(settings.get(p.name, p.default), self.name) for p in self.parameters}
         for p in self.parameters:
             if p.replaces and values.get(p.name, p.parse(p.default)) != p.parse(p.default):

@@ -10,8 +10,7 @@ from functools import cached_property
 
 from venmas.budget import ask
 from venmas.errors import ModelError
-from venmas.linear import Comparison, Relation
-from venmas.logic import And, Atom, Bottom, Formula, Or, Top, Vocabulary, conjunction, disjunction, nnf
+from venmas.logic import TRUE, Atom, Bottom, Formula, Top, Vocabulary, conjunction, disjunction
 from venmas.model.arguments import (
     read_action,
     read_conditions,
@@ -36,6 +35,7 @@ from venmas.model.expr import (
     children,
     to_comparison,
 )
+from venmas.model.initial import InitialSet
 from venmas.model.limits import (
     MAX_BRANCHES,
     MAX_REGIONS,
@@ -45,7 +45,6 @@ from venmas.model.limits import (
     check_node,
     check_number,
 )
-from venmas.model.propagation import check_initial
 from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector, read_size
 
@@ -89,7 +88,7 @@ class System:
         self.variables: dict[str, VariableDecl] = {}
         self.agents: list[Agent] = []
         self.branches: list[Branch] = []
-        self.regions: list[Region] = []
+        self.initial_set = InitialSet(name, self.variables)
         self.propositions: dict[str, Formula] = {}
         self.properties: dict[str, str] = {}
         self.nodes_by_name: dict[str, Variable] = {}
@@ -193,9 +192,32 @@ class System:
 
     def initial(self, *conditions: Condition) -> None:
         """Add the set of states where all `conditions` hold; calling it again adds another set (a union)."""
-        formula = self.formula(All(read_conditions(conditions, "the initial set")), "the initial set")
-        self.regions.extend(_regions(nnf(formula)))
-        check_count(len(self.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
+        self.initial_set.add_product(self._initial_formula(conditions))
+
+    def start(self, *conditions: Condition) -> None:
+        """Add a set as `initial` does, for conditions of many cases: they become disjoint regions, where these are few.
+
+        Otherwise the initial set is no union of `regions`, but has an `initial_condition`.
+        """
+        self.initial_set.add(self._initial_formula(conditions))
+
+    def _initial_formula(self, conditions: tuple[Condition, ...]) -> Formula:
+        return self.formula(All(read_conditions(conditions, "the initial set")), "the initial set")
+
+    @property
+    def initial_condition(self) -> Formula:
+        """What holds in every initial state besides being in one of `initial_set.regions`; mostly true."""
+        return self.initial_set.condition
+
+    @property
+    def regions(self) -> list[Region]:
+        """The initial set as a union of polytopes. Raises `ModelError` where it has an `initial_condition`."""
+        if self.initial_condition is not TRUE:
+            raise ModelError(
+                f"the initial states of system {self.name!r} are those of a condition of more than {MAX_REGIONS} "
+                "parts: they can be taken one by one, but neither bounded nor certified part by part"
+            )
+        return self.initial_set.regions
 
     def proposition(self, name: str, condition: Condition) -> None:
         """Name a condition (linear over the variables), for use in formulas."""
@@ -317,9 +339,7 @@ class System:
             raise ModelError(f"system {self.name!r} has no variables")
         if not self.branches:
             raise ModelError(f"system {self.name!r} has no branches: add at least one with system.branch(...)")
-        if not self.regions:
-            raise ModelError(f"system {self.name!r} has no initial states: add a set with system.initial(...)")
-        check_initial(self.name, self.variables, self.regions)
+        self.initial_set.check()
         for where, node in self.nodes():
             check_node(where, node)
             if isinstance(node, Variable) and self.nodes_by_name.get(node.name) is not node:
@@ -346,26 +366,3 @@ class System:
 
     def _listing(self) -> str:
         return f"system {self.name!r} (it has {', '.join(self.variables) or 'none yet'})"
-
-
-def _regions(formula: Formula) -> list[Region]:
-    """Disjunctive normal form of a formula without temporal operators; ``!=`` is split into ``<`` and ``>``."""
-    match formula:
-        case Top():
-            return [()]
-        case Bottom():
-            return []
-        case Atom(comparison) if comparison.relation is Relation.NE:
-            return [(Comparison(comparison.expr, r),) for r in (Relation.LT, Relation.GT)]
-        case Atom(comparison):
-            return [(comparison,)]
-        case Or(operands):
-            return [region for o in operands for region in _regions(o)]
-        case And(operands):
-            product: list[Region] = [()]
-            for o in operands:
-                factors = _regions(o)
-                check_count(len(product) * len(factors), MAX_REGIONS, "parts of an initial set, whose cases multiply")
-                product = [left + right for left in product for right in factors]
-            return product
-    raise ModelError(f"an initial set can not contain {formula}")

@@ -80,6 +80,12 @@ def read_nnet(path: Path, normalization: Literal["apply", "ignore"] = "apply") -
     return chain.network(path.stem, "float64", str(path))
 
 
+def is_normalised(path: Path) -> bool:
+    """Whether the header of a .nnet file gives means other than 0 or ranges other than 1. Raises `NetworkError`."""
+    lines, _ = _numbers(read_bytes(path), path)
+    return any(lines[5][1]) or any(value != 1 for value in lines[6][1])
+
+
 def _add_layers(chain: Chain, values: Array, pairs: list[tuple[int, int]]) -> None:
     at = 0
     for number, (inputs, outputs) in enumerate(pairs, 1):

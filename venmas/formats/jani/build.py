@@ -1,0 +1,171 @@
+"""A JANI model, one of its properties and a policy as a system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from venmas.formats.jani.automata import Composition, Operator
+from venmas.formats.jani.expressions import read_condition
+from venmas.formats.jani.interface import Interface, labelled
+from venmas.formats.jani.model import Header, Setting, read_model
+from venmas.formats.jani.names import Names
+from venmas.formats.jani.properties import Conditions, Property
+from venmas.formats.jani.space import Space
+from venmas.linear import Relation
+from venmas.model.domain import Ranges
+from venmas.model.expr import Condition, Expr, Truth, as_condition, compare, conjunction, disjunction
+from venmas.model.functions import apply_network, argmax
+from venmas.model.system import System
+
+LeaveRange: TypeAlias = Literal["error", "block"]
+LEAVE_RANGE = ("error", "block")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a model is read.
+
+    with_initial: the model's initial state is a start state, too. goal_terminal: no step leaves a goal state.
+    leave_range: what an update that leaves the range of its variable is, an error of the model or no step at all.
+    masking: the policy chooses among applicable labels; None: as its interface says.
+    """
+
+    with_initial: bool = False
+    goal_terminal: bool = False
+    leave_range: LeaveRange = "error"
+    masking: bool | None = None
+
+
+@dataclass
+class Built:
+    """A system with what was noted while it was read."""
+
+    system: System
+    space: Space
+    conditions: Conditions | None
+    formula: str | None
+    notes: list[str] = field(default_factory=list)
+
+
+def build(
+    header: Header,
+    constants: Mapping[str, Setting],
+    property_: Property | None,
+    policy: Interface | None,
+    options: Options,
+) -> Built:
+    """The system. Raises `ScenarioError` with the place of what is not read."""
+    model = read_model(header, constants)
+    system = System(header.name, f"JANI model {header.name} ({header.type})")
+    space = Space(model, system)
+    notes = model.notes
+    if header.type != "lts":
+        notes.append("probabilities are forgotten: every outcome of probability above 0 may happen")
+    action, chosen = _agent(space, policy, options, notes)
+    conditions = None if property_ is None else Conditions(space, property_)
+    goal = conditions.goal() if conditions is not None else None
+    running: Condition = Truth(True)
+    if options.goal_terminal:
+        if goal is None or property_ is None:
+            header.place.refuse("there is no goal that could be terminal; choose a property with an objective")
+        running = space.booleans.negation(goal)
+    names = Names()
+    for operator in Composition(space).operators():
+        guard = conjunction((operator.guard, running))
+        if action is not None and operator.label in chosen:
+            guard = conjunction((guard, action == chosen[operator.label]))
+        if options.leave_range == "block":
+            guard = conjunction((guard, _stays(system, operator)))
+        system.branch(names.unique(operator.name), {system[n]: e for n, e in operator.updates.items()}, when=guard)
+    _initial(space, conditions, options)
+    formula = _propositions(space, property_, conditions, goal)
+    return Built(system, space, conditions, formula, notes)
+
+
+def _agent(
+    space: Space, policy: Interface | None, options: Options, notes: list[str]
+) -> tuple[Expr | None, dict[str | None, int]]:
+    """The action of the policy, and its value by label."""
+    if policy is None:
+        notes.append("no policy acts: every action is free to happen")
+        return None, {}
+    network, more = policy.load()
+    notes += more
+    for i, label in enumerate(policy.outputs):
+        if label not in space.model.actions:
+            policy.place["output"][i].refuse(
+                f"the model has no action {label!r}; its actions are {', '.join(space.model.actions)}"
+            )
+    free = [label for label in space.model.actions if label not in policy.outputs]
+    if free:
+        notes.append(f"the policy does not choose {', '.join(free)}: free to happen")
+    scores = apply_network(network, policy.expressions(space))
+    if policy.masking if options.masking is None else options.masking:
+        policy.place.refuse("applicability filtering is not read yet; set 'filter' to false")
+    action = space.system.agent(argmax(scores), labels=labelled(policy.outputs))
+    return action, {label: i for i, label in enumerate(policy.outputs)}
+
+
+def _stays(system: System, operator: Operator) -> Condition:
+    """The condition that the new values are in their ranges."""
+    ranges, parts = Ranges(system.box), []
+    for name, expr in operator.updates.items():
+        decl = system.variables[name]
+        low, high = ranges.of(expr)
+        if low < decl.lower:
+            parts.append(compare(expr, Relation.GE, decl.lower))
+        if high > decl.upper:
+            parts.append(compare(expr, Relation.LE, decl.upper))
+    return conjunction(parts)
+
+
+def _initial(space: Space, conditions: Conditions | None, options: Options) -> None:
+    start = None if conditions is None else conditions.start()
+    parts: list[Condition] = []
+    if start is None or options.with_initial:
+        parts.append(_model_initial(space))
+    if isinstance(start, list):
+        space.system.initial_set.add_points(start)
+    elif start is not None:
+        parts.append(start)
+    if parts:
+        space.system.start(disjunction(parts))
+
+
+def _model_initial(space: Space) -> Condition:
+    """The initial states of the model."""
+    model, system = space.model, space.system
+    parts = [space.at(a, a.initial) for a in model.automata]
+    for info in model.variables:
+        if not info.transient and info.initial is not None:
+            parts.append(compare(system[space.names[info.key]], Relation.EQ, info.initial))
+    for data, automaton, place in (
+        (model.header.data.get("restrict-initial"), None, model.header.place),
+        *((a.restriction, a.name, a.place) for a in model.automata),
+    ):
+        if data is not None:
+            parts.append(read_condition(data, space.scope(automaton), place["restrict-initial"]))
+    return conjunction(parts)
+
+
+def _propositions(
+    space: Space, property_: Property | None, conditions: Conditions | None, goal: Condition | None
+) -> str | None:
+    """Name what is unsafe and what is the goal; the name of the formula of the property."""
+    if property_ is None or conditions is None:
+        return None
+    system, names = space.system, Names()
+    for taken in system.variables:
+        names.reserve(taken)
+    formula = None
+    unsafe = conditions.unsafe()
+    if unsafe is not None:
+        name = names.give(f"unsafe_{property_.name}")
+        system.proposition(name, as_condition(unsafe))
+        system.specify(property_.name, f"AG !{name}")
+        formula = property_.name
+    if goal is not None:
+        system.proposition(names.give(f"goal_{property_.name}"), as_condition(goal))
+    return formula

@@ -1,0 +1,173 @@
+"""JANI files as scenarios: `load_jani`, and what can be said of a model before it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from venmas.errors import ScenarioError
+from venmas.formats.jani.build import LEAVE_RANGE, Built, LeaveRange, Options, build
+from venmas.formats.jani.interface import INTERFACES, Interface, bare_interface, read_interface
+from venmas.formats.jani.model import ConstantInfo, Header, Setting, read_header
+from venmas.formats.jani.properties import Property, confined, read_predicates, read_properties, read_property_file
+from venmas.formats.jani.text import Place, read_json
+from venmas.logic import Formula
+from venmas.model.parameters import NetworkFolder, Parameter, ParameterValue
+from venmas.model.scenario import Scenario
+from venmas.model.system import System
+
+FilePath: TypeAlias = str | PathLike[str]
+
+
+@dataclass(frozen=True)
+class JaniScenario(Scenario):
+    """A JANI model with a property and a policy; `Scenario.system` builds its system.
+
+    properties: those that are known, of which `chosen` is the one that is asked. policy: the interface of what acts,
+    None where every action is free. formula: the name of the property's own formula, None where it has no `reach`.
+    """
+
+    header: Header = field(kw_only=True)
+    properties: tuple[Property, ...] = field(kw_only=True)
+    chosen: Property | None = field(kw_only=True)
+    policy: Interface | None = field(kw_only=True)
+    options: Options = field(kw_only=True)
+    given: Mapping[str, object] = field(kw_only=True)
+
+    @property
+    def formula(self) -> str | None:
+        """The name of the formula of the chosen property."""
+        return None if self.chosen is None or "reach" not in self.chosen.data else self.chosen.name
+
+    def values(self, settings: Mapping[str, object]) -> dict[str, Any]:
+        """The constants that have no value in the model, as they were given here or before. Raises `ScenarioError`."""
+        fixed = {c.name for c in self.header.constants if c.value is not None}
+        for name in settings:
+            if name in fixed:
+                raise ScenarioError(f"{self.path}: the constant {name!r} has a value in the model: change it there")
+        return super().values({**self.given, **settings})
+
+    def built(self, **settings: object) -> Built:
+        """The system with what was noted while it was read. Raises `ScenarioError`."""
+        return self._built(self.values(settings))
+
+    def predicates(self, file: FilePath | None = None, **settings: object) -> tuple[Formula, ...]:
+        """The predicates of a file, or of the property, over the variables of the system. Raises `ScenarioError`."""
+        built = self.built(**settings)
+        if file is not None:
+            found = read_predicates(read_json(Path(file)), built.space, Place(Path(file)))
+        else:
+            found = () if built.conditions is None else built.conditions.predicates()
+        return tuple(built.system.formula(c, f"predicate {i}") for i, c in enumerate(found, 1))
+
+    def _built(self, values: Mapping[str, Setting]) -> Built:
+        return build(self.header, values, self.chosen, self.policy, self.options)
+
+
+def load_jani(
+    path: FilePath,
+    property: FilePath | None = None,
+    policy: FilePath | None = None,
+    constants: Mapping[str, object] | None = None,
+    *,
+    property_name: str | int | None = None,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    with_initial: bool = False,
+    goal_terminal: bool = False,
+    leave_range: LeaveRange = "error",
+    masking: bool | None = None,
+) -> JaniScenario:
+    """Load a JANI model as a scenario, whose method `system` builds the system.
+
+    property: a property file of PlaJA; without it, the properties of the model. property_name: which of several, by
+    name or by position from 1. policy: an interface (.jani2nnet), or a network with `inputs` (variables) and `outputs`
+    (labels); "none": nobody acts, and every action is free; without it, the interface that the property names.
+    constants: values of constants that have none. The others: see `Options`.
+
+    Raises `ScenarioError` for whatever is not read, with its place and a remedy, and `NetworkError`.
+    """
+    file = Path(path)
+    header = read_header(read_json(file), Place(file))
+    own = read_properties(header.properties, header.place["properties"])
+    properties = own if property is None else read_property_file(Path(property))
+    chosen = _chosen(properties, property_name, Path(property) if property is not None else file, property is not None)
+    if leave_range not in LEAVE_RANGE:
+        raise ScenarioError(f"leave_range {leave_range!r}: expected one of {', '.join(LEAVE_RANGE)}")
+    acting = _policy(policy, inputs, outputs, chosen)
+    scenario: JaniScenario
+
+    def make(_networks: NetworkFolder, **values: Setting) -> System:
+        return scenario._built(values).system
+
+    scenario = JaniScenario(
+        name=file.stem,
+        path=file.resolve(),
+        parameters=tuple(map(_parameter, header.missing)),
+        description=f"JANI model {header.name} ({header.type})",
+        networks=file.resolve().parent if acting is None else acting.network,
+        build=make,
+        header=header,
+        properties=properties,
+        chosen=chosen,
+        policy=acting,
+        options=Options(with_initial, goal_terminal, leave_range, masking),
+        given=dict(constants or {}),
+    )
+    return scenario
+
+
+def _parameter(constant: ConstantInfo) -> Parameter:
+    kinds: dict[str, ParameterValue] = {"int": 0, "real": Fraction(0), "bool": False}
+    return Parameter(
+        constant.name, kinds[constant.type], f"a constant of type {constant.type} without a value", required=True
+    )
+
+
+def _chosen(properties: tuple[Property, ...], wanted: str | int | None, file: Path, demanded: bool) -> Property | None:
+    """The property that is asked: the wanted one, or the only one that can be read."""
+    readable = [p for p in properties if p.operator == "PA"]
+    listed = ", ".join(f"{i}: {p.name!r}" for i, p in enumerate(properties, 1)) or "none"
+    if wanted is not None:
+        by_name = [p for p in properties if p.name == wanted]
+        number = int(wanted) if str(wanted).isascii() and str(wanted).isdecimal() and len(str(wanted)) < 9 else 0
+        found = by_name or list(properties[number - 1 : number] if number else ())
+        if len(found) != 1:
+            raise ScenarioError(f"{file}: there is no single property {wanted!r}; the properties are {listed}")
+        if found[0].operator != "PA":
+            found[0].place.refuse(
+                f"properties of the operator {found[0].operator!r} are not read, only PA; write its formula yourself"
+            )
+        return found[0]
+    if len(readable) > 1:
+        raise ScenarioError(f"{file} has several properties: name one with --property-name; they are {listed}")
+    if demanded and not readable:
+        raise ScenarioError(f"{file} has no property of the operator PA, which alone is read; it has {listed}")
+    return readable[0] if readable else None
+
+
+def _policy(
+    policy: FilePath | None, inputs: Sequence[str] | None, outputs: Sequence[str] | None, chosen: Property | None
+) -> Interface | None:
+    if policy is not None and str(policy) == "none":
+        return None
+    if policy is None:
+        if inputs is not None or outputs is not None:
+            raise ScenarioError("inputs and outputs are those of a network: name it with --policy NET")
+        if chosen is None or chosen.policy is None:
+            return None
+        place = chosen.place["file"]
+        return read_interface(confined(chosen.policy, place))
+    file = Path(policy)
+    if file.suffix.lower() in INTERFACES and inputs is None and outputs is None:
+        return read_interface(file)
+    if inputs is None or outputs is None:
+        raise ScenarioError(
+            f"{file} is a network without an interface: name the variables that it reads and the label of each of its "
+            "outputs, with --inputs and --outputs"
+        )
+    return bare_interface(file, inputs, outputs)
