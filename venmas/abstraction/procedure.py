@@ -23,7 +23,7 @@ from venmas.abstraction.graph import condition
 from venmas.abstraction.invariant import invariant_of, narrowed, widened
 from venmas.abstraction.predicates import Predicate, of_formula
 from venmas.abstraction.settings import Choices
-from venmas.abstraction.task import Task, UnsuitableError, starts_of, task_of
+from venmas.abstraction.task import Task, UnsuitableError, task_of
 from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.budget import Budget, Progress, limited
 from venmas.errors import ModelError, Reason
@@ -42,6 +42,7 @@ class Abstraction:
     """The procedure."""
 
     name = "abstraction"
+    conditions = True
     help = "Predicate abstraction of the policy, refined by counterexamples, for AG p over integers."
 
     def accepts(self, question: Question, run: Run) -> str | None:
@@ -204,7 +205,7 @@ def _extended(whole: System, start: dict[str, Fraction]) -> dict[str, Fraction] 
     high = np.array([int(start.get(n, whole.variables[n].upper // 1)) for n in names], dtype=np.int64)
     columns = {name: i for i, name in enumerate(names)}
     found = first_point(
-        BoxCondition(starts_of(whole), columns, low, high), low, high, np.zeros((0, len(names)), np.int64),
+        BoxCondition(whole.initial_set.formula, columns, low, high), low, high, np.zeros((0, len(names)), np.int64),
         np.zeros(0, np.int64),
     )  # fmt: skip
     return None if found is None else {n: Fraction(v) for n, v in zip(names, found.tolist(), strict=True)}

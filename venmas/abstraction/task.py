@@ -21,7 +21,7 @@ from venmas.abstraction.queries import FREE
 from venmas.budget import ask
 from venmas.errors import VenmasError
 from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.logic import Atom, Formula, Top, conjunction, disjunction
+from venmas.logic import Atom, Formula, conjunction, disjunction
 from venmas.model.expr import (
     All,
     Any,
@@ -147,12 +147,7 @@ def task_of(system: System) -> Task:
     policy = None if node is None else _policy(node, columns)
     reader = _Reader(columns, low, high, node)
     operators = [o for i, branch in enumerate(system.branches) for o in reader.operators(i, branch)]
-    return Task(system, names, low, high, policy, tuple(operators), starts_of(system))
-
-
-def starts_of(system: System) -> Formula:
-    """The initial states as a formula."""
-    return disjunction(conjunction(Atom(c) for c in region) if region else Top() for region in system.regions)
+    return Task(system, names, low, high, policy, tuple(operators), system.initial_set.formula)
 
 
 def _choice(system: System) -> ArgMax | None:

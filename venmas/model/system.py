@@ -329,8 +329,8 @@ class System:
     def starting(self, states: Formula) -> System:
         """The same system with other initial states: those of a formula about one state, within the declared ranges."""
         made = copy(self)
-        made.regions = _regions(nnf(states))
-        check_count(len(made.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
+        made.initial_set = InitialSet(self.name, self.variables)
+        made.initial_set.add_product(states)
         return made
 
     def validate(self) -> None:

@@ -24,6 +24,7 @@ from venmas.errors import ModelError, Reason
 from venmas.linear import Comparison
 from venmas.logic import Always, Bounded, Formula, Globally, Next, Quantifier, conjunction, nnf
 from venmas.logic.printing import to_short_text
+from venmas.model.initial import InitialSet
 from venmas.model.system import System
 from venmas.model.witness.replay import replay
 from venmas.question import Question
@@ -153,7 +154,8 @@ class TwoPhaseSession:
     def _within(self, regions: Sequence[tuple[Comparison, ...]]) -> Question:
         """The question about the same system with other initial sets."""
         system: System = copy.copy(self.question.system)
-        system.regions = list(regions)
+        system.initial_set = InitialSet(system.name, system.variables)
+        system.initial_set.regions = list(regions)
         return Question(system, self.question.asked, self.question.semantics)
 
     def _ask(self, about: Question, formula: Formula, budget: Budget, inside: bool = True) -> Answer:
