@@ -11,7 +11,6 @@ import numpy as np
 from venmas.abstraction.cegar import Cegar, ConcretePath
 from venmas.abstraction.explore import Explored
 from venmas.abstraction.graph import AbstractGraph, abstract
-from venmas.abstraction.invariant import invariant_of, narrowed
 from venmas.abstraction.predicates import of_formula
 from venmas.abstraction.settings import OPTIONS, Choices
 from venmas.abstraction.task import task_of
@@ -119,8 +118,7 @@ def decided(system: System, bad: Formula, choices: Choices) -> Invariant | tuple
         found = loop.iterate()
         match found:
             case Explored():
-                assert loop.cells is not None
-                return narrowed(invariant_of(loop.cells, found.states), len(task.names))
+                return loop.invariant(found)
             case ConcretePath(points, operators):
                 width = len(task.names)
                 branches = tuple(loop.task.operators[o].branch for o in operators)

@@ -27,16 +27,19 @@ from venmas.abstraction.explore import AbstractSearch, Explored
 from venmas.abstraction.falsify import random_path
 from venmas.abstraction.figures import Iteration
 from venmas.abstraction.graph import Unsafe
+from venmas.abstraction.invariant import invariant_of, narrowed
 from venmas.abstraction.memory import Memory
 from venmas.abstraction.policy import Ints
 from venmas.abstraction.predicates import Predicate, at_least, of_formula, open_over
 from venmas.abstraction.queries import Queries, QueryEngine
 from venmas.abstraction.refine import Refinement, Refiner
 from venmas.abstraction.settings import Choices
+from venmas.abstraction.strengthen import constant_sums, literals, strengthened
 from venmas.abstraction.successors import Steps
 from venmas.abstraction.task import Operator, Task
 from venmas.bounds.rounding import Bools
 from venmas.logic import Formula
+from venmas.model.invariant import Invariant
 
 _SHARE, _FIRST, _LONGEST, MAX_UNSAFE = 0.03, 4, 1000, 1000
 """Part of the time for random runs, the lengths of the first and of the last, and cases of the unsafe condition."""
@@ -62,7 +65,8 @@ class Cegar:
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.choices.seed)
-        self.task, unsafe = with_exits(self.given, self.condition)
+        self.sums = constant_sums(self.given) if self.choices.strengthen == "on" else []
+        self.task, unsafe = with_exits(strengthened(self.given, self.sums), self.condition)
         task = self.task
         self.engine = QueryEngine(task.policy, self.rng)
         self.memory = Memory(self.engine, len(task.low), self.choices.reuse == "on")
@@ -113,6 +117,12 @@ class Cegar:
         known = len(self.predicates) - len(refined.predicates)
         self.history.append(Iteration(known, states, length, refined.kind, refined.predicates))
         return refined
+
+    def invariant(self, explored: Explored) -> Invariant:
+        """The abstract states of a closed graph as an inductive set of the given task."""
+        assert self.cells is not None
+        found = invariant_of(self.cells, explored.states, literals(self.sums))
+        return narrowed(found, len(self.given.names)) if len(self.task.names) > len(self.given.names) else found
 
     def _picked(self, queries: Queries) -> Bools:
         return self.memory.ask(queries)[0]

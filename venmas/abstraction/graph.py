@@ -15,6 +15,7 @@ import numpy as np
 
 from venmas.abstraction.cells import Cells, States, keys
 from venmas.abstraction.conditions import BoxCondition, first_point, states_of
+from venmas.abstraction.invariant import invariant_of
 from venmas.abstraction.memory import Memory
 from venmas.abstraction.policy import Ints
 from venmas.abstraction.predicates import Predicate, of_formula
@@ -24,6 +25,7 @@ from venmas.abstraction.task import Task, task_of
 from venmas.bounds.rounding import Bools
 from venmas.errors import UsageError
 from venmas.logic import Formula, disjunction, parse
+from venmas.model.invariant import Invariant
 from venmas.model.system import System
 
 _LEVEL = 4096
@@ -69,6 +71,15 @@ class AbstractGraph:
                 return found
             found = more
 
+    @property
+    def safe_starts(self) -> int:
+        """Abstract starts from which no unsafe abstract state is reached."""
+        return int((~self.endangered[: self.starts]).sum())
+
+    def safe_part(self) -> Invariant:
+        """The states from which no unsafe one is reached: an inductive set, of which the safe starts are a part."""
+        return invariant_of(self.cells, self.states[~self.endangered])
+
     def to_json(self) -> dict[str, Any]:
         """Counts."""
         return {
@@ -77,6 +88,7 @@ class AbstractGraph:
             "states": len(self.states),
             "transitions": len(self.pairs),
             "unsafe": int(self.unsafe.sum()),
+            "safe_starts": self.safe_starts,
             "endangered": int(self.endangered.sum()),
             "leaving": sorted(self.leaving),
             "queries": self.queries,

@@ -20,7 +20,7 @@ from venmas.abstraction.cover import TooManyError
 from venmas.abstraction.explore import Explored
 from venmas.abstraction.figures import Refined
 from venmas.abstraction.graph import condition
-from venmas.abstraction.invariant import invariant_of, narrowed, widened
+from venmas.abstraction.invariant import widened
 from venmas.abstraction.predicates import Predicate, of_formula
 from venmas.abstraction.settings import Choices
 from venmas.abstraction.task import Task, UnsuitableError, task_of
@@ -160,13 +160,8 @@ class Session:
         return Progress(counts.states, counts.predicates, asked, 0, counts.iterations, seconds)
 
     def _safe(self, cegar: Cegar, explored: Explored) -> Answer:
-        assert cegar.cells is not None
-        whole = self.question.system
-        part = cegar.given
-        states = explored.states
-        found = invariant_of(cegar.cells, states)
-        if len(cegar.task.names) > len(part.names):
-            found = narrowed(found, len(part.names))
+        whole, part = self.question.system, cegar.given
+        found = cegar.invariant(explored)
         places = {name: i for i, name in enumerate(whole.variables)}
         columns = np.array([places[name] for name in part.names], dtype=np.int64)
         found = widened(found, columns, len(places))

@@ -44,6 +44,7 @@ OPTIONS: tuple[Option, ...] = (
         "ask first whether the policy picks the label in the state at all, or within the guard",
     ),
     Option("entailed", ("off", "on"), "off", "split first at variables that have one value in all concrete paths"),
+    Option("strengthen", ("off", "on"), "off", "conjoin sums of variables that no operator changes"),
     Option("seed", None, 0, "of ties, witnesses and samples"),
 )
 
@@ -64,6 +65,7 @@ class Choices:
     reuse: str = "on"
     tests: str = "none"
     entailed: str = "off"
+    strengthen: str = "off"
     seed: int = 0
     listed: tuple[Any, ...] = field(default=())
 

@@ -50,10 +50,11 @@ def command(
 
     from venmas.abstraction.cegar import guard_atoms
     from venmas.abstraction.graph import abstract
+    from venmas.abstraction.predicates import of_formula
     from venmas.abstraction.task import UnsuitableError, task_of
     from venmas.cli.refinement import read_predicates
     from venmas.engine.blas import on_one_thread
-    from venmas.logic import Always, nnf
+    from venmas.logic import TRUE, Always, nnf
     from venmas.question import read_property
 
     unsafe = None
@@ -66,7 +67,8 @@ def command(
     try:
         for part in predicates.split("+"):
             if part == "guards":
-                chosen += guard_atoms(task_of(loaded.system))
+                task = task_of(loaded.system)
+                chosen += [*guard_atoms(task), *of_formula(TRUE if unsafe is None else unsafe, task.columns)]
             elif part != "none":
                 chosen += read_predicates(part, loaded)
         graph = on_one_thread(abstract)(loaded.system, chosen, unsafe, seed)
@@ -82,6 +84,7 @@ def command(
             out.print(f"{name:12} {data[name]}")
         if data["unsafe"]:
             out.print(f"{'endangered':12} {data['endangered']} (an unsafe one can be reached from them)")
+            out.print(f"{'safe starts':12} {data['safe_starts']} of {data['starts']}")
         if data["leaving"]:
             out.print(f"not excluded: {', '.join(data['leaving'])} may leave the declared range")
     if problem is not None:
