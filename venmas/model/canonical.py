@@ -61,7 +61,7 @@ from venmas.model.expr import (
     Truth,
     Variable,
 )
-from venmas.model.limits import MAX_VARIABLES
+from venmas.model.limits import MAX_BRANCHES, MAX_VARIABLES
 from venmas.model.system import System
 from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector
@@ -69,7 +69,7 @@ from venmas.nn import Network
 
 FORMAT = "venmas-system-1"
 MAX_PARTS = 4096
-"""Most agents, branches, propositions, properties, and labels in all."""
+"""Most agents, propositions, properties, and labels in all."""
 MAX_WORK = 1 << 22
 """Most steps, of about 0.3 microseconds, that checking the initial sets may take."""
 
@@ -208,7 +208,7 @@ def _check_sizes(form: Mapping[str, Anything]) -> None:
     counts = {key: len(form[key]) for key in _LISTS if key not in ("nodes", "initial")}
     counts["labels of variables"] = sum(len(v["labels"]) for v in form["variables"])
     for what, count in counts.items():
-        most = MAX_VARIABLES if what == "variables" else MAX_PARTS
+        most = {"variables": MAX_VARIABLES, "branches": MAX_BRANCHES}.get(what, MAX_PARTS)
         if count > most:
             raise ModelError(f"a canonical form holds at most {most} {what}, this one has {count}: use fewer")
 

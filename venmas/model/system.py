@@ -93,6 +93,7 @@ class System:
         self.properties: dict[str, str] = {}
         self.nodes_by_name: dict[str, Variable] = {}
         self.picture: Callable[..., object] | None = None  # draws a trace: docs/plots.md
+        self._named: set[str] = set()  # the branches
         self._labelled: dict[str, dict[int, str]] = {}
 
     def __getstate__(self) -> dict[str, object]:
@@ -185,9 +186,10 @@ class System:
             guard = as_condition(when)
         except ModelError as error:
             raise ModelError(f"{where}, when: {error}") from error
-        if any(b.name == name for b in self.branches):
+        if name in self._named:
             raise ModelError(f"branch {name!r} is declared twice")
         check_count(len(self.branches) + 1, MAX_BRANCHES, f"branches of system {self.name!r}")
+        self._named.add(name)
         self.branches.append(Branch(name, tuple(found.items()), guard))
 
     def initial(self, *conditions: Condition) -> None:
