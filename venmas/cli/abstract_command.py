@@ -25,7 +25,11 @@ _MOST_DRAWN = 2000
     show_default=True,
     help="Atoms of guards, none, or a file with one condition a line; + joins them.",
 )
-@click.option("--formula", metavar="TEXT|@FILE|NAME", help="AG p: abstract states with a state without p are unsafe.")
+@click.option(
+    "--formula",
+    metavar="TEXT|@FILE|NAME",
+    help="AG p: abstract states with a state without p are unsafe [default: of a JANI property, its own].",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of samples and witnesses.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the counts as JSON; - is standard output.")
 @click.option("--dot", "dot_path", metavar="FILE", help="Write the graph for Graphviz.")
@@ -57,7 +61,7 @@ def command(
     from venmas.logic import TRUE, Always, nnf
     from venmas.question import read_property
 
-    unsafe = None
+    unsafe, formula = None, formula or getattr(loaded.scenario, "formula", None)
     if formula is not None:
         asked = read_property(loaded.system, read_formula_text(formula, loaded.system))
         if not isinstance(asked, Always):
