@@ -18,9 +18,10 @@ from time import monotonic
 
 import numpy as np
 
+from venmas.abstraction.box_condition import BoxCondition
 from venmas.abstraction.cells import Cells
 from venmas.abstraction.concretise import Concretiser
-from venmas.abstraction.conditions import BoxCondition, states_of
+from venmas.abstraction.conditions import states_of
 from venmas.abstraction.cover import cover
 from venmas.abstraction.exits import with_exits
 from venmas.abstraction.explore import AbstractSearch, Explored

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from venmas.abstraction.box_condition import BoxCondition
 from venmas.abstraction.cells import Cells
-from venmas.abstraction.conditions import BoxCondition, first_point
+from venmas.abstraction.conditions import first_point
 from venmas.abstraction.cover import Case
 from venmas.abstraction.explore import AbstractPath
 from venmas.abstraction.policy import Ints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from venmas.abstraction.conditions import BoxCondition
+from venmas.abstraction.box_condition import BoxCondition
 from venmas.abstraction.policy import Ints
 from venmas.abstraction.queries import FREE
 from venmas.abstraction.successors import Steps

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from venmas.abstraction.box_condition import BoxCondition
 from venmas.abstraction.cells import Cells, States, keys
-from venmas.abstraction.conditions import BoxCondition, first_point, states_of
+from venmas.abstraction.conditions import first_point, states_of
 from venmas.abstraction.invariant import invariant_of
 from venmas.abstraction.memory import Memory
 from venmas.abstraction.policy import Ints

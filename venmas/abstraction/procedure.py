@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from venmas.abstraction.box_condition import BoxCondition
 from venmas.abstraction.cegar import Cegar, ConcretePath
-from venmas.abstraction.conditions import BoxCondition, first_point
+from venmas.abstraction.conditions import first_point
 from venmas.abstraction.cover import TooManyError
 from venmas.abstraction.explore import Explored
 from venmas.abstraction.figures import Refined

@@ -12,7 +12,8 @@ from math import lcm
 
 import numpy as np
 
-from venmas.abstraction.conditions import BoxCondition, first_point
+from venmas.abstraction.box_condition import BoxCondition
+from venmas.abstraction.conditions import first_point
 from venmas.abstraction.policy import Ints
 from venmas.abstraction.predicates import Predicate, at_least
 from venmas.abstraction.task import Operator, Task
