@@ -95,7 +95,7 @@ class Cegar:
         task = self.task
         cells = Cells(task.low, task.high, self.predicates, task.exact.tolist())
         steps = Steps(task, cells)
-        starts, points = states_of(self.starts, cells)
+        starts, points = states_of(self.starts, cells, task.points)
         found = self._runs(steps, points)
         if found is not None:
             return ConcretePath(*found)

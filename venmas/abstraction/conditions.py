@@ -25,8 +25,15 @@ def split(low: Ints, high: Ints, axis: Ints, place: Ints) -> tuple[Ints, Ints]:
     return np.concatenate([low, right]), np.concatenate([left, high])
 
 
-def states_of(condition: BoxCondition, cells: Cells) -> tuple[States, Ints]:
-    """The abstract states in which the condition holds somewhere (S, n + m), and a point of each (S, n)."""
+def states_of(condition: BoxCondition, cells: Cells, given: Ints | None = None) -> tuple[States, Ints]:
+    """The abstract states in which the condition holds somewhere (S, n + m), and a point of each (S, n).
+
+    given: all points that meet it (P, n), where somebody knows them.
+    """
+    if given is not None:
+        given = given[((given >= condition.low) & (given <= condition.high)).all(1)]
+        distinct, at = np.unique(cells.of(given), axis=0, return_index=True)
+        return distinct, given[at]
     low, high = condition.low[None], condition.high[None]
     found: dict[bytes, int] = {}
     states: list[States] = []

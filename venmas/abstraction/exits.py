@@ -29,7 +29,13 @@ def with_exits(task: Task, unsafe: Formula) -> tuple[Task, Formula]:
     outside = LinearExpr.variable(OUTSIDE)
     inside = Atom(Comparison(outside, Relation.LE))
     found = replace(
-        task, names=names, low=low, high=high, operators=tuple(operators), starts=conjunction([task.starts, inside])
+        task,
+        names=names,
+        low=low,
+        high=high,
+        operators=tuple(operators),
+        starts=conjunction([task.starts, inside]),
+        points=None if task.points is None else np.column_stack([task.points, np.zeros(len(task.points), np.int64)]),
     )
     return found, disjunction([unsafe, Atom(Comparison(outside, Relation.GT))])
 

@@ -140,7 +140,7 @@ def graph_of(task: Task, predicates: Iterable[Predicate], unsafe: Formula, memor
     cells = Cells(task.low, task.high, predicates, task.exact.tolist())
     steps = Steps(task, cells)
     bad = Unsafe(BoxCondition(unsafe, task.columns, task.low, task.high), cells)
-    states, start_points = states_of(BoxCondition(task.starts, task.columns, task.low, task.high), cells)
+    states, start_points = states_of(BoxCondition(task.starts, task.columns, task.low, task.high), cells, task.points)
     number = {key: i for i, key in enumerate(keys(states))}
     all_states, all_unsafe = [states], [bad.holds(states)]
     leaving = np.zeros(len(task.low), bool)

@@ -21,7 +21,7 @@ from venmas.abstraction.queries import FREE
 from venmas.budget import ask
 from venmas.errors import VenmasError
 from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.logic import Atom, Formula, conjunction, disjunction
+from venmas.logic import TRUE, Atom, Formula, conjunction, disjunction
 from venmas.model.expr import (
     All,
     Any,
@@ -105,7 +105,10 @@ class Operator:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A system as operators. low, high: (n,), the ranges. names: of the variables; columns: their places."""
+    """A system as operators. low, high: (n,), the ranges. names: of the variables; columns: their places.
+
+    points: the initial states (S, n), where they are given one by one.
+    """
 
     system: System
     names: tuple[str, ...]
@@ -114,6 +117,7 @@ class Task:
     policy: Policy | None
     operators: tuple[Operator, ...]
     starts: Formula
+    points: Ints | None = None
 
     @cached_property
     def columns(self) -> dict[str, int]:
@@ -147,7 +151,28 @@ def task_of(system: System) -> Task:
     policy = None if node is None else _policy(node, columns)
     reader = _Reader(columns, low, high, node)
     operators = [o for i, branch in enumerate(system.branches) for o in reader.operators(i, branch)]
-    return Task(system, names, low, high, policy, tuple(operators), system.initial_set.formula)
+    return Task(system, names, low, high, policy, tuple(operators), system.initial_set.formula, _points(system))
+
+
+def _points(system: System) -> Ints | None:
+    """The initial states, where every region is one; None elsewhere."""
+    if system.initial_set.condition is not TRUE:
+        return None
+    found = []
+    for region in system.initial_set.regions:
+        state: dict[str, int] = {}
+        for row in region:
+            if row.relation is Relation.EQ and len(row.expr.terms) == 1:
+                ((name, c),) = row.expr.terms
+                value = -row.expr.constant / c
+                if value.denominator != 1 or state.setdefault(name, int(value)) != value:
+                    return None
+            else:
+                return None
+        if len(state) < len(system.variables):
+            return None
+        found.append([state[name] for name in system.variables])
+    return np.array(found, dtype=np.int64) if found else None
 
 
 def _choice(system: System) -> ArgMax | None:
