@@ -2,7 +2,7 @@ PYTHON ?= python
 CASES ?= 2000
 SEED ?= 1
 
-.PHONY: lint test test-slow corpus corpus-long corpus-cluster forever fuzz-readers hostile-certificates docs
+.PHONY: lint test test-slow corpus corpus-long corpus-cluster forever abstraction fuzz-readers hostile-certificates docs
 
 lint:
 	$(PYTHON) -m ruff check .
@@ -36,6 +36,10 @@ forever:
 
 corpus-cluster:
 	$(PYTHON) -m tests.corpus.run --cluster local:2 --cases $(CASES) --seed $(SEED)
+
+abstraction: COUNT ?= 3000
+abstraction:
+	$(PYTHON) -m tests.abstraction.run --count $(COUNT) --seed $(SEED)
 
 hostile-certificates:
 	$(PYTHON) tests/hostile/hostile_certificates.py --count 200

@@ -10,6 +10,7 @@ from venmas._posix import require_posix
 from venmas._version import __version__
 
 if TYPE_CHECKING:
+    from venmas.abstraction.graph import abstract
     from venmas.engine.report import Report, Verdict
     from venmas.engine.verify import verify
     from venmas.formats.jani.load import load_jani
@@ -22,6 +23,7 @@ _HOMES = {
     "Report": "venmas.engine.report",
     "System": "venmas.model",
     "Verdict": "venmas.engine.report",
+    "abstract": "venmas.abstraction.graph",
     "load_jani": "venmas.formats.jani.load",
     "load_network": "venmas.nn",
     "load_scenario": "venmas.model",
@@ -35,6 +37,7 @@ __all__ = [
     "System",
     "Verdict",
     "__version__",
+    "abstract",
     "load_jani",
     "load_network",
     "load_scenario",

@@ -18,38 +18,32 @@ from time import monotonic
 
 import numpy as np
 
+from venmas.abstraction.box_condition import BoxCondition
 from venmas.abstraction.cells import Cells
 from venmas.abstraction.concretise import Concretiser
-from venmas.abstraction.conditions import BoxCondition, states_of
+from venmas.abstraction.conditions import states_of
 from venmas.abstraction.cover import cover
 from venmas.abstraction.exits import with_exits
 from venmas.abstraction.explore import AbstractSearch, Explored
 from venmas.abstraction.falsify import random_path
+from venmas.abstraction.figures import Iteration
 from venmas.abstraction.graph import Unsafe
+from venmas.abstraction.invariant import invariant_of, narrowed
 from venmas.abstraction.memory import Memory
 from venmas.abstraction.policy import Ints
 from venmas.abstraction.predicates import Predicate, at_least, of_formula, open_over
 from venmas.abstraction.queries import Queries, QueryEngine
 from venmas.abstraction.refine import Refinement, Refiner
 from venmas.abstraction.settings import Choices
+from venmas.abstraction.strengthen import constant_sums, literals, strengthened
 from venmas.abstraction.successors import Steps
 from venmas.abstraction.task import Operator, Task
 from venmas.bounds.rounding import Bools
 from venmas.logic import Formula
+from venmas.model.invariant import Invariant
 
-_SHARE, _LENGTH, MAX_UNSAFE = 0.03, 200, 1000
-"""Part of the time for random runs, their length, and the most cases of the unsafe condition."""
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """What an iteration came to: predicates and states it had, the length of its path, what was spurious and added."""
-
-    predicates: int
-    states: int
-    length: int
-    kind: str
-    added: tuple[Predicate, ...]
+_SHARE, _FIRST, _LONGEST, MAX_UNSAFE = 0.03, 4, 1000, 1000
+"""Part of the time for random runs, the lengths of the first and of the last, and cases of the unsafe condition."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +66,8 @@ class Cegar:
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.choices.seed)
-        self.task, unsafe = with_exits(self.given, self.condition)
+        self.sums = constant_sums(self.given) if self.choices.strengthen == "on" else []
+        self.task, unsafe = with_exits(strengthened(self.given, self.sums), self.condition)
         task = self.task
         self.engine = QueryEngine(task.policy, self.rng)
         self.memory = Memory(self.engine, len(task.low), self.choices.reuse == "on")
@@ -84,7 +79,7 @@ class Cegar:
         chosen = of_formula(unsafe, task.columns)
         parts = self.choices.predicates.split("+")
         if "guards" in parts:
-            chosen += guard_atoms(task)
+            chosen += guard_atoms(self.given)  # those of exits are found where they matter
         if "listed" in parts:
             chosen += self.listed
         self.predicates = open_over(chosen, task.low.tolist(), task.high.tolist())
@@ -93,14 +88,14 @@ class Cegar:
         self.by_policy = 0
         self.explored: Explored | None = None
         self.cells: Cells | None = None
-        self._begun, self._running = monotonic(), 0.0
+        self._begun, self._running, self._length = monotonic(), 0.0, _FIRST
 
     def iterate(self) -> Explored | ConcretePath | Refinement:
         """One iteration: the closed graph, a real path, or what was added. Raises `BudgetError` as `ask` does."""
         task = self.task
         cells = Cells(task.low, task.high, self.predicates, task.exact.tolist())
         steps = Steps(task, cells)
-        starts, points = states_of(self.starts, cells)
+        starts, points = states_of(self.starts, cells, task.points)
         found = self._runs(steps, points)
         if found is not None:
             return ConcretePath(*found)
@@ -124,6 +119,12 @@ class Cegar:
         self.history.append(Iteration(known, states, length, refined.kind, refined.predicates))
         return refined
 
+    def invariant(self, explored: Explored) -> Invariant:
+        """The abstract states of a closed graph as an inductive set of the given task."""
+        assert self.cells is not None
+        found = invariant_of(self.cells, explored.states, literals(self.sums))
+        return narrowed(found, len(self.given.names)) if len(self.task.names) > len(self.given.names) else found
+
     def _picked(self, queries: Queries) -> Bools:
         return self.memory.ask(queries)[0]
 
@@ -131,7 +132,8 @@ class Cegar:
         """Random runs, for a part of the time."""
         while self._running <= _SHARE * (monotonic() - self._begun):
             begun = monotonic()
-            found = random_path(steps, starts, self.bad, _LENGTH, self.rng)
+            found = random_path(steps, starts, self.bad, self._length, self.rng)
+            self._length = min(_LONGEST, 2 * self._length)
             self._running += monotonic() - begun
             if found is not None:
                 return found

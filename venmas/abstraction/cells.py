@@ -21,8 +21,8 @@ States = NDArray[np.int32]
 class Cells:
     """The abstract states of some predicates over the box low..high (n,).
 
-    predicates: those whose truth the box does not decide, as given, each once. Every value of a variable in `exact` is a
-    cell of its own.
+    predicates: those whose truth the box does not decide, as given, each once. Every value of a variable in `exact`
+    is a cell of its own.
     """
 
     def __init__(self, low: Ints, high: Ints, predicates: Iterable[Predicate], exact: Sequence[int] = ()) -> None:

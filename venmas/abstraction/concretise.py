@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from venmas.abstraction.box_condition import BoxCondition
 from venmas.abstraction.cells import Cells
-from venmas.abstraction.conditions import BoxCondition, first_point
+from venmas.abstraction.conditions import first_point
 from venmas.abstraction.cover import Case
 from venmas.abstraction.explore import AbstractPath
 from venmas.abstraction.policy import Ints
@@ -101,8 +102,12 @@ class Concretiser:
                 points = self._run(found, operators)
                 return Concrete(points, self._deviates(points, operators))
         points = self._run(start, operators)
-        nearest = min(self.unsafe, key=lambda c: sum(p.value(points[-1].tolist()) != truth for p, truth in c.atoms))
-        return Blocked(len(operators), points, nearest.atoms, True)
+        return Blocked(len(operators), points, self._met(path, cells).atoms, True)
+
+    def _met(self, path: AbstractPath, cells: Cells) -> Case:
+        """The case of the unsafe condition that the last abstract state meets."""
+        known = dict(zip(cells.predicates, cells.words(path.states[-1:])[0].tolist(), strict=True))
+        return next(c for c in self.unsafe if all(known.get(p, truth) == truth for p, truth in c.atoms))
 
     def fixed(self, path: AbstractPath, cells: Cells, step: int, variable: int, value: int) -> bool:
         """Has the variable this value at a step of every concrete path?"""
@@ -117,8 +122,8 @@ class Concretiser:
             if i < step:
                 pulled.after(operator)
         row, at = pulled.matrix[variable], int(pulled.constant[variable])
-        for side, added in ((row, at - value - 1), (-row, value - 1 - at)):
-            beyond = np.concatenate([rows, side[None]]), np.concatenate([constants, [added]])
+        for side, shift in ((row, at - value - 1), (-row, value - 1 - at)):
+            beyond = np.concatenate([rows, side[None]]), np.concatenate([constants, [shift]])
             if first_point(self.starts, low[0], high[0], *beyond) is not None:
                 return False
         return True

@@ -33,8 +33,8 @@ class Case:
 def cover(condition: Formula, columns: Mapping[str, int], low: Ints, high: Ints, most: int) -> list[Case]:
     """Cases whose union is the condition within the box; raises `TooManyError` beyond `most`.
 
-    A part with ``|`` is cut at thresholds of single variables first, so that its cases are disjoint boxes; what compares
-    several variables is multiplied out.
+    A part with ``|`` is cut at thresholds of single variables first, so that its cases are disjoint boxes; what
+    compares several variables is multiplied out.
     """
     found: list[Case] = []
     waiting: list[tuple[Formula, Ints, Ints, tuple[Comparison, ...]]] = [(nnf(condition), low, high, ())]
@@ -78,7 +78,7 @@ def _known(formula: Formula, columns: Mapping[str, int], low: Ints, high: Ints) 
                 if new is settles:
                     return settles
                 if new is not neutral:
-                    kept.extend(new.operands if type(new) is type(formula) else (new,))  # type: ignore[attr-defined]
+                    kept.extend(new.operands if type(new) is type(formula) else (new,))
             if not kept:
                 return neutral
             return kept[0] if len(kept) == 1 else type(formula)(tuple(kept))
@@ -117,7 +117,7 @@ def _pieces(
         yield formula, right, high
         return
     parts = formula.operands if isinstance(formula, And) else (formula,)
-    either = next(p for p in parts if isinstance(p, Or) or isinstance(p, Atom))
+    either = next(p for p in parts if isinstance(p, Or | Atom))
     others = [p for p in parts if p is not either]
     if isinstance(either, Atom):
         expr = either.comparison.expr

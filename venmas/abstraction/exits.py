@@ -1,4 +1,4 @@
-"""Leaving the declared box (design S1) as something that can be reached: one more variable, and operators that set it."""
+"""Leaving the declared box (design S1) as a state to reach: one more variable, and operators that set it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,13 @@ def with_exits(task: Task, unsafe: Formula) -> tuple[Task, Formula]:
     outside = LinearExpr.variable(OUTSIDE)
     inside = Atom(Comparison(outside, Relation.LE))
     found = replace(
-        task, names=names, low=low, high=high, operators=tuple(operators), starts=conjunction([task.starts, inside])
+        task,
+        names=names,
+        low=low,
+        high=high,
+        operators=tuple(operators),
+        starts=conjunction([task.starts, inside]),
+        points=None if task.points is None else np.column_stack([task.points, np.zeros(len(task.points), np.int64)]),
     )
     return found, disjunction([unsafe, Atom(Comparison(outside, Relation.GT))])
 

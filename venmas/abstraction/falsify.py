@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from venmas.abstraction.conditions import BoxCondition
+from venmas.abstraction.box_condition import BoxCondition
 from venmas.abstraction.policy import Ints
 from venmas.abstraction.queries import FREE
 from venmas.abstraction.successors import Steps
+from venmas.bounds.rounding import Bools
 from venmas.budget import ask
 
 _RUNS = 64
@@ -25,7 +26,7 @@ def random_path(
     for _ in range(length + 1):
         ask()
         now = states[-1]
-        bad = unsafe.over(now, now).truth == 1
+        bad = np.asarray(unsafe.over(now, now).truth == 1)
         if (bad[alive]).any():
             run = int(alive[bad[alive].argmax()])
             return np.array([s[run] for s in states]), tuple(int(t[run]) for t in taken)
@@ -39,7 +40,7 @@ def random_path(
         for o in np.unique(operator).tolist():
             at = alive[operator == o]
             after[at] = steps.task.operators[o].apply(now[at])
-        inside = ((after >= steps.task.low) & (after <= steps.task.high)).all(1)
+        inside = np.asarray(((after >= steps.task.low) & (after <= steps.task.high)).all(1))
         alive = alive[inside[alive]]
         states.append(after)
         taken.append(chosen)
@@ -48,10 +49,12 @@ def random_path(
 
 def _operators(steps: Steps, states: Ints, rng: np.random.Generator) -> Ints:
     """An operator that can be taken in each state (B,), at random; -1: none."""
-    able = ((states[:, None] >= steps.low) & (states[:, None] <= steps.high)).all(2)
+    able: Bools = np.asarray(((states[:, None] >= steps.low) & (states[:, None] <= steps.high)).all(2))
     if steps.rows.shape[1]:
         able &= ((steps.rows @ states.T).transpose(2, 0, 1) + steps.constants >= 0).all(2)
     policy = steps.task.policy
+    if not able.shape[1]:
+        return np.full(len(states), -1, np.int64)
     if policy is not None:
         picked = policy.choose(states)
         able &= (steps.label == FREE) | (steps.label == picked[:, None])

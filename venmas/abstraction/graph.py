@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from venmas.abstraction.box_condition import BoxCondition
 from venmas.abstraction.cells import Cells, States, keys
-from venmas.abstraction.conditions import BoxCondition, first_point, states_of
+from venmas.abstraction.conditions import first_point, states_of
+from venmas.abstraction.invariant import invariant_of
 from venmas.abstraction.memory import Memory
 from venmas.abstraction.policy import Ints
 from venmas.abstraction.predicates import Predicate, of_formula
@@ -24,6 +26,7 @@ from venmas.abstraction.task import Task, task_of
 from venmas.bounds.rounding import Bools
 from venmas.errors import UsageError
 from venmas.logic import Formula, disjunction, parse
+from venmas.model.invariant import Invariant
 from venmas.model.system import System
 
 _LEVEL = 4096
@@ -34,7 +37,7 @@ class AbstractGraph:
     """Reachable abstract states S and the transitions T between them, each with a state in which it is taken.
 
     states: (S, n + m), rows of `cells`; the first `starts` are initial. start_points: a concrete initial state of each
-    of these. unsafe: (S,). source, target, operator: (T,); witness: (T, n). A pair of states may have several operators.
+    of these. unsafe: (S,). source, target, operator: (T,); witness: (T, n). A pair may have several operators.
     leaving: names of variables that some state may leave the range of.
     """
 
@@ -69,6 +72,15 @@ class AbstractGraph:
                 return found
             found = more
 
+    @property
+    def safe_starts(self) -> int:
+        """Abstract starts from which no unsafe abstract state is reached."""
+        return int((~self.endangered[: self.starts]).sum())
+
+    def safe_part(self) -> Invariant:
+        """The states from which no unsafe one is reached: an inductive set, of which the safe starts are a part."""
+        return invariant_of(self.cells, self.states[~self.endangered])
+
     def to_json(self) -> dict[str, Any]:
         """Counts."""
         return {
@@ -77,6 +89,7 @@ class AbstractGraph:
             "states": len(self.states),
             "transitions": len(self.pairs),
             "unsafe": int(self.unsafe.sum()),
+            "safe_starts": self.safe_starts,
             "endangered": int(self.endangered.sum()),
             "leaving": sorted(self.leaving),
             "queries": self.queries,
@@ -108,13 +121,14 @@ def abstract(
     task = task_of(system)
     chosen: list[Predicate] = []
     for p in predicates:
-        chosen += [p] if isinstance(p, Predicate) else of_formula(_condition(system, p), task.columns)
-    bad = disjunction([]) if unsafe is None else _condition(system, unsafe)
+        chosen += [p] if isinstance(p, Predicate) else of_formula(condition(system, p), task.columns)
+    bad = disjunction([]) if unsafe is None else condition(system, unsafe)
     engine = QueryEngine(task.policy, np.random.default_rng(seed))
     return graph_of(task, chosen, bad, Memory(engine, len(task.low)))
 
 
-def _condition(system: System, given: str | Formula) -> Formula:
+def condition(system: System, given: str | Formula) -> Formula:
+    """A condition about one state, as text or the name of a proposition. Raises `FormulaError`, `UsageError`."""
     formula = given if isinstance(given, Formula) else parse(given, system.vocabulary)
     if formula.horizon != 0:
         raise UsageError(f"a predicate speaks of one state, and {formula} of steps; write comparisons of variables")
@@ -126,7 +140,7 @@ def graph_of(task: Task, predicates: Iterable[Predicate], unsafe: Formula, memor
     cells = Cells(task.low, task.high, predicates, task.exact.tolist())
     steps = Steps(task, cells)
     bad = Unsafe(BoxCondition(unsafe, task.columns, task.low, task.high), cells)
-    states, start_points = states_of(BoxCondition(task.starts, task.columns, task.low, task.high), cells)
+    states, start_points = states_of(BoxCondition(task.starts, task.columns, task.low, task.high), cells, task.points)
     number = {key: i for i, key in enumerate(keys(states))}
     all_states, all_unsafe = [states], [bad.holds(states)]
     leaving = np.zeros(len(task.low), bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -38,13 +39,16 @@ def merged(states: States, width: int) -> tuple[Ints, Ints]:
     return first, last
 
 
-def invariant_of(cells: Cells, states: States) -> Invariant:
-    """The union of abstract states; predicates are the ends of the boxes that they merge to."""
+def invariant_of(cells: Cells, states: States, also: Sequence[tuple[Predicate, bool]] = ()) -> Invariant:
+    """The union of abstract states; predicates are the ends of the boxes that they merge to.
+
+    also: predicates with truths that hold in all of them besides.
+    """
     first, last = merged(states, cells.width)
     number: dict[Predicate, int] = {}
     literals: list[list[tuple[int, str]]] = []
     for a, b in zip(first, last, strict=True):
-        found: list[tuple[int, str]] = []
+        found = [(number.setdefault(p, len(number)), str(int(truth))) for p, truth in also]
         for v in cells.cut.tolist():
             if a[v] > 0:
                 p = Predicate(((v, 1),), int(cells.begin[v][a[v]]))
@@ -76,3 +80,10 @@ def widened(invariant: Invariant, columns: Ints, width: int) -> Invariant:
             wide[place + 1] = c
         rows.append(tuple(wide))
     return Invariant(tuple(rows), invariant.words)
+
+
+def narrowed(invariant: Invariant, width: int) -> Invariant:
+    """The part of a set where the variables from `width` on are 0, which every word says; over those before."""
+    kept = [i for i, row in enumerate(invariant.predicates) if not any(row[width + 1 :])]
+    rows = tuple(invariant.predicates[i][: width + 1] for i in kept)
+    return Invariant(rows, tuple(dict.fromkeys("".join(word[i] for i in kept) for word in invariant.words)))

@@ -98,10 +98,7 @@ class Memory:
                 for choice in np.flatnonzero(inside[row])[:4].tolist():
                     point = queries.low[first].copy()
                     point[read] = pool[choice][read]
-                    if (
-                        not len(queries.rows[first])
-                        or (queries.rows[first] @ point + queries.constants[first] >= 0).all()
-                    ):
+                    if (queries.rows[first] @ point + queries.constants[first] >= 0).all():
                         self.pooled += 1
                         self._known[key] = point
                         for i in waiting.pop(key):

@@ -125,7 +125,7 @@ class QueryEngine:
             self.counts.exact += (self.policy.exact if self.policy else 0) - before
 
     def _ask(self, queries: Queries) -> tuple[Bools, Ints]:
-        count, n = queries.low.shape
+        count = len(queries)
         low, high = shrink(queries.low, queries.high, queries.rows, queries.constants)
         queries = Queries(queries.label, low, high, queries.rows, queries.constants)
         found, points = np.zeros(count, dtype=bool), low.copy()

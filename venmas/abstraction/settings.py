@@ -44,13 +44,17 @@ OPTIONS: tuple[Option, ...] = (
         "ask first whether the policy picks the label in the state at all, or within the guard",
     ),
     Option("entailed", ("off", "on"), "off", "split first at variables that have one value in all concrete paths"),
+    Option("strengthen", ("off", "on"), "off", "conjoin sums of variables that no operator changes"),
     Option("seed", None, 0, "of ties, witnesses and samples"),
 )
 
 
 @dataclass(frozen=True)
 class Choices:
-    """A value for each of `OPTIONS`. listed: predicates that the caller gives, as texts. Raises `UsageError`."""
+    """A value for each of `OPTIONS`. listed: predicates that the caller gives, as texts or formulas.
+
+    Raises `UsageError`.
+    """
 
     predicates: str = "guards"
     refine: str = "shrink"
@@ -61,8 +65,9 @@ class Choices:
     reuse: str = "on"
     tests: str = "none"
     entailed: str = "off"
+    strengthen: str = "off"
     seed: int = 0
-    listed: tuple[str, ...] = field(default=())
+    listed: tuple[Any, ...] = field(default=())
 
     def __post_init__(self) -> None:
         for option in OPTIONS:

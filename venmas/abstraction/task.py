@@ -7,7 +7,7 @@ Each operator has a conjunctive guard, as a box and rows, and an affine update. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +21,7 @@ from venmas.abstraction.queries import FREE
 from venmas.budget import ask
 from venmas.errors import VenmasError
 from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.logic import Atom, Formula, Top, conjunction, disjunction
+from venmas.logic import TRUE, Atom, Formula, conjunction, disjunction
 from venmas.model.expr import (
     All,
     Any,
@@ -33,6 +33,7 @@ from venmas.model.expr import (
     Expr,
     Maximum,
     Output,
+    Sum,
     Truth,
     Variable,
     children,
@@ -104,7 +105,10 @@ class Operator:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A system as operators. low, high: (n,), the ranges. names: of the variables; columns: their places."""
+    """A system as operators. low, high: (n,), the ranges. names: of the variables; columns: their places.
+
+    points: the initial states (S, n), where they are given one by one.
+    """
 
     system: System
     names: tuple[str, ...]
@@ -113,6 +117,7 @@ class Task:
     policy: Policy | None
     operators: tuple[Operator, ...]
     starts: Formula
+    points: Ints | None = None
 
     @cached_property
     def columns(self) -> dict[str, int]:
@@ -146,12 +151,28 @@ def task_of(system: System) -> Task:
     policy = None if node is None else _policy(node, columns)
     reader = _Reader(columns, low, high, node)
     operators = [o for i, branch in enumerate(system.branches) for o in reader.operators(i, branch)]
-    return Task(system, names, low, high, policy, tuple(operators), starts_of(system))
+    return Task(system, names, low, high, policy, tuple(operators), system.initial_set.formula, _points(system))
 
 
-def starts_of(system: System) -> Formula:
-    """The initial states as a formula."""
-    return disjunction(conjunction(Atom(c) for c in region) if region else Top() for region in system.regions)
+def _points(system: System) -> Ints | None:
+    """The initial states, where every region is one; None elsewhere."""
+    if system.initial_set.condition is not TRUE:
+        return None
+    found = []
+    for region in system.initial_set.regions:
+        state: dict[str, int] = {}
+        for row in region:
+            if row.relation is Relation.EQ and len(row.expr.terms) == 1:
+                ((name, c),) = row.expr.terms
+                value = -row.expr.constant / c
+                if value.denominator != 1 or state.setdefault(name, int(value)) != value:
+                    return None
+            else:
+                return None
+        if len(state) < len(system.variables):
+            return None
+        found.append([state[name] for name in system.variables])
+    return np.array(found, dtype=np.int64) if found else None
 
 
 def _choice(system: System) -> ArgMax | None:
@@ -218,7 +239,7 @@ class _Reader:
 
     def operators(self, index: int, branch: Branch) -> Iterator[Operator]:
         """Of one branch."""
-        labels = range(len(self.node.scores)) if self.node is not None and _mentions(branch, self.node) else [FREE]
+        labels = self._labels(branch)
         count = 0
         for label in labels:
             fixed = {} if label == FREE else {id(self.node): label}
@@ -234,6 +255,19 @@ class _Reader:
                     if count > MAX_CASES:
                         raise UnsuitableError(f"branch {branch.name!r} has more than {MAX_CASES} cases")
                     yield self._operator(index, branch.name, label, case, updates)
+
+    def _labels(self, branch: Branch) -> Sequence[int]:
+        """The choices with which the branch may be taken; `FREE` where it does not look at them."""
+        if self.node is None or not _mentions(branch, self.node):
+            return [FREE]
+        for part in branch.guard.operands if isinstance(branch.guard, All) else (branch.guard,):
+            match part:
+                case Compare(Sum(((factor, node),), constant), Relation.EQ) if node is self.node:
+                    value = -constant / factor
+                    return [int(value)] if value in range(len(self.node.scores)) else []
+                case Compare(node, Relation.EQ) if node is self.node:
+                    return [0]
+        return range(len(self.node.scores))
 
     def _split(self, branch: Branch, fixed: dict[int, int]) -> Iterator[tuple[Formula, list[tuple[int, LinearExpr]]]]:
         """Guard and affine updates, a pair for each way that conditions and maxima within them can turn out."""

@@ -33,6 +33,7 @@ COMMANDS = {
     "replay": "venmas.cli.replay_command",
     "plot": "venmas.cli.plot_command",
     "report": "venmas.cli.report_command",
+    "abstract": "venmas.cli.abstract_command",
     "check": "venmas.cli.check_command",
     "export": "venmas.cli.export_command",
     "solvers": "venmas.cli.solvers_command",

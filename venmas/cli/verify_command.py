@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,6 +33,7 @@ from venmas.cli.options import (
     verbose_option,
 )
 from venmas.cli.output import STDOUT, check_writable, console, store_json
+from venmas.cli.refinement import read_refinement, refinement_options
 from venmas.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ log = logging.getLogger(__name__)
         "infeasible; in the other modes the verdict only."
     ),
 )
+@refinement_options
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
 @verbose_option
 def command(
@@ -135,6 +137,7 @@ def command(
     witness_path: str | None,
     journal: str | None,
     quiet: bool,
+    **refinement: Any,
 ) -> int:
     """Decide whether every initial state of a scenario satisfies a formula.
 
@@ -175,6 +178,7 @@ def command(
             about={"origin": vars(loaded.origin)},
             journal=journal,
             invariant=invariant,
+            **read_refinement(refinement, loaded),
         )
     report.scenario = loaded.scenario.name
     report.origin = loaded.origin

@@ -93,9 +93,15 @@ _MODES = (
     Mode(
         "invariant",
         "all states that are ever reached, or a set that no run leaves, for formulas without a bound",
-        ((Turn("closure", left=1 / 2),), (Turn("two-phase"),)),
+        ((Turn("closure", left=1 / 2),), (Turn("abstraction"),), (Turn("two-phase"),)),
         workers=True,
         kinds=("always", "unbounded"),
+    ),
+    Mode(
+        "abstraction",
+        "predicate abstraction refined by counterexamples, for AG p without a bound",
+        ((Turn("abstraction"),),),
+        kinds=("always",),
     ),
 )
 DEFAULT, DEFAULT_ON_CLUSTER, DEFAULT_UNBOUNDED = "adaptive", "comp-par", "invariant"

@@ -92,8 +92,8 @@ class Report:
     more. `basis` tells what a *satisfied* rests on: ``bounds`` (rigorous, no program was left to solve), ``solver``
     (programs called infeasible by a solver, up to its tolerance) or ``exact`` (a proof in rationals, which
     `certificate` names where it was written; `unwritten` says why it could not be). `kind` is that of
-    the property. `origin` tells where the system came from, so that a stored result can be replayed; None for a system
-    made in Python.
+    the property, `invariant` what predicate abstraction came to, where it was tried. `origin` tells where the system
+    came from, so that a stored result can be replayed; None for a system made in Python.
     `system` is the digest of its canonical form, where somebody computed it (`venmas.model.canonical`); `started` the
     time of the call (UTC, ISO 8601). `decided_by` names the procedure that decided, and `procedures` has one entry for
     each of the mode; both are empty where a journal knew the verdict. `versions` and `machine` are those of this
@@ -134,6 +134,7 @@ class Report:
     machine: Mapping[str, str] | None = None
     unwritten: Unwritten | None = None
     kind: str = "bounded"
+    invariant: Mapping[str, Any] | None = None
 
     def certify(self, stored: Certificate | Unwritten | None) -> None:
         """Note that *satisfied* rests on a proof in rationals, and what became of its certificate if one was wanted."""
@@ -194,6 +195,7 @@ class Report:
             "largest_program": dict(vars(self.largest_program)),
             "graph": dict(vars(self.graph)),
             "depth": self.depth,
+            "invariant": self.invariant,
             "peak_rss_mb": round(self.peak_rss_mb, 1),
             "notes": list(self.notes),
             "witness": witness,

@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from venmas.abstraction.figures import Refined
+from venmas.abstraction.settings import Choices
 from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.blas import on_one_thread
 from venmas.budget import Budget, BudgetError, Progress, limited
@@ -56,6 +59,7 @@ def verify(
     cluster: str | None = None,
     journal: str | Path | None = None,
     invariant: str = "",
+    **refinement: Any,
 ) -> Report:
     """Decide whether every initial state of `system` satisfies `formula` (design S6).
 
@@ -83,6 +87,9 @@ def verify(
 
     journal: a file that keeps what is found, so that a run that was ended goes on where it was: programs of
     ``comp-seq`` and ``comp-par`` that a solver found infeasible, and the verdict in any mode (docs/journal.md).
+
+    refinement: options of predicate abstraction, by the names of `venmas.abstraction.settings.OPTIONS`, such as
+    ``predicates="guards"`` or ``refine="shrink"``, for modes that have it.
 
     Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError`,
     `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are
@@ -112,6 +119,7 @@ def verify(
     header = {"parameters": report.parameters, **(about or {})}
     trusted = chosen.solver or trust == "solver"
     settings = Settings(count, solvers, trusted, encoding, bounds, isolated, cluster)
+    settings.refinement = Choices.of(**refinement) if refinement else None
     proofs = Proofs(trust, chosen.solver, certificate, header)
     with limited(budget):
         left_open = mode is None and cluster is None
@@ -239,6 +247,12 @@ class _Verification:
                 f"mode {self.mode.name} is for formulas without a bound, such as AG p, and {shown} has bounds: "
                 f"leave the mode out, or name another one ({others})"
             )
+        turns = {turn.procedure for stage in self.mode.stages for turn in stage}
+        if self.settings.refinement is not None and "abstraction" not in turns:
+            raise UsageError(
+                f"options of predicate abstraction are given, and mode {self.mode.name} has none of it: leave them "
+                "out, or ask for a formula without a bound, such as AG p"
+            )
 
     def _recall(self, question: Question, book: Journal | None) -> None:
         """Decide the question, unless the journal knows its verdict."""
@@ -311,6 +325,8 @@ class _Verification:
             decided = tried.name == portfolio.decided
             why = "" if decided else tried.why or "it decided a side condition, not the property"
             report.procedures.append(Tried(tried.name, tried.seconds, why, facts))
+            if isinstance(tried.figures, Refined) and tried.figures.iterations:
+                report.invariant = tried.figures.to_json()
             if isinstance(tried.figures, Regions):
                 report.graph = tried.figures
             if tried.name == "rational":

@@ -27,7 +27,7 @@ class Settings:
 
     workers: processes or threads. solvers: names of those that can be used, in order of preference. trusted: a solver's
     "infeasible" is enough. encoding, bounds: of programs. isolated: solve in worker processes. cluster: address of a
-    Dask scheduler. remember: a memory of refuted paths for a task.
+    Dask scheduler. remember: a memory of refuted paths for a task. refinement: choices about predicate abstraction.
     """
 
     workers: int = 1
@@ -38,6 +38,7 @@ class Settings:
     isolated: bool = True
     cluster: str | None = None
     remember: Callable[[Any], Any] | None = None
+    refinement: Any = None
 
 
 @dataclass

@@ -18,6 +18,7 @@ PROCEDURES = {
     "bounds": "venmas.search.milp.enclosure:BOUNDS",
     "regions": "venmas.search.regions.procedure:REGIONS",
     "closure": "venmas.search.closure.procedure:CLOSURE",
+    "abstraction": "venmas.abstraction.procedure:ABSTRACTION",
     "two-phase": "venmas.search.twophase.procedure:TWO_PHASE",
     "mono": "venmas.search.milp.procedure:MONO",
     "comp-seq": "venmas.search.milp.procedure:COMP_SEQ",

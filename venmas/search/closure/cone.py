@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from fractions import Fraction
 
-from venmas import logic
 from venmas.budget import ask
 from venmas.linear import Comparison
+from venmas.logic import And, variables_of
+from venmas.logic import conjunction as joined
 from venmas.model.expr import (
     All,
     Compare,
@@ -38,6 +39,7 @@ from venmas.model.expr import (
     conjunction,
     to_comparison,
 )
+from venmas.model.initial import InitialSet
 from venmas.model.propagation import propagate
 from venmas.model.system import Branch, System
 from venmas.model.variables import Box
@@ -54,6 +56,11 @@ class Cones:
     def __init__(self, system: System) -> None:
         self.system = system
         self._read: dict[int, frozenset[str]] = {}
+        first = system.initial_set
+        # what is said of initial states, in parts that all hold, and the variables of each
+        self._conditions = first.condition.operands if isinstance(first.condition, And) else (first.condition,)
+        self._started = [frozenset(row.expr.coefficients) for region in first.regions for row in region]
+        self._started += map(variables_of, self._conditions)
         self._guards = [list(_conjuncts(branch.guard)) for branch in system.branches]
         self._updates = [[(n, e) for n, e in b.updates if e is not system.nodes_by_name[n]] for b in system.branches]
         self._known: dict[int, _Intervals] = {}
@@ -90,10 +97,8 @@ class Cones:
                         names = self.read(part)
                         if exact or not (names and names <= updated - kept):
                             kept |= names
-            for region in self.system.regions:
-                for row in region:
-                    names = frozenset(row.expr.coefficients)
-                    kept |= names if names & kept else frozenset()
+            for names in self._started:
+                kept |= names if names & kept else frozenset()
         return frozenset(kept)
 
     def left_out(self, branch: int, kept: Collection[str]) -> frozenset[str]:
@@ -113,16 +118,10 @@ class Cones:
             if exact or changed:
                 parts = [part for part in guard if self.read(part) <= frozenset(kept)]
                 made.branches.append(Branch(branch.name, changed, conjunction(parts)))
-        starts = system.initial_set
-        made.initial_set.regions = [tuple(r for r in rows if r.expr.variables <= set(kept)) for rows in starts.regions]
-        whole = starts.condition
-        made.initial_set.condition = logic.conjunction(
-            part
-            for part in (whole.operands if isinstance(whole, logic.And) else (whole,))
-            if all(
-                a.comparison.expr.variables <= set(kept) for a in logic.subformulas(part) if isinstance(a, logic.Atom)
-            )
-        )
+        regions = system.initial_set.regions
+        made.initial_set = InitialSet(system.name, made.variables)
+        made.initial_set.regions = [tuple(r for r in rows if set(r.expr.coefficients) <= set(kept)) for rows in regions]
+        made.initial_set.condition = joined(c for c in self._conditions if variables_of(c) <= set(kept))
         return made
 
     def _keeps_its_range(self, name: str) -> bool:
