@@ -228,6 +228,22 @@ def test_formulas_too_large_to_keep_are_explained_by_a_search(monkeypatch):
     assert replay(system, target, second).confirmed and len(second.nodes) == len(first.nodes)
 
 
+def test_atoms_of_many_terms_are_looked_at_in_small_blocks(monkeypatch):
+    system, asked = counter(300), []
+    target = nnf(parse(" & ".join(f"AX^{250 + i} (x != {i})" for i in range(40)), system.vocabulary), negate=True)
+    found = []
+    for terms in (explicit._TERMS, 200):
+        monkeypatch.setattr(explicit, "_TERMS", terms)
+        asked.append(0)
+
+        def tick():
+            asked[-1] += 1
+
+        found.append(explore(system, target, tick).witness())
+    assert found[0] == found[1]
+    assert asked[1] - asked[0] >= 290 * 40 // 200 - 1  # blocks of five states
+
+
 def test_the_clock_can_stop_it():
     class StopError(Exception):
         pass

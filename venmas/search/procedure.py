@@ -19,6 +19,13 @@ from venmas.question import Question
 from venmas.search.programs import Programs
 
 _Made = TypeVar("_Made")
+_MANY_PATHS = 10_000
+
+
+def few_paths(question: Question) -> bool:
+    """Are there so few ways through branches that taking them one by one is likely to end?"""
+    found: int = len(question.system.branches) ** question.target.depth
+    return found <= _MANY_PATHS
 
 
 @dataclass

@@ -67,6 +67,7 @@ class Decider(Generic[Key]):
         """The operands of And and Or that show it."""
         self.followed: dict[tuple[Formula, Key], tuple[tuple[int, Key], ...]] = {}
         """The steps of EX and AX that show it."""
+        self._ordered: dict[Formula, list[Formula]] = {}
 
     def decide(self, formula: Formula, key: Key) -> Margin | None:
         """Decide the formula at a state; the reasons are left in `chosen` and `followed`."""
@@ -89,6 +90,11 @@ class Decider(Generic[Key]):
                 answer = None
         return answer
 
+    def _order(self, formula: Formula, operands: tuple[Formula, ...]) -> list[Formula]:
+        if formula not in self._ordered:
+            self._ordered[formula] = sorted(operands, key=_depth)
+        return self._ordered[formula]
+
     def _work(self, formula: Formula, key: Key, trail: Trail) -> _Work[Key]:
         """Yields the questions it needs answered, and returns the margin."""
         match formula:
@@ -100,7 +106,7 @@ class Decider(Generic[Key]):
                 return comparison_margin(comparison.relation, self.structure.value(formula, key))
             case And(operands):
                 least: Margin = inf
-                for operand in sorted(operands, key=_depth):  # what speaks of the present is refuted fastest
+                for operand in self._order(formula, operands):  # what speaks of the present is refuted fastest
                     margin = yield operand, key, trail
                     if margin is None:
                         return None
@@ -109,7 +115,7 @@ class Decider(Generic[Key]):
                 return least
             case Or(operands):
                 best: Margin | None = None
-                for operand in sorted(operands, key=_depth):
+                for operand in self._order(formula, operands):
                     if best is not None and operand.depth > 0:
                         break
                     margin = yield operand, key, trail

@@ -214,6 +214,8 @@ class _FloatTree:
         self._numbers: dict[tuple[float, ...], int] = {}
         self._moves: dict[tuple[int, int], tuple[bool, int]] = {}
         self._values: dict[tuple[Atom, int], float] = {}
+        self._followed: dict[_FloatKey, list[tuple[int, _FloatKey]] | None] = {}
+        """All successors of a place, None where not all are known."""
         self._terms: dict[Atom, tuple[list[tuple[float, int]], float]] = {}
         self._latest: tuple[tuple[int, ...], Batch] | None = None
         self.root: _FloatKey = (0, self._rounded(witness.nodes[0]))
@@ -298,7 +300,12 @@ class _FloatTree:
         return ((index, child) for index, enabled, child in self.children(key) if enabled)
 
     def every(self, key: _FloatKey, trail: Trail, formula: Formula) -> Iterable[tuple[int, _FloatKey]] | None:
-        known = dict(self.some(key, trail, formula))
+        if key not in self._followed:
+            self._followed[key] = self._all(key)
+        return self._followed[key]
+
+    def _all(self, key: _FloatKey) -> list[tuple[int, _FloatKey]] | None:
+        known = {index: child for index, enabled, child in self.children(key) if enabled}
         others = [i for i in self._index.values() if (key[1], i) not in self._moves]
         at = self._at((key[1],)) if others else None
         enabled = [i for i in self._index.values() if i not in others and self._moves[key[1], i][0]]

@@ -26,7 +26,7 @@ from venmas.logic import Formula, conjunction
 from venmas.model.regions import several_wide
 from venmas.question import Question
 from venmas.search.milp.stream import deep_runs
-from venmas.search.procedure import Run
+from venmas.search.procedure import Run, few_paths
 
 
 @dataclass
@@ -51,8 +51,8 @@ class Bounds:
         return None if question.semantics == "real" else "networks compute in float32"
 
     def eager(self, question: Question, run: Run) -> bool:
-        """Where initial sets are wide in several directions: over a line, passes decide as quickly."""
-        return several_wide(question.system)
+        """Where paths are few, and initial sets wide in several directions: over a line, passes decide as quickly."""
+        return several_wide(question.system) and few_paths(question)
 
     def start(self, question: Question, run: Run) -> _Session:
         """Nothing is done yet."""

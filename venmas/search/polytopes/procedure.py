@@ -21,13 +21,10 @@ from venmas.errors import Reason
 from venmas.model.cases import UnsuitableError
 from venmas.question import Question
 from venmas.search.polytopes.enumerate import Enumeration
-from venmas.search.procedure import Run
+from venmas.search.procedure import Run, few_paths
 from venmas.search.regions.concretise import Concretiser
 from venmas.search.regions.procedure import space_for
 from venmas.search.regions.view import Space
-
-MANY_PATHS = 10_000
-"""Paths through branches up to which an enumeration is likely to end."""
 
 
 @dataclass
@@ -64,8 +61,7 @@ class PolytopeEnumeration:
 
     def eager(self, question: Question, run: Run) -> bool:
         """Where its paths are few, so that it is likely to end."""
-        paths: int = len(question.system.branches) ** question.target.depth
-        return paths <= MANY_PATHS
+        return few_paths(question)
 
     def start(self, question: Question, run: Run) -> PolytopeSession:
         """Nothing is done yet."""
