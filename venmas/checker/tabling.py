@@ -15,7 +15,7 @@ from venmas.checker.cell import Form, rational
 from venmas.checker.fixed import Fixed, fixed, winners
 from venmas.checker.lattice import Lattice
 from venmas.checker.limbs import Ints
-from venmas.checker.moves import Behaviour, Choice, Move, Scores, behaviour, operands
+from venmas.checker.moves import Behaviour, Choice, Move, OpenChoiceError, Scores, behaviour, operands
 from venmas.checker.numbers import CheckError
 from venmas.linear import Comparison, Relation
 from venmas.model.system import System
@@ -38,7 +38,7 @@ class Tabling:
         self.reals = [d for d in system.variables.values() if not d.integral]
         self.integers = [d for d in system.variables.values() if d.integral]
         self._operands: dict[tuple[tuple[int, ...], int], Scores | Form] = {}
-        self._behaviours: dict[Key, Behaviour] = {}
+        self._behaviours: dict[Key, Behaviour | Choice] = {}
         self._lattices: dict[object, Lattice] = {}
         self._linear: dict[object, list[Form]] = {}
         self._fixed: dict[tuple[int, tuple[int, ...]], Fixed] = {}
@@ -48,8 +48,15 @@ class Tabling:
         if key not in self._behaviours:
             _room(self._behaviours, _FEW)
             integers, outcomes = key
-            self._behaviours[key] = behaviour(self.system, integers, [(self.choices[c], bits) for c, bits in outcomes])
-        return self._behaviours[key]
+            chosen = [(self.choices[c], bits) for c, bits in outcomes]
+            try:
+                self._behaviours[key] = behaviour(self.system, integers, chosen)
+            except OpenChoiceError as error:
+                self._behaviours[key] = error.node
+        found = self._behaviours[key]
+        if not isinstance(found, Behaviour):
+            raise OpenChoiceError(found)
+        return found
 
     def operands(self, integers: tuple[int, ...], choice: int) -> Scores | Form:
         """What a choice compares. Raises `NotAffineError`."""
