@@ -197,6 +197,57 @@ def lemmas(rng: Random, size: int) -> list[Line]:
     return [header(), frame, *box]
 
 
+_FRAME: Line = {"rule": "frame", "matrix": [["1/999", "0", "0"], ["0", "1/999", "0"], ["0", "0", "1/999999"]]}
+
+
+_OWN = 8
+"""The argmax of the advisory that the initial set has given, among the choices."""
+
+
+def _table(rows: int, **entries: object) -> Line:
+    """Rows that nothing is said of, wide in every coordinate, unless the entries say otherwise."""
+    box = {"low": [[-(2**20)] * rows for _ in range(3)], "side": [[2**21] * rows for _ in range(3)]}
+    plain: Line = {
+        "rule": "table",
+        "frame": 0,
+        "formulas": [0],
+        "integers": [[1]],
+        "where": [0] * rows,
+        "says": [0] * rows,
+    }
+    cut: Line = {"splits": [[0] * rows], "kinds": [], "kind": [0] * rows, "to": [], "ahead": []}
+    return {**plain, **box, **cut, **entries}
+
+
+def cells(rng: Random, size: int) -> list[Line]:
+    """A row that is cut again and again, each cell of which asks networks for all that is possible."""
+    depth = max(1, (size * 8).bit_length() - 1)
+    splits = [[1 + rng.randrange(3)] * 2**level for level in range(depth)] + [[0] * 2**depth]
+    kinds = [[0, [[_OWN, rng.choice((510, 511))], [rng.randrange(8), 511]][: rng.randint(1, 2)]]]
+    table = _table(1, splits=splits, kinds=kinds, kind=[1] * 2**depth)
+    return [header(inside=True), _FRAME, table, {"rule": "region", "index": 0}]
+
+
+def table_kinds(rng: Random, size: int) -> list[Line]:
+    """Kinds of as many combinations of outcomes as there may be, each different, for one cell each or none."""
+    kinds = [[0, [[_OWN, 15], [rng.randrange(8), 1 + i % 15], [9 + i % 3, 3]]] for i in range(size // 10)]
+    return [header(inside=True), _FRAME, _table(1, kinds=kinds, kind=[1])]
+
+
+def covers(rng: Random, size: int) -> list[Line]:
+    """Images that many slivers cover but for the last one."""
+    rows = size // 4
+    slivers = _table(
+        rows,
+        formulas=[1],
+        low=[[-(2**30)] * rows, [-(2**30)] * rows, list(range(rows))],
+        side=[[2**31] * rows] * 2 + [[1] * rows],
+    )
+    ahead = [[1, [[[-2] * rows] * 3], [list(range(rows)) * rng.randint(1, 3)]]]
+    wide = _table(rows, kinds=[[0, [[_OWN, 1]]]], kind=[1] * rows, to=[2], ahead=ahead)
+    return [header(inside=True), _FRAME, slivers, wide]
+
+
 def cases(rng: Random, size: int) -> list[Line]:
     """Outcomes of choices, each of which makes the networks be computed again."""
     return proof(EXPAND, *({"rule": "case", "choice": rng.randrange(3)} for _ in range(size // 30)))
@@ -298,8 +349,8 @@ KINDS: dict[str, Callable[[Random, int], list[Line]]] = {
     made.__name__: made
     for made in (
         splits, long_splits, huge_numbers, box_ends, same_hashes, one_direction, same_line, weights, conjunction, facts,
-        deep, far, equivalences, same_hash_formula, frames, lemmas, cases, expansions, words, real_words,
-        long_predicates, trees, phases, parameters,
+        deep, far, equivalences, same_hash_formula, frames, lemmas, cells, table_kinds, covers, cases, expansions,
+        words, real_words, long_predicates, trees, phases, parameters,
     )
 }  # fmt: skip
 

@@ -18,6 +18,8 @@ from venmas.checker.limbs import Ints
 
 MAX_COORDINATE = 2**50
 _ROOM = 62
+MOST_LOOKS = 10_000
+"""Boxes that are looked at to cover one, at most."""
 
 
 class Lattice:
@@ -109,7 +111,3 @@ def cover(low: Sequence[int], high: Sequence[int], boxes: Sequence[tuple[Sequenc
                     waiting.append((left, right, at + 1))
             low_[i], high_[i] = max(low_[i], a[i]), min(high_[i], b[i])
     return True
-
-
-MOST_LOOKS = 10_000
-"""Boxes that are looked at to cover one."""

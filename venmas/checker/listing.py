@@ -69,6 +69,7 @@ class Targets:
             count += len(part)
         none = np.zeros((0, size), dtype=np.int64)
         self.count, self._places, self._formulas = count, places, formulas
+        self.integers = list(places)
         self.where = np.concatenate(where) if where else np.zeros(0, dtype=np.int64)
         self.low = np.concatenate([p.low for p in listings]) if listings else none
         self.high = np.concatenate([p.high for p in listings]) if listings else none

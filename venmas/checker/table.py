@@ -20,7 +20,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from venmas.checker.lattice import MAX_COORDINATE
+from venmas.checker.lattice import MAX_COORDINATE, MOST_LOOKS
 from venmas.checker.limbs import Ints
 from venmas.checker.listing import Listing
 from venmas.checker.moves import MOST_OUTCOMES
@@ -173,5 +173,6 @@ class _Reader:
     def ahead(self, data: object, formulas: int) -> Ahead:
         formula, rows, covers = self.list(data, 3)
         moves = tuple(tuple(self.ints(m, None) for m in self.list(kind)) for kind in self.list(rows))
+        self.need(all(isinstance(c, list) and len(c) <= MOST_LOOKS for c in self.list(covers)))
         lists = tuple(tuple(self.ints(c, None, 0).tolist()) for c in self.list(covers))
         return Ahead(read_index(self.at.line, formula, formulas), moves, lists)

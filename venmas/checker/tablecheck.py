@@ -12,7 +12,7 @@ from venmas.budget import ask
 from venmas.checker.lattice import MAX_COORDINATE, cover
 from venmas.checker.limbs import Ints
 from venmas.checker.listing import Listing, Targets, cells
-from venmas.checker.moves import Behaviour, NotAffineError, OpenChoiceError
+from venmas.checker.moves import Behaviour, Move, NotAffineError, OpenChoiceError
 from venmas.checker.numbers import CheckError
 from venmas.checker.rule import Place
 from venmas.checker.tabling import Asked, Bools, Key, Tabling
@@ -69,6 +69,10 @@ class Checking:
         if len(set(formulas)) < len(formulas) or any(len(a.rows) != len(table.kinds) for a in table.ahead):
             raise self._refuse(table.misfit)
         able = [targets.refuting(f) for f in formulas]
+        declared = np.zeros(1, dtype=bool)
+        if targets.count:
+            box = targets.frame, targets.where, targets.low, targets.high
+            declared = self.tabling.declared(targets.integers, *box)
         self.steps: dict[Formula, Bools] = {
             step: np.zeros(len(self.row), dtype=bool) for f in formulas for step in (EX(f), AX(f))
         }
@@ -87,10 +91,10 @@ class Checking:
                 raise self._refuse(f"kind {k}: {error}") from error
             covered: list[list[Bools]] = [[] for _ in formulas]
             for m, move in enumerate(made.moves):
-                if not self.may_leave and not self.tabling.inside(move, table.frame, low, high).all():
-                    raise self._refuse("a state may leave its range, and the claim does not exclude it")
                 if not listings:
+                    self._stays(move, low, high)
                     continue
+                kept = np.zeros(len(at), dtype=bool)
                 ends = self.tabling.image(move, table.frame, targets.frame).around(low, high)
                 here = targets.place(move.integers)
                 for a, part in enumerate(table.ahead):
@@ -98,9 +102,18 @@ class Checking:
                         raise self._refuse(f"kind {k} has {len(made.moves)} moves of {len(at)} cells")
                     held = able[a] & (targets.where == here)
                     covered[a].append(self._covered(part, part.rows[k][m], held, targets, *ends))
+                    rows = part.rows[k][m]
+                    kept |= covered[a][-1] & (rows >= 0) & declared[np.maximum(rows, 0)]
+                if not kept.all():  # else the targets tell, which are fewer
+                    self._stays(move, low, high)
             for formula, moves in zip(formulas, covered, strict=True):
                 if moves or not made.moves:
                     self.steps[EX(formula)][at], self.steps[AX(formula)][at] = step_fails(made, moves, len(at))
+
+    def _stays(self, move: Move, low: Ints, high: Ints) -> None:
+        """Refuse cells whose states a move may lead out of the declared ranges, unless the claim excludes that."""
+        if not self.may_leave and not self.tabling.inside(move, self.table.frame, low, high).all():
+            raise self._refuse("a state may leave its range, and the claim does not exclude it")
 
     def _outcomes(self, found: Ints | Asked, bits: int) -> None:
         if isinstance(found, Asked):

@@ -15,7 +15,7 @@ from venmas.checker.cell import Form, rational
 from venmas.checker.fixed import Fixed, fixed, winners
 from venmas.checker.lattice import Lattice
 from venmas.checker.limbs import Ints
-from venmas.checker.moves import Behaviour, Choice, Move, Scores, behaviour, operands
+from venmas.checker.moves import Behaviour, Choice, Move, OpenChoiceError, Scores, behaviour, operands
 from venmas.checker.numbers import CheckError
 from venmas.linear import Comparison, Relation
 from venmas.model.system import System
@@ -38,7 +38,7 @@ class Tabling:
         self.reals = [d for d in system.variables.values() if not d.integral]
         self.integers = [d for d in system.variables.values() if d.integral]
         self._operands: dict[tuple[tuple[int, ...], int], Scores | Form] = {}
-        self._behaviours: dict[Key, Behaviour] = {}
+        self._behaviours: dict[Key, Behaviour | Choice] = {}
         self._lattices: dict[object, Lattice] = {}
         self._linear: dict[object, list[Form]] = {}
         self._fixed: dict[tuple[int, tuple[int, ...]], Fixed] = {}
@@ -48,8 +48,15 @@ class Tabling:
         if key not in self._behaviours:
             _room(self._behaviours, _FEW)
             integers, outcomes = key
-            self._behaviours[key] = behaviour(self.system, integers, [(self.choices[c], bits) for c, bits in outcomes])
-        return self._behaviours[key]
+            chosen = [(self.choices[c], bits) for c, bits in outcomes]
+            try:
+                self._behaviours[key] = behaviour(self.system, integers, chosen)
+            except OpenChoiceError as error:
+                self._behaviours[key] = error.node
+        found = self._behaviours[key]
+        if not isinstance(found, Behaviour):
+            raise OpenChoiceError(found)
+        return found
 
     def operands(self, integers: tuple[int, ...], choice: int) -> Scores | Form:
         """What a choice compares. Raises `NotAffineError`."""
@@ -125,11 +132,23 @@ class Tabling:
         for decl, value in zip(self.integers, move.integers, strict=True):
             if decl.name in move.sets and not decl.lower <= value <= decl.upper:
                 return np.zeros(len(low), dtype=bool)
-        over = self.over(("reals", move), move.forms, frame)
+        return self._within(self.over(("reals", move), move.forms, frame), move.sets, low, high)
+
+    def declared(self, integers: Sequence[tuple[int, ...]], frame: int, where: Ints, low: Ints, high: Ints) -> Bools:
+        """Which boxes of a frame, whose integers stand in places `where`, lie in the declared ranges, (B,)."""
+        one, zero = rational(1), rational(0)
+        size = len(self.reals)
+        forms = [(zero, *(one if i == j else zero for j in range(size))) for i in range(size)]
+        found = self._within(self.over("reals", forms, frame), frozenset(d.name for d in self.reals), low, high)
+        able = [all(d.lower <= v <= d.upper for d, v in zip(self.integers, vector, strict=True)) for vector in integers]
+        return np.asarray(found & np.array(able, dtype=bool)[where], dtype=bool)
+
+    def _within(self, over: Lattice, names: frozenset[str], low: Ints, high: Ints) -> Bools:
+        """Where the forms of some real variables keep to their declared ranges, (B,)."""
         least, greatest = over.ends(low, high)
         found = np.ones(len(low), dtype=bool)
         for i, decl in enumerate(self.reals):
-            if decl.name in move.sets:
+            if decl.name in names:
                 scale = int(over.scale[i])
                 found &= np.asarray(least[:, i] >= ceil(decl.lower * scale), dtype=bool)
                 found &= np.asarray(greatest[:, i] <= floor(decl.upper * scale), dtype=bool)

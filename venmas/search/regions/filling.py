@@ -6,7 +6,7 @@ All is computed by the checker's own batches of integers. A cell in which it see
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,8 @@ MAX_ROUNDS = 6
 MOST_CELLS = 50_000
 """Cells of a table, where no row has more."""
 _PAIRS = 4_000_000
+Question: TypeAlias = "tuple[int, Index, Asked]"
+"""A choice by number, nodes of a tree, and what a network has to be asked about them."""
 
 
 @dataclass(eq=False)
@@ -58,20 +60,15 @@ class Filled:
 class Filling:
     """The cells of a step, cut until the checker sees what the graph did."""
 
-    def __init__(
-        self, space: Space, tabling: Tabling, stages: list[Stage], every: list[Regions], step: int, wanted: Bools
-    ) -> None:
-        self.space, self.tabling, self.step, self.wanted = space, tabling, step, wanted
+    def __init__(self, space: Space, tabling: Tabling, stages: list[Stage], every: list[Regions], step: int) -> None:
+        self.space, self.tabling, self.step = space, tabling, step
         self.regions, self.stage = every[step], stages[step]
         self.next = every[step + 1] if step + 1 < len(every) else None
         self.after = stages[step + 1].formulas if step + 1 < len(stages) else []
         self.places = {n: space.locations[n].values for n in np.flatnonzero(np.bincount(self.regions.where)).tolist()}
         regions = self.regions
         self.tree = Tree(regions.low, regions.high)
-        asked: Bools = np.asarray(wanted.any(1))
-        used = asked[regions.piece_of]
-        self.tree.follow(regions.piece_low[used], regions.piece_high[used], regions.piece_of[used])
-        self.roots = np.flatnonzero(asked)
+        self.tree.follow(regions.piece_low, regions.piece_high, regions.piece_of)
         self._bits: dict[int, Ints] = {}
         """Of choices that were asked about, the outcomes that are possible in every node of the tree, -1: not known."""
         self._choices: dict[int, list[int]] = {n: [] for n in self.places}
@@ -80,10 +77,12 @@ class Filling:
         """Locations in which something is not affine."""
         self._numbers = {id(n): i for i, n in enumerate(tabling.choices)}
 
-    def run(self) -> tuple[Filled, Bools]:
-        """What is written of the step, and what is wanted of the next one's regions."""
+    def run(self, wanted: Bools) -> tuple[Filled, Bools]:
+        """What is written of the step, and what is wanted of the next one's regions; wanted: of this step's, (R, F)."""
+        self.wanted = wanted
+        roots = np.flatnonzero(wanted.any(1))
         for turn in range(MAX_ROUNDS + 1):
-            _, cells = self.tree.leaves(self.roots)
+            _, cells = self.tree.leaves(roots)
             made, good = self._looked(cells)
             if good.all() or turn == MAX_ROUNDS:
                 break
@@ -108,6 +107,21 @@ class Filling:
                         for n in set(targets[targets <= FIRST_COVER].tolist()):
                             wanted[made.covers[f][FIRST_COVER - n], f] = True
         return made, wanted
+
+    def first_questions(self) -> list[Question]:
+        """What networks have to be asked at first, so that this can be done for many steps at once: see `told`."""
+        if self.next is None:
+            return []
+        _, cells = self.tree.leaves(np.arange(self.tree.roots))
+        where = self.regions.where[self.tree.root[cells]]
+        for location in self.places:
+            self._kind(location, {})
+        return self._questions({n: cells[where == n] for n in self.places if n not in self._odd})
+
+    def told(self, questions: list[Question], answers: list[Ints]) -> None:
+        """Remember what networks say."""
+        for (choice, nodes, _), bits in zip(questions, answers, strict=True):
+            self._bits[choice][nodes] = bits
 
     def _looked(self, cells: Index) -> tuple[Filled, Bools]:
         """What cells do, and in which of them all that is wanted of their region fails."""
@@ -201,7 +215,12 @@ class Filling:
 
     def _ask(self, nodes: dict[int, Index]) -> None:
         """Find out the outcomes of the choices that matter in nodes of the tree, by location."""
-        asked: list[tuple[int, Index, Asked]] = []
+        questions = self._questions(nodes)
+        self.told(questions, self.tabling.asked([asked for _, _, asked in questions]))
+
+    def _questions(self, nodes: dict[int, Index]) -> list[Question]:
+        """Find out what does not hang on networks, and what they have to be asked."""
+        asked: list[Question] = []
         for location, few in nodes.items():
             for choice in self._choices[location]:
                 old = self._bits.get(choice, np.zeros(0, dtype=np.int64))
@@ -220,9 +239,7 @@ class Filling:
                     asked.append((choice, new, found))
                 else:
                     known[new] = found
-        answers = self.tabling.asked([part for _, _, part in asked])
-        for (choice, new, _), bits in zip(asked, answers, strict=True):
-            self._bits[choice][new] = bits
+        return asked
 
     # -- what holds images ---------------------------------------------------------------------------------------------
 

@@ -41,10 +41,14 @@ class Tables(GraphProof):
         self.tabling = Tabling(self.space.system, self.book.choices, frames)
         self.regions = [Regions.of(graph, step) for step in range(len(frames))]
         steps: list[Filled] = []
+        fillings = [Filling(self.space, self.tabling, graph.stages, self.regions, n) for n in range(len(frames))]
+        questions = [filling.first_questions() for filling in fillings]
+        answers = iter(self.tabling.asked([asked for part in questions for _, _, asked in part]))
         wanted = self.regions[0].refuted
-        for step in range(len(frames)):
+        for filling, part in zip(fillings, questions, strict=True):
             graph.tick()
-            made, wanted = Filling(self.space, self.tabling, graph.stages, self.regions, step, wanted).run()
+            filling.told(part, [next(answers) for _ in part])
+            made, wanted = filling.run(wanted)
             steps.append(made)
         later: dict[int, Index] = {}
         to: list[int] = []
@@ -151,7 +155,7 @@ def write_tables(graph: Graph, question: Question, write: Callable[[Rule], None]
             if proof.left_box and not question.inside:
                 raise IncompleteError("a state may leave its box")
             _checked(graph, question, found)
-        except (CheckError, NotAffineError, OverflowError):
+        except (CheckError, NotAffineError, OverflowError, RecursionError):
             found.clear()
     if not found:
         return write_proof(graph, question, write)
