@@ -98,7 +98,7 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
             written = write_certificate(proofs.certificate, asked, proofs.about, answer.proof)
             return Established(replace(answer, basis="exact"), written, notes)
         except (IncompleteError, OverflowError) as error:
-            notes.append(f"the region graph gives no certificate: {error}")
+            notes.append(f"the search gives no certificate: {error}")
     owed = proofs.owed(question, answer)
     if not owed:
         return Established(answer, None, notes)

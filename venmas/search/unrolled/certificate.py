@@ -20,7 +20,6 @@ from venmas.checker.affine.tree import AXES, CUT, DIGITS, LEAF, MIDDLE, MIXED, c
 from venmas.checker.lemmas import Book
 from venmas.checker.rule import Rule
 from venmas.checker.rules import Program as ProgramLine
-from venmas.checker.rules import Region
 from venmas.checker.rules import Tree as TreeLine
 from venmas.checker.trees import Checking, digest, program_of
 from venmas.model.program import Floats
@@ -44,14 +43,14 @@ Box = tuple[list[int], list[int]]
 def writer(question: Question, trees: Mapping[int, Tree]) -> Write:
     """Writes the proof of a question that speaks of the box, too (`Question.boxed`).
 
-    trees: by initial set, that of the search for its program; a set without one has no states that matter.
+    trees: by initial set, that of the search for its program, where it made one.
     """
 
     def write(out: Callable[[Rule], None]) -> int:
         lines: list[Rule] = []
         book = Book(question.system, question.target, question.semantics)
         for index in range(len(question.system.regions)):
-            lines += _proved(book, index, trees[index]) if index in trees else [Region(index)]
+            lines += _proved(book, index, trees.get(index, Tree()))
         for line in lines:
             out(line)
         return len(lines)
@@ -141,7 +140,7 @@ class _Proof:
         low, high = (np.array([leaf.box[end] for leaf in take], dtype=np.int64) for end in (0, 1))
         weights = [self.weights.get(leaf.node, {}) for leaf in take]
         refuted = self.checking.refuted(low, high, weights)
-        opened = [i for i in np.flatnonzero(~refuted).tolist()]
+        opened = np.flatnonzero(~refuted).tolist()
         left: list[_Open] = []
         for first in range(0, len(opened), MOST_ADVISED):
             part = opened[first : first + MOST_ADVISED]

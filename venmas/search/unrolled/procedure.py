@@ -38,6 +38,9 @@ from venmas.search.procedure import Run
 from venmas.search.rational.session import RationalSession
 from venmas.search.unrolled import falsify, gradient
 from venmas.search.unrolled.bisect import Bisection, Point, Result
+from venmas.search.unrolled.certificate import writer
+from venmas.search.unrolled.falsify import floats
+from venmas.search.unrolled.tree import Recorder, Tree
 
 log = logging.getLogger(__name__)
 
@@ -70,8 +73,8 @@ class Unrolled:
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """Formulas about the next steps of a system with one branch, in which a step is sums, maxima and networks."""
-        if question.certified or question.semantics != "real":
-            return "it decides for real networks, and writes no certificates"
+        if question.semantics != "real":
+            return "it decides for real networks"
         if not question.formula.depth:
             return "it is about the present state only"
         programs = _programs(question, run)
@@ -119,7 +122,11 @@ class _Session:
         figures.steps = max(figures.steps, self.steps)
 
     def advance(self, budget: Budget) -> Answer:
-        """Decide region by region."""
+        """Decide region by region. What is to be certified is asked together with whether runs stay in their box."""
+        if self.question.certified and not self.question.inside:
+            boxed = self._boxed(budget)
+            if isinstance(boxed, Refuted):
+                return boxed
         if self.steps == 1:
             return self._decide(budget)
         share = _PATIENCE if budget.left is None else _SHARE * budget.left
@@ -128,9 +135,18 @@ class _Session:
             return Open(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it in its part of the time")
         return found
 
+    def _boxed(self, budget: Budget) -> Answer | None:
+        """The answer to the question that speaks of the box, too; None where it has none."""
+        asked, again = self.question.boxed, Run()
+        programs = _programs(asked, again)
+        if isinstance(programs, str):
+            return None
+        session = _Session(asked, programs, self.threads, self.figures)
+        return budget.spend(_PATIENCE if budget.left is None else _SHARE * budget.left, session._decide)
+
     def _decide(self, budget: Budget) -> Answer:
-        system, leaving = self.question.system, set[str]()
-        for program, region in zip(self.programs, system.regions, strict=True):
+        system, leaving, trees = self.question.system, set[str](), dict[int, Tree]()
+        for index, (program, region) in enumerate(zip(self.programs, system.regions, strict=True)):
             part = _Part(self.question, program, region, budget)
             try:
                 result = part.search(self.threads, self.figures)
@@ -144,10 +160,15 @@ class _Session:
             if not result.proved:
                 return Open(Reason.OPEN, result.why)
             leaving |= part.leaving
+            if part.recorder is not None:
+                trees[index] = part.recorder.tree
         log.info("decided as an unrolled loop")
         still = {name for name, expr in system.branches[0].updates if _stays(name, expr)}
         moved = {name for name, _ in system.branches[0].updates} - still
         basis: Basis = "exact" if self.figures.exact else "bounds"
+        if self.question.inside:
+            proof = writer(self.question, trees) if self.question.certified else None
+            return Refuted(basis, frozenset(), system.may_deadlock, inside=True, proof=proof)
         return Refuted(basis, frozenset(leaving | moved), may_deadlock=system.may_deadlock)
 
 
@@ -161,6 +182,13 @@ class _Part:
     def __init__(self, question: Question, program: Program, region: Region, budget: Budget) -> None:
         self.question, self.program, self.region, self.budget = question, program, region, budget
         self.leaving: set[str] = set()
+        self.recorder = (
+            Recorder(*(ends[0] for ends in floats([self._box]))) if question.certified and program.inputs else None
+        )
+
+    @property
+    def _box(self) -> Box:
+        return tuple(zip(self.program.low, self.program.high, strict=True))
 
     def search(self, threads: int, figures: Searched) -> Result:
         """Decide; raises `BudgetError`, and `OverflowError` where a number is beyond all floats."""
@@ -168,14 +196,13 @@ class _Part:
         if not program.inputs:
             point: Point | None = () if program.holds(()) else None
             return Result(point, proved=point is None)
-        box = tuple(zip(program.low, program.high, strict=True))
         before = figures.boxes, figures.exact
 
         def tick() -> None:
             figures.boxes, figures.exact = before[0] + search.result.boxes, before[1] + search.result.exact
             self.budget()
 
-        search = Bisection(flatten(program), (box,), tick, threads, self.exact)
+        search = Bisection(flatten(program), (self._box,), tick, threads, self.exact, recorder=self.recorder)
         falsifier = falsify.search if program.steps == 1 else gradient.search
         result = search.run(falsifier)
         figures.boxes, figures.exact = before[0] + result.boxes, before[1] + result.exact
