@@ -5,9 +5,9 @@ products of limbs, which are integers below 2**53. What may go out of range wrap
 
 A layer is a row of `layers`: out, in, where its numbers begin in `floats`, `weights`, `units` and `columns`, shift,
 norm, most, largest (as of `scaled`). floats: for each input the low limbs of all W^_ji, then the high ones. weights: W^
-itself. units: bias, vague, bias vague, whole, relu of every output. columns: is a column whole? order: for the inputs, and each
-layer, the layer of the rows there (-1: none), and the layer itself (-1). groups: position in `order`, first row there,
-how many rows, where they begin in all rows of all groups, and the layer of these rows.
+itself. units: bias, vague, bias vague, whole, relu of every output. columns: is a column whole? order: for the inputs,
+and each layer, the layer of the rows there (-1: none), and the layer itself (-1). groups: position in `order`, first
+row there, how many rows, where they begin in all rows of all groups, and the layer of these rows.
 """
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment"
 # numba infers the types

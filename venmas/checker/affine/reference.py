@@ -57,9 +57,9 @@ least u acc.
 
 **Range.** So that 64 bits hold everything in `batch`, a box is not decided (`bounded` is false) where M >= 2^50 for a
 layer, M being 2^20 or the greatest size of its forms before the units (of those of inputs), or where M of the layer
-below times the norm of a layer (or of the rows of a group) is 2^60 or more. A group is not closed backward where this fails, with
-N the greatest M, P = floor(sum |a_i| / 2^32) + 1 and X = sum m_i: for every row of a before the units, |a_i| < 2^51 and
-P N < 2^60; for every row that goes into a layer, P max |b^_j| < 2^60, P most < 2^28, |acc| < 2^61 and
+below times the norm of a layer (or of the rows of a group) is 2^60 or more. A group is not closed backward where this
+fails, with N the greatest M, P = floor(sum |a_i| / 2^32) + 1 and X = sum m_i: for every row of a before the units,
+|a_i| < 2^51 and P N < 2^60; for every row that goes into a layer, P max |b^_j| < 2^60, P most < 2^28, |acc| < 2^61 and
 (floor(V / 2^16) + 1) (floor(X / 2^16) + 1) < 2^60.
 
 Then no result wraps: a form after units has at most the size 2 M + g + 4 < 3 M (there are at most 2^18 units), so that
