@@ -164,6 +164,15 @@ class Bisection:
         self.result.proved = self.result.proved or (self.result.point is None and not self.result.why)
         return self.result
 
+    def hull(self, root: int) -> Box:
+        """The least box around what waits of one of the boxes: answers lie in it, or in none that was looked at."""
+        mine = self._open.root == root
+        if not mine.any():
+            return self.boxes[root]
+        low, high = self._open.low[mine].min(0).tolist(), self._open.high[mine].max(0).tolist()
+        sides = zip(low, high, self.boxes[root], strict=True)
+        return tuple((max(Fraction(a), c), min(Fraction(b), d)) for a, b, (c, d) in sides)
+
     def _most(self) -> int:
         widest = int(max(self.plan.sizes.max(), 8))
         rows = 1 + self.plan.inputs + self._cap()

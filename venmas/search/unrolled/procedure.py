@@ -45,6 +45,8 @@ MOST_INPUTS = 16
 """Initial values that are no numbers up to which boxes are cut."""
 _SHARE = 0.6
 """Part of its time that it takes where a formula looks further than one step: other procedures may do better."""
+_FEW = 4
+"""Open initial values up to which that is so."""
 _PATIENCE = 60.0
 """Seconds that it has then without a limit of time."""
 
@@ -56,6 +58,8 @@ class Searched:
     boxes: int = 0
     exact: int = 0
     steps: int = 0
+    stuck: tuple[int, Callable[[], Box] | None] = (0, None)
+    """The initial set that was worked on last, and what gives the hull of what is open of it."""
 
     def facts(self) -> list[tuple[str, str]]:
         """Names with values."""
@@ -91,7 +95,7 @@ class Unrolled:
         programs = _programs(question, run)
         assert not isinstance(programs, str)
         figures = run.once("unrolled", lambda: nullcontext(Searched()))
-        return _Session(question, programs, run.settings.workers, figures)
+        return _Session(question, programs, run.settings.workers, figures, run)
 
 
 def _programs(question: Question, run: Run) -> list[Program] | str:
@@ -113,8 +117,11 @@ def _programs(question: Question, run: Run) -> list[Program] | str:
 class _Session:
     struggling = False
 
-    def __init__(self, question: Question, programs: list[Program], threads: int, figures: Searched) -> None:
+    def __init__(
+        self, question: Question, programs: list[Program], threads: int, figures: Searched, run: Run | None = None
+    ) -> None:
         self.question, self.programs, self.threads, self.figures = question, programs, threads, figures
+        self.run = run
         self.steps = max(program.steps for program in programs)
         figures.steps = max(figures.steps, self.steps)
 
@@ -122,11 +129,21 @@ class _Session:
         """Decide region by region."""
         if self.steps == 1:
             return self._decide(budget)
-        share = _PATIENCE if budget.left is None else _SHARE * budget.left
+        many = max(len(program.inputs) for program in self.programs) > _FEW
+        share = _PATIENCE if budget.left is None else budget.left * (1.0 if many else _SHARE)
         found = budget.spend(share, self._decide)
         if found is None:
+            self._narrow()
             return Open(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it in its part of the time")
         return found
+
+    def _narrow(self) -> None:
+        """Leave to others the hull of what is open, and the initial sets that were not looked at."""
+        system, (at, hull) = self.question.system, self.figures.stuck
+        if hull is not None and self.run is not None:
+            smaller = copy(system)
+            smaller.regions = [within(self.programs[at], system.regions[at], hull()), *system.regions[at + 1 :]]
+            self.run.narrow(self.question, replace(self.question, system=smaller))
 
     def _decide(self, budget: Budget) -> Answer:
         system, leaving = self.question.system, set[str]()
@@ -173,6 +190,7 @@ class _Part:
 
         def tick() -> None:
             figures.boxes, figures.exact = before[0] + search.result.boxes, before[1] + search.result.exact
+            figures.stuck = self.question.system.regions.index(self.region), lambda: search.hull(0)
             self.budget()
 
         search = Bisection(flatten(program), (box,), tick, threads, self.exact)
@@ -184,12 +202,7 @@ class _Part:
     def exact(self, box: Box, seconds: float) -> tuple[bool, Point | None]:
         """Decide a small box in rationals, as a question about the system with a smaller initial set."""
         system = copy(self.question.system)
-        sides: list[Comparison] = []
-        for name, (low, high) in zip(self.program.inputs, box, strict=True):
-            value = LinearExpr.variable(name)
-            sides.append(Comparison(value - LinearExpr((), low), Relation.GE))
-            sides.append(Comparison(value - LinearExpr((), high), Relation.LE))
-        system.regions = [(*self.region, *sides)]
+        system.regions = [within(self.program, self.region, box)]
         session = RationalSession(replace(self.question, system=system))
         work: Callable[[Budget], Answer | None] = session.advance
         answer = self.budget.spend(seconds, work)
@@ -200,6 +213,16 @@ class _Part:
             self.leaving |= answer.leaving
             return True, None
         return False, None
+
+
+def within(program: Program, region: Region, box: Box) -> Region:
+    """The part of an initial set in which the inputs of its program are in a box."""
+    sides: list[Comparison] = []
+    for name, (low, high) in zip(program.inputs, box, strict=True):
+        value = LinearExpr.variable(name)
+        sides.append(Comparison(value - LinearExpr((), low), Relation.GE))
+        sides.append(Comparison(value - LinearExpr((), high), Relation.LE))
+    return (*region, *sides)
 
 
 UNROLLED = Unrolled()
