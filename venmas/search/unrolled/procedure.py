@@ -45,6 +45,8 @@ MOST_INPUTS = 16
 """Initial values that are no numbers up to which boxes are cut."""
 _SHARE = 0.6
 """Part of its time that it takes where a formula looks further than one step: other procedures may do better."""
+_MORE = 0.95
+"""The same where there are many open initial values, so that others hardly do."""
 _FEW = 4
 """Open initial values up to which that is so."""
 _PATIENCE = 60.0
@@ -130,7 +132,7 @@ class _Session:
         if self.steps == 1:
             return self._decide(budget)
         many = max(len(program.inputs) for program in self.programs) > _FEW
-        share = _PATIENCE if budget.left is None else budget.left * (1.0 if many else _SHARE)
+        share = _PATIENCE if budget.left is None else budget.left * (_MORE if many else _SHARE)
         found = budget.spend(share, self._decide)
         if found is None:
             self._narrow()
