@@ -145,6 +145,7 @@ class Bisection:
     def run(self, falsify: Falsify | None = None) -> Result:
         """Decide; raises what `tick` raises, `result` then holds the counts. falsify: looks for a point first."""
         several = self.plan.source.steps > 1
+        self.tick()
         self._step(min(len(self._open), self._most()))  # cheaper than points, and often enough
         if falsify is not None and len(self._open) and self.result.point is None:
             self.result.point = falsify(self.plan, self.boxes, self.tick)
