@@ -167,7 +167,7 @@ class Bisection:
     def hull(self, root: int) -> Box:
         """The least box around what waits of one of the boxes: answers lie in it, or in none that was looked at."""
         mine = self._open.root == root
-        if not mine.any():
+        if self.result.why or not mine.any():  # what is given up does not wait
             return self.boxes[root]
         low, high = self._open.low[mine].min(0).tolist(), self._open.high[mine].max(0).tolist()
         sides = zip(low, high, self.boxes[root], strict=True)
@@ -183,6 +183,13 @@ class Bisection:
 
     def _step(self, size: int) -> None:
         taken = self._open.take(size)
+        try:
+            self._work(taken)
+        except BaseException:
+            self._open.add(taken)  # what is not done still waits
+            raise
+
+    def _work(self, taken: _Open) -> None:
         swept = self._sweep(taken)
         self.result.boxes += len(taken)
         opened = ~swept.closed

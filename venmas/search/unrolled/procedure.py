@@ -1,6 +1,6 @@
-"""Loops with one branch, unrolled: branch and bound on the initial values of a few real variables.
+"""Loops with few paths of branches, unrolled: branch and bound on the initial values of a few real variables.
 
-    for each region of the initial set:
+    for each path of branches (one, where there is one branch) and each region of the initial set:
         program := the loop over the steps that the formula looks at, and the negated formula over it
                                                                               (`venmas.model.unroll`)
         bound the condition on the whole box; then try points: random ones, corners, gradients through the loop
@@ -38,6 +38,7 @@ from venmas.search.procedure import Run
 from venmas.search.rational.session import RationalSession
 from venmas.search.unrolled import falsify, gradient
 from venmas.search.unrolled.bisect import Bisection, Point, Result
+from venmas.search.unrolled.paths import Path, paths
 
 log = logging.getLogger(__name__)
 
@@ -72,47 +73,54 @@ class Unrolled:
     """The procedure."""
 
     name = "unrolled"
-    help = "Branch and bound on the initial values of an unrolled loop with one branch."
+    help = "Branch and bound on the initial values of an unrolled loop with few paths of branches."
 
     def accepts(self, question: Question, run: Run) -> str | None:
-        """Formulas about the next steps of a system with one branch, in which a step is sums, maxima and networks."""
+        """Formulas about the next steps of a system with few paths, in which a step is sums, maxima and networks."""
         if question.certified or question.semantics != "real":
             return "it decides for real networks, and writes no certificates"
-        if not question.formula.depth:
+        if not question.target.depth:
             return "it is about the present state only"
-        programs = _programs(question, run)
-        if isinstance(programs, str):
-            return programs
-        most = max(len(program.inputs) for program in programs)
-        if most > MOST_INPUTS:
-            return f"{most} initial values are open, more than {MOST_INPUTS}"
-        return None
+        along = paths(question)
+        for path in along if not isinstance(along, str) else ():
+            programs = _programs(question, run, path)
+            if isinstance(programs, str):
+                return programs
+            most = max(len(program.inputs) for program in programs)
+            if most > MOST_INPUTS:
+                return f"{most} initial values are open, more than {MOST_INPUTS}"
+        return along if isinstance(along, str) else None
 
     def eager(self, question: Question, run: Run) -> bool:
         """It opens a portfolio."""
         return True
 
-    def start(self, question: Question, run: Run) -> _Session:
+    def start(self, question: Question, run: Run) -> _Session | _Paths:
         """Nothing is done yet."""
-        programs = _programs(question, run)
-        assert not isinstance(programs, str)
-        figures = run.once("unrolled", lambda: nullcontext(Searched()))
-        return _Session(question, programs, run.settings.workers, figures, run)
+        figures: Searched = run.once("unrolled", lambda: nullcontext(Searched()))
+        sessions = []
+        along = paths(question)
+        assert not isinstance(along, str)
+        for path in along:
+            programs = _programs(question, run, path)
+            assert not isinstance(programs, str)
+            sessions.append(_Session(question, programs, run.settings.workers, figures, run))
+        return sessions[0] if len(sessions) == 1 else _Paths(sessions)
 
 
-def _programs(question: Question, run: Run) -> list[Program] | str:
-    """A program for each region, made once; or why there is none."""
+def _programs(question: Question, run: Run, path: Path = None) -> list[Program] | str:
+    """A program for each region along a path, made once; or why there is none."""
 
     def made() -> list[Program] | str:
         found = []
         for region in question.system.regions:
-            program = unroll(question.system, region, question.target)
+            program = unroll(question.system, region, question.target, path)
             if isinstance(program, str):
                 return program
             found.append(program)
         return found
 
-    key = "unrolled", id(question.system), question.target
+    key = "unrolled", id(question.system), question.target, path
     return run.once(key, lambda: nullcontext(made()))
 
 
@@ -131,6 +139,7 @@ class _Session:
         """Decide region by region."""
         if self.steps == 1:
             return self._decide(budget)
+        self.figures.stuck = 0, None
         many = max(len(program.inputs) for program in self.programs) > _FEW
         share = _PATIENCE if budget.left is None else budget.left * (_MORE if many else _SHARE)
         found = budget.spend(share, self._decide)
@@ -168,6 +177,33 @@ class _Session:
         moved = {name for name, _ in system.branches[0].updates} - still
         basis: Basis = "exact" if self.figures.exact else "bounds"
         return Refuted(basis, frozenset(leaving | moved), may_deadlock=system.may_deadlock)
+
+
+class _Paths:
+    """Sessions of all paths: the target is met along one of them, or not at all."""
+
+    struggling = False
+
+    def __init__(self, sessions: list[_Session]) -> None:
+        self.sessions, self.figures = sessions, sessions[0].figures
+
+    def advance(self, budget: Budget) -> Answer:
+        """Decide path by path."""
+        share = _PATIENCE if budget.left is None else _SHARE * budget.left
+        found = budget.spend(share, self._decide)
+        if found is None:
+            return Open(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it in its part of the time")
+        return found
+
+    def _decide(self, budget: Budget) -> Answer:
+        system, leaving = self.sessions[0].question.system, frozenset[str]()
+        for session in self.sessions:
+            found = session._decide(budget)
+            if not isinstance(found, Refuted):
+                return found
+            leaving |= found.leaving
+        moved = {name for branch in system.branches for name, expr in branch.updates if not _stays(name, expr)}
+        return Refuted("exact" if self.figures.exact else "bounds", leaving | moved, system.may_deadlock)
 
 
 def _stays(name: str, expr: object) -> bool:
