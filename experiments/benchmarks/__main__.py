@@ -15,7 +15,18 @@ from pathlib import Path
 from experiments.benchmarks.bench import Bench
 from experiments.benchmarks.machine import DATA
 
-NAMES = ("vcas", "wide", "frozenlake", "double_integrator", "scaling", "marabou", "acasxu", "nested", "workers")
+NAMES = (
+    "vcas",
+    "wide",
+    "frozenlake",
+    "double_integrator",
+    "scaling",
+    "loops",
+    "marabou",
+    "acasxu",
+    "nested",
+    "workers",
+)
 
 
 def main() -> int:

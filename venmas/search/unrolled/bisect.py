@@ -149,8 +149,8 @@ class Bisection:
     def run(self, falsify: Falsify | None = None) -> Result:
         """Decide; raises what `tick` raises, `result` then holds the counts. falsify: looks for a point first."""
         several = self.plan.source.steps > 1
-        if several:  # bounds of the whole are cheaper than points, and often enough
-            self._step(len(self._open))
+        self.tick()
+        self._step(min(len(self._open), self._most()))  # cheaper than points, and often enough
         if falsify is not None and len(self._open) and self.result.point is None:
             self.result.point = falsify(self.plan, self.boxes, self.tick)
         size, trial = 4 * self.threads, _FIRST_TRIAL
@@ -168,6 +168,15 @@ class Bisection:
         self.result.proved = self.result.proved or (self.result.point is None and not self.result.why)
         return self.result
 
+    def hull(self, root: int) -> Box:
+        """The least box around what waits of one of the boxes: answers lie in it, or in none that was looked at."""
+        mine = self._open.root == root
+        if self.result.why or not mine.any():  # what is given up does not wait
+            return self.boxes[root]
+        low, high = self._open.low[mine].min(0).tolist(), self._open.high[mine].max(0).tolist()
+        sides = zip(low, high, self.boxes[root], strict=True)
+        return tuple((max(Fraction(a), c), min(Fraction(b), d)) for a, b, (c, d) in sides)
+
     def _most(self) -> int:
         widest = int(max(self.plan.sizes.max(), 8))
         rows = 1 + self.plan.inputs + self._cap()
@@ -178,6 +187,13 @@ class Bisection:
 
     def _step(self, size: int) -> None:
         taken = self._open.take(size)
+        try:
+            self._work(taken)
+        except BaseException:
+            self._open.add(taken)  # what is not done still waits
+            raise
+
+    def _work(self, taken: _Open) -> None:
         swept = self._sweep(taken)
         self.result.boxes += len(taken)
         opened = ~swept.closed
