@@ -67,7 +67,8 @@ def command(
         where = f"in every initial state of {name}{single}, system {digest[:16]}"
         out.print(where, soft_wrap=True, markup=False)
         seconds = perf_counter() - begun
-        out.print(f"{done.lines} lines, {done.refuted} refuted by weights, {done.shared} shared; {seconds:.2f} s")
+        boxes = f", {done.leaves} boxes" if done.leaves else ""
+        out.print(f"{done.lines} lines, {done.refuted} refuted by weights, {done.shared} shared{boxes}; {seconds:.2f} s")
     return SATISFIED
 
 
