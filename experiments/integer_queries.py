@@ -15,11 +15,11 @@ from statistics import median
 from time import perf_counter
 
 import numpy as np
+from venmas.engine.blas import on_one_thread
 
 from venmas.abstraction.points import enumerated, row_values
 from venmas.abstraction.policy import Policy
 from venmas.abstraction.queries import FREE, Queries, QueryEngine
-from venmas.engine.blas import on_one_thread
 from venmas.milp.program import Feasible, Infeasible, Kind, Program, ProgramBuilder
 from venmas.solvers import get_solver
 from venmas.testing.queries import random_policy, random_queries
@@ -93,7 +93,7 @@ def main() -> int:
     rng = np.random.default_rng(args.seed)
     solvers = [name for name in SOLVERS if get_solver(name).available() is None]
     seconds: dict[tuple[int, str], list[float]] = {}
-    wrong = {name: 0 for name in ("engine", *solvers)}
+    wrong = dict.fromkeys(("engine", *solvers), 0)
     unknown, total = dict.fromkeys(solvers, 0), 0
     for number in range(-(-args.count // GROUP)):
         width = SIZES[number % len(SIZES)]

@@ -22,6 +22,7 @@ NAMES = (
     "forever",
     "double_integrator",
     "scaling",
+    "loops",
     "marabou",
     "acasxu",
     "nested",

@@ -10,15 +10,17 @@ the spread above the greatest value of 20,000 random runs?
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.benchmarks.ask import Built
+from experiments.benchmarks.ask import Built, Question
+from experiments.benchmarks.bench import Bench
 from experiments.benchmarks.machine import DATA
 from venmas import load_network
 from venmas.model import System, apply_network, clip
@@ -89,12 +91,14 @@ class Case:
     seed: int = 1
 
 
-FACTORS: dict[str, tuple[object, ...]] = {
-    "variables": (2, 4, 6, 8, 10, 12),
-    "network": ((2, 16), (3, 24), (4, 64), (2, 256)),
-    "margin": (0.5, 0.1, 0.02),
-    "steps": (1, 2, 8),
+FACTORS: dict[str, tuple[dict[str, Any], ...]] = {
+    "variables": tuple({"variables": n} for n in (2, 4, 6, 8, 10, 12)),
+    "network": tuple({"variables": 4, "layers": n, "units": k} for n, k in ((2, 16), (3, 24), (4, 64), (2, 256))),
+    "margin": tuple({"margin": m} for m in (0.5, 0.1, 0.02)),
+    "steps": tuple({"steps": k} for k in (1, 2, 8)),
+    "violated": tuple({"variables": n, "violated": True} for n in (4, 8, 12)),
 }
+"""One at a time, from a `Case` on."""
 
 
 @dataclass(frozen=True)
@@ -150,3 +154,47 @@ def generated(case: Case) -> Built:
     system.initial(*(c for v, m in zip(x, centre, strict=True) for c in (v >= m - half, v <= m + half)))
     top = threshold(case)
     return system, f"AG^{case.steps} (x[1] < {top.numerator}/{top.denominator})"
+
+
+KNOWN = {
+    "ground_robot_4d": {3: "satisfied"},
+    "quadrotor_6d_40": {3: "satisfied"},
+    "quadrotor_6d_60": {3: "satisfied"},
+    "double_integrators_8d": {8: "satisfied"},
+}
+"""Steps after which, and up to which, runs are known to be free."""
+
+
+def questions(name: str) -> list[Question]:
+    """About a published loop: steps that are free, thresholds next to what runs reach, and all steps together."""
+    free = max(KNOWN[name])
+    asked = [(f"AX^{k} free", "satisfied" if k <= free else "satisfied?") for k in (1, 2, 3, 4)]
+    if name == "double_integrators_8d":
+        asked += [("AX^8 free", "satisfied"), ("AX^8 (p[1] < 20.9)", "violated")]
+    else:
+        asked += [("AX^3 (p[1] < -1.5)", "satisfied?"), ("AX^3 (p[1] < -1.8)", "violated")]
+        if name == "quadrotor_6d_40":
+            asked[-1] = ("AX^3 (p[1] < -1.7)", "violated")
+    asked += [(f"AG^{k} free", "satisfied" if k <= free else "satisfied?") for k in range(1, 9)]
+    return [Question(formula, partial(built, name, formula), expected) for formula, expected in asked]
+
+
+def built(name: str, formula: str) -> Built:
+    return published(name), formula
+
+
+def run(bench: Bench) -> None:
+    for name in LOOPS:
+        bench.section(name)
+        for question in questions(name):
+            if not bench.quick or question.name in ("AX^3 free", "AG^3 free", "AX^3 (p[1] < -1.8)"):
+                bench.ask(question, timeout=20.0 if bench.quick else 60.0)
+    for factor, values in FACTORS.items():
+        bench.section(f"generated, {factor}")
+        for value in values[:: len(values) - 1] if bench.quick else values:
+            case = replace(Case(), **value)
+            shown = (
+                f"{case.variables} variables, {case.layers}x{case.units}, {case.steps} steps, margin {case.margin:g}"
+            )
+            expected = "violated" if case.violated else "satisfied?"
+            bench.ask(Question(shown, partial(generated, case), expected), timeout=20.0 if bench.quick else 60.0)

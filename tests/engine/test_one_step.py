@@ -99,7 +99,7 @@ def test_coefficients_beyond_all_floats_are_left_to_others() -> None:
 def test_other_systems_are_not_of_this_kind() -> None:
     system = tent()
     system.branch("stay")
-    assert "several branches" in why(system, "AX y <= 3")
+    assert "several branches" in why(system, "EX y <= 3")
     assert "present state" in why(tent(), "y <= 3")
     system = System("guarded")
     x = system.real("x", 0, 1)

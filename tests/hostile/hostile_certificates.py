@@ -23,6 +23,7 @@ Line = dict[str, Any]
 VCAS = ("vcas", {"climb0": "-22.5..-18.7"}, "AX^2 (h > 100 | h < -100)")
 """Two free variables, networks of 45 units."""
 DOUBLE = ("double_integrator", {}, "AG^3 (x[1] <= 5)")
+WIDE = ("double_integrator", {"x1": "1..3", "x2": "-0.5..0.5"}, "AG^3 (x[1] <= 5)")
 ICE = ("frozenlake", {}, "AG^4 safe")
 
 
@@ -315,6 +316,36 @@ def phases(rng: Random, size: int) -> list[Line]:
     return [header(DOUBLE, **changed), {"rule": "region", "index": 0}, *[EXPAND] * size]
 
 
+@cache
+def _hash() -> str:
+    """Of the program of the wide double integrator."""
+    from venmas.checker.check import claim
+    from venmas.checker.lemmas import Book
+    from venmas.checker.trees import digest, program_of
+    from venmas.logic import parse
+    from venmas.model import load_scenario
+    from venmas.model.canonical import networks_of, system_from_json, system_to_json
+
+    scenario, settings, formula = WIDE
+    made = load_scenario(scenario).system(**settings)
+    system = system_from_json(system_to_json(made), networks_of(made))
+    return digest(program_of(Book(system, claim(system, parse(formula, system.vocabulary), True), "real"), 0, 36))
+
+
+def split_trees(rng: Random, size: int) -> list[Line]:
+    """Texts of up to ten million characters: deep ones, those of leaves that hold, and of weights."""
+    count = 500 * size
+    level = "0"
+    for axis in rng.choice(("01" * 8, "0" * 16, "10" * 5)):
+        level = f"{axis}{level if len(level) > 1 else 'L'}{level if len(level) > 1 else 'L'}"
+    splits = rng.choice(
+        ("0" * count, "01" * count, "C0_" * count, "C0BL" * count, level, level * (count // len(level) + 1))
+    )
+    program = {"rule": "program", "index": 0, "bits": 36, "hash": _hash()}
+    tree = {"rule": "tree", "splits": rng.choice(("", "C0BM")) + splits, "weights": rng.choice(("", "A" * count))}
+    return [header(WIDE, inside=True), program, tree]
+
+
 def parameters(rng: Random, _size: int) -> list[Line]:
     """The scenario is bundled; what it is asked to be is a matter of the file."""
     values = rng.choice(
@@ -350,7 +381,7 @@ KINDS: dict[str, Callable[[Random, int], list[Line]]] = {
     for made in (
         splits, long_splits, huge_numbers, box_ends, same_hashes, one_direction, same_line, weights, conjunction, facts,
         deep, far, equivalences, same_hash_formula, frames, lemmas, cells, table_kinds, covers, cases, expansions,
-        words, real_words, long_predicates, trees, phases, parameters,
+        words, real_words, long_predicates, trees, split_trees, phases, parameters,
     )
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -22,6 +23,7 @@ from venmas.nn import relu_network
 from venmas.question import Question
 from venmas.search.procedure import Run
 from venmas.search.unrolled import gradient
+from venmas.search.unrolled.bisect import Bisection
 from venmas.search.unrolled.procedure import UNROLLED
 from venmas.testing.loops import random_loop
 
@@ -166,3 +168,61 @@ def test_a_small_pocket_is_found_by_descent() -> None:
     system.branch("go", z=apply_network(network, [clip(x, 0, 1), y])[0])
     report = verify(system, "AG^2 z > 1/10000 | AX z > 1/10000", timeout=10)
     assert report.violated and report.decided_by == "unrolled"
+
+
+def lanes() -> System:
+    """A car that is steered, and pushed by wind from the left, from the right, or not at all."""
+    system, network = System("lanes"), relu_network([[[1.0], [-1.0]], [[-1.0, 1.0]]], [[0.0, 0.0], [0.0]])
+    x = system.real("x", -9, 9)
+    steer = clip(apply_network(network, [x])[0], -1, 1)
+    for name, wind in (("left", -1), ("still", 0), ("right", 1)):
+        system.branch(name, x=x + steer / 2 + Fraction(wind, 2), when=x + wind < 3)
+    system.initial(x >= -1, x <= 1)
+    return system
+
+
+@pytest.mark.parametrize(
+    ("formula", "verdict"),
+    [
+        ("AG^3 x <= 1", "satisfied"),
+        ("AG^3 x < 1", "violated"),
+        ("AX (x < 3/4 | AX x < 7/8)", "violated"),
+        ("AG^2 (x < 1 | AX x <= 1)", "satisfied"),
+    ],
+)
+def test_a_few_paths_are_programs_each(formula: str, verdict: str) -> None:
+    report, other = verify(lanes(), formula, timeout=60), verify(lanes(), formula, mode="exact", timeout=60)
+    assert other.verdict == verdict
+    assert (report.verdict, report.decided_by) == (verdict, "unrolled")
+
+
+def test_what_no_single_run_shows_is_left_to_others() -> None:
+    asked = Question(lanes(), Bounded(parse("EF^2 x > 1", lanes().vocabulary)))
+    with Run() as run:
+        assert "no single run" in str(UNROLLED.accepts(asked, run))
+
+
+def test_the_hull_of_open_boxes_holds_all_answers() -> None:
+    asked = question(7, 4)
+    assert asked is not None
+    program = unroll(asked.system, asked.system.regions[0], asked.target)
+    assert isinstance(program, Program) and program.inputs
+    box, rng = tuple(zip(program.low, program.high, strict=True)), np.random.default_rng(0)
+
+    class OverError(Exception):
+        pass
+
+    for last in range(2, 12):
+        looks = iter(range(last))
+
+        def tick(looks=looks) -> None:
+            if next(looks, None) is None:
+                raise OverError
+
+        search = Bisection(flatten(program), (box,), tick, 1, lambda *_: (False, None), compiled=False)
+        with suppress(OverError):
+            search.run()
+        if search.result.point is None and not search.result.proved:
+            hull = search.hull(0)
+            for x in points(program, rng, 20):
+                assert not program.holds(x) or all(a <= v <= b for v, (a, b) in zip(x, hull, strict=True))

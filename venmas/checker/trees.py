@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from itertools import islice
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
@@ -65,7 +66,8 @@ class Checking:
 
     def __init__(self, program: ScaledProgram) -> None:
         self.program = program
-        self._numpy, self._compiled, self._spent = Batch(program), None, 0.0
+        self._numpy, self._spent = Batch(program), 0.0
+        self._compiled: Any = None
         self.size = _batch_size(program)
         """How many boxes are evaluated together."""
 

@@ -58,6 +58,7 @@ class Run:
     decide: Callable[[Question, Budget], Answer] | None = None
     """Answers a bounded question, also of other initial sets, for a procedure that needs it; raises `BudgetError`."""
     _made: dict[object, object] = field(default_factory=dict)
+    _narrow: dict[object, Question] = field(default_factory=dict)
     _stack: ExitStack = field(default_factory=ExitStack)
 
     def once(self, key: object, make: Callable[[], AbstractContextManager[_Made]]) -> _Made:
@@ -65,6 +66,14 @@ class Run:
         if key not in self._made:
             self._made[key] = self._stack.enter_context(make())
         return self._made[key]  # type: ignore[return-value]
+
+    def narrow(self, question: Question, smaller: Question) -> None:
+        """Note a question that has the same answer, about the part of the initial set that is still open."""
+        self._narrow[id(question.system), question.target] = smaller
+
+    def narrowed(self, question: Question) -> Question:
+        """The smaller question where one was noted, else the question itself."""
+        return self._narrow.get((id(question.system), question.target), question)
 
     def made(self, key: object) -> Any:
         """What was made under the key, None where nothing was."""

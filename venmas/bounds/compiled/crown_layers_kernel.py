@@ -70,36 +70,43 @@ def forward(network, gammas, k, symbols, fresh, cap, room):
             size = abs(wj[q])
             err[q] += size * ej
             sp[q] += size * mj
-    for r in range(top):
-        out = new[r]
-        zr = z[r]
-        for q in range(width):
-            out[q] = 0.0
+    new[:top, :width] = 0.0
+    dense = top - fresh
+    r = 0
+    while r < dense:  # two rows at a time read the weights once
+        two = min(r + 1, dense - 1)
+        out, other, zr, zs = new[r], new[two], z[r], z[two]
         a = 0
-        if r >= top - fresh:  # a new symbol is in one unit only
-            for j in range(n):
-                c = zr[j]
-                if c != 0.0:
-                    wj = w[j]
-                    for q in range(width):
-                        out[q] += c * wj[q]
-        else:
-            while a + 4 <= live:
-                j0, j1, j2, j3 = active[a], active[a + 1], active[a + 2], active[a + 3]
-                c0, c1, c2, c3 = zr[j0], zr[j1], zr[j2], zr[j3]
-                w0, w1, w2, w3 = w[j0], w[j1], w[j2], w[j3]
-                for q in range(width):
-                    out[q] += (c0 * w0[q] + c1 * w1[q]) + (c2 * w2[q] + c3 * w3[q])
-                a += 4
-            while a < live:
-                c0 = zr[active[a]]
-                w0 = w[active[a]]
+        while a + 4 <= live and two > r:
+            j0, j1, j2, j3 = active[a], active[a + 1], active[a + 2], active[a + 3]
+            c0, c1, c2, c3 = zr[j0], zr[j1], zr[j2], zr[j3]
+            d0, d1, d2, d3 = zs[j0], zs[j1], zs[j2], zs[j3]
+            w0, w1, w2, w3 = w[j0], w[j1], w[j2], w[j3]
+            for q in range(width):
+                x0, x1, x2, x3 = w0[q], w1[q], w2[q], w3[q]
+                out[q] += (c0 * x0 + c1 * x1) + (c2 * x2 + c3 * x3)
+                other[q] += (d0 * x0 + d1 * x1) + (d2 * x2 + d3 * x3)
+            a += 4
+        for s in range(r, two + 1):
+            out, zr = new[s], z[s]
+            for rest in range(a, live):
+                c0 = zr[active[rest]]
+                w0 = w[active[rest]]
                 for q in range(width):
                     out[q] += c0 * w0[q]
-                a += 1
-        if r > 0:
-            for q in range(width):
-                total[q] += abs(out[q])
+        r += 2
+    for r in range(dense, top):  # a new symbol is in one unit only
+        out, zr = new[r], z[r]
+        for j in range(n):
+            c = zr[j]
+            if c != 0.0:
+                wj = w[j]
+                for q in range(width):
+                    out[q] += c * wj[q]
+    for r in range(1, top):
+        out = new[r]
+        for q in range(width):
+            total[q] += abs(out[q])
     born = symbols
     for q in range(width):
         # error budget: the radius of the layer below, n products and the sums over them, the bias, underflow;

@@ -47,7 +47,7 @@ def weights(z: Ints, radii: Ints, best: Ints) -> Ints:
         scale = np.maximum(np.abs(at).max(1, keepdims=True), 1.0)
         trial = trial * np.exp(2.0 * at / scale / np.sqrt(step + 1.0))
         trial /= trial.sum(1, keepdims=True)
-    return np.rint(DIGIT * kept / kept.max(1, keepdims=True)).astype(np.int64)
+    return np.asarray(np.rint(DIGIT * kept / kept.max(1, keepdims=True)), dtype=np.int64)
 
 
 def _lower(mix: Floats, forms: Floats, error: Floats) -> Floats:

@@ -20,6 +20,7 @@ from venmas.checker.affine.reference import (
     ACC_LIMIT,
     FLUSH_BITS,
     FLUSH_LEAST,
+    LEAST_SIZE,
     MOST_LIMIT,
     ROW_LIMIT,
     SUM_LIMIT,
@@ -61,8 +62,8 @@ class Layer:
 class Forms:
     """Forms of n quantities in B boxes: z (B, 1 + g, n), the constants first; radii, magnitudes (B, n).
 
-    size: (B,), as of `reference`; symbols: (B,), the number of a box, of which some of the g places may be more. shares:
-    see `advice`.
+    size: (B,), as of `reference`; symbols: (B,), the number of a box, of which some of the g places may be more.
+    shares: see `advice`.
     """
 
     z: Ints
@@ -150,7 +151,7 @@ class _Pass:
             if not group.strict:
                 continue
             lower = intervals[group.layer][:, group.first : group.first + len(group.strict)]
-            best, bounds[:, i], closed[:, i] = _best(lower, group)
+            _, bounds[:, i], closed[:, i] = _best(lower, group)
             left = np.flatnonzero(~closed[:, i] & self.bounded)
             if len(left):
                 found = self._group(i, left, joined[group.layer].of(left))
@@ -178,7 +179,7 @@ class _Pass:
         z[:, 0] = centre
         z[:, 1 + np.arange(m), np.arange(m)] = high - centre
         magnitudes = np.maximum(np.abs(low), np.abs(high))
-        size, symbols = np.abs(z).sum(1).max(1, initial=0), np.full(count, m)
+        size, symbols = np.abs(z).sum(1).max(1, initial=LEAST_SIZE), np.full(count, m)
         shares = np.broadcast_to(np.eye(m), (count, m, m)) if self.moving else None
         return Forms(z, np.zeros_like(low), magnitudes, size, symbols, shares)
 
@@ -215,7 +216,7 @@ class _Pass:
         magnitudes = np.where(layer.relu, np.maximum(high, 0), size)
         radii = np.where(keep & ~born, radii, 0)
         shares = None if x.shares is None else advice.shares(z, x.shares, born, y.shape[1])
-        return Forms(y, radii, magnitudes, size.max(1, initial=0), x.symbols + born.sum(1), shares)
+        return Forms(y, radii, magnitudes, size.max(1, initial=LEAST_SIZE), x.symbols + born.sum(1), shares)
 
     # -- groups --------------------------------------------------------------------------------------------------------
 

@@ -3,13 +3,13 @@
 Products are exact: values are split into limbs of 27 and 24 bits, weights of 19 and 17, and floats add up at most 128
 products of limbs, which are integers below 2**53. What may go out of range wraps, as in `batch`, and is not used.
 
-A layer is a row of `layers`: out, in, where its numbers begin in `floats`, `weights`, `units` and `columns`, shift, norm,
-most, largest (as of `scaled`). floats: for each input its low limbs of all W^_ji, then the high ones. weights: W^. units: bias, vague, bias
-vague, whole, relu of every output. columns: is a column whole? order: for the inputs, and each layer, the layer of the
-rows there (-1: none), and the layer itself (-1). groups: position in `order`, first row there, how many rows, where they
-begin in all rows of all groups, and the layer of these rows.
+A layer is a row of `layers`: out, in, where its numbers begin in `floats`, `weights`, `units` and `columns`, shift,
+norm, most, largest (as of `scaled`). floats: for each input the low limbs of all W^_ji, then the high ones. weights: W^
+itself. units: bias, vague, bias vague, whole, relu of every output. columns: is a column whole? order: for the inputs,
+and each layer, the layer of the rows there (-1: none), and the layer itself (-1). groups: position in `order`, first
+row there, how many rows, where they begin in all rows of all groups, and the layer of these rows.
 """
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment"
 # numba infers the types
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-VALUE_LIMIT, FLUSH_LEAST = 1 << 50, 1 << 10
+VALUE_LIMIT, LEAST_SIZE, FLUSH_LEAST = 1 << 50, 1 << 20, 1 << 10
 SUM_LIMIT, ROW_LIMIT, ACC_LIMIT, MOST_LIMIT = 1 << 60, 1 << 51, 1 << 61, 1 << 28
 LOW_27, LOW_19, LOW_30 = (1 << 27) - 1, (1 << 19) - 1, (1 << 30) - 1
 CHUNK = 128
@@ -113,7 +113,7 @@ def _up(x, shift):
 @njit(nogil=True, cache=True, error_model="numpy")
 def _inputs(box, z, radii, magnitudes):
     low, high = box
-    m, size = len(low), 0
+    m, size = len(low), np.int64(LEAST_SIZE)
     z[: 1 + m, :m] = 0
     for i in range(m):
         z[0, i] = (low[i] + high[i]) >> 1
@@ -197,7 +197,7 @@ def _units(units, layer, z, k, radii, work, ends, magnitudes):
     for c in range(1, k):
         for j in range(n):
             spread[j] += abs(z[c, j])
-    size, scaling, more, rounding = np.int64(0), False, 0, (k + 1) // 2
+    size, scaling, more, rounding = np.int64(LEAST_SIZE), False, 0, (k + 1) // 2
     for j in range(n):
         e, relu = radii[j], units[at_unit + j, 4]
         low, high = z[0, j] - spread[j] - e, z[0, j] + spread[j] + e
@@ -257,7 +257,7 @@ def _rows(program, p, box, values, ends, work, room, results):
     for g in range(groups.shape[0]):
         if groups[g, 0] != p:
             continue
-        first, count, start, own = groups[g, 1], groups[g, 2], groups[g, 3], layers[groups[g, 4]]
+        count, start, own = groups[g, 2], groups[g, 3], layers[groups[g, 4]]
         bounds[g], closed[g], best[g] = 0, False, 0
         for r in range(count):
             value = _interval(program, own, r, lower, upper, seen)

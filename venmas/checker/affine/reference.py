@@ -1,7 +1,7 @@
 """The pass over one box, in Python integers: the definition of what a leaf of a split tree shows.
 
-**Values.** All values are in the unit u = 2^-bits. In a box every quantity q has a *form*: integers c, G_1, .., G_g and a
-radius e >= 0, so that at each point of the box there are eps_k, theta in [-1, 1], eps_k the same for all quantities, with
+**Values.** All values are in the unit u = 2^-bits. In a box every quantity q has a *form*: integers c, G_1, .., G_g and
+a radius e >= 0, so that at each point of the box there are eps_k, theta in [-1, 1], eps_k the same for all quantities:
 
     q / u = c + G_1 eps_1 + .. + G_g eps_g + theta e.                                                            (1)
 
@@ -16,26 +16,26 @@ nearest(x, k) = floor(x / 2^k + 1/2), so |nearest(x, k) - x / 2^k| <= 1/2; up(x,
     e_j = up(sum |W^_ji| e_i, T) + [vague_j] up(sum m_i, T + 1) + [not whole_j] ceil((g + 1) / 2) + [bias vague_j].
 
 By (1) for the x_i, sum W^_ji x_i 2^-T is the sum of the unrounded coefficients times eps, and at most the first term of
-e_j; the g + 1 roundings move it by at most (g + 1) / 2 (by nothing where all weights of the row are integers, and none
-is rounded); |W_ji - W^_ji 2^-T| <= 2^-(T+1) makes the second term, and the last one covers the bias.
+e_j; the g + 1 roundings move it by at most (g + 1) / 2, and by nothing where all W^_ji 2^-T are integers (whole);
+|W_ji - W^_ji 2^-T| <= 2^-(T+1) makes the second term, and the last one covers the bias.
 
 **Unit** y = relu(z) with ends l, h of z. l >= 0: the form of z. h <= 0: 0. Else, with s z + t- <= relu(z) <= s z + t+
 (`units`; s over 2^16), mid = floor((t- + t+) / 2) and half = t+ - mid >= mid - t-:
 
     c = nearest(s c, 16) + mid,  G_k = nearest(s G_k, 16),  e = 0, and a new symbol with the coefficient
-    half + up(s e, 16) + ceil((g + 1) / 2):  y - s z - mid is at most half, the others are the radius and the roundings.
+    half + up(s e, 16) + ceil((g + 1) / 2):  y - s z - mid is at most half; the rest are the radius and the roundings.
 
-**Flush.** A form that is kept, of a unit without ReLU or with l >= 0, whose radius is e > floor(|G| / 2^16) + 2^10 gives
-it to a new symbol: (1) allows for any theta, so for eps. Radii are pushed through |W| and symbols through W; this is what
-keeps radii small over hundreds of layers. New symbols are numbered by unit.
+**Flush.** A form that is kept, of a unit without ReLU or with l >= 0, whose radius is e > floor(|G| / 2^16) + 2^10,
+gives it to a new symbol: (1) allows for any theta, so for eps. Radii are pushed through |W| and symbols through W;
+this is what keeps radii small over hundreds of layers. New symbols are numbered by unit.
 
 **Magnitudes** m of y: max(h, 0) for rectified units, max(|l|, |h|) for others and for inputs.
 
 **Groups.** A group is closed where a combination of its rows f_r with weights w_r >= 0 is positive in the whole box, or
 not negative while a strict row has a positive weight: then not all of f_r <= 0 (< 0) hold anywhere in it. The rows are
 a layer over the values y after the group's layer and the inputs. Three times it is tried, and the first bound that is
-positive (or 0 with a strict row) closes the group. First by intervals: with y_i / u in [l_i, h_i], from 0 on where the
-unit is rectified, the greatest of
+positive (or 0 with a strict row) closes the group. First by intervals: with y_i / u in [l_i, h_i], both ends at least 0
+where the unit is rectified, the greatest of
 
     b^_r - [bias vague_r] - [vague_r] up(sum m_i, T + 1) + floor(sum over W^ > 0 of W^_ri l_i / 2^T)
     + floor(sum over W^ < 0 of W^_ri h_i / 2^T),
@@ -43,23 +43,28 @@ unit is rectified, the greatest of
 then by forms, the greatest l_r of a row; then backward, from the weights of the leaf for the group, or from 1 for the
 row with the greatest l_r, the first of these:
 
-**Backward.** A row of integers a over 2^32 and a number acc in units, with  sum w_r f_r >= u acc + sum a_i y_i 2^-32. (2)
-It starts with a_r = w_r 2^32 over the rows f_r, and acc = 0. Through a layer y = W x + b, where |x_i| <= m_i u:
+**Backward.** A row of integers a over 2^32 and a number acc in units, with  sum w_r f_r >= u acc + sum a_i y_i 2^-32.
+(2) It starts with a_r = w_r 2^32 over the rows f_r, and acc = 0. Through a layer y = W x + b, where |x_i| <= m_i u:
 
     acc += sum floor(a_j b^_j / 2^32) - up(sum of |a_j| over bias vague j, 33)
            - up(V sum m_i, 32) - up(sum of m_i over columns i that are not whole, 33)
     a_i = nearest(sum a_j W^_ji, T),   V = up(sum of |a_j| over vague j, T + 1).
 
-The true coefficient sum a_j W_ji differs from a_i by at most V, and 1/2 where rounding was needed; times |x_i| <= m_i u.
-Through units, a_j becomes a'_j with `through`, which adds its gain, rounded down, to acc. At the inputs, x_i in [l, h],
-acc += floor(a_i (l or h) / 2^32), l where a_i >= 0. Then (2) says that the combination is at least u acc.
+The true coefficient sum a_j W_ji differs from a_i by at most V, and by 1/2 more where it was rounded; this is times
+|x_i| <= m_i u. Through units, a_j becomes a'_j with `through`, which adds its gain, rounded down, to acc. At the
+inputs, x_i in [l, h], acc += floor(a_i (l or h) / 2^32), l where a_i >= 0. Then (2) says that the combination is at
+least u acc.
 
 **Range.** So that 64 bits hold everything in `batch`, a box is not decided (`bounded` is false) where M >= 2^50 for a
-layer, M being the greatest size of its forms before the units (of those of inputs), or where M of the layer below times
-the norm of a layer (or of the rows of a group) is 2^60 or more. A group is not closed backward where this fails, with
-N the greatest M, P = floor(sum |a_i| / 2^32) + 1 and X = sum m_i: for every row of a before the units, |a_i| < 2^51 and
-P N < 2^60; for every row that goes into a layer, P max |b^_j| < 2^60, P most < 2^28, |acc| < 2^61 and
+layer, M being 2^20 or the greatest size of its forms before the units (of those of inputs), or where M of the layer
+below times the norm of a layer (or of the rows of a group) is 2^60 or more. A group is not closed backward where this
+fails, with N the greatest M, P = floor(sum |a_i| / 2^32) + 1 and X = sum m_i: for every row of a before the units,
+|a_i| < 2^51 and P N < 2^60; for every row that goes into a layer, P max |b^_j| < 2^60, P most < 2^28, |acc| < 2^61 and
 (floor(V / 2^16) + 1) (floor(X / 2^16) + 1) < 2^60.
+
+Then no result wraps: a form after units has at most the size 2 M + g + 4 < 3 M (there are at most 2^18 units), so that
+the size of forms of z is below 3 M norm + 2^20 < 2^62; products of a and values are below P N 2^32, |a_i| after a layer
+is at most P most 2^32 + 1 <= 2^60, and acc changes by less than 2^62 in a layer.
 """
 
 from __future__ import annotations
@@ -74,6 +79,7 @@ from venmas.checker.affine.scaled import VALUE_BITS, Scaled, ScaledGroup, Scaled
 from venmas.checker.affine.units import ROW_BITS, SLOPE_BITS, Rectified, Unit
 from venmas.model.program import INPUTS
 
+LEAST_SIZE = 1 << 20
 FLUSH_BITS, FLUSH_LEAST = 16, 1 << 10
 SUM_LIMIT, ROW_LIMIT, ACC_LIMIT, MOST_LIMIT = 1 << 60, 1 << 51, 1 << 61, 1 << 28
 RECTIFIED: Unit = Rectified()
@@ -101,7 +107,7 @@ class RangeError(Exception):
 
 @dataclass
 class Values:
-    """Forms of a vector: coefficients [c, G_1, ..] and radius of each entry, its magnitude, and M of before the units."""
+    """Forms of a vector: coefficients [c, G_1, ..], radius and magnitude of each entry, and M of before the units."""
 
     forms: list[list[int]]
     radii: list[int]
@@ -167,7 +173,7 @@ def _inputs(low: Sequence[int], high: Sequence[int]) -> Values:
         centre = (a + b) >> 1
         forms.append([centre, *(b - centre if k == i else 0 for k in range(len(low)))])
     magnitudes = [max(abs(a), abs(b)) for a, b in zip(low, high, strict=True)]
-    return Values(forms, [0] * len(forms), magnitudes, max((sum(map(abs, f)) for f in forms), default=0))
+    return Values(forms, [0] * len(forms), magnitudes, max([LEAST_SIZE, *(sum(map(abs, f)) for f in forms)]))
 
 
 def _affine(layer: Scaled, x: Values) -> tuple[list[list[int]], list[int]]:
@@ -192,7 +198,7 @@ def _affine(layer: Scaled, x: Values) -> tuple[list[list[int]], list[int]]:
 def _units(layer: Scaled, forms: list[list[int]], radii: list[int]) -> tuple[Values, list[tuple[int, int]]]:
     """Forms of y, and the ends of z."""
     count = len(forms[0]) if forms else 1
-    kept, ends, magnitudes, size = [], [], [], 0
+    kept, ends, magnitudes, size = [], [], [], LEAST_SIZE
     symbols: dict[int, int] = {}
     for j, (form, e) in enumerate(zip(forms, radii, strict=True)):
         spread = sum(map(abs, form[1:]))

@@ -31,8 +31,8 @@ WEIGHT_BITS, MOST_SHIFT = 36, 40
 VALUE_BITS = 50
 """Values stay below 2**50 units, so that sums of 1000 of them, and their products with slopes, do not wrap."""
 
-MAX_WIDTH = 1000
-"""Widest layer."""
+MAX_WIDTH, MAX_UNITS = 1000, 1 << 18
+"""Widest layer, and most units in all."""
 
 LEAST_BITS, MOST_BITS = 8, 44
 """What `bits`, the unit of values, may be."""
@@ -47,7 +47,7 @@ class Scaled:
     """A layer in integers.
 
     weight: (out, in). shift: T. bias, vague, bias_vague, relu: (out,), see above. norm: the least integer that no row
-    sum of |W| exceeds (of the stored integers); most: one that no |W_ji| exceeds; both at least 1. largest: the greatest
+    sum of |weight| / 2^T exceeds; most: one that no |weight| / 2^T exceeds; both at least 1. largest: the greatest
     |bias|.
     """
 
@@ -141,6 +141,8 @@ def scaled(program: Program, bits: int) -> ScaledProgram:
     widest = max(program.sizes[: last + 2]) + len(program.inputs)
     if widest > MAX_WIDTH:
         raise UnscaledError(f"a layer has {widest} units, more than {MAX_WIDTH}")
+    if sum(program.sizes) > MAX_UNITS:
+        raise UnscaledError(f"there are {sum(program.sizes)} units, more than {MAX_UNITS}")
     made: dict[int, Scaled] = {}
     for layer in program.layers[: last + 1]:
         if id(layer) not in made:

@@ -54,7 +54,7 @@ def leaves(program: ScaledProgram, splits: str, weights: str) -> Iterator[Leaf]:
     while stack:
         low, high = stack.pop()
         found = splits[at : at + 1]
-        if found == LEAF or found == MIXED:
+        if found in (LEAF, MIXED):
             yield Leaf(low, high, reading.next() if found == MIXED else {})
             at += 1
             continue

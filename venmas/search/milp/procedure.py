@@ -62,7 +62,7 @@ class Programming:
 
     def start(self, question: Question, run: Run) -> _Session:
         """Nothing is done yet."""
-        return _Session(question, run, self, run.programs)
+        return _Session(run.narrowed(question), run, self, run.programs)
 
 
 class _Session:

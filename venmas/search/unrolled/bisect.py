@@ -24,6 +24,7 @@ from venmas.bounds.crown_plan import Ints, Plan
 from venmas.bounds.rounding import Bools, Floats
 from venmas.formats.vnnlib import Box
 from venmas.search.unrolled.falsify import confirm, floats
+from venmas.search.unrolled.tree import Recorder
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +70,7 @@ class Result:
 @dataclass(eq=False)
 class _Open:
     """Boxes that wait: low, high (B, m), open groups (B, G), and (B,) by box: the key, the least of which comes first,
-    how often it was cut, and the box that was asked about which it is a part of."""
+    how often it was cut, the box that was asked about which it is a part of, and its node in the tree."""
 
     low: Floats
     high: Floats
@@ -77,6 +78,7 @@ class _Open:
     key: Floats
     depth: Ints
     root: Ints
+    node: Ints
 
     def __len__(self) -> int:
         return len(self.key)
@@ -104,10 +106,10 @@ class _Open:
         self._set([np.concatenate(pair) for pair in pairs])
 
     def _arrays(self) -> list[NDArray[Any]]:
-        return [self.low, self.high, self.groups, self.key, self.depth, self.root]
+        return [self.low, self.high, self.groups, self.key, self.depth, self.root, self.node]
 
     def _set(self, arrays: Sequence[NDArray[Any]]) -> None:
-        self.low, self.high, self.groups, self.key, self.depth, self.root = arrays
+        self.low, self.high, self.groups, self.key, self.depth, self.root, self.node = arrays
 
 
 class Bisection:
@@ -121,10 +123,11 @@ class Bisection:
         threads: int,
         exact: Exact,
         compiled: bool | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
-        """compiled: None to choose by time."""
+        """compiled: None to choose by time. recorder: is told what becomes of the one box."""
         self.plan, self.boxes, self.tick, self.threads, self.exact = plan, boxes, tick, threads, exact
-        self.result = Result()
+        self.result, self._recorder = Result(), recorder
         self._wanted = compiled
         self._kernel: Callable[..., Swept] | None = None
         self._spent = self._confirming = 0.0
@@ -137,6 +140,7 @@ class Bisection:
             np.zeros(len(low)),
             np.zeros(len(low), dtype=np.int64),
             np.arange(len(low)),
+            np.zeros(len(low), dtype=np.int64),
         )
         self._deep = 20 + 10 * low.shape[1]
         with np.errstate(all="ignore"):
@@ -145,8 +149,8 @@ class Bisection:
     def run(self, falsify: Falsify | None = None) -> Result:
         """Decide; raises what `tick` raises, `result` then holds the counts. falsify: looks for a point first."""
         several = self.plan.source.steps > 1
-        if several:  # bounds of the whole are cheaper than points, and often enough
-            self._step(len(self._open))
+        self.tick()
+        self._step(min(len(self._open), self._most()))  # cheaper than points, and often enough
         if falsify is not None and len(self._open) and self.result.point is None:
             self.result.point = falsify(self.plan, self.boxes, self.tick)
         size, trial = 4 * self.threads, _FIRST_TRIAL
@@ -164,6 +168,15 @@ class Bisection:
         self.result.proved = self.result.proved or (self.result.point is None and not self.result.why)
         return self.result
 
+    def hull(self, root: int) -> Box:
+        """The least box around what waits of one of the boxes: answers lie in it, or in none that was looked at."""
+        mine = self._open.root == root
+        if self.result.why or not mine.any():  # what is given up does not wait
+            return self.boxes[root]
+        low, high = self._open.low[mine].min(0).tolist(), self._open.high[mine].max(0).tolist()
+        sides = zip(low, high, self.boxes[root], strict=True)
+        return tuple((max(Fraction(a), c), min(Fraction(b), d)) for a, b, (c, d) in sides)
+
     def _most(self) -> int:
         widest = int(max(self.plan.sizes.max(), 8))
         rows = 1 + self.plan.inputs + self._cap()
@@ -174,6 +187,13 @@ class Bisection:
 
     def _step(self, size: int) -> None:
         taken = self._open.take(size)
+        try:
+            self._work(taken)
+        except BaseException:
+            self._open.add(taken)  # what is not done still waits
+            raise
+
+    def _work(self, taken: _Open) -> None:
         swept = self._sweep(taken)
         self.result.boxes += len(taken)
         opened = ~swept.closed
@@ -193,6 +213,9 @@ class Bisection:
             elif not able[i].any():
                 self.result.why = "a box of single numbers stays open: neither floats nor rationals decided it"
                 opened[i] = False
+        if self._recorder is not None:
+            for k in np.flatnonzero(opened).tolist():
+                taken.node[k] = self._recorder.shrunk(int(taken.node[k]), taken.low[k], taken.high[k])
         self._open.add(taken.at(opened & kept))
         halved = opened & ~kept
         # where the influence of no input is known (an overflow), the widest is cut
@@ -201,6 +224,10 @@ class Bisection:
         taken.depth = taken.depth + 1
         left, right, middle = taken.at(halved), taken.at(halved), middle[halved]
         left.high[rows, axis] = right.low[rows, axis] = middle[rows, axis]
+        if self._recorder is not None:
+            for k, across in enumerate(axis.tolist()):
+                left.node[k] = self._recorder.halved(int(left.node[k]), across, float(middle[k, across]))
+            right.node = left.node + 1
         self._open.add(left)
         self._open.add(right)
 

@@ -20,11 +20,12 @@ from venmas.checker.affine.tree import AXES, CUT, DIGITS, LEAF, MIDDLE, MIXED, c
 from venmas.checker.lemmas import Book
 from venmas.checker.rule import Rule
 from venmas.checker.rules import Program as ProgramLine
-from venmas.checker.rules import Region
 from venmas.checker.rules import Tree as TreeLine
 from venmas.checker.trees import Checking, digest, program_of
+from venmas.logic import parse
+from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.program import Floats
-from venmas.question import Question
+from venmas.question import Question, claim
 from venmas.search.unrolled.tree import LEAF as NO_AXIS
 from venmas.search.unrolled.tree import Tree
 
@@ -33,10 +34,15 @@ BITS = (36, 30, 24)
 
 MORE = 2
 """How many times as many leaves as the search had a certificate may have, beyond `FREE`."""
-FREE = 20_000
+FREE = 1000
 
 MOST_ADVISED = 64
 """Boxes that are advised on together."""
+
+
+class LargeError(IncompleteError):
+    """Numbers are too large for the unit of values."""
+
 
 Box = tuple[list[int], list[int]]
 
@@ -44,19 +50,26 @@ Box = tuple[list[int], list[int]]
 def writer(question: Question, trees: Mapping[int, Tree]) -> Write:
     """Writes the proof of a question that speaks of the box, too (`Question.boxed`).
 
-    trees: by initial set, that of the search for its program; a set without one has no states that matter.
+    trees: by initial set, that of the search for its program, where it made one.
     """
 
     def write(out: Callable[[Rule], None]) -> int:
         lines: list[Rule] = []
-        book = Book(question.system, question.target, question.semantics)
-        for index in range(len(question.system.regions)):
-            lines += _proved(book, index, trees[index]) if index in trees else [Region(index)]
+        book = _book(question)
+        for index in range(len(book.system.regions)):
+            lines += _proved(book, index, trees.get(index, Tree()))
         for line in lines:
             out(line)
         return len(lines)
 
     return write
+
+
+def _book(question: Question) -> Book:
+    """The system and the target as whoever reads the certificate has them: nodes that are equal are one there."""
+    system = system_from_json(system_to_json(question.system), networks_of(question.system))
+    formula = parse(str(question.formula), system.vocabulary)
+    return Book(system, claim(system, formula, question.inside), question.semantics)
 
 
 def _proved(book: Book, region: int, tree: Tree) -> list[Rule]:
@@ -69,7 +82,7 @@ def _proved(book: Book, region: int, tree: Tree) -> list[Rule]:
             continue
         try:
             splits, weights = proof(program, tree)
-        except IncompleteError as error:
+        except LargeError as error:
             problem = str(error)
             continue
         return [ProgramLine(region, bits, digest(program)), TreeLine(splits, weights)]
@@ -102,6 +115,8 @@ class _Proof:
         self.program, self.most, self.tree = program, most, tree.copy()
         self.checking, self.advising = Checking(program), Batch(program)
         self.weights: dict[int, Weights] = {}
+        self.large = False
+        """Were numbers of the last boxes that were open out of range?"""
 
     def run(self) -> None:
         """Show all leaves free."""
@@ -112,7 +127,8 @@ class _Proof:
             take, left = left[-size:], left[:-size]
             left += self._check(take)
             if self.tree.leaves > self.most:
-                raise IncompleteError(f"in integers it takes more than {self.most} boxes")
+                kind = LargeError if self.large else IncompleteError
+                raise kind(f"in integers it takes more than {self.most} boxes")
 
     def _leaves(self) -> list[_Open]:
         """The leaves of the search, the first one last."""
@@ -141,11 +157,12 @@ class _Proof:
         low, high = (np.array([leaf.box[end] for leaf in take], dtype=np.int64) for end in (0, 1))
         weights = [self.weights.get(leaf.node, {}) for leaf in take]
         refuted = self.checking.refuted(low, high, weights)
-        opened = [i for i in np.flatnonzero(~refuted).tolist()]
+        opened = np.flatnonzero(~refuted).tolist()
         left: list[_Open] = []
         for first in range(0, len(opened), MOST_ADVISED):
             part = opened[first : first + MOST_ADVISED]
             verdicts = self.advising.check(low[part], high[part], [weights[i] for i in part], moving=True)
+            self.large = not verdicts.bounded.all()
             mixes: dict[int, dict[int, list[int]]] = {}
             for group, (boxes, values) in verdicts.mixes.items():
                 for k, mix in zip(boxes.tolist(), values.tolist(), strict=True):

@@ -1,6 +1,6 @@
-"""Loops with one branch, unrolled: branch and bound on the initial values of a few real variables.
+"""Loops with few paths of branches, unrolled: branch and bound on the initial values of a few real variables.
 
-    for each region of the initial set:
+    for each path of branches (one, where there is one branch) and each region of the initial set:
         program := the loop over the steps that the formula looks at, and the negated formula over it
                                                                               (`venmas.model.unroll`)
         bound the condition on the whole box; then try points: random ones, corners, gradients through the loop
@@ -37,6 +37,10 @@ from venmas.search.procedure import Run
 from venmas.search.rational.session import RationalSession
 from venmas.search.unrolled import falsify, gradient
 from venmas.search.unrolled.bisect import Bisection, Point, Result
+from venmas.search.unrolled.certificate import writer
+from venmas.search.unrolled.falsify import floats
+from venmas.search.unrolled.paths import Path, paths
+from venmas.search.unrolled.tree import Recorder, Tree
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +48,10 @@ MOST_INPUTS = 16
 """Initial values that are no numbers up to which boxes are cut."""
 _SHARE = 0.6
 """Part of its time that it takes where a formula looks further than one step: other procedures may do better."""
+_MORE = 0.95
+"""The same where there are many open initial values, so that others hardly do."""
+_FEW = 4
+"""Open initial values up to which that is so."""
 _PATIENCE = 60.0
 """Seconds that it has then without a limit of time."""
 
@@ -55,6 +63,8 @@ class Searched:
     boxes: int = 0
     exact: int = 0
     steps: int = 0
+    stuck: tuple[int, Callable[[], Box] | None] = (0, None)
+    """The initial set that was worked on last, and what gives the hull of what is open of it."""
 
     def facts(self) -> list[tuple[str, str]]:
         """Names with values."""
@@ -65,71 +75,107 @@ class Unrolled:
     """The procedure."""
 
     name = "unrolled"
-    help = "Branch and bound on the initial values of an unrolled loop with one branch."
+    help = "Branch and bound on the initial values of an unrolled loop with few paths of branches."
 
     def accepts(self, question: Question, run: Run) -> str | None:
-        """Formulas about the next steps of a system with one branch, in which a step is sums, maxima and networks."""
-        if question.certified or question.semantics != "real":
-            return "it decides for real networks, and writes no certificates"
-        if not question.formula.depth:
+        """Formulas about the next steps of a system with few paths, in which a step is sums, maxima and networks."""
+        if question.semantics != "real":
+            return "it decides for real networks"
+        if question.certified and len(question.system.branches) > 1:
+            return "it writes certificates for systems with one branch"
+        if not question.target.depth:
             return "it is about the present state only"
-        programs = _programs(question, run)
-        if isinstance(programs, str):
-            return programs
-        most = max(len(program.inputs) for program in programs)
-        if most > MOST_INPUTS:
-            return f"{most} initial values are open, more than {MOST_INPUTS}"
-        return None
+        along = paths(question)
+        for path in along if not isinstance(along, str) else ():
+            programs = _programs(question, run, path)
+            if isinstance(programs, str):
+                return programs
+            most = max(len(program.inputs) for program in programs)
+            if most > MOST_INPUTS:
+                return f"{most} initial values are open, more than {MOST_INPUTS}"
+        return along if isinstance(along, str) else None
 
     def eager(self, question: Question, run: Run) -> bool:
         """It opens a portfolio."""
         return True
 
-    def start(self, question: Question, run: Run) -> _Session:
+    def start(self, question: Question, run: Run) -> _Session | _Paths:
         """Nothing is done yet."""
-        programs = _programs(question, run)
-        assert not isinstance(programs, str)
-        figures = run.once("unrolled", lambda: nullcontext(Searched()))
-        return _Session(question, programs, run.settings.workers, figures)
+        figures: Searched = run.once("unrolled", lambda: nullcontext(Searched()))
+        sessions = []
+        along = paths(question)
+        assert not isinstance(along, str)
+        for path in along:
+            programs = _programs(question, run, path)
+            assert not isinstance(programs, str)
+            sessions.append(_Session(question, programs, run.settings.workers, figures, run))
+        return sessions[0] if len(sessions) == 1 else _Paths(sessions)
 
 
-def _programs(question: Question, run: Run) -> list[Program] | str:
-    """A program for each region, made once; or why there is none."""
+def _programs(question: Question, run: Run, path: Path = None) -> list[Program] | str:
+    """A program for each region along a path, made once; or why there is none."""
 
     def made() -> list[Program] | str:
         found = []
         for region in question.system.regions:
-            program = unroll(question.system, region, question.target)
+            program = unroll(question.system, region, question.target, path)
             if isinstance(program, str):
                 return program
             found.append(program)
         return found
 
-    key = "unrolled", id(question.system), question.target
+    key = "unrolled", id(question.system), question.target, path
     return run.once(key, lambda: nullcontext(made()))
 
 
 class _Session:
     struggling = False
 
-    def __init__(self, question: Question, programs: list[Program], threads: int, figures: Searched) -> None:
+    def __init__(
+        self, question: Question, programs: list[Program], threads: int, figures: Searched, run: Run | None = None
+    ) -> None:
         self.question, self.programs, self.threads, self.figures = question, programs, threads, figures
+        self.run = run
         self.steps = max(program.steps for program in programs)
         figures.steps = max(figures.steps, self.steps)
 
     def advance(self, budget: Budget) -> Answer:
-        """Decide region by region."""
+        """Decide region by region. What is to be certified is asked together with whether runs stay in their box."""
+        if self.question.certified and not self.question.inside:
+            boxed = self._boxed(budget)
+            if isinstance(boxed, Refuted):
+                return boxed
         if self.steps == 1:
             return self._decide(budget)
-        share = _PATIENCE if budget.left is None else _SHARE * budget.left
+        self.figures.stuck = 0, None
+        many = max(len(program.inputs) for program in self.programs) > _FEW
+        share = _PATIENCE if budget.left is None else budget.left * (_MORE if many else _SHARE)
         found = budget.spend(share, self._decide)
         if found is None:
+            self._narrow()
             return Open(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it in its part of the time")
         return found
 
+    def _boxed(self, budget: Budget) -> Answer | None:
+        """The answer to the question that speaks of the box, too; None where it has none in its part of the time."""
+        asked = self.question.boxed
+        programs = _programs(asked, self.run or Run())
+        if isinstance(programs, str):
+            return None
+        session = _Session(asked, programs, self.threads, self.figures)
+        return budget.spend(_PATIENCE if budget.left is None else _SHARE * budget.left, session._decide)
+
+    def _narrow(self) -> None:
+        """Leave to others the hull of what is open, and the initial sets that were not looked at."""
+        system, (at, hull) = self.question.system, self.figures.stuck
+        if hull is not None and self.run is not None and not self.question.certified:
+            smaller = copy(system)
+            smaller.regions = [within(self.programs[at], system.regions[at], hull()), *system.regions[at + 1 :]]
+            self.run.narrow(self.question, replace(self.question, system=smaller))
+
     def _decide(self, budget: Budget) -> Answer:
-        system, leaving = self.question.system, set[str]()
-        for program, region in zip(self.programs, system.regions, strict=True):
+        system, leaving, trees = self.question.system, set[str](), dict[int, Tree]()
+        for index, (program, region) in enumerate(zip(self.programs, system.regions, strict=True)):
             part = _Part(self.question, program, region, budget)
             try:
                 result = part.search(self.threads, self.figures)
@@ -143,11 +189,43 @@ class _Session:
             if not result.proved:
                 return Open(Reason.OPEN, result.why)
             leaving |= part.leaving
+            if part.recorder is not None:
+                trees[index] = part.recorder.tree
         log.info("decided as an unrolled loop")
         still = {name for name, expr in system.branches[0].updates if _stays(name, expr)}
         moved = {name for name, _ in system.branches[0].updates} - still
         basis: Basis = "exact" if self.figures.exact else "bounds"
+        if self.question.inside:
+            proof = writer(self.question, trees) if self.question.certified else None
+            return Refuted(basis, frozenset(), system.may_deadlock, inside=True, proof=proof)
         return Refuted(basis, frozenset(leaving | moved), may_deadlock=system.may_deadlock)
+
+
+class _Paths:
+    """Sessions of all paths: the target is met along one of them, or not at all."""
+
+    struggling = False
+
+    def __init__(self, sessions: list[_Session]) -> None:
+        self.sessions, self.figures = sessions, sessions[0].figures
+
+    def advance(self, budget: Budget) -> Answer:
+        """Decide path by path."""
+        share = _PATIENCE if budget.left is None else _SHARE * budget.left
+        found = budget.spend(share, self._decide)
+        if found is None:
+            return Open(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it in its part of the time")
+        return found
+
+    def _decide(self, budget: Budget) -> Answer:
+        system, leaving = self.sessions[0].question.system, frozenset[str]()
+        for session in self.sessions:
+            found = session._decide(budget)
+            if not isinstance(found, Refuted):
+                return found
+            leaving |= found.leaving
+        moved = {name for branch in system.branches for name, expr in branch.updates if not _stays(name, expr)}
+        return Refuted("exact" if self.figures.exact else "bounds", leaving | moved, system.may_deadlock)
 
 
 def _stays(name: str, expr: object) -> bool:
@@ -160,6 +238,13 @@ class _Part:
     def __init__(self, question: Question, program: Program, region: Region, budget: Budget) -> None:
         self.question, self.program, self.region, self.budget = question, program, region, budget
         self.leaving: set[str] = set()
+        self.recorder = (
+            Recorder(*(ends[0] for ends in floats([self._box]))) if question.certified and program.inputs else None
+        )
+
+    @property
+    def _box(self) -> Box:
+        return tuple(zip(self.program.low, self.program.high, strict=True))
 
     def search(self, threads: int, figures: Searched) -> Result:
         """Decide; raises `BudgetError`, and `OverflowError` where a number is beyond all floats."""
@@ -167,14 +252,14 @@ class _Part:
         if not program.inputs:
             point: Point | None = () if program.holds(()) else None
             return Result(point, proved=point is None)
-        box = tuple(zip(program.low, program.high, strict=True))
         before = figures.boxes, figures.exact
 
         def tick() -> None:
             figures.boxes, figures.exact = before[0] + search.result.boxes, before[1] + search.result.exact
+            figures.stuck = self.question.system.regions.index(self.region), lambda: search.hull(0)
             self.budget()
 
-        search = Bisection(flatten(program), (box,), tick, threads, self.exact)
+        search = Bisection(flatten(program), (self._box,), tick, threads, self.exact, recorder=self.recorder)
         falsifier = falsify.search if program.steps == 1 else gradient.search
         result = search.run(falsifier)
         figures.boxes, figures.exact = before[0] + result.boxes, before[1] + result.exact
@@ -182,12 +267,7 @@ class _Part:
 
     def exact(self, box: Box, seconds: float) -> tuple[bool, Point | None]:
         """Decide a small box in rationals, as a question about the system with a smaller initial set."""
-        sides: list[Comparison] = []
-        for name, (low, high) in zip(self.program.inputs, box, strict=True):
-            value = LinearExpr.variable(name)
-            sides.append(Comparison(value - LinearExpr((), low), Relation.GE))
-            sides.append(Comparison(value - LinearExpr((), high), Relation.LE))
-        system = self.question.system.with_regions([(*self.region, *sides)])
+        system = self.question.system.with_regions([within(self.program, self.region, box)])
         session = RationalSession(replace(self.question, system=system))
         work: Callable[[Budget], Answer | None] = session.advance
         answer = self.budget.spend(seconds, work)
@@ -198,6 +278,16 @@ class _Part:
             self.leaving |= answer.leaving
             return True, None
         return False, None
+
+
+def within(program: Program, region: Region, box: Box) -> Region:
+    """The part of an initial set in which the inputs of its program are in a box."""
+    sides: list[Comparison] = []
+    for name, (low, high) in zip(program.inputs, box, strict=True):
+        value = LinearExpr.variable(name)
+        sides.append(Comparison(value - LinearExpr((), low), Relation.GE))
+        sides.append(Comparison(value - LinearExpr((), high), Relation.LE))
+    return (*region, *sides)
 
 
 UNROLLED = Unrolled()
