@@ -106,7 +106,8 @@ def contracting(steps: int) -> tuple[System, str]:
 
 @pytest.mark.parametrize("sweep", [crown.sweep, compiled.sweep], ids=["numpy", "numba"])
 def test_radii_that_wrap_become_symbols(sweep) -> None:
-    system, formula = contracting(60)
+    system, formula = contracting(150)
+    formula = formula.replace("AG", "AX")
     program = unroll(system, system.regions[0], nnf(parse(formula, system.vocabulary), negate=True))
     assert isinstance(program, Program)
     plan = flatten(program)
