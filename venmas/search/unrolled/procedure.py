@@ -169,8 +169,8 @@ class _Session:
         """Leave to others the hull of what is open, and the initial sets that were not looked at."""
         system, (at, hull) = self.question.system, self.figures.stuck
         if hull is not None and self.run is not None and not self.question.certified:
-            smaller = copy(system)
-            smaller.regions = [within(self.programs[at], system.regions[at], hull()), *system.regions[at + 1 :]]
+            left = within(self.programs[at], system.regions[at], hull())
+            smaller = system.with_regions([left, *system.regions[at + 1 :]])
             self.run.narrow(self.question, replace(self.question, system=smaller))
 
     def _decide(self, budget: Budget) -> Answer:
