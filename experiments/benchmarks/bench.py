@@ -12,20 +12,8 @@ from typing import Any
 from experiments.benchmarks.ask import Question, Row, Way, ask
 from experiments.benchmarks.machine import header, peak_children_mb, peak_mb
 
-COLUMNS = (
-    "section",
-    "what",
-    "mode",
-    "expected",
-    "verdict",
-    "basis",
-    "seconds",
-    "build_seconds",
-    "check_seconds",
-    "write_seconds",
-    "bytes",
-)
-COLUMNS += ("runs", "passes", "nodes", "pieces", "mb", "problem", "note")
+COLUMNS = ("section", "what", "mode", "expected", "verdict", "basis", "seconds", "build_seconds", "check_seconds")
+COLUMNS += ("write_seconds", "bytes", "runs", "passes", "nodes", "pieces", "mb", "problem", "note")
 
 
 @dataclass
@@ -180,16 +168,7 @@ class Bench:
             out.writerow(COLUMNS)
             for r in self.rows:
                 runs = " ".join(f"{s:.5f}" for s in r.seconds)
-                figures = (
-                    f"{r.median:.5f}",
-                    f"{r.build:.5f}",
-                    f"{r.checked:.5f}",
-                    f"{r.wrote:.5f}",
-                    r.size,
-                    runs,
-                    r.passes,
-                    r.nodes,
-                    r.pieces,
-                )
+                figures = (f"{r.median:.5f}", f"{r.build:.5f}", f"{r.checked:.5f}", f"{r.wrote:.5f}", r.size)
+                figures += (runs, r.passes, r.nodes, r.pieces)
                 start = (r.section, r.what, r.mode, r.expected, r.verdict, r.basis)
                 out.writerow([*start, *figures, f"{r.mb:.1f}", r.problem, r.note])
