@@ -53,7 +53,7 @@ class Bench:
         if not self.wanted(question.name, mode):
             return None
         limit = self.timeout if self.timeout is not None else timeout
-        certify = self.certify and mode in ("adaptive", "exact")
+        certify = self.certify and mode in ("adaptive", "exact", "invariant")
         fixed = {"fresh": self.fresh, "workers": self.workers, "trust": self.trust, "solver": self.solver}
         fixed |= {"certify": certify}
         row = ask(self.title, question, Way(mode, limit, self.repeat, **{**fixed, **how}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from venmas.cli.jani_options import is_jani, jani_options, load_model, read_files, refuse_options
 from venmas.cli.output import read_input, set_up_logging
 from venmas.errors import UsageError
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MAX_TEXT = 1 << 20
+log = logging.getLogger(__name__)
 
 
 class Positive(click.ParamType[float]):
@@ -38,7 +41,8 @@ class Positive(click.ParamType[float]):
 
 
 def scenario_options(command: _Command) -> _Command:
-    """`--scenario`, `--set`, `--networks`."""
+    """`--scenario`, `--set`, `--networks`, and what JANI models take besides."""
+    command = jani_options(command)
     for option in (
         click.option("--networks", metavar="DIR", help="Take the networks from this folder, not the scenario's own."),
         click.option(
@@ -48,7 +52,9 @@ def scenario_options(command: _Command) -> _Command:
             multiple=True,
             help="Set a parameter of the scenario; repeatable. `venmas scenarios NAME` lists them.",
         ),
-        click.option("--scenario", metavar="NAME|FILE.py", help="A bundled scenario, or a scenario file of your own."),
+        click.option(
+            "--scenario", metavar="NAME|FILE", help="A bundled scenario, a scenario file (.py) or a JANI model (.jani)."
+        ),
     ):
         command = option(command)
     return command
@@ -95,7 +101,10 @@ class Loaded:
     @property
     def files(self) -> list[tuple[str, Path]]:
         """What was read for it: the file of the scenario, and its networks."""
-        return [("the scenario", self.scenario.path), *(("a network", file) for file in self.folder.files)]
+        from venmas.formats.jani.load import JaniScenario
+
+        more = read_files(self.scenario) if isinstance(self.scenario, JaniScenario) else []
+        return [("the scenario", self.scenario.path), *more, *(("a network", file) for file in self.folder.files)]
 
     @property
     def origin(self) -> Origin:
@@ -107,7 +116,7 @@ class Loaded:
 
 def load(scenario: str | None, settings: Mapping[str, str], networks: str | None) -> Loaded:
     """Load a scenario and build its system. Raises `InputError`."""
-    from venmas.model import NetworkFolder, load_scenario, scenario_names
+    from venmas.model import NetworkFolder, scenario_names
     from venmas.model.parameters import show_value
 
     if not scenario:
@@ -115,12 +124,14 @@ def load(scenario: str | None, settings: Mapping[str, str], networks: str | None
             "no scenario is given: name one with --scenario; the bundled ones are "
             f"{', '.join(scenario_names())}, and the path of a .py file loads your own"
         )
-    loaded = load_scenario(_printable(scenario, "--scenario"))
+    loaded = find_scenario(_printable(scenario, "--scenario"), networks)
     values = loaded.values(settings)
     if networks is not None and not _exists(Path(_printable(networks, "--networks"))):
         raise UsageError(f"--networks: there is no folder {networks!r}; give the folder that holds the network files")
     folder = NetworkFolder(networks if networks is not None else loaded.networks)
     system = loaded.system(folder, **values)
+    for note in loaded.notes:
+        log.info("%s", note)
     return Loaded(
         loaded,
         loaded.name if scenario in scenario_names() else str(loaded.path),
@@ -129,6 +140,16 @@ def load(scenario: str | None, settings: Mapping[str, str], networks: str | None
         {name: show_value(value) for name, value in values.items()},
         system,
     )
+
+
+def find_scenario(name: str, networks: str | None = None) -> Scenario:
+    """The scenario of a name, or of a file: Python or JANI. Raises `UsageError` and `ScenarioError`."""
+    from venmas.model import load_scenario
+
+    if is_jani(name):
+        return load_model(name, networks)
+    refuse_options(name)
+    return load_scenario(name)
 
 
 def read_formula_text(given: str | None, system: System) -> str:

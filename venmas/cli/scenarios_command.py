@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from venmas.cli.options import read_settings, verbose_option
+from venmas.cli.jani_options import jani_options
+from venmas.cli.options import find_scenario, read_settings, verbose_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 
 @click.command("scenarios")
-@click.argument("name", required=False, metavar="[NAME|FILE.py]")
+@click.argument("name", required=False, metavar="[NAME|FILE]")
+@jani_options
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable.")
 @click.option("--networks", metavar="DIR", help="Take the networks from this folder.")
 @verbose_option
@@ -39,9 +41,11 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
         print_table(out, ["scenario", "what it is"], rows, wrap=True)
         out.print("`venmas scenarios NAME` tells more; --scenario FILE.py takes your own.")
         return
-    loaded = load_scenario(name)
+    loaded = find_scenario(name, networks)
     given = read_settings(settings)
-    loaded.values(given)
+    lacking = [p.name for p in loaded.parameters if p.required and p.name not in given]
+    if not lacking:
+        loaded.values(given)
     for paragraph in (loaded.description or f"{loaded.name} (its file has no docstring)").split("\n\n"):
         prose = not any(line.startswith((" ", "-", "*")) for line in paragraph.splitlines())
         out.print((" ".join(paragraph.split()) if prose else paragraph) + "\n")
@@ -50,6 +54,10 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
         out.print(f"About it: {readme}", soft_wrap=True)
     out.print(f"Networks: {networks or loaded.networks}", soft_wrap=True)
     _parameters(out, loaded)
+    _lines(out, loaded.remarks)
+    if lacking:
+        out.print(f"\nIts variables and properties are known once {', '.join(lacking)} have values: --set NAME=VALUE")
+        return
     try:
         system = loaded.system(networks, **given)
     except (NetworkError, ScenarioError) as error:
@@ -57,7 +65,13 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
             raise
         out.print(f"\nIts variables and properties are known once its networks are there: {error}", soft_wrap=True)
         return
+    _lines(out, tuple(f"Note: {note}" for note in loaded.notes))
     _system(out, system)
+
+
+def _lines(out: Console, lines: tuple[str, ...]) -> None:
+    for line in ("", *lines) if lines else ():
+        out.print(line, soft_wrap=True)
 
 
 def _parameters(out: Console, scenario: Scenario) -> None:
@@ -68,7 +82,12 @@ def _parameters(out: Console, scenario: Scenario) -> None:
         return
     out.print("\nParameters (--set NAME=VALUE)", style="bold")
     rows = [
-        [p.name, p.default_text, p.unit, p.help + (f" ({p.expected})" if p.choices else "")]
+        [
+            p.name,
+            "to be given" if p.required else p.default_text,
+            p.unit,
+            p.help + (f" ({p.expected})" if p.choices else ""),
+        ]
         for p in scenario.parameters
     ]
     print_table(out, ["name", "default", "unit", "meaning"], rows, wrap=True)
@@ -76,7 +95,7 @@ def _parameters(out: Console, scenario: Scenario) -> None:
 
 def _system(out: Console, system: System) -> None:
     from venmas.cli.tables import print_table
-    from venmas.model.show import group_name, kind_of, number, region_text, title, variable_groups
+    from venmas.model.show import group_name, initial_texts, kind_of, number, title, variable_groups
 
     out.print("\nVariables", style="bold")
     rows = [
@@ -97,7 +116,7 @@ def _system(out: Console, system: System) -> None:
         "Agents": [", ".join(title(a.name, a.unit) for a in system.agents) or "none"],
         "Branches": [", ".join(b.name for b in system.branches)],
         "Labels": meanings,
-        "Initial states": [region_text(system, region) for region in system.regions[:6]],
+        "Initial states": initial_texts(system, 6),
         "Propositions": [f"{name}: {formula}" for name, formula in system.propositions.items()],
         "Properties (--formula NAME)": [f"{name}: {text}" for name, text in system.properties.items()],
     }
@@ -106,5 +125,3 @@ def _system(out: Console, system: System) -> None:
             out.print(f"\n{heading}", style="bold")
         for line in lines:
             out.print(f"  {line}", soft_wrap=True)
-    if len(system.regions) > 6:
-        out.print(f"({len(system.regions)} sets of initial states in all)")

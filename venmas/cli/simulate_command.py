@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from venmas.model.show import Column
     from venmas.model.system import System
-    from venmas.model.variables import Region
     from venmas.model.witness.tree import Value, Witness
 
 
@@ -129,7 +128,7 @@ def _starts(system: System, fixed: dict[str, str], rng: np.random.Generator, cou
     """Random initial states with the fixed values. Raises `UsageError` where there are none."""
     from venmas.errors import InputError
     from venmas.linear import Comparison, LinearExpr, Relation, as_fraction
-    from venmas.model.regions import bounding_box, sample
+    from venmas.model.regions import sample_initial
 
     extra: list[Comparison] = []
     labels = system.vocabulary.constants
@@ -141,11 +140,7 @@ def _starts(system: System, fixed: dict[str, str], rng: np.random.Generator, cou
         except InputError as error:
             raise UsageError(f"--initial {name}={text}: {error}; as in --initial {name}=1.5") from error
         extra.append(Comparison(LinearExpr.variable(name) - LinearExpr((), value), Relation.EQ))
-    regions: list[Region] = [r for r in ((*r, *extra) for r in system.regions) if bounding_box(system, r) is not None]
-    found: list[dict[str, Fraction]] = []
-    shares = rng.multinomial(count, [1 / len(regions)] * len(regions)) if regions else ()
-    for region, share in zip(regions, shares, strict=True):
-        found += sample(system, region, rng, int(share))
+    found = sample_initial(system, rng, count, tuple(extra))
     if len(found) < count:
         given = ", ".join(f"{n} = {t}" for n, t in fixed.items())
         where = f" with {given}" if given else ""

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from venmas.cli.jani_options import is_jani
 from venmas.cli.options import Loaded, load, read_settings
 from venmas.cli.output import read_input
 from venmas.errors import InputError, UsageError
@@ -59,6 +60,8 @@ def named_elsewhere(origin: object, networks: str | None) -> str:
     scenario, folder = told.get("scenario"), told.get("networks")
     if scenario is None:
         return "does not say which scenario it is of (a system made in Python): give --scenario"
+    if isinstance(scenario, str) and is_jani(scenario):
+        return f"is of the JANI model{_quoted(scenario)}: give it with --scenario, its property and policy as before"
     if not isinstance(scenario, str) or scenario not in bundled_names():
         return f"is of the scenario file{_quoted(scenario)}, which is code: if you trust it, give it with --scenario"
     if folder is not None and networks is None:

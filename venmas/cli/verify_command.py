@@ -149,7 +149,7 @@ def command(
     from venmas.cli.progress import ProgressLine
 
     loaded = load(scenario, read_settings(settings), networks)
-    text = read_formula_text(formula, loaded.system)
+    text = read_formula_text(formula or loaded.scenario.formula, loaded.system)
     check_kept(written, [*loaded.files, *formula_file(formula)])
     _log_solvers(solver)
 

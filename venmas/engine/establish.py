@@ -22,7 +22,7 @@ from venmas.budget import Budget, BudgetError, limited
 from venmas.encoding import Task
 from venmas.engine.certify import Certificate, Unwritten, certify, write_certificate
 from venmas.errors import Reason
-from venmas.logic import Bounded
+from venmas.logic import TRUE, Bounded
 from venmas.question import Question
 from venmas.search.milp.contradiction import save_contradicted
 from venmas.search.programs import Programs
@@ -100,7 +100,12 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
             return Established(replace(answer, basis="exact"), written, notes)
         except (IncompleteError, OverflowError) as error:
             notes.append(f"no certificate of how it was proved: {error}")
+        except BudgetError as error:  # it is proved all the same
+            return Established(answer, None, [*notes, f"not certified: {error.message}"])
     owed = proofs.owed(question, answer)
+    if owed and question.system.initial_condition is not TRUE and (owed == "try" or isinstance(answer, Open)):
+        notes.append("not certified: certificates are about initial sets that are unions of at most 1000 polytopes")
+        owed = ""
     if not owed:
         return Established(answer, None, notes)
     if not isinstance(question.asked, Bounded):  # the search in rationals unrolls

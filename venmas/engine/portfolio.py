@@ -13,7 +13,7 @@ from venmas.engine.modes import SHARE, Mode, Turn
 from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.question import Question, deadlock_note, deadlocked
-from venmas.search.procedure import Run, Session
+from venmas.search.procedure import Run, Session, unread_condition
 from venmas.search.registry import get_procedure
 
 log = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ class Portfolio:
             return []
         # the verdict is known: what is only told is not worth much more time than it took
         bounded = isinstance(question.asked, Bounded)
-        least = 1.0 if bounded else 0.2
+        least = 1.0 if bounded else 0.4
         part = self.budget.within(max(least, self.budget.spent)) if self.mode.resort or not bounded else self.main
         try:
             found = Portfolio(self.mode, self.run, part, part.left).decide(question.deadlocks)
@@ -133,7 +133,7 @@ class Portfolio:
     def start(self, name: str, question: Question) -> Session | None:
         """A session of a procedure, None where it does not take the question."""
         procedure = get_procedure(name)
-        why = procedure.accepts(question, self.run)
+        why = unread_condition(procedure, question) or procedure.accepts(question, self.run)
         if why is None:
             return procedure.start(question, self.run)
         if question.about == "property":

@@ -1,6 +1,6 @@
 """The canonical JSON form of a system, for certificates: two systems that are written alike have the same form.
 
-The form is an object of exactly these fields (`docs/system.md` shows an example):
+The form is an object of these fields (`docs/system.md` shows an example):
 
     format        "venmas-system-1"
     name, description   text
@@ -11,6 +11,10 @@ The form is an object of exactly these fields (`docs/system.md` shows an example
     initial       [[compare node, ..], ..]: a union of conjunctions of linear comparisons
     propositions  [[name, condition node], ..], linear
     properties    [[name, text of a formula], ..]
+
+and, only where the initial set is more than a union of 1000 conjunctions, of the field
+
+    initial_condition   condition node, linear: what holds in every initial state besides one of `initial`
 
 Numbers are text, "p" or "p/q" in lowest terms with q > 1; `labels` is [[integer, text], ..]; a node is named by its
 index in `nodes`, 0-based, and is one array of a tag and its parts. Scalars (e is a scalar node, c a condition node):
@@ -23,10 +27,11 @@ index in `nodes`, 0-based, and is one array of a tag and its parts. Scalars (e i
 
 Conditions: ["truth", true | false], ["compare", e, "<" | "<=" | ">" | ">=" | "==" | "!="] (with 0), ["all", [c, ..]],
 ["any", [c, ..]]. The order of `nodes` is that of a depth-first walk from the agents, branches (guard first), initial
-sets and propositions as they are listed, parts from left to right: a node stands after its parts, where the walk leaves
-it first, and equal rows are one node. Linear comparisons in `initial` and `propositions` are affine expressions of the
-variables, terms sorted by name (1 * x + 0 is the variable, no terms the constant). The digest is the sha256 of the
-ASCII text with sorted keys and without spaces. Weights, file names and float types of networks are not part of it.
+sets, their condition and propositions as they are listed, parts from left to right: a node stands after its parts,
+where the walk leaves it first, and equal rows are one node. Linear comparisons in `initial`, its condition and
+`propositions` are affine expressions of the variables, terms sorted by name (1 * x + 0 is the variable, no terms the
+constant). The digest is the sha256 of the ASCII text with sorted keys and without spaces. Weights, file names and float
+types of networks are not part of it.
 """
 
 from __future__ import annotations
@@ -37,6 +42,7 @@ from itertools import pairwise
 from typing import Any as Anything
 
 from venmas.errors import ModelError
+from venmas.logic import TRUE
 from venmas.model.canonical_reader import (
     Reader,
     broken,
@@ -55,7 +61,7 @@ from venmas.model.expr import (
     Truth,
     Variable,
 )
-from venmas.model.limits import MAX_VARIABLES
+from venmas.model.limits import MAX_BRANCHES, MAX_VARIABLES
 from venmas.model.system import System
 from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector
@@ -63,11 +69,12 @@ from venmas.nn import Network
 
 FORMAT = "venmas-system-1"
 MAX_PARTS = 4096
-"""Most agents, branches, propositions, properties, and labels in all."""
+"""Most agents, propositions, properties, and labels in all."""
 MAX_WORK = 1 << 22
 """Most steps, of about 0.3 microseconds, that checking the initial sets may take."""
 
 _LISTS = ("variables", "nodes", "agents", "branches", "initial", "propositions", "properties")
+_CONDITION = "initial_condition"
 _FIELDS = ("format", "name", "description", *_LISTS)
 
 
@@ -95,11 +102,13 @@ def system_to_json(system: System) -> dict[str, Anything]:
         {"name": b.name, "guard": rows.graph(b.guard), "updates": [[n, rows.graph(e)] for n, e in b.updates]}
         for b in system.branches
     ]
-    form["initial"] = [[rows.comparison(c) for c in region] for region in system.regions]
+    form["initial"] = [[rows.comparison(c) for c in region] for region in system.initial_set.regions]
+    if system.initial_condition is not TRUE:
+        form[_CONDITION] = rows.formula(system.initial_condition, "the initial condition")
     form["propositions"] = [[name, rows.formula(f, name)] for name, f in system.propositions.items()]
     form["properties"] = [[name, text] for name, text in system.properties.items()]
     _check_sizes(form)
-    _check_regions(system.regions, len(system.variables))
+    _check_regions(system.initial_set.regions, len(system.variables))
     return form
 
 
@@ -128,9 +137,9 @@ def system_from_json(data: object, networks: Mapping[str, Network]) -> System:
     Raises `ModelError` naming the place for everything that `system_to_json` does not write.
     """
     system, nodes = _read(data, networks)
-    _check_regions(system.regions, len(system.variables))
+    _check_regions(system.initial_set.regions, len(system.variables))
     check_switches(system, nodes)
-    _check_canonical(_fields(data, "the top", _FIELDS), system_to_json(system))
+    _check_canonical(_top(data), system_to_json(system))
     system.validate()
     return system
 
@@ -145,7 +154,7 @@ def shared(system: System) -> System:
 
 def _read(data: object, networks: Mapping[str, Network]) -> tuple[System, Sequence[Node]]:
     """The system that a form describes, and its nodes, as far as reading alone shows that it is none."""
-    form = _fields(data, "the top", _FIELDS)
+    form = _top(data)
     if form["format"] != FORMAT:
         raise broken("format", f'"{FORMAT}"', form["format"])
     for key in _LISTS:
@@ -172,7 +181,9 @@ def _read(data: object, networks: Mapping[str, Network]) -> tuple[System, Sequen
         system.branch(read_string(branch["name"], place), found, when=rows.get(branch["guard"], Condition, place))
     for i, value in enumerate(form["initial"]):
         place = f"initial[{i}]"
-        system.regions.append(tuple(rows.comparison(c, place) for c in read_list(value, place)))
+        system.initial_set.regions.append(tuple(rows.comparison(c, place) for c in read_list(value, place)))
+    if _CONDITION in form:
+        system.initial_set.condition = rows.formula(form[_CONDITION], _CONDITION)
     for i, value in enumerate(form["propositions"]):
         name, index = read_list(value, f"propositions[{i}]", 2)
         system.proposition(read_string(name, f"propositions[{i}]"), Truth(True))  # checks the name
@@ -181,6 +192,11 @@ def _read(data: object, networks: Mapping[str, Network]) -> tuple[System, Sequen
         name, text = (read_string(part, f"properties[{i}]") for part in read_list(value, f"properties[{i}]", 2))
         system.specify(name, text)
     return system, rows.nodes
+
+
+def _top(data: object) -> Mapping[str, Anything]:
+    condition = (_CONDITION,) if isinstance(data, dict) and _CONDITION in data else ()
+    return _fields(data, "the top", (*_FIELDS, *condition))
 
 
 def _fields(value: object, place: str, names: tuple[str, ...]) -> dict[str, Anything]:
@@ -218,7 +234,7 @@ def _check_sizes(form: Mapping[str, Anything]) -> None:
     counts = {key: len(form[key]) for key in _LISTS if key not in ("nodes", "initial")}
     counts["labels of variables"] = sum(len(v["labels"]) for v in form["variables"])
     for what, count in counts.items():
-        most = MAX_VARIABLES if what == "variables" else MAX_PARTS
+        most = {"variables": MAX_VARIABLES, "branches": MAX_BRANCHES}.get(what, MAX_PARTS)
         if count > most:
             raise ModelError(f"a canonical form holds at most {most} {what}, this one has {count}: use fewer")
 
@@ -234,10 +250,14 @@ def _check_regions(regions: Sequence[Region], variables: int) -> None:
 
 def _check_canonical(given: Mapping[str, Anything], again: Mapping[str, Anything]) -> None:
     """Both say the same; where they differ, the given one does not say it as `system_to_json` does."""
-    for key in _FIELDS:
+    if given.keys() != again.keys():
+        raise ModelError(f"the canonical form of the system is broken: {_CONDITION} is there and says nothing")
+    for key in given:
         if canonical_text(given[key]) == canonical_text(again[key]):
             continue
         old, new = given[key], again[key]
+        if not isinstance(old, list) or not isinstance(new, list):
+            raise ModelError(f"the canonical form of the system is broken at {key}: write it with system_to_json")
         at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
         raise ModelError(
             f"the canonical form of the system is broken at {key}[{at}]: it is not what its system is written as "

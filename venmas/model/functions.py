@@ -24,6 +24,8 @@ from venmas.model.expr import (
     Where,
     as_condition,
     as_expr,
+    conjunction,
+    disjunction,
 )
 from venmas.model.refusals import no_number, shortened
 from venmas.model.vector import Vector, components, read_size
@@ -66,8 +68,11 @@ def clip(expr: Scalar, low: Scalar, high: Scalar) -> Expr:
     return minimum(maximum(expr, low), high)
 
 
-def argmax(scores: Iterable[Scalar]) -> Expr:
+def argmax(scores: Iterable[Scalar], among: Iterable[Condition | bool] | None = None) -> Expr:
     """Index (0-based) of the greatest score, the lowest index on a tie.
+
+    among: a condition for each index, of which only those compete whose condition holds (applicability filtering); all
+    of them where none does.
 
     The argmax of a vector chosen by a `switch` is the switch over the argmaxes: the same function, with one winner to
     decide per case instead of a choice for every score.
@@ -75,6 +80,8 @@ def argmax(scores: Iterable[Scalar]) -> Expr:
     vector = components(scores, "argmax()")
     if not vector:
         raise ModelError("argmax() needs at least one score")
+    if among is not None:
+        return _argmax_among(vector, list(map(as_condition, among)))
     if len(vector) == 1:
         return Constant(Fraction(0))
     switches = [s for s in vector if isinstance(s, Switch)]
@@ -85,6 +92,21 @@ def argmax(scores: Iterable[Scalar]) -> Expr:
         keys = [k for k, _ in switches[0].cases]
         return Switch(switches[0].selector, tuple((k, argmax(dict(s.cases)[k] for s in switches)) for k in keys))
     return ArgMax(vector)
+
+
+def _argmax_among(scores: tuple[Expr, ...], among: list[Condition]) -> Expr:
+    """The first index that may compete and loses to no other one that may; each comparison once for both indices."""
+    if len(among) != len(scores):
+        raise ModelError(f"argmax() of {len(scores)} scores takes as many conditions in among=, got {len(among)}")
+    found = argmax(scores)
+    for i in reversed(range(len(scores))):
+        wins = [
+            disjunction((~among[j], scores[i] > scores[j] if j < i else scores[i] >= scores[j]))
+            for j in range(len(scores))
+            if j != i
+        ]
+        found = where(conjunction((among[i], *wins)), i, found)
+    return found
 
 
 def one_hot(index: Expr, size: int) -> Vector:

@@ -16,7 +16,7 @@ from venmas.model.expr import ArgMax, Condition, Constant, Expr, Maximum, Sum, S
 MAX_VARIABLES = 16_384
 """Most variables, and most terms of a sum: grids of 100x100 cells, one Boolean each, with room to spare."""
 
-MAX_BRANCHES = 1000
+MAX_BRANCHES = 10_000
 MAX_REGIONS = 1000
 """Most polytopes of an initial set, in disjunctive normal form."""
 

@@ -98,6 +98,8 @@ def check_initial(system: str, variables: Mapping[str, VariableDecl], regions: S
             for upper in (False, True):
                 ends = [(-row.expr.constant / c, row.relation.strict) for row in rows for c in _bounding(row, upper)]
                 told = decl.upper if upper else decl.lower
+                if not ends or (min(ends)[0] <= told if upper else max(ends)[0] >= told):
+                    continue
                 low, high = min([told, *(e for e, _ in ends)]) - 1, max([told, *(e for e, _ in ends)]) + 1
                 for end, strict in ends:
                     low, high = _cut((low, high), [(end, upper)], strict, decl.integral)

@@ -28,7 +28,7 @@ DEFAULT_RANGE = 10**6
 
 def declare_measured(system: System, name: str, value: Expr) -> Variable:
     """The variable that says whether quantities are measured. Raises `ModelError` for what cannot be one."""
-    if system.regions or any(b.name != MEASURE for b in system.branches):
+    if system.initial_set.regions or any(b.name != MEASURE for b in system.branches):
         raise ModelError(
             f"{name!r} is a quantity: declare it, and propositions that compare networks, before branches and initial "
             "sets, which take notice of it"

@@ -14,8 +14,11 @@ from typing import TypeAlias
 import numpy as np
 
 from venmas.linear import Comparison, LinearExpr, Relation, as_fraction
+from venmas.logic import TRUE, And, Atom, Formula, Or, conjunction, subformulas
+from venmas.model.points import TooManyError, initial_points
 from venmas.model.propagation import propagate
 from venmas.model.simulate import misfit
+from venmas.model.starts import cases
 from venmas.model.system import System
 from venmas.model.variables import Box, Region, VariableDecl
 
@@ -25,11 +28,34 @@ _NUDGE = Fraction(1, 2**30)
 _NEAR = 1e-6
 _MAX_DIVES = 2000
 _GRID = 2**20
+_MOST_POINTS = 100_000
 
 
 def contains(region: Region, point: Mapping[str, Fraction]) -> bool:
     """True when the point satisfies every comparison of the region, exactly."""
     return all(comparison.holds(point) for comparison in region)
+
+
+def holds(formula: Formula, point: Mapping[str, Fraction]) -> bool:
+    """Truth of a formula about one state, of comparisons joined by & and |, at a point, exactly."""
+    known: dict[Formula, bool] = {}
+    for node in subformulas(formula):
+        match node:
+            case Atom(comparison):
+                known[node] = comparison.holds(point)
+            case And(operands):
+                known[node] = all(known[o] for o in operands)
+            case Or(operands):
+                known[node] = any(known[o] for o in operands)
+            case _:
+                known[node] = node is TRUE
+    return known[formula]
+
+
+def is_initial(system: System, point: Mapping[str, Fraction]) -> bool:
+    """True when a state, which has a value of every variable, is an initial one."""
+    inside = any(contains(region, point) for region in system.initial_set.regions)
+    return inside and holds(system.initial_condition, point)
 
 
 def bounding_box(system: System, region: Region) -> Box | None:
@@ -86,6 +112,32 @@ def _nearly(comparison: Comparison, point: Mapping[str, float]) -> bool:
     scale = abs(float(comparison.expr.constant)) + sum(abs(float(c) * point[n]) for n, c in comparison.expr.terms)
     value = float(comparison.expr.constant) + sum(float(c) * point[n] for n, c in comparison.expr.terms)
     return comparison.relation is not Relation.NE and abs(value) <= _NEAR * max(1.0, scale)
+
+
+def sample_initial(
+    system: System, rng: np.random.Generator, count: int, extra: Region = ()
+) -> list[dict[str, Fraction]]:
+    """Random initial states that meet `extra`, `count` of them or fewer; every part of the set has the same share."""
+    if system.initial_condition is not TRUE:
+        return _sample_condition(system, rng, count, extra)
+    regions: list[Region] = [(*region, *extra) for region in system.regions]
+    regions = [region for region in regions if bounding_box(system, region) is not None]
+    shares = rng.multinomial(count, [1 / len(regions)] * len(regions)) if regions else ()
+    return [p for region, n in zip(regions, shares, strict=True) for p in sample(system, region, rng, int(n))]
+
+
+def _sample_condition(system: System, rng: np.random.Generator, count: int, extra: Region) -> list[dict[str, Fraction]]:
+    if all(decl.integral for decl in system.variables.values()):
+        try:
+            rows = np.concatenate([*initial_points(system, _MOST_POINTS), np.zeros((0, len(system.variables)), int)])
+            found = [dict(zip(system.variables, map(Fraction, map(int, row)), strict=True)) for row in rows]
+            found = [point for point in found if contains(extra, point)]
+            return [found[i] for i in rng.integers(len(found), size=count)] if found else []
+        except TooManyError:
+            pass
+    formula = conjunction((system.initial_set.formula, *map(Atom, extra)))
+    dives = (next(cases(system.variables, formula, rng), None) for _ in range(count))
+    return [point for region in dives if region is not None for point in sample(system, region, rng, 1)]
 
 
 def sample(system: System, region: Region, rng: np.random.Generator, count: int) -> list[dict[str, Fraction]]:

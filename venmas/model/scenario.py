@@ -44,6 +44,21 @@ class Scenario:
     build: Callable[..., object]
     picture: Callable[..., object] | None = None
 
+    @property
+    def formula(self) -> str | None:
+        """The name of the property that is asked where no formula is given, if there is one."""
+        return None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is worth knowing of its file besides."""
+        return ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was noted when its system was built."""
+        return ()
+
     def values(self, settings: Mapping[str, object]) -> dict[str, ParameterValue]:
         """The value of every parameter that has a say, given or default (see `Parameter.replaces`).
 

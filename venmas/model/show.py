@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from venmas.linear import format_number
+from venmas.logic import TRUE
+from venmas.logic.printing import to_short_text
 from venmas.model.regions import bounding_box
 from venmas.model.system import System
 from venmas.model.variables import Region, VariableDecl
@@ -111,6 +113,17 @@ def group_name(group: Sequence[VariableDecl]) -> str:
 def kind_of(decl: VariableDecl) -> str:
     """Real, integer or Boolean."""
     return "Boolean" if decl.boolean else "integer" if decl.integral else "real"
+
+
+def initial_texts(system: System, most: int) -> list[str]:
+    """The initial set in words, part by part, `most` parts of it."""
+    regions = system.initial_set.regions
+    texts = [region_text(system, region) for region in regions[:most]]
+    if len(regions) > most:
+        texts.append(f"and {len(regions) - most} more sets")
+    if system.initial_condition is not TRUE:
+        texts.append(f"where {to_short_text(system.initial_condition)}")
+    return texts
 
 
 def region_text(system: System, region: Region) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TypeVar
 
 from venmas.budget import ask
 from venmas.errors import ModelError
-from venmas.logic import Atom, Bottom, Formula, Top, Vocabulary, conjunction, disjunction, nnf
+from venmas.logic import TRUE, Atom, Bottom, Formula, Top, Vocabulary, conjunction, disjunction
 from venmas.model.arguments import (
     read_action,
     read_conditions,
@@ -21,7 +20,7 @@ from venmas.model.arguments import (
     read_unit,
     read_updates,
 )
-from venmas.model.domain import Domains, is_integral
+from venmas.model.domain import Domains
 from venmas.model.expr import (
     All,
     Any,
@@ -29,7 +28,6 @@ from venmas.model.expr import (
     Condition,
     Expr,
     Scalar,
-    Switch,
     Truth,
     Variable,
     as_condition,
@@ -38,16 +36,17 @@ from venmas.model.expr import (
     to_comparison,
 )
 from venmas.model.facts import Facts
+from venmas.model.initial import InitialSet
 from venmas.model.limits import (
     MAX_BRANCHES,
     MAX_REGIONS,
     MAX_VARIABLES,
     check_count,
     check_nesting,
-    check_node,
     check_number,
 )
-from venmas.model.propagation import check_initial
+from venmas.model.parts import Agent as Agent
+from venmas.model.parts import Branch as Branch
 from venmas.model.quantities import (
     DEFAULT_RANGE,
     MEASURE,
@@ -57,36 +56,12 @@ from venmas.model.quantities import (
     unmeasured,
     with_quantities,
 )
-from venmas.model.starts import conjunctions, regions_of
+from venmas.model.validity import check_system
 from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector, read_size
 
 _Found = TypeVar("_Found")
 _KEYWORDS = {"A", "E", "U", "true", "false", "not", "and", "or", *(q + o for q in "AE" for o in "XGF")}
-
-
-@dataclass(frozen=True)
-class Agent:
-    """A named action: an expression over the state, with labels for its values where it is an integer."""
-
-    name: str
-    expr: Expr
-    unit: str = ""
-    labels: tuple[tuple[int, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class Branch:
-    """One way for the environment to answer, where `guard` holds: new values by variable name, others stay."""
-
-    name: str
-    updates: tuple[tuple[str, Expr], ...]
-    guard: Condition
-
-    @property
-    def always(self) -> bool:
-        """True when the branch can be taken in every state."""
-        return isinstance(self.guard, Truth) and self.guard.value
 
 
 class System:
@@ -102,7 +77,7 @@ class System:
         self.variables: dict[str, VariableDecl] = {}
         self.agents: list[Agent] = []
         self.branches: list[Branch] = []
-        self.regions: list[Region] = []
+        self.initial_set = InitialSet(name, self.variables)
         self.propositions: dict[str, Formula] = {}
         self.properties: dict[str, str] = {}
         self.quantities: dict[str, Expr] = {}
@@ -110,6 +85,7 @@ class System:
         self.nodes_by_name: dict[str, Variable] = {}
         self.picture: Callable[..., object] | None = None  # draws a trace: docs/plots.md
         self._steady = False  # can some branch be taken in every state? (the quantities' own one before it left out)
+        self._named: set[str] = set()  # the branches
         self._labelled: dict[str, dict[int, str]] = {}
         self._facts = Facts()
 
@@ -128,7 +104,15 @@ class System:
         """All that the system consists of, in an order that tells one list from the next."""
         tables = (self.variables, self.nodes_by_name, self.propositions, self.properties)
         named = (part for table in tables for item in table.items() for part in item)
-        return (self.name, self.description, *named, *self.agents, *self.branches, *self.regions)
+        return (
+            self.name,
+            self.description,
+            *named,
+            *self.agents,
+            *self.branches,
+            *self.initial_set.regions,
+            self.initial_condition,
+        )
 
     # -- variables -----------------------------------------------------------------------------------------------------
 
@@ -173,6 +157,7 @@ class System:
         self.quantities[name] = as_expr(value)
         updates = ((measured.name, as_expr(1)), *self.quantities.items())
         self.branches = [Branch(MEASURE, updates, measured == 0)]
+        self._named.add(MEASURE)
         return node
 
     def _declare(self, decl: VariableDecl) -> Variable:
@@ -231,29 +216,44 @@ class System:
             guard = as_condition(when)
         except ModelError as error:
             raise ModelError(f"{where}, when: {error}") from error
-        if any(b.name == name for b in self.branches):
+        if name in self._named:
             raise ModelError(f"branch {name!r} is declared twice")
         check_count(len(self.branches) + 1, MAX_BRANCHES, f"branches of system {self.name!r}")
+        self._named.add(name)
         self._steady |= isinstance(guard, Truth) and guard.value
         found, guard = with_quantities(self, where, found, guard)
         self.branches.append(Branch(name, tuple(found.items()), guard))
 
     def initial(self, *conditions: Condition) -> None:
         """Add the set of states where all `conditions` hold; calling it again adds another set (a union)."""
+        self.initial_set.add_product(self._initial_formula(conditions))
+
+    def start(self, *conditions: Condition) -> None:
+        """Add a set as `initial` does, for conditions of many cases: they become disjoint regions, where these are few.
+
+        Otherwise the initial set is no union of `regions`, but has an `initial_condition`.
+        """
+        self.initial_set.add(self._initial_formula(conditions))
+
+    def _initial_formula(self, conditions: tuple[Condition, ...]) -> Formula:
         condition = All(read_conditions(conditions, "the initial set"))
         check_initial_names(self, condition)
-        formula = self.formula(All((*condition.operands, *unmeasured(self))), "the initial set")
-        self.regions.extend(conjunctions(nnf(formula)))
-        check_count(len(self.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
+        return self.formula(All((*condition.operands, *unmeasured(self))), "the initial set")
 
-    def start(self, condition: Condition) -> None:
-        """Add the states of a condition as `initial` does, as few disjoint regions where there are few."""
-        check_initial_names(self, condition)
-        formula = self.formula(All((condition, *unmeasured(self))), "the initial set")
-        found = regions_of(self.variables, formula, MAX_REGIONS - len(self.regions))
-        if found is None:
-            raise ModelError("the initial set has too many parts")
-        self.regions.extend(found)
+    @property
+    def initial_condition(self) -> Formula:
+        """What holds in every initial state besides being in one of `initial_set.regions`; mostly true."""
+        return self.initial_set.condition
+
+    @property
+    def regions(self) -> list[Region]:
+        """The initial set as a union of polytopes. Raises `ModelError` where it has an `initial_condition`."""
+        if self.initial_condition is not TRUE:
+            raise ModelError(
+                f"the initial states of system {self.name!r} are those of a condition of more than {MAX_REGIONS} "
+                "parts: they can be taken one by one, but neither bounded nor certified part by part"
+            )
+        return self.initial_set.regions
 
     def proposition(self, name: str, condition: Condition) -> None:
         """Name a condition, for use in formulas.
@@ -373,47 +373,20 @@ class System:
 
     def starting(self, states: Formula) -> System:
         """The same system with other initial states: those of a formula about one state, within the declared ranges."""
+        made = self.with_regions(())
+        made.initial_set.add_product(states)
+        return made
+
+    def with_regions(self, regions: Iterable[Region]) -> System:
+        """The same system with other initial states: a union of regions."""
         made = copy(self)
-        made._facts = Facts()
-        made.regions = conjunctions(nnf(states))
-        check_count(len(made.regions), MAX_REGIONS, f"parts of the initial set of system {self.name!r}")
+        made._facts, made.initial_set = Facts(), InitialSet(self.name, self.variables)
+        made.initial_set.regions = list(regions)
         return made
 
     def validate(self) -> None:
         """Check what can be checked without a state. Raises `ModelError` naming the place and the remedy."""
-        self.once("valid", self._validate)
-
-    def _validate(self) -> None:
-        if not self.variables:
-            raise ModelError(f"system {self.name!r} has no variables")
-        if not self.branches:
-            raise ModelError(f"system {self.name!r} has no branches: add at least one with system.branch(...)")
-        if not self.regions:
-            raise ModelError(f"system {self.name!r} has no initial states: add a set with system.initial(...)")
-        check_initial(self.name, self.variables, self.regions)
-        for where, node in self.nodes():
-            check_node(where, node)
-            if isinstance(node, Variable) and self.nodes_by_name.get(node.name) is not node:
-                raise ModelError(f"{where} uses variable {node.name!r} of another system")
-            if isinstance(node, Switch):
-                self._check_switch(where, node)
-        integral: set[int] = set()
-        for b in self.branches:
-            for name, expr in b.updates:
-                if self.variables[name].integral and not is_integral(expr, integral):
-                    raise ModelError(
-                        f"branch {b.name!r}: {name} is an integer and its new value may not be one; "
-                        "build it from integers, argmax, switch or where with integer cases"
-                    )
-
-    def _check_switch(self, where: str, node: Switch) -> None:
-        values = self.domains.values(node.selector)
-        if values is None:
-            raise ModelError(f"{where}: a switch needs a selector of finitely many values (an integer, an argmax)")
-        keys = {key for key, _ in node.cases}
-        missing = [v for v in values if v.denominator != 1 or int(v) not in keys]
-        if missing:
-            raise ModelError(f"{where}: the switch has no case for the selector's value {missing[0]}; add one")
+        self.once("valid", lambda: check_system(self))
 
     def _listing(self) -> str:
         return f"system {self.name!r} (it has {', '.join(self.variables) or 'none yet'})"

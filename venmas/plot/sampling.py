@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from venmas.errors import ModelError
-from venmas.model.regions import bounding_box
-from venmas.model.regions import sample as sample_region
+from venmas.model.regions import sample_initial
 from venmas.model.simulate import random_branches, step_batch, within
 from venmas.model.system import System
 
@@ -23,9 +22,7 @@ def sample(system: System, steps: int, count: int, seed: int) -> dict[str, Array
     leaves the range of a variable (design S1). Raises `ModelError` where no initial state is found.
     """
     rng = np.random.default_rng(seed)
-    regions = [r for r in system.regions if bounding_box(system, r) is not None]
-    shares = rng.multinomial(count, [1 / len(regions)] * len(regions)) if regions else ()
-    starts = [s for r, n in zip(regions, shares, strict=True) for s in sample_region(system, r, rng, int(n))]
+    starts = sample_initial(system, rng, count)
     if not starts:
         raise ModelError(f"found no initial state of system {system.name!r} to sample runs from")
     state = {name: np.array([float(s[name]) for s in starts]) for name in system.variables}

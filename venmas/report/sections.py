@@ -12,7 +12,7 @@ from venmas.errors import FormulaError
 from venmas.logic import Formula, fixpoints, parse_property
 from venmas.logic.printing import to_short_text
 from venmas.model.expr import Output
-from venmas.model.show import group_name, kind_of, number, region_text, variable_groups
+from venmas.model.show import group_name, initial_texts, kind_of, number, variable_groups
 from venmas.model.system import System
 from venmas.nn import Network
 from venmas.report.figures import PROCEDURES, Facts, figures, procedure_rows, uses_programs
@@ -119,9 +119,7 @@ def system_tables(report: Report, system: System, defaults: Mapping[str, tuple[s
     variables = Table(
         "Variables", ("name", "kind", "range", "unit", "labels"), rows, 1, f"{left} more are left out." if left else ""
     )
-    initial = [region_text(system, region) for region in system.regions[:_MOST_ITEMS]]
-    if len(system.regions) > len(initial):
-        initial.append(f"and {len(system.regions) - len(initial)} more sets")
+    initial = initial_texts(system, _MOST_ITEMS)
     propositions = tuple((n, to_short_text(f, _MOST_TEXT)) for n, f in list(system.propositions.items())[:_MOST_ITEMS])
     return SystemTables(
         parameter_table(report, defaults), variables, network_table(report, system), tuple(initial), propositions

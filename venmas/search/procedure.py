@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from venmas.answer import Answer, Figures
 from venmas.budget import Budget
+from venmas.logic import TRUE
 from venmas.question import Question
 from venmas.search.programs import Programs
 
@@ -94,7 +95,11 @@ class Session(Protocol):
 
 
 class Procedure(Protocol):
-    """A published algorithm that decides questions of some kind."""
+    """A published algorithm that decides questions of some kind.
+
+    One that honours `System.initial_condition` has an attribute `conditions` that is true; others are not given
+    questions about a system that has one.
+    """
 
     name: str
     """What users call it: in reports, and as a mode where it is one."""
@@ -112,3 +117,10 @@ class Procedure(Protocol):
     def start(self, question: Question, run: Run) -> Session:
         """Begin to work on a question that it accepts."""
         ...
+
+
+def unread_condition(procedure: Procedure, question: Question) -> str | None:
+    """Why a procedure that reads unions of regions only does not take a question."""
+    if question.system.initial_condition is TRUE or getattr(procedure, "conditions", False):
+        return None
+    return "the initial states are those of a condition with too many cases, which it would have to take one by one"

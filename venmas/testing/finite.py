@@ -12,7 +12,7 @@ from venmas.logic import FiniteModel
 from venmas.model import Condition, Expr, System, Vector, apply_network, argmax, clip, switch, where
 from venmas.model.expr import Variable, as_expr, compare
 from venmas.model.functions import absolute, maximum
-from venmas.model.regions import contains
+from venmas.model.regions import is_initial
 from venmas.model.simulate import successors
 from venmas.testing.networks import adversarial_networks
 
@@ -39,7 +39,7 @@ def finite_model(system: System) -> tuple[FiniteModel, frozenset[int]]:
     number = {point: i for i, point in enumerate(points)}
     states = [dict(zip(values, point, strict=True)) for point in points]
     steps = [tuple(number[tuple(t.state[n] for n in values)] for t in successors(system, s)) for s in states]
-    initial = frozenset(i for i, s in enumerate(states) if any(contains(r, s) for r in system.regions))
+    initial = frozenset(i for i, s in enumerate(states) if is_initial(system, s))
     return FiniteModel(len(states), tuple(steps), tuple(states)), initial
 
 

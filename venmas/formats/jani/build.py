@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from venmas.formats.jani.automata import Composition, Operator
@@ -14,10 +13,11 @@ from venmas.formats.jani.model import Header, Setting, read_model
 from venmas.formats.jani.names import Names
 from venmas.formats.jani.properties import Conditions, Property
 from venmas.formats.jani.space import Space
-from venmas.linear import Comparison, LinearExpr, Relation
+from venmas.linear import Relation
 from venmas.model.domain import Ranges
 from venmas.model.expr import Condition, Expr, Truth, as_condition, compare, conjunction, disjunction
 from venmas.model.functions import apply_network, argmax
+from venmas.model.parameters import NetworkFolder
 from venmas.model.system import System
 
 LeaveRange: TypeAlias = Literal["error", "block"]
@@ -56,57 +56,67 @@ def build(
     property_: Property | None,
     policy: Interface | None,
     options: Options,
+    networks: NetworkFolder,
 ) -> Built:
     """The system. Raises `ScenarioError` with the place of what is not read."""
     model = read_model(header, constants)
     system = System(header.name, f"JANI model {header.name} ({header.type})")
     space = Space(model, system)
     notes = model.notes
+    if policy is None:
+        notes.append("no policy acts: every action is free to happen")
     if header.type != "lts":
         notes.append("probabilities are forgotten: every outcome of probability above 0 may happen")
-    action, chosen = _agent(space, policy, options, notes)
     conditions = None if property_ is None else Conditions(space, property_)
     goal = conditions.goal() if conditions is not None else None
     running: Condition = Truth(True)
     if options.goal_terminal:
-        if goal is None or property_ is None:
+        if goal is None:
             header.place.refuse("there is no goal that could be terminal; choose a property with an objective")
         running = space.booleans.negation(goal)
+    operators = [_restricted(system, o, running, options) for o in Composition(space).operators()]
+    action = None if policy is None else _agent(space, policy, operators, options, networks)
+    labels = {label: i for i, label in enumerate(() if policy is None else policy.outputs)}
     names = Names()
-    for operator in Composition(space).operators():
-        guard = conjunction((operator.guard, running))
-        if action is not None and operator.label in chosen:
-            guard = conjunction((guard, action == chosen[operator.label]))
-        if options.leave_range == "block":
-            guard = conjunction((guard, _stays(system, operator)))
+    for operator in operators:
+        guard = operator.guard
+        if action is not None and operator.label in labels:
+            guard = conjunction((guard, action == labels[operator.label]))
         system.branch(names.unique(operator.name), {system[n]: e for n, e in operator.updates.items()}, when=guard)
+    if not operators:
+        system.branch("none", when=False)
+        notes.append("no edge can ever happen: every state is a deadlock")
     _initial(space, conditions, options)
     formula = _propositions(space, property_, conditions, goal)
     return Built(system, space, conditions, formula, notes)
 
 
+def _restricted(system: System, operator: Operator, running: Condition, options: Options) -> Operator:
+    """The operator with what the options add to its guard."""
+    stays = _stays(system, operator) if options.leave_range == "block" else Truth(True)
+    return replace(operator, guard=conjunction((operator.guard, running, stays)))
+
+
 def _agent(
-    space: Space, policy: Interface | None, options: Options, notes: list[str]
-) -> tuple[Expr | None, dict[str | None, int]]:
-    """The action of the policy, and its value by label."""
-    if policy is None:
-        notes.append("no policy acts: every action is free to happen")
-        return None, {}
-    network, more = policy.load()
+    space: Space, policy: Interface, operators: list[Operator], options: Options, networks: NetworkFolder
+) -> Expr:
+    """The action of the policy: the label of greatest score, among those that are applicable if it is so filtered."""
+    notes = space.model.notes
+    network, more = policy.load(networks)
     notes += more
     for i, label in enumerate(policy.outputs):
         if label not in space.model.actions:
             policy.place["output"][i].refuse(
                 f"the model has no action {label!r}; its actions are {', '.join(space.model.actions)}"
             )
-    free = [label for label in space.model.actions if label not in policy.outputs]
-    if free:
+    if free := [label for label in space.model.actions if label not in policy.outputs]:
         notes.append(f"the policy does not choose {', '.join(free)}: free to happen")
     scores = apply_network(network, policy.expressions(space))
+    among = None
     if policy.masking if options.masking is None else options.masking:
-        policy.place.refuse("applicability filtering is not read yet; set 'filter' to false")
-    action = space.system.agent(argmax(scores), labels=labelled(policy.outputs))
-    return action, {label: i for i, label in enumerate(policy.outputs)}
+        guards = {label: [o.guard for o in operators if o.label == label] for label in policy.outputs}
+        among = [disjunction(guards[label]) for label in policy.outputs]
+    return space.system.agent(argmax(scores, among=among), labels=labelled(policy.outputs))
 
 
 def _stays(system: System, operator: Operator) -> Condition:
@@ -128,19 +138,11 @@ def _initial(space: Space, conditions: Conditions | None, options: Options) -> N
     if start is None or options.with_initial:
         parts.append(_model_initial(space))
     if isinstance(start, list):
-        for state in start:
-            space.system.regions.append(_point(state))
-        if not parts:
-            return
+        space.system.initial_set.add_points(start)
     elif start is not None:
         parts.append(start)
-    space.system.start(disjunction(parts))
-
-
-def _point(state: Mapping[str, Fraction]) -> tuple[Comparison, ...]:
-    return tuple(
-        Comparison(LinearExpr.variable(name) - LinearExpr((), value), Relation.EQ) for name, value in state.items()
-    )
+    if parts:
+        space.system.start(disjunction(parts))
 
 
 def _model_initial(space: Space) -> Condition:

@@ -28,6 +28,8 @@ _UNARY = Kind("a unary operator", ("op", "exp"))
 _ITE = Kind("an ite", ("op", "if", "then", "else"))
 _LOGICAL = {"∧": conjunction, "∨": disjunction}
 _MAX_SIZE = 200_000
+_MAX_PENDING = 2000
+"""Most operators inside each other, chains of one kind not counted: less remains of them, as constants are folded."""
 _MANY = 64
 
 
@@ -84,10 +86,16 @@ class _Reader:
     def read(self, value: object) -> Value:
         tasks: list[tuple[Any, int]] = [(value, -1)]  # a value to read, or what to make of so many that were read
         done: list[Value] = []
+        pending = 0
         while tasks:
             task, count = tasks.pop()
+            pending -= count >= 0
             if count < 0:
-                tasks += self._opened(task, done)
+                opened = self._opened(task, done)
+                pending += any(count >= 0 for _, count in opened[:1])
+                if pending > _MAX_PENDING:
+                    self._place.refuse(f"expressions are nested more than {_MAX_PENDING} deep; describe it in steps")
+                tasks += opened
             else:
                 operands = done[len(done) - count :]
                 del done[len(done) - count :]

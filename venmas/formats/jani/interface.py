@@ -6,6 +6,7 @@ loaded.
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,8 @@ from venmas.formats.jani.records import INPUT, INTERFACE, fields, flag, items, t
 from venmas.formats.jani.space import Space
 from venmas.formats.jani.text import Place, read_json, shown
 from venmas.model.expr import Condition, Constant, Expr
-from venmas.nn import Network, load_network
+from venmas.model.parameters import NetworkFolder
+from venmas.nn import Network
 from venmas.nn.load import extensions
 from venmas.nn.nnet_reader import is_normalised
 
@@ -44,9 +46,12 @@ class Interface:
     hidden: tuple[int, ...] | None
     place: Place
 
-    def load(self) -> tuple[Network, list[str]]:
-        """The network, and notes on it. Raises `ScenarioError` where its sizes are others than the interface says."""
-        network = load_network(self.network, normalization="ignore")
+    def load(self, networks: NetworkFolder) -> tuple[Network, list[str]]:
+        """The network, and notes on it; `networks` is its file, or a folder with a file of its name.
+
+        Raises `ScenarioError` where its sizes are others than the interface says.
+        """
+        network = networks.load(glob.escape(self.network.name), normalization="ignore")
         sizes = (network.input_size, network.output_size)
         if sizes != (len(self.inputs), len(self.outputs)):
             self.place.refuse(

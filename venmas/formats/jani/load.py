@@ -13,7 +13,14 @@ from venmas.errors import ScenarioError
 from venmas.formats.jani.build import LEAVE_RANGE, Built, LeaveRange, Options, build
 from venmas.formats.jani.interface import INTERFACES, Interface, bare_interface, read_interface
 from venmas.formats.jani.model import ConstantInfo, Header, Setting, read_header
-from venmas.formats.jani.properties import Property, confined, read_predicates, read_properties, read_property_file
+from venmas.formats.jani.properties import (
+    Conditions,
+    Property,
+    confined,
+    read_predicates,
+    read_properties,
+    read_property_file,
+)
 from venmas.formats.jani.text import Place, read_json
 from venmas.logic import Formula
 from venmas.model.parameters import NetworkFolder, Parameter, ParameterValue
@@ -27,8 +34,9 @@ FilePath: TypeAlias = str | PathLike[str]
 class JaniScenario(Scenario):
     """A JANI model with a property and a policy; `Scenario.system` builds its system.
 
-    properties: those that are known, of which `chosen` is the one that is asked. policy: the interface of what acts,
-    None where every action is free. formula: the name of the property's own formula, None where it has no `reach`.
+    properties: those that are known, of which `chosen` is the one that is asked; unsure: why none is chosen, where one
+    should be. policy: the interface of what acts, None where every action is free. noted: what was noted when the
+    system was built. formula: the name of the property's own formula, None where it has no `reach`.
     """
 
     header: Header = field(kw_only=True)
@@ -37,11 +45,27 @@ class JaniScenario(Scenario):
     policy: Interface | None = field(kw_only=True)
     options: Options = field(kw_only=True)
     given: Mapping[str, object] = field(kw_only=True)
+    unsure: str = field(kw_only=True)
+    noted: list[str] = field(default_factory=list, kw_only=True)
 
     @property
     def formula(self) -> str | None:
         """The name of the formula of the chosen property."""
         return None if self.chosen is None or "reach" not in self.chosen.data else self.chosen.name
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The properties, and which are not read."""
+        found = []
+        for i, item in enumerate(self.properties, 1):
+            what = "read" if item.operator == "PA" else f"not read: its operator is {item.operator!r}, not PA"
+            found.append(f"Property {i}, {item.name}: {'chosen' if item is self.chosen else what}")
+        return tuple(found)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was noted when the system was built."""
+        return tuple(self.noted)
 
     def values(self, settings: Mapping[str, object]) -> dict[str, Any]:
         """The constants that have no value in the model, as they were given here or before. Raises `ScenarioError`."""
@@ -56,16 +80,32 @@ class JaniScenario(Scenario):
         return self._built(self.values(settings))
 
     def predicates(self, file: FilePath | None = None, **settings: object) -> tuple[Formula, ...]:
-        """The predicates of a file, or of the property, over the variables of the system. Raises `ScenarioError`."""
+        """The predicates of a list or a property file, or of the property, over the variables of the system.
+
+        Raises `ScenarioError`.
+        """
         built = self.built(**settings)
+        conditions, data = built.conditions, None
         if file is not None:
-            found = read_predicates(read_json(Path(file)), built.space, Place(Path(file)))
+            data = read_json(Path(file))
+            if isinstance(data, dict) and "properties" in data:
+                listed = _chosen(read_property_file(Path(file)), None, Path(file), True)
+                if listed[0] is None:
+                    raise ScenarioError(listed[1])
+                conditions, data = Conditions(built.space, listed[0]), None
+        if data is not None:
+            found = read_predicates(data, built.space, Place(Path(str(file))))
         else:
-            found = () if built.conditions is None else built.conditions.predicates()
+            found = () if conditions is None else conditions.predicates()
         return tuple(built.system.formula(c, f"predicate {i}") for i, c in enumerate(found, 1))
 
-    def _built(self, values: Mapping[str, Setting]) -> Built:
-        return build(self.header, values, self.chosen, self.policy, self.options)
+    def _built(self, values: Mapping[str, Setting], given: NetworkFolder | None = None) -> Built:
+        if self.unsure:
+            raise ScenarioError(self.unsure)
+        networks = given or NetworkFolder(self.networks)
+        built = build(self.header, values, self.chosen, self.policy, self.options, networks)
+        self.noted[:] = built.notes
+        return built
 
 
 def load_jani(
@@ -95,14 +135,15 @@ def load_jani(
     header = read_header(read_json(file), Place(file))
     own = read_properties(header.properties, header.place["properties"])
     properties = own if property is None else read_property_file(Path(property))
-    chosen = _chosen(properties, property_name, Path(property) if property is not None else file, property is not None)
+    asked = file if property is None else Path(property)
+    chosen, unsure = _chosen(properties, property_name, asked, property is not None)
     if leave_range not in LEAVE_RANGE:
         raise ScenarioError(f"leave_range {leave_range!r}: expected one of {', '.join(LEAVE_RANGE)}")
     acting = _policy(policy, inputs, outputs, chosen)
     scenario: JaniScenario
 
-    def make(_networks: NetworkFolder, **values: Setting) -> System:
-        return scenario._built(values).system
+    def make(networks: NetworkFolder, **values: Setting) -> System:
+        return scenario._built(values, networks).system
 
     scenario = JaniScenario(
         name=file.stem,
@@ -114,6 +155,7 @@ def load_jani(
         header=header,
         properties=properties,
         chosen=chosen,
+        unsure=unsure,
         policy=acting,
         options=Options(with_initial, goal_terminal, leave_range, masking),
         given=dict(constants or {}),
@@ -128,8 +170,10 @@ def _parameter(constant: ConstantInfo) -> Parameter:
     )
 
 
-def _chosen(properties: tuple[Property, ...], wanted: str | int | None, file: Path, demanded: bool) -> Property | None:
-    """The property that is asked: the wanted one, or the only one that can be read."""
+def _chosen(
+    properties: tuple[Property, ...], wanted: str | int | None, file: Path, demanded: bool
+) -> tuple[Property | None, str]:
+    """The property that is asked: the wanted one, or the only one that can be read; and why there is none."""
     readable = [p for p in properties if p.operator == "PA"]
     listed = ", ".join(f"{i}: {p.name!r}" for i, p in enumerate(properties, 1)) or "none"
     if wanted is not None:
@@ -142,12 +186,12 @@ def _chosen(properties: tuple[Property, ...], wanted: str | int | None, file: Pa
             found[0].place.refuse(
                 f"properties of the operator {found[0].operator!r} are not read, only PA; write its formula yourself"
             )
-        return found[0]
+        return found[0], ""
     if len(readable) > 1:
-        raise ScenarioError(f"{file} has several properties: name one with --property-name; they are {listed}")
+        return None, f"{file} has several properties: name one with --property-name; they are {listed}"
     if demanded and not readable:
         raise ScenarioError(f"{file} has no property of the operator PA, which alone is read; it has {listed}")
-    return readable[0] if readable else None
+    return (readable[0] if readable else None), ""
 
 
 def _policy(

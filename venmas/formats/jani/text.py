@@ -20,8 +20,8 @@ from venmas.nn.files import json_parts
 MAX_BYTES = 64 << 20
 """Largest file that is read."""
 
-MAX_PARTS = 1_000_000
-"""Most values in a file: the largest public models have some 30,000."""
+MAX_PARTS = 300_000
+"""Most values in a file: the largest public ones have some 30,000."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")

@@ -15,7 +15,7 @@ import numpy as np
 from venmas.errors import ModelError, NetworkError
 from venmas.linear import format_number
 from venmas.logic import Atom, Formula
-from venmas.model.regions import contains
+from venmas.model.regions import is_initial
 from venmas.model.simulate import Batch, Precision, Step, misfit
 from venmas.model.system import System
 from venmas.model.witness.decide import Decider, Margin, Structure, Trail
@@ -94,7 +94,7 @@ def _initial_problem(system: System, witness: Witness) -> str | None:
         return f"the witness is over the variables {', '.join(initial)}, the system over {', '.join(system.variables)}"
     if problem := misfit(system, initial):
         return f"the initial state is outside the system: {problem}"
-    if not any(contains(region, initial) for region in system.regions):
+    if not is_initial(system, initial):
         return "the initial state is not in the initial set of the system"
     return None
 

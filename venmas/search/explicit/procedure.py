@@ -36,6 +36,7 @@ class Explicit:
 
     name = "explicit"
     help = "States one by one, where they are finitely many."
+    conditions = True
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """Only integers; and networks, if any, are real functions, as those of exact states are."""

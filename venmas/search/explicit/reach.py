@@ -8,6 +8,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.logic import TRUE
+from venmas.model.points import TooManyError, initial_points
 from venmas.model.system import System
 from venmas.search.explicit.initial import integer_points
 from venmas.search.explicit.undecided import Integers
@@ -64,9 +66,9 @@ class StateGraph:
         self.deadlock: int | None = None
         self.left: tuple[int, int] | None = None
         self._found: list[NDArray[np.int32]] = []
-        for region in system.regions:
+        for blocks in self._initial():
             waiting: list[Integers] = []
-            for block in integer_points(system, region, self.columns.ranges, self.limit, tick):
+            for block in blocks:
                 waiting.append(block)
                 if sum(map(len, waiting)) >= self.columns.rows:
                     self._number(np.concatenate(waiting))
@@ -74,6 +76,21 @@ class StateGraph:
             if waiting:
                 self._number(np.concatenate(waiting))
         self.initial = len(self.keys)
+
+    def _initial(self) -> Iterator[Iterator[Integers]]:
+        """The initial states, part by part, in blocks."""
+        system, ranges = self.system, self.columns.ranges
+        if system.initial_condition is not TRUE:
+            yield self._by_condition()
+            return
+        for region in system.regions:
+            yield integer_points(system, region, ranges, self.limit, self.tick)
+
+    def _by_condition(self) -> Iterator[Integers]:
+        try:
+            yield from initial_points(self.system, self.limit, self.tick)
+        except TooManyError as error:
+            raise NotExplicitError from error
 
     def state(self, number: int) -> dict[str, Fraction]:
         """A state by name."""

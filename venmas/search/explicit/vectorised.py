@@ -46,6 +46,8 @@ LARGEST = 2**53
 """Integers of at most this size are exact as floats, too."""
 
 _CHUNK = 1 << 24
+_DENSE = 1 << 24
+"""Most variables times branches: what each branch does to each variable is stored."""
 
 RELATIONS: dict[Relation, np.ufunc] = {
     Relation.LT: np.less,
@@ -77,6 +79,8 @@ class Columns:
         self._compared: dict[int, Expr] = {}
         self.column: dict[int, int] = {}
         variables = list(system.variables.values())
+        if len(variables) * len(system.branches) > _DENSE:
+            raise NotExplicitError
         for decl in variables:
             if not decl.integral or max(abs(decl.lower), abs(decl.upper)) > LARGEST:
                 raise NotExplicitError

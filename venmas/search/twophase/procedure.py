@@ -193,8 +193,8 @@ class TwoPhaseSession:
     def _alive(self, found: Refuted, phases: Phases, budget: Budget) -> Refuted:
         """The same, and whether a deadlock is reachable, where that is soon known."""
         for first, (system, _) in zip((True, False), self._claims(phases, self.invariant), strict=True):
-            steps = phases.into - 1 if first else phases.again - 1
-            claim = Globally(Quantifier.ALL, 0, max(0, steps), EX(TRUE))
+            steps = max(phases.into, _AHEAD) if first else phases.again - 1
+            claim = Globally(Quantifier.ALL, 0, steps, EX(TRUE))
             seconds = max(_ALIVE, budget.spent)
             answer = budget.spend(seconds, lambda part: self._ask(system, claim, part, inside=False))  # noqa: B023
             if isinstance(answer, Witnessed) and first:

@@ -67,15 +67,13 @@ def candidates(system: System, runs: Runs, start: int, invariant: Formula, tick:
     for states, _ in runs.layers(LAYERS + start):
         tick()
         layers.append(_hull(system, states))
-    if not layers[-1]:
-        return []
     tails: list[Hull] = [layers[-1]]
     for layer in reversed(layers[:-1]):
         tails.insert(0, _joined(layer, tails[0]))
     found: list[Candidate] = []
     tried: set[tuple[int, frozenset[Item]]] = set()
     for period in _PERIODS:
-        for entry in (start + step for step in _ENTRIES if start + step < len(tails)):
+        for entry in (start + step for step in _ENTRIES if start + step < len(tails) and tails[start + step]):
             for wider in _WIDER:
                 boxes = _boxes(system, tails[entry], tails[0], wider, invariant)
                 for _ in range(_ROUNDS):
@@ -108,6 +106,8 @@ def _hull(system: System, states: Floats) -> Hull:
 
 
 def _joined(one: Hull, other: Hull) -> Hull:
+    if not (one and other):
+        return one or other
     if len(one.keys() | other.keys()) > _MOST_BOXES or (() in one) is not (() in other):
         lows, highs = zip(*one.values(), *other.values(), strict=True)
         return {(): (np.min(lows, 0), np.max(highs, 0))}

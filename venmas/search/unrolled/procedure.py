@@ -19,7 +19,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import nullcontext
-from copy import copy
 from dataclasses import dataclass, replace
 
 from venmas.answer import Answer, Basis, Open, Refuted, Witnessed
@@ -183,13 +182,12 @@ class _Part:
 
     def exact(self, box: Box, seconds: float) -> tuple[bool, Point | None]:
         """Decide a small box in rationals, as a question about the system with a smaller initial set."""
-        system = copy(self.question.system)
         sides: list[Comparison] = []
         for name, (low, high) in zip(self.program.inputs, box, strict=True):
             value = LinearExpr.variable(name)
             sides.append(Comparison(value - LinearExpr((), low), Relation.GE))
             sides.append(Comparison(value - LinearExpr((), high), Relation.LE))
-        system.regions = [(*self.region, *sides)]
+        system = self.question.system.with_regions([(*self.region, *sides)])
         session = RationalSession(replace(self.question, system=system))
         work: Callable[[Budget], Answer | None] = session.advance
         answer = self.budget.spend(seconds, work)

@@ -1,0 +1,92 @@
+"""Options about JANI models: which property and policy, and how the model is read.
+
+They reach `load` through the context of the command, so that every command that takes a scenario takes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from venmas.errors import UsageError
+
+if TYPE_CHECKING:
+    from venmas.formats.jani.load import JaniScenario
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_KEY = "venmas.jani"
+_SUFFIXES = (".jani", ".json")
+
+
+def _remember(context: click.Context, option: click.Parameter, value: Any) -> None:
+    if value not in (None, False) and not context.resilient_parsing:
+        context.meta.setdefault(_KEY, {})[option.name] = value
+
+
+def jani_options(command: _Command) -> _Command:
+    """`--property`, `--policy` and the others that only JANI models take."""
+    kept: dict[str, Any] = {"expose_value": False, "callback": _remember}
+    for option in (
+        click.option("--masking", is_flag=True, help="JANI: the policy chooses among applicable labels.", **kept),
+        click.option(
+            "--leave-range",
+            type=click.Choice(("error", "block")),
+            help="JANI: what an update out of its range is, an error of the model [default], or no step at all.",
+            **kept,
+        ),
+        click.option("--goal-terminal", is_flag=True, help="JANI: no step leaves a goal state.", **kept),
+        click.option("--with-initial", is_flag=True, help="JANI: the model's initial state is a start, too.", **kept),
+        click.option("--outputs", metavar="A,B", help="JANI: the labels of the outputs of --policy NET.", **kept),
+        click.option("--inputs", metavar="A,B", help="JANI: the variables that --policy NET reads.", **kept),
+        click.option(
+            "--policy",
+            metavar="FILE|none",
+            help="JANI: the policy's interface, or a network; none: every action is free.",
+            **kept,
+        ),
+        click.option(
+            "--property-name", metavar="NAME|N", help="JANI: which property of several, by name or number.", **kept
+        ),
+        click.option("--property", metavar="FILE", help="JANI: a property file; else the model's own.", **kept),
+    ):
+        command = option(command)
+    return command
+
+
+def is_jani(scenario: str) -> bool:
+    """Whether a scenario is a JANI model, by its extension."""
+    return Path(scenario).suffix.lower() in _SUFFIXES
+
+
+def refuse_options(scenario: str) -> None:
+    """Raise `UsageError` where options of JANI models are given for another scenario."""
+    if given := sorted(_given()):
+        name = f"--{given[0].replace('_', '-')}"
+        raise UsageError(f"{name} is about JANI models, and {scenario!r} is none: leave it out, or give a .jani file")
+
+
+def load_model(scenario: str, networks: str | None) -> JaniScenario:
+    """The model as the options say. Raises `UsageError` and `ScenarioError`."""
+    from venmas.formats.jani.load import load_jani
+
+    if networks is not None:
+        raise UsageError("--networks is not about JANI models: name the policy with --policy FILE")
+    given = _given()
+    for key in ("inputs", "outputs"):
+        if key in given:
+            given[key] = [part.strip() for part in given[key].split(",")]
+    return load_jani(scenario, **given)
+
+
+def read_files(scenario: JaniScenario) -> list[tuple[str, Path]]:
+    """What was read besides the model."""
+    found = [] if scenario.chosen is None else [("the property", scenario.chosen.place.file)]
+    return found if scenario.policy is None else [*found, ("the policy", scenario.policy.place.file)]
+
+
+def _given() -> dict[str, Any]:
+    context = click.get_current_context(silent=True)
+    return {} if context is None else dict(context.meta.get(_KEY, {}))
