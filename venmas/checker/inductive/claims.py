@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from venmas.checker.cell import Cell, Form, negative, rational
 from venmas.checker.initial import declared_cell
 from venmas.linear import Comparison
-from venmas.logic import TRUE, And, Atom, Bottom, Formula, Or, Top, nnf
+from venmas.logic import And, Atom, Bottom, Formula, Or, Top, nnf
 from venmas.model.expr import All, Any, Compare, Condition, Constant, Expr, Sum, Truth, Variable
 from venmas.model.invariant import Invariant
 from venmas.model.system import System
@@ -55,10 +55,9 @@ class Claims:
 
 def _initial(system: System) -> list[Condition]:
     """What holds in the states of each initial set: its comparisons, and a condition that all of them have besides."""
-    regions = getattr(system, "initial_set", system).regions
-    besides = _condition(nnf(getattr(system, "initial_condition", TRUE)), system)
+    besides = _condition(nnf(system.initial_condition), system)
     more = besides.operands if isinstance(besides, All) else (besides,)
-    return [All((*(_compare(c, system) for c in region), *more)) for region in regions]
+    return [All((*(_compare(c, system) for c in region), *more)) for region in system.initial_set.regions]
 
 
 def _compare(comparison: Comparison, system: System) -> Condition:
