@@ -11,7 +11,7 @@ import numpy as np
 
 from venmas.linear import Comparison
 from venmas.logic import Formula, parse
-from venmas.model import System, apply_network, argmax, maximum, minimum, switch, where
+from venmas.model import System, apply_network, argmax, conjunction, maximum, minimum, switch, where
 from venmas.model.expr import Condition, Expr
 from venmas.model.simulate import Exact
 from venmas.nn.network import Network, relu_network
@@ -35,11 +35,19 @@ def random_system(rng: Random, variables: int = 3, values: int = 4) -> System:
     system = System("finite")
     named = [system.integer(n, 0, rng.randint(1, values - 1)) for n in "abcdefg"[: rng.randint(2, variables)]]
     labels = rng.randint(2, 4)
-    action = system.agent(argmax(apply_network(random_network(rng, len(named), labels), named)))
+    scores = apply_network(random_network(rng, len(named), labels), named)
 
     def atom() -> Condition:
         left, right = rng.sample(named, 2) if rng.random() < 0.3 else (rng.choice(named), rng.randint(0, values - 1))
         return rng.choice([left >= right, left <= right, left == right, left != right, left + 1 < right])
+
+    action = argmax(scores)
+    if rng.random() < 0.3:  # only some labels compete: the first that may, and loses to no other that may
+        among = [atom() for _ in range(labels)]
+        for i in reversed(range(labels)):
+            wins = [~among[j] | (scores[i] > scores[j] if j < i else scores[i] >= scores[j]) for j in range(labels)]
+            action = where(conjunction([among[i], *(wins[:i] + wins[i + 1 :])]), i, action)
+    action = system.agent(action)
 
     def value(old: Expr, top: int) -> Expr:
         other = rng.choice(named)

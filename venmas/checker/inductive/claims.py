@@ -6,7 +6,6 @@ states of the set that violate the property), or the branch leads into the decla
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from venmas.checker.cell import Cell, Form, negative, rational
@@ -39,9 +38,7 @@ class Claims:
 
     def __init__(self, system: System, holds: Formula, invariant: Invariant) -> None:
         self.system, self.invariant = system, invariant
-        self.starts = [
-            Claim(_every(region, system), None, True, f"initial set {i}") for i, region in enumerate(system.regions)
-        ]
+        self.starts = [Claim(c, None, True, f"initial set {i}") for i, c in enumerate(_initial(system))]
         self.unsafe = Claim(_condition(nnf(holds, negate=True), system), None, False, "the property")
         self.steps = [Claim(b.guard, i, True, f"branch {b.name!r}") for i, b in enumerate(system.branches)]
         self.forms: list[Form] = [tuple(map(rational, row)) for row in invariant.predicates]
@@ -56,8 +53,11 @@ class Claims:
         return cell
 
 
-def _every(region: Iterable[Comparison], system: System) -> Condition:
-    return All(tuple(_compare(c, system) for c in region))
+def _initial(system: System) -> list[Condition]:
+    """What holds in the states of each initial set: its comparisons, and a condition that all of them have besides."""
+    besides = _condition(nnf(system.initial_condition), system)
+    more = besides.operands if isinstance(besides, All) else (besides,)
+    return [All((*(_compare(c, system) for c in region), *more)) for region in system.initial_set.regions]
 
 
 def _compare(comparison: Comparison, system: System) -> Condition:

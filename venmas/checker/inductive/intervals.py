@@ -6,7 +6,7 @@ condition that is none is open: what is not known excludes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import lcm
 from typing import TypeAlias
@@ -42,6 +42,7 @@ Truths: TypeAlias = tuple[Bools, Bools]
 """Where a condition may hold, and where it may not (B,)."""
 
 _MOST_PAIRS = 4096
+_MOST_CASES = 1024
 
 
 class Intervals:
@@ -79,7 +80,7 @@ class Intervals:
                 at = self._number[name]
                 return self._boxes.low[:, at].astype(np.float64), self._boxes.high[:, at].astype(np.float64)
             case Sum(terms, constant):
-                return self._sum([(c, self.value(e)) for c, e in terms], constant)
+                return self._sum(self._terms(terms), constant)
             case Output(application, index):
                 enclosed = self._enclosed(application)
                 return self._unbounded() if enclosed is None else enclosed.output(index)
@@ -121,6 +122,17 @@ class Intervals:
             low = _plus(low, np.minimum.reduce([e[0] for e in ends]), -np.inf)
             high = _plus(high, np.maximum.reduce([e[1] for e in ends]), np.inf)
         return low, high
+
+    def _terms(self, terms: Sequence[tuple[Fraction, Expr]]) -> list[tuple[Fraction, Ends]]:
+        """The terms of a sum; of two outputs of one network that are subtracted, their difference."""
+        if len(terms) == 2 and terms[0][0] == -terms[1][0]:
+            (factor, left), (_, right) = terms
+            if isinstance(left, Output) and isinstance(right, Output) and left.application is right.application:
+                enclosed = self._enclosed(left.application)
+                if enclosed is not None:
+                    low, high = enclosed.differences([(left.index, right.index)])
+                    return [(factor, (low[:, 0], high[:, 0]))]
+        return [(c, self.value(e)) for c, e in terms]
 
     def _enclosed(self, application: Application) -> Enclosed | None:
         if self._semantics != "real" or max(application.network.sizes) > MOST_TERMS:
@@ -188,35 +200,68 @@ class Intervals:
 
     def _compare(self, expr: Expr, relation: Relation) -> Truths:
         match expr:
-            case ArgMax():
+            case ArgMax() | Switch() | Where():
                 return self._chosen(expr, Fraction(1), Fraction(0), relation)
-            case Sum(((factor, ArgMax() as node),), constant):
+            case Sum(((factor, (ArgMax() | Switch() | Where()) as node),), constant):
                 return self._chosen(node, factor, constant, relation)
             case Sum(terms, constant):  # with integral coefficients, so that integers stay exact
                 by = lcm(constant.denominator, *(c.denominator for c, _ in terms))
                 with np.errstate(all="ignore"):
-                    low, high = self._sum([(c * by, self.value(e)) for c, e in terms], constant * by)
+                    low, high = self._sum([(c * by, ends) for c, ends in self._terms(terms)], constant * by)
             case _:
                 low, high = self.value(expr)
-        match relation:
-            case Relation.GT:
-                return ~(high <= 0), ~(low > 0)
-            case Relation.GE:
-                return ~(high < 0), ~(low >= 0)
-            case Relation.LT:
-                return ~(low >= 0), ~(high < 0)
-            case Relation.LE:
-                return ~(low > 0), ~(high <= 0)
-            case Relation.EQ:
-                return ~((low > 0) | (high < 0)), ~((low == 0) & (high == 0))
-            case Relation.NE:
-                return ~((low == 0) & (high == 0)), ~((low > 0) | (high < 0))
+        return _told(low, high, relation)
 
-    def _chosen(self, node: ArgMax, factor: Fraction, constant: Fraction, relation: Relation) -> Truths:
-        """``factor * index + constant`` compared with 0, index by index."""
-        won = self.winners(node)
-        holds = np.array([relation.holds(factor * i + constant) for i in range(won.shape[1])])
-        return np.any(won[:, holds], axis=1), np.any(won[:, ~holds], axis=1)
+    def _chosen(self, node: Expr, factor: Fraction, constant: Fraction, relation: Relation) -> Truths:
+        """``factor * node + constant`` compared with 0, case by case."""
+        yes, no = np.zeros(self._size, bool), np.zeros(self._size, bool)
+        for may, ends in self._cases(node, np.ones(self._size, bool)):
+            with np.errstate(all="ignore"):
+                true, false = _told(*self._sum([(factor, ends)], constant), relation)
+            yes |= may & true
+            no |= may & false
+        return yes, no
+
+    def _cases(self, node: Expr, may: Bools) -> Iterator[tuple[Bools, Ends]]:
+        """What a choice comes to: the boxes in which each case may be taken, and its values there."""
+        stack, count = [(node, may)], 0
+        while stack:
+            at, where = stack.pop()
+            count += 1
+            if not where.any():
+                continue
+            match at:
+                case _ if count > _MOST_CASES:  # choices that share what they choose from may be very many
+                    yield where, self.value(at)
+                case Where(condition, then, otherwise):
+                    yes, no = self.truth(condition)
+                    stack += [(otherwise, where & no), (then, where & yes)]
+                case Switch(selector, cases):
+                    fits = [self._may_be(selector, key) for key, _ in cases]
+                    none = ~np.logical_or.reduce(fits)
+                    stack += [(case, where & (fit | none)) for fit, (_, case) in zip(fits, cases, strict=True)]
+                case ArgMax():
+                    for i, won in enumerate(self.winners(at).T):
+                        yield where & won, _rational(Fraction(i), self._size)
+                case _:
+                    yield where, self.value(at)
+
+
+def _told(low: Floats, high: Floats, relation: Relation) -> Truths:
+    """Where a value between ends may stand in a relation to 0, and where it may not."""
+    match relation:
+        case Relation.GT:
+            return ~(high <= 0), ~(low > 0)
+        case Relation.GE:
+            return ~(high < 0), ~(low >= 0)
+        case Relation.LT:
+            return ~(low >= 0), ~(high < 0)
+        case Relation.LE:
+            return ~(low > 0), ~(high <= 0)
+        case Relation.EQ:
+            return ~((low > 0) | (high < 0)), ~((low == 0) & (high == 0))
+        case Relation.NE:
+            return ~((low == 0) & (high == 0)), ~((low > 0) | (high < 0))
 
 
 def _index(score: Expr) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from venmas.checker.inductive.claims import Claims
 from venmas.logic import Formula
+from venmas.model.canonical import shared
 from venmas.model.invariant import Invariant
 from venmas.model.system import System
 from venmas.nn.network import Semantics
@@ -34,7 +35,7 @@ def inductive(
     Raises `IncompleteError` where that is not so, or does not follow by enclosures on parts of the cells.
     """
     found = merged(system, invariant)
-    claims = Claims(system, holds, found)
+    claims = Claims(shared(system), holds, found)  # as who checks it reads it: equal nodes are told once
     return Inductive(found, tuple(_lines(claims, Divider(claims, tick, semantics))))
 
 
