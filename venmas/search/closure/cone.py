@@ -38,6 +38,7 @@ from venmas.model.expr import (
     conjunction,
     to_comparison,
 )
+from venmas.model.initial import InitialSet
 from venmas.model.propagation import propagate
 from venmas.model.system import Branch, System
 from venmas.model.variables import Box
@@ -56,6 +57,9 @@ class Cones:
         self._read: dict[int, frozenset[str]] = {}
         self._guards = [list(_conjuncts(branch.guard)) for branch in system.branches]
         self._updates = [[(n, e) for n, e in b.updates if e is not system.nodes_by_name[n]] for b in system.branches]
+        starts = system.initial_set
+        atoms = (node.comparison for node in logic.subformulas(starts.condition) if isinstance(node, logic.Atom))
+        self._initial = [*(row for region in starts.regions for row in region), *atoms]
         self._known: dict[int, _Intervals] = {}
         self._stays = {name for name in system.variables if self._keeps_its_range(name)}
 
@@ -90,10 +94,8 @@ class Cones:
                         names = self.read(part)
                         if exact or not (names and names <= updated - kept):
                             kept |= names
-            for region in self.system.regions:
-                for row in region:
-                    names = frozenset(row.expr.coefficients)
-                    kept |= names if names & kept else frozenset()
+            for row in self._initial:
+                kept |= row.expr.variables if row.expr.variables & kept else frozenset()
         return frozenset(kept)
 
     def left_out(self, branch: int, kept: Collection[str]) -> frozenset[str]:
@@ -113,16 +115,26 @@ class Cones:
             if exact or changed:
                 parts = [part for part in guard if self.read(part) <= frozenset(kept)]
                 made.branches.append(Branch(branch.name, changed, conjunction(parts)))
-        starts = system.initial_set
-        made.initial_set.regions = [tuple(r for r in rows if r.expr.variables <= set(kept)) for rows in starts.regions]
-        whole = starts.condition
-        made.initial_set.condition = logic.conjunction(
-            part
-            for part in (whole.operands if isinstance(whole, logic.And) else (whole,))
-            if all(
-                a.comparison.expr.variables <= set(kept) for a in logic.subformulas(part) if isinstance(a, logic.Atom)
-            )
-        )
+        made.initial_set = self._projected(frozenset(kept))
+        return made
+
+    def _projected(self, kept: frozenset[str]) -> InitialSet:
+        """The initial set without its comparisons of what is left out: that of the part, and more at most."""
+        system, starts = self.system, self.system.initial_set
+        made = InitialSet(system.name, {n: d for n, d in system.variables.items() if n in kept})
+        made.regions = [tuple(row for row in rows if row.expr.variables <= kept) for rows in starts.regions]
+        known: dict[logic.Formula, logic.Formula] = {}
+        for node in logic.subformulas(starts.condition):
+            match node:
+                case logic.Atom(comparison):
+                    known[node] = node if comparison.expr.variables <= kept else logic.TRUE
+                case logic.And(operands):
+                    known[node] = logic.conjunction(known[o] for o in operands)
+                case logic.Or(operands):
+                    known[node] = logic.disjunction(known[o] for o in operands)
+                case _:
+                    known[node] = node
+        made.condition = known[starts.condition]
         return made
 
     def _keeps_its_range(self, name: str) -> bool:
