@@ -69,11 +69,11 @@ class Run:
 
     def narrow(self, question: Question, smaller: Question) -> None:
         """Note a question that has the same answer, about the part of the initial set that is still open."""
-        self._narrow[id(question.system), question.target] = smaller
+        self._narrow[question.system, question.target] = smaller
 
     def narrowed(self, question: Question) -> Question:
         """The smaller question where one was noted, else the question itself."""
-        return self._narrow.get((id(question.system), question.target), question)
+        return self._narrow.get((question.system, question.target), question)
 
     def made(self, key: object) -> Any:
         """What was made under the key, None where nothing was."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from venmas.budget import ask
 from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.logic import Formula, Globally, Quantifier, nnf
-from venmas.model.regions import contains, sample, snap
+from venmas.logic import TRUE, Formula, Globally, Quantifier, nnf
+from venmas.model.regions import contains, sample, sample_initial, snap
 from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.model.witness.build import UndecidedError, explain
@@ -70,6 +70,9 @@ def _blocked(system: System, initial: dict[str, Fraction], branches: list[int]) 
 def _starts(whole: System, state: dict[str, Fraction]) -> Iterator[dict[str, Fraction]]:
     """Initial states of the whole system that agree with a state of a part: low ones, high ones, random ones."""
     fixed = tuple(Comparison(LinearExpr.variable(n) - LinearExpr((), v), Relation.EQ) for n, v in state.items())
+    if whole.initial_condition is not TRUE:
+        yield from sample_initial(whole, np.random.default_rng(0), _STARTS, fixed)
+        return
     for region in whole.regions:
         if not contains(tuple(row for row in region if row.expr.coefficients.keys() <= state.keys()), state):
             continue

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.linear import Relation
+from venmas.logic import TRUE
+from venmas.model.points import TooManyError, initial_points
 from venmas.model.system import System
 from venmas.model.variables import Region
 from venmas.search.explicit.initial import integer_points
@@ -26,6 +28,12 @@ def initial_states(
     Raises `NotExplicitError` for more than `limit` of a set, and as `integer_points` does.
     """
     place = {name: i for i, name in enumerate(system.variables)}
+    if system.initial_condition is not TRUE:
+        try:
+            yield from initial_points(system, limit, tick)
+        except TooManyError as error:
+            raise NotExplicitError from error
+        return
     points: list[list[int]] = []
     for region in system.regions:
         box = _box(region, place, ranges)

@@ -84,6 +84,8 @@ class TwoPhase:
         """AG p, p about one state, where something decides bounded questions."""
         if not isinstance(question.asked, Always):
             return "it is for AG p, with p about one state"
+        if question.system.initial_condition is not TRUE:
+            return "initial states are those of a condition, and no union of a few regions"
         return None if run.decide is not None else "nothing decides bounded questions here"
 
     def eager(self, question: Question, run: Run) -> bool:

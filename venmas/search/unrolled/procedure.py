@@ -124,7 +124,7 @@ def _programs(question: Question, run: Run, path: Path = None) -> list[Program] 
             found.append(program)
         return found
 
-    key = "unrolled", id(question.system), question.target, path
+    key = "unrolled", question.system, question.target, path  # the key keeps the system, so that no other one has it
     return run.once(key, lambda: nullcontext(made()))
 
 
