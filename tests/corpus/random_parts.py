@@ -86,7 +86,10 @@ def expression(rng: Random, parts: Sequence[Node], number: Number, nets: Sequenc
             low = number(rng)
             return ("clip", inner(), low, low + abs(number(rng)))
         case "argmax":
-            return ("argmax", [inner(), ("const", number(rng)), inner()])
+            scores = [inner(), ("const", number(rng)), inner()]
+            if rng.random() < 0.3:
+                return ("among", scores, [condition(rng, parts, number) for _ in scores])
+            return ("argmax", scores)
         case "where":
             return ("where", condition(rng, parts, number), inner(), inner())
         case _:

@@ -2,8 +2,8 @@
 
 Nothing of the interpreter below comes from venmas: it is what the tool is compared with. Expressions are tuples:
 ("const", c), ("var", name), ("lin", [(c, e)], c0), ("max", [e]), ("min", [e]), ("abs", e), ("clip", e, lo, hi),
-("argmax", [e]), ("net", layers, [e], i), ("switch", e, {k: e}), ("where", cond, e, e); conditions are
-("cmp", e, relation, c), ("and", [cond]), ("or", [cond]), ("not", cond).
+("argmax", [e]), ("among", [e], [cond]), ("net", layers, [e], i), ("switch", e, {k: e}), ("where", cond, e, e);
+conditions are ("cmp", e, relation, c), ("and", [cond]), ("or", [cond]), ("not", cond).
 """
 
 from __future__ import annotations
@@ -64,6 +64,9 @@ def value(e: Node, s: Mapping[str, Fraction]) -> Fraction:
         case ("argmax", parts):
             found = [value(p, s) for p in parts]
             return Fraction(found.index(max(found)))
+        case ("among", parts, conditions):
+            able = [i for i, c in enumerate(conditions) if truth(c, s)] or list(range(len(parts)))
+            return Fraction(max(able, key=lambda i: (value(parts[i], s), -i)))
         case ("net", layers, inputs, index):
             x = [value(i, s) for i in inputs]
             for number, (weights, biases) in enumerate(layers):
@@ -186,6 +189,8 @@ def build(spec: Spec) -> System:
                 return clip(expression(part), low, high)
             case ("argmax", parts):
                 return argmax([expression(p) for p in parts])
+            case ("among", parts, conditions):
+                return argmax([expression(p) for p in parts], among=[condition(c) for c in conditions])
             case ("net", layers, inputs, index):
                 key = id(layers), *(id(i) for i in inputs)
                 if key not in nets:

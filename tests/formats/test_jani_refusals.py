@@ -161,7 +161,7 @@ def test_refusals_name_their_place_and_a_remedy(name, tmp_path):
 INTERFACES = {
     "unknown key": (
         {"file": "n.nnet", "input": [], "output": ["a"], "more": 1},
-        "the key 'more' of a policy interface",
+        "the key 'more' of a policy",
     ),
     "no output": ({"file": "n.nnet", "input": [], "output": []}, "there are no outputs"),
     "a label twice": ({"file": "n.nnet", "input": [], "output": ["a", "a"]}, "the label 'a' stands twice"),

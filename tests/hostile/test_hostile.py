@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import hostile_models
 import hostile_networks
 import hostile_results
 import hostile_texts
@@ -17,7 +18,7 @@ import pytest
 from hostile_case import CANARY, LOOP, QUICK
 from hostile_runner import MEGABYTES, SECONDS, Runner
 
-CASES = {**hostile_networks.CASES, **hostile_texts.CASES, **hostile_results.CASES}
+CASES = {**hostile_networks.CASES, **hostile_texts.CASES, **hostile_results.CASES, **hostile_models.CASES}
 
 
 @pytest.fixture(scope="module")

@@ -81,7 +81,7 @@ def state_columns(variables: Iterable[VariableDecl]) -> list[Column]:
     return [
         Column(title(key, members[0].unit), tuple(m.name for m in members), True)
         if members[0].boolean and members[0].name != key
-        else Column(title(key, members[0].unit), (key,), False)
+        else Column(title(members[0].title or key, members[0].unit), (key,), False)
         for key, members in found.items()
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, floor
@@ -20,7 +20,10 @@ Box: TypeAlias = dict[str, tuple[Fraction, Fraction]]
 
 @dataclass(frozen=True)
 class VariableDecl:
-    """A state variable: its closed range, whether it is an integer (Booleans are integers in [0, 1]), unit, labels."""
+    """A state variable: its closed range, whether it is an integer (Booleans are integers in [0, 1]), unit, labels.
+
+    `title`: what traces call it where that is no name of a variable; it is no part of the system.
+    """
 
     name: str
     lower: Fraction
@@ -29,6 +32,7 @@ class VariableDecl:
     boolean: bool = False
     unit: str = ""
     labels: tuple[tuple[int, str], ...] = ()
+    title: str = field(default="", compare=False)
 
     @cached_property
     def values(self) -> tuple[Fraction, ...] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from venmas.formats.jani.booleans import Booleans
 from venmas.formats.jani.expressions import Scope, Value
@@ -41,10 +42,14 @@ class Space:
             return Truth(bool(info.initial)) if info.type == "bool" else Constant(info.initial)
         name = self.names[info.key]
         if info.type == "bool":
-            return self.booleans.variable(self.system.boolean(name))
-        if info.type == "int":
-            return self.system.integer(name, int(info.lower), int(info.upper))
-        return self.system.real(name, info.lower, info.upper)
+            made = self.system.boolean(name)
+        elif info.type == "int":
+            made = self.system.integer(name, int(info.lower), int(info.upper))
+        else:
+            made = self.system.real(name, info.lower, info.upper)
+        if name != info.key:
+            self.system.variables[name] = replace(self.system.variables[name], title=info.key)
+        return self.booleans.variable(made) if info.type == "bool" else made
 
     def _declare_location(self, automaton: Automaton, several: list[Automaton]) -> Variable:
         """Labels are the names of the locations, with that of the automaton where two automata share one."""

@@ -1,0 +1,90 @@
+"""JANI models on the command line."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from venmas.cli.main import main
+
+sys.path.append(str(Path(__file__).parents[1] / "formats"))
+from jani_models import automaton, bounded, edge, model, op, put
+
+
+def run(*args):
+    return CliRunner().invoke(main, [str(a) for a in args])
+
+
+@pytest.fixture
+def files(tmp_path):
+    step = edge(("hot-water", op("+", "hot-water", 1)), guard=op("<", "hot-water", "most"), action="heat")
+    data = model(
+        [bounded("hot-water", 0, 9)],
+        [automaton("a", [step])],
+        ("heat",),
+        [(["heat"], "heat")],
+        constants=[{"name": "most", "type": "int"}],
+    )
+    goal = {"op": "objective", "goal": {"op": "state-condition", "exp": op("=", "hot-water", 2)}}
+    unsafe = {"op": "state-condition", "exp": op("≥", "hot-water", 3)}
+    asked = {"name": "too hot", "expression": {"op": "PA", "reach": unsafe, "objective": goal}}
+    other = {"name": "other", "expression": {"op": "filter"}}
+    return put(tmp_path, data), put(tmp_path, {"properties": [asked, other]}, "p.jani")
+
+
+def test_verify_replay_and_what_a_stored_result_may_not_open(files, tmp_path):
+    given = ("--scenario", files[0], "--property", files[1])
+    formula = ("--formula", "AG^5 !unsafe_too_hot")
+    assert run(*given, *formula, "--set", "most=2", "--quiet").stdout == "satisfied\n"
+    done = run(*given, *formula, "--set", "most=4", "--witness", tmp_path / "w.json")
+    assert done.exit_code == 10 and "hot-water" in done.stdout
+    assert run(*given, *formula, "--set", "most=4", "--goal-terminal", "--quiet").exit_code == 0
+    alone = run("replay", tmp_path / "w.json")
+    assert alone.exit_code == 2 and "give it with --scenario" in alone.stderr
+    assert run("replay", tmp_path / "w.json", *given).exit_code == 10
+    stored = json.loads((tmp_path / "w.json").read_text())
+    assert stored["parameters"] == {"most": "4"}
+
+
+def test_the_formula_is_that_of_the_property(files):
+    done = run("--scenario", files[0], "--property", files[1], "--set", "most=4")
+    assert "no formula is given" not in done.stderr and "AG" in done.stderr + done.stdout
+
+
+def test_scenarios_tell_what_is_to_be_given_and_what_is_not_read(files):
+    told = run("scenarios", files[0], "--property", files[1]).stdout
+    assert "most" in told and "to be given" in told
+    assert "Property 1, too hot: chosen" in told and "Property 2, other: not read: its operator is 'filter'" in told
+    assert "known once most have values" in told or "known once most" in told
+    told = run("scenarios", files[0], "--property", files[1], "--set", "most=4").stdout
+    assert "heat#0" in told and "unsafe_too_hot: hot_water >= 3" in told and "AG !unsafe_too_hot" in told
+    assert "Note: no policy acts: every action is free to happen" in told
+
+
+def test_simulate_takes_a_model(files):
+    done = run("simulate", "--scenario", files[0], "--set", "most=4", "--steps", "3")
+    assert done.exit_code == 0 and "heat#0" in done.stdout and "hot-water" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--scenario", "vcas", "--property", "p.jani", "--formula", "AX true"), "--property is about JANI models"),
+        (("--scenario", "vcas", "--goal-terminal", "--formula", "AX true"), "--goal-terminal is about JANI models"),
+        (("--networks", "."), "--networks is not about JANI models: name the policy with --policy FILE"),
+        (("--inputs", "x"), "name it with --policy NET"),
+        (("--policy", "n.nnet"), "with --inputs and --outputs"),
+        (("--policy", "n.pth", "--inputs", "hot-water", "--outputs", "heat"), "is a pickle"),
+        (("--property-name", "3"), "there is no single property '3'"),
+        ((), "needs a value of 'most', a whole number: --set most=VALUE"),
+        (("--set", "most=x"), "expected a whole number, got 'x'"),
+        (("--set", "least=1"), "has no parameter 'least'"),
+        (("--leave-range", "wrap"), "'wrap' is not one of 'error', 'block'"),
+    ],
+)
+def test_mistakes_have_a_message(files, args, message):
+    given = args if "--scenario" in args else ("--scenario", files[0], *args, "--formula", "AX true")
+    done = run(*given)
+    assert done.exit_code == 2 and message in " ".join(done.stderr.split())
