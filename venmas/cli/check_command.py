@@ -68,7 +68,9 @@ def command(
         out.print(where, soft_wrap=True, markup=False)
         seconds = perf_counter() - begun
         boxes = f", {done.leaves} boxes" if done.leaves else ""
-        out.print(f"{done.lines} lines, {done.refuted} refuted by weights, {done.shared} shared{boxes}; {seconds:.2f} s")
+        out.print(
+            f"{done.lines} lines, {done.refuted} refuted by weights, {done.shared} shared{boxes}; {seconds:.2f} s"
+        )
     return SATISFIED
 
 
