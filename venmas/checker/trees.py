@@ -62,7 +62,7 @@ def _digest(layer: Scaled) -> bytes:
 
 
 class Checking:
-    """The pass over about `count` leaves of a program: by numpy, or by compiled code where that is worth its loading."""
+    """The pass over about `count` leaves of a program: by numpy, or by compiled code where loading that is worth it."""
 
     def __init__(self, program: ScaledProgram, count: int) -> None:
         self.program, self._left, self._done = program, count, 0
