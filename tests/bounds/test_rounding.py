@@ -33,6 +33,7 @@ def test_compiled_code_has_the_same_constants() -> None:
     from venmas.bounds.compiled import crown_layers_kernel, relaxation_kernel, zonotope_kernel
 
     assert (kernels.STEPS, kernels.OR) == (crown.STEPS, crown_plan.OR)
+    assert crown_layers_kernel.FLUSH == crown.FLUSH
     assert zonotope_kernel.MINOR == step.MINOR
     for module in (kernels, crown_layers_kernel, relaxation_kernel, zonotope_kernel):
         for name in ("TINY", "FEW", "UNIT_ROUNDOFF"):

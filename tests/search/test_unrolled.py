@@ -106,7 +106,8 @@ def contracting(steps: int) -> tuple[System, str]:
 
 @pytest.mark.parametrize("sweep", [crown.sweep, compiled.sweep], ids=["numpy", "numba"])
 def test_radii_that_wrap_become_symbols(sweep) -> None:
-    system, formula = contracting(60)
+    system, formula = contracting(150)
+    formula = formula.replace("AG", "AX")
     program = unroll(system, system.regions[0], nnf(parse(formula, system.vocabulary), negate=True))
     assert isinstance(program, Program)
     plan = flatten(program)
@@ -226,3 +227,24 @@ def test_the_hull_of_open_boxes_holds_all_answers() -> None:
             hull = search.hull(0)
             for x in points(program, rng, 20):
                 assert not program.holds(x) or all(a <= v <= b for v, (a, b) in zip(x, hull, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_box_with_a_run_on_the_threshold_stays_open(seed: int) -> None:
+    system, rng = random_loop(seed, 5), np.random.default_rng(seed)
+    program = unroll(system, system.regions[0], nnf(parse("AX^3 x[1] <= 0", system.vocabulary)))
+    assert isinstance(program, Program)
+    for x in points(program, rng, 3):
+        value = program.values(x)[-1]
+        if not value:
+            continue
+        number = f"{value[0].numerator}/{value[0].denominator}"
+        low, high = (np.array([[float(v) for v in end]]) for end in (program.low, program.high))
+        at = np.array([[float(v) for v in x]])
+        for relation in (">", "<"):
+            asked = nnf(parse(f"AX^3 x[1] {relation} {number}", system.vocabulary), negate=True)
+            plan = flatten(unroll(system, system.regions[0], asked))  # type: ignore[arg-type]
+            for sweep in (crown.sweep, compiled.sweep):
+                assert not sweep(plan, low, high, 100).closed[0]
+                exactly = all(Fraction(float(v)) == v for v in x)
+                assert not exactly or not sweep(plan, at, at, 100).closed[0]
