@@ -223,6 +223,15 @@ def test_another_claim_is_refused_or_true(seed: int) -> None:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
+def test_large_values_have_a_coarser_unit() -> None:
+    system = System("far")
+    x = system.real("x", -(10**9), 10**9)
+    system.branch("go", x=clip(x / 2, 0, 30_000) + 1)
+    system.initial(x >= 20_000, x <= 50_000)
+    written = certified(question_of(read(system), "AX^2 (x <= 15002)"))
+    assert written.lines[0]["bits"] == 30 and refusal(written) is None
+
+
 def test_a_leaf_takes_less_than_two_bytes(tmp_path: Path) -> None:
     question = question_of(loop(), CLAIMS[1])
     stored = write_certificate(tmp_path / "c.gz", question, {}, writer(question, {}))

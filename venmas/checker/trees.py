@@ -15,7 +15,7 @@ from venmas.budget import ask
 from venmas.checker.affine.batch import Batch
 from venmas.checker.affine.reference import Weights
 from venmas.checker.affine.scaled import Bools, Ints, Scaled, ScaledProgram, UnscaledError, scaled
-from venmas.checker.affine.tree import BrokenTreeError, leaves
+from venmas.checker.affine.tree import LEAF, MIXED, BrokenTreeError, leaves
 from venmas.checker.lemmas import Book
 from venmas.checker.numbers import CheckError
 from venmas.extras import compiled
@@ -23,7 +23,7 @@ from venmas.model.unroll import unroll
 
 _BATCH_VALUES = 1 << 21
 """Coefficients that a batch of leaves may have in a layer."""
-_MOST = 128
+_FIRST, _MOST = 16, 128
 _NUMPY_SECONDS = 1.0
 _THREADS = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
@@ -62,30 +62,33 @@ def _digest(layer: Scaled) -> bytes:
 
 
 class Checking:
-    """The pass over many leaves of one program: by numpy at first, by compiled code once that is worth its loading."""
+    """The pass over about `count` leaves of a program: by numpy, or by compiled code where loading that is worth it."""
 
-    def __init__(self, program: ScaledProgram) -> None:
-        self.program = program
+    def __init__(self, program: ScaledProgram, count: int) -> None:
+        self.program, self._left, self._done = program, count, 0
         self._numpy, self._spent = Batch(program), 0.0
         self._compiled: Any = None
-        self.size = _batch_size(program)
+        self.size = min(_FIRST, _batch_size(program))
         """How many boxes are evaluated together."""
 
     def refuted(self, low: Ints, high: Ints, weights: Sequence[Weights]) -> Bools:
         """Which boxes (B, inputs) of integers are shown free."""
-        if self._compiled is None and self._spent > _NUMPY_SECONDS:
+        each = self._spent / self._done if self._done else 0.0
+        if self._compiled is None and self._spent + each * self._left > _NUMPY_SECONDS:
             fast = compiled("venmas.checker.affine.compiled")
             self._compiled = fast.Compiled(self.program, _THREADS) if fast else self._numpy
-            self.size *= _THREADS if fast else 1
         begun = monotonic()
         found = (self._compiled or self._numpy).check(low, high, weights).refuted
         self._spent += monotonic() - begun
+        self._done, self._left = self._done + len(low), max(0, self._left - len(low))
+        self.size = _batch_size(self.program) * (1 if self._compiled in (None, self._numpy) else _THREADS)
         return np.asarray(found)
 
 
 def refute(line: int, program: ScaledProgram, splits: str, weights: str) -> int:
     """Check a tree, and return how many leaves it has. Raises `CheckError` where one of them does not close its box."""
-    checking, count, found = Checking(program), 0, leaves(program, splits, weights)
+    checking = Checking(program, splits.count(LEAF) + splits.count(MIXED))
+    count, found = 0, leaves(program, splits, weights)
     try:
         while part := list(islice(found, checking.size)):
             ask()

@@ -82,7 +82,7 @@ class Closure:
 
 def _cones(question: Question, run: Run) -> Cones:
     """The cones of the question's system, which procedures share."""
-    return run.once(("cones", id(question.system)), lambda: nullcontext(Cones(question.system)))
+    return run.once(("cones", question.system), lambda: nullcontext(Cones(question.system)))
 
 
 def _sliceable(question: Question) -> bool:

@@ -62,14 +62,18 @@ class Programming:
 
     def start(self, question: Question, run: Run) -> _Session:
         """Nothing is done yet."""
-        return _Session(run.narrowed(question), run, self, run.programs)
+        left = run.narrowed(question)
+        return _Session(left, run, self, run.programs, narrowed=left is not question)
 
 
 class _Session:
+    """narrowed: is the question about what another procedure left open?"""
+
     struggling = False
 
-    def __init__(self, question: Question, run: Run, kind: Programming, figures: Programs) -> None:
+    def __init__(self, question: Question, run: Run, kind: Programming, figures: Programs, narrowed: bool) -> None:
         self.question, self.run, self.kind, self.figures = question, run, kind, figures
+        self.narrowed = narrowed
         settings = run.settings
         self._steps: Generator[None, None, Answer] | None = None
         self.task = Task(question.system, question.target, kind.strategy, settings.encoding, settings.bounds)
@@ -120,7 +124,10 @@ class _Session:
         if result.undecided:
             worst = min(result.undecided, key=lambda u: _SEVERITY.index(u.reason))
             return Open(worst.reason, f"{worst.message} ({len(result.undecided)} subproblems undecided)", leaving)
-        return Refuted("solver" if result.solved else "bounds", leaving, result.may_deadlock)
+        may_deadlock = result.may_deadlock
+        if self.narrowed:  # of runs from the rest nobody asked here whether they leave the box, or end
+            leaving, may_deadlock = frozenset(self.question.system.variables), self.question.system.may_deadlock
+        return Refuted("solver" if result.solved else "bounds", leaving, may_deadlock)
 
     def _measure(self) -> None:
         mapper = self.run.made("mapper")

@@ -113,7 +113,7 @@ class _Open:
 class _Proof:
     def __init__(self, program: ScaledProgram, tree: Tree, most: int) -> None:
         self.program, self.most, self.tree = program, most, tree.copy()
-        self.checking, self.advising = Checking(program), Batch(program)
+        self.checking, self.advising = Checking(program, tree.leaves), Batch(program)
         self.weights: dict[int, Weights] = {}
         self.large = False
         """Were numbers of the last boxes that were open out of range?"""
