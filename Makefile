@@ -2,7 +2,7 @@ PYTHON ?= python
 CASES ?= 2000
 SEED ?= 1
 
-.PHONY: lint test test-slow corpus corpus-long corpus-cluster fuzz-readers hostile-certificates abstraction docs
+.PHONY: lint test test-slow corpus corpus-long corpus-cluster forever fuzz-readers hostile-certificates abstraction docs
 
 lint:
 	$(PYTHON) -m ruff check .
@@ -29,6 +29,10 @@ corpus-long:
 fuzz-readers: CASES = 20000
 fuzz-readers:
 	$(PYTHON) -m tests.nn.fuzz.run --cases $(CASES) --seed $(SEED)
+
+forever: CASES = 3000
+forever:
+	$(PYTHON) -m tests.corpus.forever --cases $(CASES) --seed $(SEED)
 
 corpus-cluster:
 	$(PYTHON) -m tests.corpus.run --cluster local:2 --cases $(CASES) --seed $(SEED)

@@ -18,6 +18,7 @@ NETWORKS = ROOT / "networks"
 TRAINING = ROOT / "experiments" / "training"
 sys.path.insert(0, str(TRAINING))
 
+import cruise  # noqa: E402
 import double_integrator  # noqa: E402
 import frozenlake  # noqa: E402
 import vcas_loop  # noqa: E402
@@ -27,7 +28,8 @@ from export import evaluate, fold_input_scaling, he_layers, read_onnx, write_onn
 ARCHITECTURES = {
     "frozenlake": {"agent.onnx": [9, 32, 32, 4]},
     "vcas": {f"{i}.onnx": [3, 20, 20, 20, 20, 20, 9] for i in range(1, 10)},
-    "double_integrator": {"controller.onnx": [2, 10, 5, 1]},
+    "double_integrator": {"controller.onnx": [2, 10, 5, 1], "value.onnx": [2, 16, 16, 1]},
+    "cruise": {"controller.onnx": [3, 20, 20, 1]},
 }
 FILES = [(folder, name) for folder, files in ARCHITECTURES.items() for name in files]
 
@@ -188,7 +190,7 @@ def test_export_gives_the_same_bytes_and_reads_back(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", ["frozenlake", "vcas", "double_integrator"])
+@pytest.mark.parametrize("script", ["frozenlake", "vcas", "double_integrator", "cruise"])
 def test_training_script_runs_and_repeats_itself(script, tmp_path):
     pytest.importorskip("tensorflow")
     for folder in ("first", "second"):
@@ -198,3 +200,17 @@ def test_training_script_runs_and_repeats_itself(script, tmp_path):
     for name in ARCHITECTURES[script]:
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
     assert (tmp_path / "first" / "MANIFEST.json").is_file()
+
+
+def test_cruise_controller_fits_its_law_and_loses_its_reserve_as_recorded():
+    layers = read_onnx(NETWORKS / "cruise" / "controller.onnx")
+    fit = entry("cruise", "controller.onnx")["fit"]
+    rng = np.random.default_rng(5)
+    x = rng.uniform(cruise.REGION[:, 0], cruise.REGION[:, 1], (5000, 3))
+    error = np.abs(np.clip(evaluate(layers, x / cruise.SCALE)[:, 0], cruise.LEAST, cruise.GREATEST) - cruise.law(x))
+    assert float(error.mean()) == pytest.approx(fit["mean_error_of_u"], abs=5e-3)
+    for lead in (18, 20, 22):
+        reserve = cruise.least_reserve(layers, float(lead), 50, 5000, rng)
+        first = int(np.flatnonzero(reserve <= 0)[0]) + 1
+        assert abs(first - fit[f"first_unsafe_step_of_20000_runs_lead_{lead}"]) <= 1
+    assert cruise.least_reserve(layers, 26.0, 50, 5000, rng).min() > 0

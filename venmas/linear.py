@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
-from math import isfinite
+from math import gcd, isfinite
 from numbers import Rational
 from typing import Any, SupportsFloat, TypeAlias
 
@@ -112,6 +112,19 @@ _MIRRORED = {
 }
 
 
+def weighted(terms: Iterable[tuple[Fraction, Fraction]], constant: Fraction) -> Fraction:
+    """``sum(c * v) + constant``, reduced once at the end."""
+    top, bottom = constant.numerator, constant.denominator
+    for c, v in terms:
+        n, d = c.numerator * v.numerator, c.denominator * v.denominator
+        if d == bottom:
+            top += n
+        else:
+            common = gcd(d, bottom)
+            top, bottom = top * (d // common) + n * (bottom // common), bottom // common * d
+    return Fraction(top, bottom)
+
+
 @dataclass(frozen=True)
 class LinearExpr:
     """``sum(coefficient * variable) + constant`` with rational coefficients, none of them zero, sorted by name."""
@@ -170,7 +183,7 @@ class LinearExpr:
 
     def evaluate(self, point: Mapping[str, Fraction]) -> Fraction:
         """The exact value at a point."""
-        return sum((c * point[n] for n, c in self.terms), self.constant)
+        return weighted(((c, point[n]) for n, c in self.terms), self.constant)
 
     def substitute(self, values: Mapping[str, LinearExpr]) -> LinearExpr:
         """Replace the variables that `values` names by affine expressions."""
@@ -211,6 +224,22 @@ class Comparison:
     def negated(self) -> Comparison:
         """The comparison that holds exactly where this one does not."""
         return Comparison(self.expr, self.relation.negated)
+
+    @property
+    def inequalities(self) -> tuple[Comparison, ...]:
+        """The same as ``expr <= 0`` or ``expr < 0``: an equation is two of them.
+
+        Raises `ValueError` for ``!=``, which is no conjunction of such.
+        """
+        expr, relation = self.expr, self.relation
+        match relation:
+            case Relation.LT | Relation.LE:
+                return (self,)
+            case Relation.GT | Relation.GE:
+                return (Comparison(-expr, relation.mirrored),)
+            case Relation.EQ:
+                return Comparison(expr, Relation.LE), Comparison(-expr, Relation.LE)
+        raise ValueError(f"{self} is no conjunction of inequalities")
 
     def holds(self, point: Mapping[str, Fraction]) -> bool:
         """Decide exactly at a point."""

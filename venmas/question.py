@@ -17,19 +17,24 @@ from typing import Literal
 from venmas.errors import FormulaError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import (
+    AX,
     EX,
     TRUE,
+    Always,
     Atom,
     Bounded,
     Formula,
     Globally,
     Property,
     Quantifier,
+    Unbounded,
     bounded,
     classified,
     conjunction,
     fixpoints,
+    is_temporal,
     nnf,
+    parse,
     parse_property,
     subformulas,
 )
@@ -53,6 +58,8 @@ class Question:
     certified: bool = False
     inside: bool = False
     about: Literal["property", "box", "deadlock"] = "property"
+    inductive: Formula | None = None
+    """The set of states, a formula about one, by which AG p is to be proved; None: any will do."""
 
     @cached_property
     def formula(self) -> Formula:
@@ -84,12 +91,12 @@ class Question:
         """Has every state a successor that is reached before the last step that the formula looks at?"""
         steps = max(0, self.formula.depth - 1) if isinstance(self.asked, Bounded) else None
         asked = classified(Globally(Quantifier.ALL, 0, steps, EX(TRUE)))
-        return replace(self, asked=asked, certified=False, inside=False, about="deadlock")
+        return replace(self, asked=asked, certified=False, inside=False, about="deadlock", inductive=None)
 
 
 def read_formula(system: System, formula: str | Formula) -> Formula:
-    """A bounded formula, as `read_property` reads it. Raises `FormulaError`, also for other kinds of properties."""
-    return bounded(read_property(system, formula))
+    """A bounded formula, read and posed. Raises `FormulaError`, also for other kinds of properties."""
+    return bounded(posed(system, read_property(system, formula)))
 
 
 def read_property(system: System, formula: str | Formula) -> Property:
@@ -101,6 +108,27 @@ def read_property(system: System, formula: str | Formula) -> Property:
                 if abs(number) > MAX_NUMBER:
                     raise FormulaError(f"a number beyond 1e100 is compared: no variable is so large: {node!r}")
     return asked
+
+
+def read_inductive(system: System, text: str) -> Formula:
+    """A set of states from a formula about one, such as the name of a proposition. Raises `FormulaError`."""
+    formula = parse(text, system.vocabulary)
+    if is_temporal(formula):
+        raise FormulaError(f"an inductive set is a formula about one state, without AX, AG and the like: {text[:200]}")
+    return formula
+
+
+def posed(system: System, asked: Property) -> Property:
+    """What is asked of the initial states: of a system with quantities, of their only successors, which measure them.
+
+    (`venmas.model.quantities`)
+    """
+    if not system.quantities:
+        return asked
+    if isinstance(asked, Always):
+        return Always(asked.start + 1, asked.invariant, asked.place)
+    formula = AX(asked.formula)
+    return Bounded(formula) if isinstance(asked, Bounded) else Unbounded(formula, asked.place)
 
 
 def _parsed(system: System, formula: str) -> Property:

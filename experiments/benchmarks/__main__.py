@@ -15,7 +15,18 @@ from pathlib import Path
 from experiments.benchmarks.bench import Bench
 from experiments.benchmarks.machine import DATA
 
-NAMES = ("vcas", "wide", "frozenlake", "double_integrator", "scaling", "marabou", "acasxu", "nested", "workers")
+NAMES = (
+    "vcas",
+    "wide",
+    "frozenlake",
+    "forever",
+    "double_integrator",
+    "scaling",
+    "marabou",
+    "acasxu",
+    "nested",
+    "workers",
+)
 
 
 def main() -> int:
@@ -29,7 +40,9 @@ def main() -> int:
     parser.add_argument("--timeout", type=float, help="seconds per run, in place of the benchmark's own limits")
     parser.add_argument("--fresh", action="store_true", help="every run in a process of its own, to measure its memory")
     parser.add_argument("--workers", type=int, help="worker processes of a run")
-    parser.add_argument("--certify", action="store_true", help="adaptive, exact: write a certificate and check it")
+    parser.add_argument(
+        "--certify", action="store_true", help="adaptive, exact, invariant: write a certificate and check it"
+    )
     parser.add_argument("--trust", default="auto", choices=("auto", "exact", "solver"))
     parser.add_argument("--solver", default="highs", help="for the modes that need one")
     args = parser.parse_args()

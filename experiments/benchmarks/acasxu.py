@@ -17,7 +17,7 @@ from venmas import load_network
 from venmas.formats.vnnlib import read_vnnlib
 from venmas.logic import AX, Not
 from venmas.nn import Network
-from venmas.search.network.exact_box import query_system
+from venmas.search.unrolled.query_box import query_system
 
 FOLDER = DATA / "acasxu"
 

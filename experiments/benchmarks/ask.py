@@ -40,7 +40,10 @@ class Question:
 
 @dataclass
 class Row:
-    """One question, asked in one mode one or several times: `seconds` of each run, `built` before each (s)."""
+    """One question, asked in one mode one or several times: `seconds` of each run, `built` before each (s).
+
+    wrote, checked: what writing (part of the run) and checking the certificate took (s); size: its bytes, 0 for none.
+    """
 
     section: str
     what: str
@@ -52,6 +55,8 @@ class Row:
     seconds: list[float] = field(default_factory=list)
     built: list[float] = field(default_factory=list)
     checked: float = 0.0
+    wrote: float = 0.0
+    size: int = 0
     passes: int = 0
     nodes: int = 0
     pieces: int = 0
@@ -146,6 +151,8 @@ def _answer(question: Question, way: Way) -> dict[str, object]:
                 else:
                     check_certificate(path, system)
                     found["checked"] = perf_counter() - begun_check
+                    found["wrote"] = report.seconds.prove
+                    found["size"] = report.certificate.size
     except Exception as error:  # whatever happens is a result to be shown
         seconds = perf_counter() - begun_verify
         frame = traceback.extract_tb(error.__traceback__)[-1]

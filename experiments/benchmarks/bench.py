@@ -12,7 +12,7 @@ from typing import Any
 from experiments.benchmarks.ask import Question, Row, Way, ask
 from experiments.benchmarks.machine import header, peak_children_mb, peak_mb
 
-COLUMNS = ("section", "what", "mode", "expected", "verdict", "basis", "seconds", "build_seconds", "check_seconds")
+COLUMNS = ("section", "what", "mode", "expected", "verdict", "basis", "seconds", "build_seconds", "check_seconds", "write_seconds", "bytes")
 COLUMNS += ("runs", "passes", "nodes", "pieces", "mb", "problem", "note")
 
 
@@ -53,7 +53,7 @@ class Bench:
         if not self.wanted(question.name, mode):
             return None
         limit = self.timeout if self.timeout is not None else timeout
-        certify = self.certify and mode in ("adaptive", "exact")
+        certify = self.certify and mode in ("adaptive", "exact", "invariant")
         fixed = {"fresh": self.fresh, "workers": self.workers, "trust": self.trust, "solver": self.solver}
         fixed |= {"certify": certify}
         row = ask(self.title, question, Way(mode, limit, self.repeat, **{**fixed, **how}))
@@ -79,7 +79,7 @@ class Bench:
             print("|---|---|---|---|---|---|---|---|---|")
         mark = f"**{row.verdict}**" if row.problem == "WRONG" else row.verdict
         size = f"{row.nodes} / {row.pieces}" if row.pieces or row.nodes else "-"
-        check = f"check {row.checked:.3f} s" if row.checked else ""
+        check = f"write {row.wrote:.3f} s, check {row.checked:.3f} s, {row.size} B" if row.size else ""
         note = "; ".join(n for n in (check, row.note) if n).replace("|", "/").replace("\n", " ")
         print(
             f"| {row.what.replace('|', '/')} | {row.mode} | {mark} {row.basis} | {row.expected or '-'} | "
@@ -106,6 +106,16 @@ class Bench:
             f"{sum(times):.2f} s together and {built:.2f} s to build; median {median(times):.4f} s, "
             f"longest {max(times):.2f} s ({max(some, key=lambda r: r.median).what})"
         )
+        if self.certify:
+            proved = [r for r in some if r.size]
+            wrote, checked, size = (sum(getattr(r, name) for r in proved) for name in ("wrote", "checked", "size"))
+            bare = sum(r.verdict == "satisfied" for r in some) - len(proved)
+            self.say(
+                f"**{what}, certificates**: {len(proved)} written and checked, {bare} satisfied without; of "
+                f"{sum(times):.2f} s together {sum(times) - wrote:.2f} s to decide and {wrote:.2f} s to write, "
+                f"then {checked:.2f} s to check; {size / 1000:.0f} kB, longest to write and check "
+                f"{max((r.wrote + r.checked for r in proved), default=0.0):.2f} s"
+            )
 
     def ratio(self, mode: str, against: str, section: str = "") -> None:
         """The median of the quotient of their times over the cells that both decided.
@@ -158,6 +168,6 @@ class Bench:
             out.writerow(COLUMNS)
             for r in self.rows:
                 runs = " ".join(f"{s:.5f}" for s in r.seconds)
-                figures = (f"{r.median:.5f}", f"{r.build:.5f}", f"{r.checked:.5f}", runs, r.passes, r.nodes, r.pieces)
+                figures = (f"{r.median:.5f}", f"{r.build:.5f}", f"{r.checked:.5f}", f"{r.wrote:.5f}", r.size, runs, r.passes, r.nodes, r.pieces)
                 start = (r.section, r.what, r.mode, r.expected, r.verdict, r.basis)
                 out.writerow([*start, *figures, f"{r.mb:.1f}", r.problem, r.note])

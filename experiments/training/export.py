@@ -154,3 +154,14 @@ def update_figures(folder: Path, files: dict[str, dict[str, Any]], **about: Any)
             raise SystemExit(f"{folder / entry['file']} is not the file that {path} describes; train again instead")
         entry["fit"] = files[entry["file"]]
     path.write_text(json.dumps({**manifest, **about}, indent=2) + "\n", encoding="utf-8")
+
+
+def add_to_manifest(folder: Path, *, file: str, fit: dict[str, Any], **made: Any) -> None:
+    """Add one network to the manifest of a folder whose others another script made; `made`: how this one was."""
+    path = folder / "MANIFEST.json"
+    manifest = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"files": []}
+    made = {key: round(value, 1) if key == "minutes" else value for key, value in made.items()}
+    shape = widths(read_onnx(folder / file))
+    entry = {"file": file, "sha256": sha256(folder / file), "architecture": shape, "fit": fit, **made}
+    manifest["files"] = [e for e in manifest["files"] if e["file"] != file] + [entry]
+    path.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")

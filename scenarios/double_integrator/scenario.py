@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 PARAMETERS = (
     Parameter("x1", Range(2.5, 3), "initial position", "m"),
     Parameter("x2", Range(-0.25, 0.25), "initial velocity", "m/s"),
+    Parameter("value", False, "measure the trained value function, for the proposition `inside`"),
 )
 
 
-def build(networks: NetworkFolder, x1: Range, x2: Range) -> System:
+def build(networks: NetworkFolder, x1: Range, x2: Range, value: bool) -> System:
     """The plant with its controller."""
     network = networks.load("controller.onnx", "model.json", "*.onnx", "*.keras", "*.h5", "*.nnet")
     if (network.input_size, network.output_size) != (2, 1):
@@ -34,6 +35,10 @@ def build(networks: NetworkFolder, x1: Range, x2: Range) -> System:
     system = System("double_integrator", "Double integrator with a saturated controller")
     position = system.real("x[1]", -100, 100, unit="m")
     velocity = system.real("x[2]", -100, 100, unit="m/s")
+    if value:
+        worth = networks.load("value.onnx", "value.keras", "value.h5", "value.nnet")
+        level = system.quantity("V", apply_network(worth, (position, velocity))[0])
+        system.proposition("inside", level <= 0)
     force = system.agent(clip(apply_network(network, (position, velocity))[0], -1, 1), name="u", unit="m/s^2")
     system.branch("step", {position: position + velocity + force / 2, velocity: velocity + force})
     system.initial(

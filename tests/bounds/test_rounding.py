@@ -158,7 +158,7 @@ def test_the_bias_of_a_goal_takes_part_in_the_sums_over_all_inputs() -> None:
     goals = (plan.goal, plan.goal_error, plan.goal_bias, plan.bias_error, plan.direct, plan.strict)
     bounds = rounding.gammas(4 * m)
     z, nothing = np.zeros((1 + m, 1)), np.zeros(1)
-    kernels._goals(goals, bounds, np.ones(m), np.zeros(m), z, nothing, nothing, 1, 1 + m, g, error, base)
+    kernels._goals(goals, (0, 1), bounds, np.ones(m), np.zeros(m), z, nothing, nothing, 1, 1 + m, g, error, base)
     exact = 1 + m * Fraction(0.51 * ulp)
     assert network.evaluate_exact([Fraction(1)] * m)[0] + exact == exact
     assert Fraction(float(g[0, 0])) != exact

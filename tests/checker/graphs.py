@@ -20,7 +20,7 @@ from venmas.checker.rule import Place
 from venmas.checker.rules import Frame, Lemma, read_statement
 from venmas.errors import ModelError
 from venmas.logic import Formula, parse
-from venmas.model import System, absolute, apply_network, argmax, load_scenario, satisfies, switch, where
+from venmas.model import System, absolute, apply_network, argmax, load_scenario, maximum, satisfies, switch, where
 from venmas.nn.network import relu_network
 
 BUNDLED = (
@@ -62,6 +62,16 @@ def plane() -> System:
     system.branch("turn", x=x / 2 + y / 2, y=y / 2 - x / 2 + switch(best, {0: 0, 1: Fraction(1, 8)}))
     system.branch("stay", x=x, y=y, when=absolute(x) >= 1)
     system.initial(x >= 1, x <= 1.125, y >= 0.5, y <= 0.625)
+    return system
+
+
+def mixed() -> System:
+    """In one mode moves are affine, in another a maximum has to be enclosed: lemmas of their own beside tables."""
+    system = System("mixed")
+    x, y, m = system.real("x", -4, 4), system.real("y", -4, 4), system.integer("m", 0, 1)
+    system.branch("pull", x=switch(m, {0: x / 2, 1: maximum(x, -4) / 2}), y=y / 4, m=where(x >= 1, 1, m))
+    system.branch("swap", x=y, y=x, m=1 - m, when=x >= 1)
+    system.initial(x >= -2, x <= 2, y >= -1, y <= 1.5, m == 0)
     return system
 
 

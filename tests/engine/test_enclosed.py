@@ -20,6 +20,7 @@ from venmas.question import Question
 from venmas.search.milp.enclosure import BOUNDS
 from venmas.search.procedure import Run
 from venmas.search.rational.session import RationalSession
+from venmas.search.unrolled.procedure import UNROLLED
 
 SUM = "x[1] + x[2] - x[3] + x[4] - x[5]"
 
@@ -68,6 +69,20 @@ LOOPS = {
 }
 
 
+@pytest.fixture
+def not_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the question to what comes after the search over unrolled loops."""
+    monkeypatch.setattr(type(UNROLLED), "accepts", lambda *_: "not now")
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_unrolled_loops_decide_what_regions_do_not(name: str) -> None:
+    build, formula = LOOPS[name]
+    report = verify(build(), formula, timeout=10)
+    assert report.satisfied and (report.basis, report.decided_by, report.notes) == ("bounds", "unrolled", [])
+
+
+@pytest.mark.usefixtures("not_unrolled")
 @pytest.mark.parametrize("name", LOOPS)
 @pytest.mark.parametrize("trust", ["auto", "exact"])
 def test_bounds_decide_what_regions_do_not(name: str, trust: str) -> None:
@@ -94,6 +109,7 @@ def test_what_is_false_is_violated(formula: str) -> None:
     assert verify(contraction(), formula, timeout=10).violated
 
 
+@pytest.mark.usefixtures("not_unrolled")
 def test_without_a_reach_graph_a_solver_finds_a_witness_and_is_believed_only_if_asked() -> None:
     system = contraction(counted=True, hidden=8, scale=0.5)
     report = verify(system, "AG^2 x[1] < 0.99", timeout=10)
@@ -104,6 +120,7 @@ def test_without_a_reach_graph_a_solver_finds_a_witness_and_is_believed_only_if_
     assert report.satisfied and report.basis == "solver"
 
 
+@pytest.mark.usefixtures("not_unrolled")
 def test_what_only_a_solver_refuted_is_unknown() -> None:
     system = contraction(counted=True, hidden=8, scale=0.5)
     report = verify(system, f"AG^2 {SUM} < 2.7", timeout=8, solver="highs")

@@ -119,9 +119,12 @@ def test_an_error_in_a_search_is_met_again(monkeypatch: pytest.MonkeyPatch) -> N
             search.advance(lambda: None)
 
 
-@pytest.mark.parametrize("way", ["polytopes", "rational", "bounds", "regions"])
+WAYS = ("unrolled", "polytopes", "rational", "bounds", "regions")
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_a_deadlock_is_noted_whatever_decides(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    accepts = {name: get_procedure(name).accepts for name in ("polytopes", "rational", "bounds", "regions")}
+    accepts = {name: get_procedure(name).accepts for name in WAYS}
     for other in accepts.keys() - {way}:
 
         def chosen(self: object, question: Question, run: object, other: str = other) -> str | None:

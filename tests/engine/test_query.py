@@ -21,8 +21,8 @@ from venmas.formats.vnnlib import Box, Case, Query, meets, parse_vnnlib, read_vn
 from venmas.linear import Comparison, LinearExpr, Relation, format_number
 from venmas.logic import AX, Atom, Formula, Not, conjunction, disjunction, nnf
 from venmas.nn import Layer, Network, relu_network
-from venmas.search.network import bisect as bisection
-from venmas.search.network.exact_box import query_system
+from venmas.search.unrolled import bisect as bisection
+from venmas.search.unrolled.query_box import query_system
 from venmas.testing.networks import adversarial_networks, networks
 
 TENT = relu_network([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -0.5], [0.0]], name="tent")

@@ -80,9 +80,9 @@ def test_a_tile_that_gets_no_time_says_so():
     formula = parse("AX AX (x <= 1.4)", system.vocabulary)
     boxes = (((),), root.low, root.high)
     asked = system_to_json(system), networks_of(system), formula, False, "real"
-    found = Tile(*asked, Space(system).unit, boxes, ()).run(0.0)
+    found = Tile(*asked, Space(system).unit, boxes, (), procedure.RegionSession).run(0.0)
     assert isinstance(found, Searched) and found.witness is None and found.reason is Reason.TIME
-    assert "lattice" in Tile(*asked, 1, boxes, ()).run(None).trouble
+    assert "lattice" in Tile(*asked, 1, boxes, (), procedure.RegionSession).run(None).trouble
 
 
 def test_an_error_without_words_is_no_proof(monkeypatch):
@@ -95,7 +95,8 @@ def test_an_error_without_words_is_no_proof(monkeypatch):
     monkeypatch.setattr(procedure.RegionSession, "_falsified", lambda *_: None)
     boxes = (((),), found.root.low, found.root.high)
     formula = parse("AX AX (x <= 1.249)", system.vocabulary)
-    tile = Tile(system_to_json(system), networks_of(system), formula, False, "real", found.space.unit, boxes, ())
+    begin = procedure.RegionSession
+    tile = Tile(system_to_json(system), networks_of(system), formula, False, "real", found.space.unit, boxes, (), begin)
     assert tile.run(None).trouble == "no region graph: OverflowError"
 
 

@@ -140,9 +140,9 @@ class Counting:
         self.calls += 1
         return self.inner.evaluate(x)
 
-    def evaluate_exact(self, x):
+    def evaluate_integers(self, x):
         self.calls += 1
-        return self.inner.evaluate_exact(x)
+        return self.inner.evaluate_integers(x)
 
 
 def test_networks_run_once_and_only_when_needed():

@@ -151,7 +151,7 @@ def test_equations_of_hard_systems_mean_what_the_system_does(data) -> None:
 
 
 def test_equations_of_bundled_scenarios_mean_what_they_do() -> None:
-    for name in ("vcas", "frozenlake", "double_integrator"):
+    for name in ("vcas", "frozenlake", "double_integrator", "cruise"):
         system = load_scenario(name).system()
         state = {n: (low + high) / 2 for n, (low, high) in system.box.items()}
         if name == "vcas":

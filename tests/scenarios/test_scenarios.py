@@ -21,10 +21,10 @@ LEAST = {
 
 
 def test_bundled_names():
-    assert scenario_names() == ("double_integrator", "frozenlake", "vcas")
+    assert scenario_names() == ("cruise", "double_integrator", "frozenlake", "vcas")
 
 
-@pytest.mark.parametrize("name", ["double_integrator", "frozenlake", "vcas"])
+@pytest.mark.parametrize("name", ["cruise", "double_integrator", "frozenlake", "vcas"])
 def test_bundled_networks_and_properties(name):
     scenario = load_scenario(name)
     system = scenario.system()
@@ -237,3 +237,18 @@ def test_frozenlake_starts_in_every_cell_without_a_hole(data_dir):
     for cell in range(1, 10):
         assert contains(region, one_hot(cell, 3)) is (cell not in (3, 7))
     assert not contains(region, {f"cell[{i}]": Fraction(i < 3) for i in range(1, 10)})
+
+
+def test_cruise_moves_by_the_exact_solution_of_its_drive():
+    # g' = 2 (u - g) with u held: g(t) = u + (g0 - u) exp(-2t), integrated twice
+    system = load_scenario("cruise").system()
+    state = {"x_lead": 72.0, "v_lead": 26.1, "g_lead": -0.7, "x": 10.0, "v": 30.1, "g": 0.3}
+    after, _ = step_batch(system, {n: np.array([v]) for n, v in state.items()}, np.zeros(1, dtype=int))
+    left = np.exp(-0.2)
+    command = float(actions(system, {n: Fraction(v) for n, v in state.items()})["u"])
+    for tail, u in (("_lead", -2.0), ("", command)):
+        x, v, g = (state[name + tail] for name in ("x", "v", "g"))
+        gone = (g - u) * (1 - left) / 2
+        assert after["g" + tail][0] == pytest.approx(u + (g - u) * left, abs=1e-9)
+        assert after["v" + tail][0] == pytest.approx(v + 0.1 * u + gone, abs=1e-9)
+        assert after["x" + tail][0] == pytest.approx(x + 0.1 * v + 0.005 * u + (g - u) * 0.05 - gone / 2, abs=1e-9)

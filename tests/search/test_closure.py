@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from venmas import verify
+from tests.corpus.forever import check
+from venmas import System, verify
 from venmas.logic import Globally, Quantifier, evaluate
-from venmas.model import replay
+from venmas.model import Witness, replay, where
 from venmas.question import Question, read_property
+from venmas.search.closure.graph import StateGraph
+from venmas.search.explicit.vectorised import NotExplicitError
 from venmas.testing import atoms, formulas
 from venmas.testing.finite import finite_model, finite_systems
 
@@ -26,7 +31,7 @@ def decided(system, formula, **options):
     return report
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(finite_systems(), formulas(leaves, longest=3, size=5, unbounded=True).filter(lambda f: f.horizon is None))
 def test_agrees_with_the_oracle(system, formula):
     model, initial = finite_model(system)
@@ -35,10 +40,97 @@ def test_agrees_with_the_oracle(system, formula):
     assert (report.satisfied, report.violated) == (truth, not truth), (report.message, str(formula))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(finite_systems(), formulas(leaves, longest=1, size=3).filter(lambda f: f.depth == 0))
 def test_invariants_agree_with_the_oracle(system, formula):
     always = Globally(Quantifier.ALL, 0, None, formula)
     model, initial = finite_model(system)
     report = decided(system, always)
     assert report.satisfied == (initial <= evaluate(always, model)) != report.violated
+
+
+# -- slices ------------------------------------------------------------------------------------------------------------
+
+
+def worker(guarded: bool = True) -> System:
+    """A machine that goes round, and counts what it costs until a budget is used up; a real value is of no use."""
+    system = System("worker")
+    at, cost = system.integer("at", 0, 3), system.integer("cost", 0, 1000)
+    heat = system.real("heat", 0, 10)
+    when = cost + 1 <= 1000 if guarded else True
+    system.branch("on", {at: where(at < 3, at + 1, 0), cost: cost + 1, heat: heat / 2}, when=when)
+    system.initial(at == 0, cost == 0, heat <= 5)
+    return system
+
+
+def figures(report):
+    (found,) = (p.figures for p in report.procedures if p.name == "closure")
+    return found
+
+
+def test_what_does_not_matter_is_left_out():
+    report = decided(worker(), "AG at <= 3")
+    assert report.satisfied and figures(report)["slice"] == "1 of 3 variables"
+    assert figures(report)["states"].startswith("4 found")
+    assert len(report.notes) == 1 and "deadlock" in report.notes[0]
+
+
+# -- runs that do not end ----------------------------------------------------------------------------------------------
+
+
+def test_a_loop_is_a_run_that_does_not_end():
+    system = System("loop")
+    x = system.integer("x", 0, 9)
+    system.branch("up", {x: x + 1}, when=x < 3)
+    system.branch("round", {x: 1}, when=x == 3)
+    system.branch("out", {x: 5}, when=x == 3)
+    system.initial(x == 0)
+    report = decided(system, "AF x == 5")
+    assert [int(node.point["x"]) for node in report.witness.path] == [0, 1, 2, 3, 1]
+    assert decided(system, "EF x == 5").satisfied and decided(system, "EG x <= 3").satisfied
+    assert decided(system, "AG (x == 5 | EF x == 5)").satisfied
+    assert decided(system, "EF x == 7").violated
+    assert decided(system, "AF x == 3").satisfied
+
+
+def test_a_run_that_ends_is_none_for_ever():
+    """AF asks nothing of runs that end, and EG needs one that does not (S5)."""
+    system = System("end")
+    x = system.integer("x", 0, 2)
+    system.branch("up", {x: x + 1}, when=x < 2)
+    system.initial(x == 0)
+    assert decided(system, "AF x > 5").satisfied and decided(system, "EG x >= 0").violated
+
+
+def test_a_forged_loop_is_no_witness():
+    system = System("loop")
+    x = system.integer("x", 0, 9)
+    system.branch("up", {x: x + 1}, when=x < 3)
+    system.branch("round", {x: 1}, when=x == 3)
+    system.initial(x == 0)
+    shown = Question(system, read_property(system, "AF x == 5")).shown
+    nodes = decided(system, "AF x == 5").witness.nodes
+    assert not replay(system, shown, Witness((*nodes[:-2], replace(nodes[-2], children=())))).confirmed  # left open
+    last = replace(nodes[-1], state=(replace(nodes[-1].state[0], exact=Fraction(0)),))
+    assert not replay(system, shown, Witness((*nodes[:-1], last))).confirmed  # closed where no step leads
+    stray = replace(nodes[1], children=(("up", 6),))
+    forged = Witness((replace(nodes[0], children=()), *nodes[1:], stray, nodes[2]))
+    assert not replay(system, shown, forged).confirmed  # what is not reached shows nothing
+
+
+def test_a_million_states_and_more_than_there_is_room_for():
+    system = System("grid")
+    x, y = system.integer("x", 0, 299), system.integer("y", 0, 299)
+    system.branch("right", {x: x + 1}, when=x < 299)
+    system.branch("up", {y: y + 1}, when=y < 299)
+    system.initial(x == 0, y == 0)
+    assert figures(decided(system, "AG x + y <= 598"))["states"].startswith("90000 found")
+    graph = StateGraph(system, lambda: None, transitions=False, limit=1000)
+    with pytest.raises(NotExplicitError):
+        _ = [None for _ in range(10**6) if not graph.expand()]
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_random_cases_with_certificates(seed, tmp_path):
+    kind, problem = check(seed, tmp_path)
+    assert not problem, kind

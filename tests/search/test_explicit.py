@@ -191,7 +191,7 @@ def test_points_of_random_regions(seed):
         row = sum((x * Fraction(int(rng.integers(-3, 4)), 2) for x in xs), Fraction(int(rng.integers(-4, 5)), 3))
         if not isinstance(row, Fraction):
             rows.append(compare(row, list(Relation)[rng.integers(6)], 0))
-    system.regions = []
+    system.initial_set.regions = []
     system.branch("stay", {})
     system.initial(*rows)
     _, initial = finite_model(system)

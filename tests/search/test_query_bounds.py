@@ -17,7 +17,7 @@ from venmas.formats.vnnlib import meets
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, Formula, conjunction, disjunction
 from venmas.nn import Layer, Network, relu_network
-from venmas.search.network.falsify import confirm, floats
+from venmas.search.unrolled.falsify import confirm, floats
 from venmas.testing.networks import adversarial_networks, networks
 
 Sweep = Callable[..., Swept]

@@ -28,14 +28,14 @@ from venmas.abstraction.task import Task, UnsuitableError, task_of
 from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.budget import Budget, Progress, limited
 from venmas.errors import ModelError, Reason
-from venmas.logic import Always, Formula, Globally, Quantifier, nnf
+from venmas.logic import Always, Formula, Globally, Quantifier, nnf, variables_of
 from venmas.model.canonical import networks_of
 from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.model.witness.build import UndecidedError, explain
 from venmas.model.witness.tree import Witness
 from venmas.question import Question
-from venmas.search.closure.cone import Cones, variables_of
+from venmas.search.closure.cone import Cones
 from venmas.search.procedure import Run
 
 

@@ -1,15 +1,19 @@
-"""Bounds of a query's condition over many boxes at once: affine forms forward, substitution backward, in numpy.
+"""Bounds of a program's condition over many boxes at once: affine forms forward, substitution backward, in numpy.
 
 Forward, a box becomes an affine form in its m scaled sides and one symbol for each ReLU whose sign is open (Singh et
 al., *Fast and effective robustness certification*, NeurIPS 2018), in every layer. The goals of the condition are
-bounded as what they are, combinations of the last layer's forms. What that leaves open is substituted backward through
-the same pre-activation bounds, with a lower line per ReLU that suits the sign (Zhang et al., *Efficient neural network
-robustness certification with general activation functions*, NeurIPS 2018). The better bound counts. All constraints of
-a group must hold together, so the bound is that of a convex combination of goals, chosen by multiplicative weights.
+bounded as what they are, combinations of the forms after their layer. What that leaves open is substituted backward
+through the same pre-activation bounds, with a lower line per ReLU that suits the sign (Zhang et al., *Efficient neural
+network robustness certification with general activation functions*, NeurIPS 2018). The better bound counts. All
+constraints of a group must hold together, so the bound is that of a convex combination of goals, chosen by
+multiplicative weights. Groups that are closed on a box stay closed on its parts: they are not looked at again, and the
+last layers not computed once only groups before them are open. Where a group is open, each of its goals, and the mix
+that was substituted backward, must be at most 0 at any answer: that cuts the box (`crown_cut`).
 
 This is CROWN over pre-activation bounds of a zonotope. Rounding is bounded as `venmas.bounds.rounding` derives: each
 unit has a radius e besides its symbols. `mass` bounds all that a unit may be; it is only multiplied by gammas, whose
-margin covers the few roundings that mass itself is off by.
+margin covers the few roundings that mass itself is off by. A radius goes through absolute weights and wraps: over many
+layers it would outgrow the unit's own range, and where it is more than `FLUSH` of that it becomes a symbol.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from venmas.bounds.crown_cut import Cuts
 from venmas.bounds.crown_plan import Ints, Plan
 from venmas.bounds.relaxation import chord, rounding
 from venmas.bounds.rounding import FEW, TINY, Bools, Floats, ball, gamma
@@ -26,16 +31,18 @@ from venmas.budget import ask
 
 STEPS = 12
 """Steps of multiplicative weights."""
+FLUSH = 1.0 / 2**20
+"""Part of a unit's range above which its radius becomes a symbol."""
 
 
 @dataclass(frozen=True, eq=False)
 class Swept:
     """What is known of B boxes.
 
-    closed (B,): no point of the box meets the condition. lower (B,): a bound
-    of how far it is from holding, infinite where closed.
-    influence (B, m): what each input adds to the range of open goals. tried (B, m): the most promising point seen, and
-    worst (B,): how far the condition is from holding there, in floats; at most 0 where it seems to hold.
+    closed (B,): no point of the box meets the condition. lower (B,): a bound of how far it is from holding, infinite
+    where closed. influence (B, m): what each input adds to the range of open goals. tried (B, m): the most promising
+    point seen, and worst (B,): how far the condition is from holding there, in floats; at most 0 where it seems to do.
+    opened (B, G): groups that are not closed. low, high (B, m): the part of the box that answers lie in.
     """
 
     closed: Bools
@@ -43,11 +50,14 @@ class Swept:
     influence: Floats
     tried: Floats
     worst: Floats
+    opened: Bools
+    low: Floats
+    high: Floats
 
 
 @dataclass(eq=False)
 class _Forms:
-    """z: (B, R, n) forms, e: (B, n) radius, mass: (B, n) greatest absolute value; of the last hidden layer.
+    """z: (B, R, n) forms, e: (B, n) radius, mass: (B, n) greatest absolute value; after the last layer so far.
 
     lo, hi, spread: (B, n) by layer: ends of pre-activations, and ``abs(weight) @ mass`` of the layer below.
     below: (B,) by layer: the sum of the mass of the layer below.
@@ -64,38 +74,50 @@ class _Forms:
     share: Floats
 
 
-def sweep(plan: Plan, low: Floats, high: Floats, cap: int) -> Swept:
-    """Bound the condition over the boxes low, high (B, m); at most `cap` symbols, which boxes share in numpy."""
+def sweep(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools | None = None) -> Swept:
+    """Bound the condition over the boxes low, high (B, m); at most `cap` symbols, which boxes share in numpy.
+
+    opened (B, G): groups that are not known to be closed (None: all).
+    """
+    opened = np.ones((len(low), plan.groups), dtype=bool) if opened is None else opened.copy()
     with np.errstate(all="ignore"):
-        return _swept(plan, low, high, cap)
+        return _swept(plan, low, high, cap, opened)
 
 
-def _swept(plan: Plan, low: Floats, high: Floats, cap: int) -> Swept:
+def _swept(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools) -> Swept:
     count, m = low.shape
     centre, radius = ball(low, high)
-    forms = _forward(plan, centre, radius, cap)
-    g, g_err, base = _goals(plan, forms, centre, radius)
+    forms = _Forms(*_inputs(centre, radius), [], [], [], [], np.zeros((count, 0, m)))
     lower, influence = np.zeros((plan.groups, count)), np.zeros((count, m))
-    points = [centre]
-    for group in range(plan.groups):
-        ask()
-        members = plan.group(group)
-        bound, mix, combined = _mix(g[:, members], g_err[:, members])
-        done = bound > 0
-        if plan.strict[members].any():
-            alone = _lower(g[:, members], g_err[:, members])
-            done |= ((alone >= 0) & plan.strict[members]).any(1)
-        corner = centre - radius * np.sign(combined[:, 1 : 1 + m])
-        if len(plan.relus) and not done.all():
-            below, slopes = _backward(plan, forms, mix, members, base, centre, radius)
-            bound = np.fmax(bound, below)
-            done |= bound > 0
-            corner = centre - radius * np.sign(slopes)
-        points.append(corner)
-        lower[group] = np.where(done, np.inf, np.nan_to_num(bound, nan=-np.inf))
-        size = np.abs(combined[:, 1 : 1 + m])
-        size = size + (np.abs(combined[:, 1 + m :])[:, None, :] @ forms.share)[:, 0]
-        influence += np.where(done[:, None], 0.0, size)
+    points, cuts = [centre], Cuts(centre, radius)
+    last = int(plan.levels[opened.any(0)].max(initial=0))
+    for level in range(last + 1):
+        if level:
+            _forward(plan, level - 1, forms, cap)
+        for group in plan.at(level):
+            ask()
+            members = plan.group(group)
+            g, g_err, base = _goals(plan, members, forms, centre, radius)
+            bound, mix, combined = _mix(g, g_err)
+            done, alone = bound > 0, _lower(g, g_err)
+            if plan.strict[members].any():
+                done |= ((alone >= 0) & plan.strict[members]).any(1)
+            corner = centre - radius * np.sign(combined[:, 1 : 1 + m])
+            cut = cuts.goals(g, alone)
+            if level and not (done | ~opened[:, group]).all():
+                below, slopes = _backward(plan, forms, mix, members, base, centre, radius)
+                bound = np.fmax(bound, below)
+                done |= bound > 0
+                corner = centre - radius * np.sign(slopes)
+                cuts.form(cut, below, slopes)
+            points.append(corner)
+            opened[:, group] &= ~done
+            opened[:, group] &= cuts.join(cut, opened[:, group])
+            lower[group] = np.where(opened[:, group], np.nan_to_num(bound, nan=-np.inf), np.inf)
+            size = np.abs(combined[:, 1 : 1 + m])
+            size = size + (np.abs(combined[:, 1 + m :])[:, None, :] @ forms.share)[:, 0]
+            influence += np.where(opened[:, group, None], size, 0.0)
+    lower[~opened.T] = np.inf
     least = plan.combined(lower)
     closed = least == np.inf
     rows = np.flatnonzero(~closed)
@@ -103,74 +125,92 @@ def _swept(plan: Plan, low: Floats, high: Floats, cap: int) -> Swept:
     worst = plan.violation(plan.values(tried.reshape(-1, m))).reshape(len(points), len(rows))
     worst = np.nan_to_num(worst, nan=np.inf)
     best, at = worst.argmin(0), np.arange(len(rows))
-    swept = Swept(closed, least, influence, centre, np.full(count, np.inf))
+    swept = Swept(
+        closed,
+        least,
+        influence,
+        centre,
+        np.full(count, np.inf),
+        opened,
+        *(cuts.box(low, high) if plan.cuts else (low, high)),
+    )
     swept.tried[rows], swept.worst[rows] = tried[best, at], worst[best, at]
     return swept
 
 
-def _forward(plan: Plan, centre: Floats, radius: Floats, cap: int) -> _Forms:
+def _inputs(centre: Floats, radius: Floats) -> tuple[Floats, Floats, Floats]:
+    """Forms, radius and mass of the inputs."""
     count, m = centre.shape
     z = np.zeros((count, 1 + m, m))
     z[:, 0], z[:, 1 + np.arange(m), np.arange(m)] = centre, radius
-    forms = _Forms(z, np.zeros((count, m)), np.abs(centre) + radius, [], [], [], [], np.zeros((count, 0, m)))
-    for k, layer in enumerate(plan.hidden):
-        ask()
-        size = np.abs(layer.weight)
-        n, rows = size.shape[1], forms.z.shape[1]
-        new = forms.z @ layer.weight.T
-        new[:, 0] += layer.bias
-        spread = forms.mass @ size.T
-        slack = gamma(n + rows) + layer.weight_error
-        e = (forms.e @ size.T + slack * spread + gamma(2) * np.abs(layer.bias) + TINY) * (1 + gamma(n + 8))
-        lo, hi = span(new, e)
-        forms.lo.append(lo)
-        forms.hi.append(hi)
-        forms.spread.append(spread)
-        forms.below.append(forms.mass.sum(1))
-        reach = np.maximum(hi - new[:, 0], new[:, 0] - lo)
-        mass = (np.abs(new[:, 0]) + reach) * (1 + FEW)
-        if plan.relus[k]:
-            _relu(forms, new, e, mass, reach, lo, hi, cap)
-        else:
-            forms.z, forms.e, forms.mass = new, e, mass
-    return forms
+    return z, np.zeros((count, m)), np.abs(centre) + radius
 
 
-def _relu(forms: _Forms, new: Floats, e: Floats, mass: Floats, reach: Floats, lo: Floats, hi: Floats, cap: int) -> None:
-    """``max(x, 0)``: x or 0 where the sign is known, else the parallelogram of least area with a symbol of its own."""
+def _forward(plan: Plan, k: int, forms: _Forms, cap: int) -> None:
+    """Through layer k."""
+    ask()
+    layer = plan.hidden[k]
+    size = np.abs(layer.weights)
+    n, rows = size.shape[1], forms.z.shape[1]
+    new = forms.z @ layer.weights.T
+    new[:, 0] += layer.bias
+    spread = forms.mass @ size.T
+    slack = gamma(n + rows) + plan.errors[k]
+    bias = (gamma(2) + plan.errors[k]) * np.abs(layer.bias)
+    e = (forms.e @ size.T + slack * spread + bias + TINY) * (1 + gamma(n + 8))
+    lo, hi = span(new, e)
+    forms.lo.append(lo)
+    forms.hi.append(hi)
+    forms.spread.append(spread)
+    forms.below.append(forms.mass.sum(1))
+    reach = np.maximum(hi - new[:, 0], new[:, 0] - lo)
+    _relu(forms, new, e, reach, lo, hi, layer.relu, cap)
+
+
+def _relu(forms: _Forms, new: Floats, e: Floats, reach: Floats, lo: Floats, hi: Floats, relu: Bools, cap: int) -> None:
+    """``max(x, 0)`` where there is a ReLU: x or 0 if the sign is known, else the parallelogram of least area.
+
+    An open unit takes a symbol of its own, which takes its radius, too; so does a unit whose radius is too large.
+    """
     count, rows, n = new.shape
     m = forms.share.shape[2]
-    crossing = (lo < 0) & (hi > 0)
+    mass = (np.abs(new[:, 0]) + reach) * (1 + FEW)
+    off, crossing = relu & (hi <= 0), relu & (lo < 0) & (hi > 0)
     slope, lift = chord(lo, hi)
-    slope, lift = np.where(hi <= 0, 0.0, slope), np.where(hi <= 0, 0.0, 0.5 * lift)  # what is never above 0 is 0
+    slope = np.where(off, 0.0, np.where(crossing, slope, 1.0))  # what is never above 0 is 0
+    lift = np.where(crossing, 0.5 * lift, 0.0)
     error = np.where(crossing, rounding(mass, lift), 0.0)
     e = (e * slope + error) * (1 + FEW)
-    number = np.cumsum(crossing, 1) - 1
-    room = cap - (rows - 1 - m)
-    e = np.where(crossing & (number >= room), e + lift * (1 + FEW), e)
-    at = np.nonzero(crossing & (number < room))
-    fresh = int(number[at].max(initial=-1)) + 1
-    z = np.zeros((count, rows + fresh, n))
+    symbol = np.where(crossing, (lift + e) * (1 + FEW), np.where(off, 0.0, e))
+    fresh = crossing | (symbol > FLUSH * reach)
+    number = np.cumsum(fresh, 1) - 1
+    fresh &= number < cap - (rows - 1 - m)
+    forms.e = np.where(fresh, 0.0, symbol)
+    at = np.nonzero(fresh)
+    more = int(number[at].max(initial=-1)) + 1
+    z = np.zeros((count, rows + more, n))
     z[:, :rows] = new * slope[:, None]
     z[:, 0] += lift
-    z[at[0], rows + number[at], at[1]] = lift[at]
+    z[at[0], rows + number[at], at[1]] = symbol[at]
     parts = (np.abs(new[:, 1 : 1 + m]) + forms.share.swapaxes(1, 2) @ np.abs(new[:, 1 + m :])) / (reach + TINY)[:, None]
-    share = np.zeros((count, forms.share.shape[1] + fresh, m))
+    share = np.zeros((count, forms.share.shape[1] + more, m))
     share[:, : forms.share.shape[1]] = forms.share
     share[at[0], forms.share.shape[1] + number[at]] = parts[at[0], :, at[1]]
-    forms.z, forms.e, forms.share = z, e, share
-    forms.mass = np.where(hi <= 0, 0.0, np.where(crossing, (slope * mass + 2 * lift + error) * (1 + FEW), mass))
+    forms.z, forms.share = z, share
+    forms.mass = np.where(off, 0.0, np.where(crossing, (slope * mass + 2 * lift + error) * (1 + FEW), mass))
 
 
-def _goals(plan: Plan, forms: _Forms, centre: Floats, radius: Floats) -> tuple[Floats, Floats, Floats]:
-    """Forms of the goals (B, q, R), their radius (B, q), and that part of it which does not depend on the layers."""
-    m, width, rows = centre.shape[1], plan.goal.shape[1], forms.z.shape[1]
-    g = np.ascontiguousarray((forms.z @ plan.goal.T).swapaxes(1, 2))
-    g[:, :, 0] += plan.goal_bias + centre @ plan.direct.T
-    g[:, :, 1 : 1 + m] += plan.direct * radius[:, None]
-    base = np.abs(plan.goal_bias) * gamma(m + 4) + plan.bias_error  # it may be added before m products
-    base = (base + (np.abs(centre) + radius) @ (gamma(m + 4) * np.abs(plan.direct) + TINY).T) * (1 + gamma(m + 8))
-    error = (forms.e + gamma(width + rows) * forms.mass) @ np.abs(plan.goal).T + forms.mass @ plan.goal_error.T
+def _goals(plan: Plan, members: Ints, forms: _Forms, centre: Floats, radius: Floats) -> tuple[Floats, Floats, Floats]:
+    """Forms of goals (B, k, R), their radius (B, k), and that part of it which does not depend on the layers."""
+    m, (rows, width) = centre.shape[1], forms.z.shape[1:]
+    goal, direct, bias = plan.goal[members, :width], plan.direct[members], plan.goal_bias[members]
+    g = np.ascontiguousarray((forms.z @ goal.T).swapaxes(1, 2))
+    g[:, :, 0] += bias + centre @ direct.T
+    g[:, :, 1 : 1 + m] += direct * radius[:, None]
+    base = np.abs(bias) * gamma(m + 4) + plan.bias_error[members]  # it may be added before m products
+    base = (base + (np.abs(centre) + radius) @ (gamma(m + 4) * np.abs(direct) + TINY).T) * (1 + gamma(m + 8))
+    error = (forms.e + gamma(width + rows) * forms.mass) @ np.abs(goal).T
+    error = error + forms.mass @ plan.goal_error[members, :width].T
     return g, (error + base + TINY) * (1 + gamma(width + 8)), base
 
 
@@ -214,28 +254,28 @@ def _backward(
     what `constant` adds, `terms` counts these. A slope that underflows loses less than TINY, and with it as much as its
     unit is large.
     """
-    k, m = len(members), centre.shape[1]
-    back = mix @ plan.goal[members]
-    spill = mix @ (plan.goal_error[members] + gamma(k + 4) * np.abs(plan.goal[members]))
-    error = ((spill + TINY) * forms.mass).sum(1) + (mix * base[:, members]).sum(1) * (1 + gamma(k + 4))
+    k, m, width = len(members), centre.shape[1], forms.z.shape[2]
+    goal = plan.goal[members, :width]
+    back = mix @ goal
+    spill = mix @ (plan.goal_error[members, :width] + gamma(k + 4) * np.abs(goal))
+    error = ((spill + TINY) * forms.mass).sum(1) + (mix * base).sum(1) * (1 + gamma(k + 4))
     constant, size = mix @ plan.goal_bias[members], mix @ np.abs(plan.goal_bias[members])
     terms = 8 + m + k
-    for i in range(len(plan.hidden) - 1, -1, -1):
+    for i in range(len(forms.lo) - 1, -1, -1):
         layer, lo, hi = plan.hidden[i], forms.lo[i], forms.hi[i]
-        if plan.relus[i]:
-            slope, lift = chord(lo, hi)
-            crossing = (lo < 0) & (hi > 0)
-            above = crossing & (back < 0)
-            raised = np.where(above, back * np.where(above, lift, 0.0), 0.0)
-            constant, size = constant + raised.sum(1), size - raised.sum(1)
-            error += TINY * np.where(above, np.maximum(np.where(slope > 0, -lo, 0.0), hi), 0.0).sum(1)
-            zero = (hi <= 0) | (crossing & (back >= 0) & (hi <= -lo))
-            back = np.where(zero, 0.0, np.where(above, back * slope, back))
-        slack = gamma(layer.out_size) + layer.weight_error
-        reach = slack * forms.spread[i] + 4 * FEW * np.maximum(-lo, hi) + TINY
+        slope, lift = chord(lo, hi)
+        crossing = layer.relu & (lo < 0) & (hi > 0)
+        above = crossing & (back < 0)
+        raised = np.where(above, back * np.where(above, lift, 0.0), 0.0)
+        constant, size = constant + raised.sum(1), size - raised.sum(1)
+        error += TINY * np.where(above, np.maximum(np.where(slope > 0, -lo, 0.0), hi), 0.0).sum(1)
+        zero = (layer.relu & (hi <= 0)) | (crossing & (back >= 0) & (hi <= -lo))
+        back = np.where(zero, 0.0, np.where(above, back * slope, back))
+        slack = gamma(layer.out_size) + plan.errors[i]
+        reach = slack * forms.spread[i] + 4 * FEW * np.maximum(-lo, hi) + plan.errors[i] * np.abs(layer.bias) + TINY
         error += (np.abs(back) * np.where(back == 0, 0.0, reach)).sum(1) + TINY * forms.below[i]
         constant, size = constant + back @ layer.bias, size + np.abs(back) @ np.abs(layer.bias)
-        back = back @ layer.weight
+        back = back @ layer.weights
         terms += 2 * layer.out_size
     direct = plan.direct[members]
     reach = np.abs(centre) + radius

@@ -1,68 +1,53 @@
-"""A one-step query as flat arrays: what `venmas.bounds.crown` and its compiled twin `crown_kernel` read.
+"""A program as flat arrays of floats: what `venmas.bounds.crown` and its compiled twin `crown_kernel` read.
 
-The question is whether some x of a box meets a Boolean combination of linear constraints over a network's inputs and
-outputs, ``goal <= 0`` or ``goal < 0`` each. Constraints that stand side by side below one AND are a *group*: it is
-refuted by a lower bound above zero of any non-negative combination of its goals, not only of a single one.
+The question is whether some x of a box meets a Boolean combination of linear constraints over the values after layers
+of a program (`venmas.model.program`) and its inputs, ``goal <= 0`` or ``goal < 0`` each. Constraints that stand side by
+side below one AND are a *group*: it is refuted by a lower bound above zero of any non-negative combination of its
+goals, not only of a single one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.rounding import FEW, TINY, UNIT_ROUNDOFF, Bools, Floats
+from venmas.bounds.rounding import FEW, SMALLEST_NORMAL, TINY, UNIT_ROUNDOFF, Bools, Floats
 from venmas.budget import ask, asking
-from venmas.linear import Comparison, Relation
-from venmas.logic import And, Atom, Bottom, Formula, Or, Top
-from venmas.nn import Layer, Network
+from venmas.logic import Formula
+from venmas.model.program import AND, OR, Program, ProgramLayer, Row
+from venmas.model.program_writer import network_program
+from venmas.nn import Network
 
 Ints = NDArray[np.int64]
-AND, OR = -1, -2
 
-
-@dataclass(frozen=True)
-class Goal:
-    """``outputs . y + inputs . x + constant <= 0`` (``< 0`` where strict), in rationals."""
-
-    outputs: tuple[Fraction, ...]
-    inputs: tuple[Fraction, ...]
-    constant: Fraction
-    strict: bool
-
-    def value(self, x: Sequence[Fraction], y: Sequence[Fraction]) -> Fraction:
-        """The exact left-hand side."""
-        return sum((c * v for c, v in zip(self.outputs, y, strict=True) if c), self.constant) + sum(
-            (c * v for c, v in zip(self.inputs, x, strict=True) if c), Fraction(0)
-        )
-
-    def holds(self, x: Sequence[Fraction], y: Sequence[Fraction]) -> bool:
-        """Decide exactly."""
-        value = self.value(x, y)
-        return value < 0 or (value == 0 and not self.strict)
+__all__ = ["AND", "OR", "Ints", "Plan", "flatten", "plan_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Layers and goals; n_0 = m inputs, then L hidden layers of n_1..n_L units, q goals, G groups.
+    """Layers and goals; n_0 = m inputs, then L layers of n_1..n_L units, U in all, q goals, G groups.
 
-    sizes: (L+1,). weights: all layers, (in, out) each, one after the other; rows: the same, (out, in) each; biases.
-    relus, errors (relative, of the weights): (L,). The goals are ``goal @ h + goal_bias + direct @ x`` for the last
-    hidden h: goal and its rounding goal_error (q, n_L), goal_bias and its rounding bias_error (q,), direct (q, m),
-    rounded to nearest (below the normal floats, by less than TINY). members: the goals of group g are
-    members[starts[g]:starts[g + 1]]. program: the condition in postfix form over groups: a number pushes that group;
-    AND or OR, then k, joins the last k.
+    sizes: (L+1,). weights: the arrays (in, out) of the layers, one after the other, where a layer that stands in
+    several places is stored once; rows: the same, (out, in) each. offsets: (L,), where a layer begins in both. biases,
+    relus (U,): of all units. errors (L,): relative, of the weights and the bias. The goals are ``goal @ h + goal_bias +
+    direct @ x`` for the first values h after a layer: goal and its rounding goal_error (q, widest), goal_bias and its
+    rounding bias_error (q,), direct (q, m), rounded to nearest (below the normal floats, by less than TINY). starts
+    (G+1,): the goals of group g are ``starts[g] .. starts[g + 1] - 1``. levels (G,): how many layers stand before the
+    values that a group speaks of. order (G,): groups by level, those of level k being ``order[first[k]:first[k + 1]]``,
+    first: (L+2,).
+    program: the condition in postfix form over groups: a number pushes that group; AND or OR, then k, joins the last k.
     """
 
-    network: Network
-    goals: tuple[Goal, ...]
-    hidden: tuple[Layer, ...]
+    source: Program
+    hidden: tuple[ProgramLayer, ...]
     sizes: Ints
     weights: Floats
     rows: Floats
+    offsets: Ints
     biases: Floats
     relus: Bools
     errors: Floats
@@ -73,7 +58,9 @@ class Plan:
     direct: Floats
     strict: Bools
     starts: Ints
-    members: Ints
+    levels: Ints
+    order: Ints
+    first: Ints
     program: Ints
 
     @property
@@ -82,13 +69,27 @@ class Plan:
         return int(self.sizes[0])
 
     @property
+    def cuts(self) -> bool:
+        """Does the condition hold nowhere unless some group holds? Then what all groups leave of a box is enough."""
+        return bool(self.combined(np.full((self.groups, 1), np.inf))[0] == np.inf)
+
+    @property
     def groups(self) -> int:
         """Number of groups."""
         return len(self.starts) - 1
 
+    @property
+    def symbols(self) -> int:
+        """The most symbols that a box may come to: of open units, and over several steps of large radii."""
+        return len(self.relus) if self.source.steps > 1 else int(self.relus.sum())
+
     def group(self, g: int) -> Ints:
         """The goals of a group."""
-        return self.members[self.starts[g] : self.starts[g + 1]]
+        return np.arange(self.starts[g], self.starts[g + 1])
+
+    def at(self, level: int) -> Ints:
+        """The groups that speak of the values after so many layers."""
+        return self.order[self.first[level] : self.first[level + 1]]
 
     def combined(self, groups: Floats) -> Floats:
         """(G, B) -> (B,): numbers of groups joined along the condition, the greatest at AND and the least at OR.
@@ -114,12 +115,19 @@ class Plan:
 
     def violation(self, values: Floats) -> Floats:
         """(B, q) values of the goals -> (B,): at most 0 where the condition holds (up to strictness and rounding)."""
+        return self.combined(self.distances(values))
+
+    def distances(self, values: Floats) -> Floats:
+        """(B, q) values of the goals -> (G, B): at most 0 where a group holds."""
         groups = [values[:, self.group(g)].max(1) for g in range(self.groups)]
-        return self.combined(np.array(groups).reshape(self.groups, len(values)))
+        return np.array(groups).reshape(self.groups, len(values))
 
     def values(self, x: Floats) -> Floats:
         """Float values of the goals: (B, m) -> (B, q); no error bound."""
-        return self._last(x) @ self.goal.T + self.goal_bias + x @ self.direct.T
+        found = x @ self.direct.T + self.goal_bias
+        for goals, h in self._seen(x):
+            found[:, goals] += h @ self.goal[goals, : h.shape[1]].T
+        return found
 
     def magnitude(self, x: Floats) -> float:
         """The size of what is added up in a goal at points (B, m); of the goal where that is least.
@@ -128,108 +136,98 @@ class Plan:
         ``unit * abs(f) @ abs(W)`` with ``unit >= FEW`` (see `plan_of`), so that over FEW it is at least the size of the
         products before they cancelled, and at most (n + 8) / 8 times that, for n outputs.
         """
-        size = np.abs(self._last(x)) @ self.goal_error.T + self.bias_error
+        size = np.broadcast_to(self.bias_error, (len(x), len(self.bias_error))).copy()
+        for goals, h in self._seen(x):
+            size[:, goals] += np.abs(h) @ self.goal_error[goals, : h.shape[1]].T
         size = size / FEW + np.abs(x) @ np.abs(self.direct).T
         return float(np.nan_to_num(size.max(0).min(initial=np.inf)))
 
-    def _last(self, x: Floats) -> Floats:
-        """The last hidden layer."""
-        for layer, relu in asking(zip(self.hidden, self.relus, strict=True)):
-            x = x @ layer.weight.T + layer.bias
-            x = np.maximum(x, 0) if relu else x
-        return x
+    def _seen(self, x: Floats) -> Iterator[tuple[Ints, Floats]]:
+        """The goals of each group, with the values (B, n) they speak of, at inputs (B, m)."""
+        for level in range(len(self.hidden) + 1):
+            if level:
+                layer = self.hidden[level - 1]
+                x = x @ layer.weights.T + layer.bias
+                x = np.where(layer.relu, np.maximum(x, 0), x)
+            ask()
+            for g in self.at(level):
+                yield self.group(int(g)), x
 
     def holds(self, x: Sequence[Fraction]) -> bool:
         """Does the condition hold at a rational point, exactly?"""
-        y = self.network.evaluate_exact(x)
-        met = np.array([g.holds(x, y) for g in self.goals], dtype=bool)
-        missed = [[0.0 if met[self.group(g)].all() else 1.0] for g in range(self.groups)]
-        return bool(self.combined(np.array(missed).reshape(self.groups, 1))[0] <= 0)
+        return self.source.holds(x)
 
 
 def plan_of(network: Network, condition: Formula) -> Plan:
-    """Flatten; condition: in negation normal form, without operators of time, over X_0, X_1, .. and Y_0, Y_1, .."""
-    goals: list[Goal] = []
-    starts, members, program = [0], list[int](), list[int]()
+    """Of a query; condition: in negation normal form, without operators of time, over X_0, X_1, .. and Y_0, Y_1, .."""
+    return flatten(network_program(network, condition))
 
-    def group(atoms: Sequence[Comparison]) -> None:
-        for comparison in atoms:
-            members.append(len(goals))
-            ask()
-            goals.append(_goal(network, comparison))
-        program.append(len(starts) - 1)
-        starts.append(len(members))
 
-    def visit(node: Formula) -> None:
-        match node:
-            case Top() | Bottom():
-                program.extend((AND if isinstance(node, Top) else OR, 0))
-            case Or(parts):
-                for part in parts:
-                    visit(part)
-                program.extend((OR, len(parts)))
-            case And() | Atom():
-                parts = node.operands if isinstance(node, And) else (node,)
-                atoms = [c for p in parts if isinstance(p, Atom) for c in _simple(p.comparison)]
-                rest = [p for p in parts if not isinstance(p, Atom)]
-                either = [p.comparison for p in parts if isinstance(p, Atom) and p.comparison.relation is Relation.NE]
-                if atoms:
-                    group(atoms)
-                for part in rest:
-                    visit(part)
-                for comparison in either:
-                    group([Comparison(comparison.expr, Relation.LT)])
-                    group([Comparison(comparison.expr, Relation.GT)])
-                    program.extend((OR, 2))
-                program.extend((AND, bool(atoms) + len(rest) + len(either)))
-            case _:
-                raise TypeError(type(node))
+def flatten(program: Program) -> Plan:
+    """The arrays of a program.
 
-    visit(condition)
-    hidden, last = network.hidden_and_last
-    f = np.array([[float(c) for c in g.outputs] for g in goals]).reshape(len(goals), last.out_size)
-    constant = np.array([float(g.constant) for g in goals])
-    # coefficients of f round once, n products and sums of them n times more, the constant once; within n + 8 roundings
-    unit = (last.out_size + 8) * UNIT_ROUNDOFF + 2 * last.weight_error
-    with np.errstate(over="ignore", invalid="ignore"):
-        size, bias_size = np.abs(f) @ np.abs(last.weight), np.abs(f) @ np.abs(last.bias) + np.abs(constant)
-        goal, goal_bias = f @ last.weight, f @ last.bias + constant
+    Where the last layer has no ReLU it is no layer here, and the goals on it speak of the layer before: products of
+    floats, whose rounding is in `goal_error`. Raises `OverflowError` where a number is beyond all floats.
+    """
+    hidden, last = program.layers, len(program.layers)
+    if any(0 < abs(c) < SMALLEST_NORMAL for layer in hidden for c in layer.inexact.values()):
+        raise OverflowError("a coefficient is below all floats")  # its rounding would not be relative
+    folded = hidden[-1] if hidden and not hidden[-1].relu.any() else None
+    hidden = hidden[:-1] if folded is not None else hidden
+    rows = [row for group in program.groups for row in group.rows]
+    m = len(program.inputs)
+    levels = np.array([min(group.layer + 1, len(hidden)) for group in program.groups], dtype=np.int64)
+    sizes = np.array([m, *(layer.out_size for layer in hidden)])
+    widest = int(sizes[levels].max(initial=1))
+    goal, goal_error = np.zeros((2, len(rows), widest))
+    bias, bias_error = np.zeros((2, len(rows)))
+    for i, row in enumerate(asking(rows)):
+        within = folded if folded is not None and row.layer == last - 1 else None
+        width = len(row.outputs) if within is None else within.in_size
+        goal[i, :width], goal_error[i, :width], bias[i], bias_error[i] = _goal(row, within)
+    places: dict[int, int] = {}
+    stored: list[ProgramLayer] = []
+    for layer in hidden:
+        if id(layer) not in places:
+            places[id(layer)] = sum(one.weights.size for one in stored)
+            stored.append(layer)
+    order = np.argsort(levels, kind="stable")
     return Plan(
-        network,
-        tuple(goals),
+        program,
         hidden,
-        np.array([network.input_size, *(layer.out_size for layer in hidden)]),
-        np.concatenate([np.zeros(0), *(layer.weight.T.ravel() for layer in hidden)]),
-        np.concatenate([np.zeros(0), *(layer.weight.ravel() for layer in hidden)]),
+        sizes,
+        np.concatenate([np.zeros(0), *(layer.weights.T.ravel() for layer in stored)]),
+        np.concatenate([np.zeros(0), *(layer.weights.ravel() for layer in stored)]),
+        np.array([places[id(layer)] for layer in hidden], dtype=np.int64),
         np.concatenate([np.zeros(0), *(layer.bias for layer in hidden)]),
-        np.array([layer.rectified for layer in hidden], dtype=bool),
-        np.array([layer.weight_error for layer in hidden], dtype=np.float64),
+        np.concatenate([np.zeros(0, dtype=bool), *(layer.relu for layer in hidden)]),
+        np.array([UNIT_ROUNDOFF if layer.inexact else 0.0 for layer in hidden], dtype=np.float64),
         goal,
-        size * unit + TINY * (1 + np.abs(last.weight).sum(0)),
-        goal_bias,
-        bias_size * unit + TINY * (1 + np.abs(last.bias).sum()),
-        np.array([[float(c) for c in g.inputs] for g in goals]).reshape(len(goals), network.input_size),
-        np.array([g.strict for g in goals], dtype=bool),
-        np.array(starts),
-        np.array(members, dtype=np.int64),
-        np.array(program, dtype=np.int64),
+        goal_error,
+        bias,
+        bias_error,
+        np.array([[float(c) for c in row.inputs] for row in rows]).reshape(len(rows), m),
+        np.array([row.strict for row in rows], dtype=bool),
+        np.cumsum([0, *(len(group.rows) for group in program.groups)]),
+        levels,
+        order,
+        np.searchsorted(levels[order], np.arange(len(hidden) + 2)),
+        np.array(program.formula, dtype=np.int64),
     )
 
 
-def _simple(comparison: Comparison) -> list[Comparison]:
-    """An equation as two inequalities; ``!=`` is none of them."""
-    match comparison.relation:
-        case Relation.EQ:
-            return [Comparison(comparison.expr, Relation.LE), Comparison(comparison.expr, Relation.GE)]
-        case Relation.NE:
-            return []
-        case _:
-            return [comparison]
-
-
-def _goal(network: Network, comparison: Comparison) -> Goal:
-    expr = comparison.expr if comparison.relation in (Relation.LE, Relation.LT) else -comparison.expr
-    outputs, inputs = [Fraction(0)] * network.output_size, [Fraction(0)] * network.input_size
-    for name, c in expr.terms:
-        (outputs if name.startswith("Y_") else inputs)[int(name[2:])] = c
-    return Goal(tuple(outputs), tuple(inputs), expr.constant, comparison.relation.strict)
+def _goal(row: Row, layer: ProgramLayer | None) -> tuple[Floats, Floats, float, float]:
+    """Coefficients and their rounding, the constant and its rounding; layer: what is folded into them."""
+    f, constant = np.array([float(c) for c in row.outputs]), float(row.constant)
+    if layer is None:
+        return f, FEW * np.abs(f) + TINY, constant, FEW * abs(constant) + TINY
+    # coefficients of f round once, n products and sums of them n times more, the constant once; within n + 8 roundings
+    unit = (layer.out_size + 8) * UNIT_ROUNDOFF + 2 * (UNIT_ROUNDOFF if layer.inexact else 0.0)
+    size = np.abs(layer.weights)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (
+            f @ layer.weights,
+            np.abs(f) @ size * unit + TINY * (1 + size.sum(0)),
+            float(f @ layer.bias + constant),
+            float((np.abs(f) @ np.abs(layer.bias) + abs(constant)) * unit + TINY * (1 + np.abs(layer.bias).sum())),
+        )

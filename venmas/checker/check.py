@@ -16,6 +16,7 @@ from venmas.checker.cell import Cell
 from venmas.checker.goals import Goal
 from venmas.checker.initial import first_goal
 from venmas.checker.lemmas import Book
+from venmas.checker.listing import listed
 from venmas.checker.numbers import CheckError
 from venmas.checker.rule import Line, Place, Rule
 from venmas.checker.sharing import lemma_key
@@ -37,6 +38,7 @@ class Checked:
     lines: int = 0
     refuted: int = 0
     shared: int = 0
+    leaves: int = 0
 
 
 def check(
@@ -89,11 +91,20 @@ class _Checker:
                     lemma, about = stated.apply(at)
                     self._prove_within_box(at.line, about)
                     self.book.lemmas[at.line] = lemma
+                    if (listing := listed(lemma)) is not None:
+                        self.book.listings[at.line] = listing
+                case rules.Table() as table:
+                    table.apply(at, self.inside)
                 case rules.Region() as named if named == expected:
+                    self.book.awaited.settle()
                     if goal is not None:
                         self._prove_within_box(at.line, goal)
                     return
-                case rules.Region() | rules.End() | None:
+                case rules.Program() as named if named.index == index:
+                    self.book.awaited.settle()
+                    self._prove_by_tree(at, named)
+                    return
+                case rules.Region() | rules.End() | rules.Program() | rules.Tree() | None:
                     raise _expected(at.line, expected)
                 case other:
                     assert_never(other)
@@ -110,6 +121,20 @@ class _Checker:
     def _place(self) -> tuple[Place, Line]:
         number, line = self.next()
         return Place(number, self.book), line
+
+    def _prove_by_tree(self, at: Place, stated: rules.Program) -> None:
+        """Consume the tree that refutes the program of an initial set."""
+        if not self.inside:
+            raise CheckError(
+                at.line, "a proof by trees is about runs that stay in the declared box: inside must be true"
+            )
+        program = stated.apply(at)
+        at, line = self._place()
+        match rules.read_statement(line, at):
+            case rules.Tree() as tree:
+                self.done.leaves += tree.apply(program, at)
+            case _:
+                raise CheckError(at.line, "expected the tree of the program")
 
     def _prove_within_box(self, line: int, goal: Goal) -> None:
         """Consume the lines that refute a goal; where the claim is not about the box, no state may have left it."""
@@ -138,7 +163,7 @@ class _Checker:
             match step:
                 case rules.Refute():
                     self.done.refuted += 1
-                case rules.Same() | rules.Within():
+                case rules.Same() | rules.Within() | rules.Listed():
                     self.done.shared += 1
 
 

@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from venmas.blas import on_one_thread
 from venmas.checker.check import Checked, CheckError, Line, check
 from venmas.checker.inductive.check import check_inductive
 from venmas.checker.inductive.header import read_invariant
@@ -64,6 +65,7 @@ def read_certificate(path: str | Path) -> tuple[Mapping[str, Any], Iterator[tupl
     return header, lines
 
 
+@on_one_thread
 def check_claim(
     header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
 ) -> Checked:

@@ -10,17 +10,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from venmas.checker.cell import Cell, Form, Q, rational
 from venmas.checker.goals import Goal
 from venmas.checker.numbers import CheckError, read_form
 from venmas.checker.sharing import Closed
+from venmas.checker.tabling import Awaited, Tabling
 from venmas.checker.worlds import Holds, World
 from venmas.linear import invert
 from venmas.logic import Formula
 from venmas.model.expr import ArgMax, Compare
 from venmas.model.system import System
 from venmas.nn.network import Semantics
+
+if TYPE_CHECKING:
+    from venmas.checker.listing import Listing
 
 Matrix = tuple[Form, ...]
 
@@ -40,6 +45,8 @@ class Lemma:
     inverse: Matrix
     low: Form
     high: Form
+    frame: int = -1
+    """Number of its frame, which `inverse` is the inverse of."""
 
 
 class Book:
@@ -52,6 +59,10 @@ class Book:
         self.lemmas: dict[int, Lemma] = {}
         self.frames: list[tuple[Matrix, Matrix]] = []
         self.closed = Closed()
+        self.listings: dict[int, Listing] = {}
+        """Lemmas by the row, of tables and of lines of their own, by the number of the line."""
+        self.tabling = Tabling(system, self.choices, self.frames)
+        self.awaited = Awaited(self.tabling)
         self.kept = 0
         self.integers = [d.name for d in system.variables.values() if d.integral]
         self.reals = [d.name for d in system.variables.values() if not d.integral]
@@ -62,7 +73,7 @@ class Book:
         size = len(rows) ** 2 * _characters([c for row in matrix for c in row if c != "0"])
         if size > MAX_FRAME:
             raise CheckError(line, "the numbers of the frame are too many, or too long, to be inverted")
-        self._keep(line, size)
+        self.keep(line, size)
         inverse = invert(rows)
         if inverse is None:
             raise CheckError(line, "the matrix of the frame has no inverse")
@@ -74,13 +85,14 @@ class Book:
         """A lemma about a formula and a frame by number, and the goal that proves it. Raises `CheckError`."""
         matrix, inverse = self.frames[frame]
         low, high = (read_form(line, end) for end in box)
-        self._keep(line, _characters([*box[0], *box[1], *map(str, integers)]))
+        self.keep(line, _characters([*box[0], *box[1], *map(str, integers)]))
         if any(a > b for a, b in zip(low, high, strict=True)):
             raise CheckError(line, "the box of the lemma is empty")
-        lemma = Lemma(self.formulas[formula], integers, inverse, low, high)
+        lemma = Lemma(self.formulas[formula], integers, inverse, low, high, frame)
         return lemma, self.goal(lemma, matrix)
 
-    def _keep(self, line: int, size: int) -> None:
+    def keep(self, line: int, size: int) -> None:
+        """Count what is kept to the end. Raises `CheckError`."""
         self.kept += size + _LEAST_KEPT
         if self.kept > MAX_KEPT:
             raise CheckError(line, "the frames and lemmas are too many, or their numbers too long")

@@ -25,12 +25,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self, TypeAlias
 
-from venmas.checker import lemmas
+from venmas.checker import lemmas, trees
+from venmas.checker.affine.scaled import LEAST_BITS, MOST_BITS, ScaledProgram, UnscaledError
 from venmas.checker.cell import refutes
 from venmas.checker.goals import Goal
 from venmas.checker.numbers import CheckError, read_form, read_index, read_number, read_texts, write_number
 from venmas.checker.rule import RULES as RULES  # complete once this module is imported: read it from here
 from venmas.checker.rule import Line, Place, Rule, Step, kind_of, rule
+from venmas.checker.table import Table as Table
 from venmas.checker.worlds import Holds
 
 # -- statements: between goals -----------------------------------------------------------------------------------------
@@ -124,7 +126,64 @@ class End(Rule):
         return cls(lines)
 
 
-Statement: TypeAlias = Frame | Lemma | Region | End
+@rule("program")
+@dataclass(frozen=True, slots=True)
+class Program(Rule):
+    """Proofs of an initial set by split trees follow, of the programs that its first goal is unrolled to.
+
+    bits: the unit of values is ``2**-bits``. hash: sha256 of the programs, which the checker unrolls itself.
+    """
+
+    misfit = "no program of an initial set"
+    index: int
+    bits: int
+    hash: str
+
+    @classmethod
+    def from_json(cls, data: Line, at: Place) -> Self:
+        """An initial set that there is, a unit, and a text. Raises `CheckError`."""
+        index, bits, digest = cls.entries(data, at)
+        if type(bits) is not int or not LEAST_BITS <= bits <= MOST_BITS or not isinstance(digest, str):
+            raise cls.refused(data, at)
+        return cls(read_index(at.line, index, len(at.book.system.regions)), bits, digest)
+
+    def apply(self, at: Place) -> ScaledProgram:
+        """The program. Raises `CheckError` where there is none, or it is another one."""
+        try:
+            made = trees.program_of(at.book, self.index, self.bits)
+        except UnscaledError as error:
+            raise CheckError(at.line, f"the initial set is not checked by a tree: {error}") from error
+        if trees.digest(made) != self.hash:
+            raise CheckError(at.line, "the program is another one than that of the initial set")
+        return made
+
+
+@rule("tree")
+@dataclass(frozen=True, slots=True)
+class Tree(Rule):
+    """No point of the program's box meets its formula: the leaves of a tree of cuts cover it, and each is shown free.
+
+    splits, weights: texts of `venmas.checker.affine.tree`.
+    """
+
+    misfit = "no tree of a program"
+    splits: str
+    weights: str
+
+    @classmethod
+    def from_json(cls, data: Line, at: Place) -> Self:
+        """Two texts. Raises `CheckError`."""
+        splits, weights = cls.entries(data, at)
+        if not isinstance(splits, str) or not isinstance(weights, str):
+            raise cls.refused(data, at)
+        return cls(splits, weights)
+
+    def apply(self, program: ScaledProgram, at: Place) -> int:
+        """The number of its leaves. Raises `CheckError` where one of them is not shown free."""
+        return trees.refute(at.line, program, self.splits, self.weights)
+
+
+Statement: TypeAlias = Frame | Lemma | Table | Region | End | Program | Tree
 
 
 def read_statement(data: Line, at: Place) -> Statement | None:
@@ -265,6 +324,33 @@ class Within(Step):
     def _unfit(at: Place, lemma: object) -> CheckError:
         problem = "is no lemma about this obligation that was proved before"
         return CheckError(at.line, f"line {str(lemma)[:40]} {problem}")
+
+
+@rule("listed")
+@dataclass(frozen=True, slots=True)
+class Listed(Step):
+    """Nothing is left: a row of a table refutes the first obligation's formula, and holds all states of it."""
+
+    about_obligation = True
+    table: int
+    row: int
+
+    @classmethod
+    def from_json(cls, data: Line, at: Place) -> Self:
+        """A row of a table that was read. Raises `CheckError`."""
+        table, row = cls.entries(data, at)
+        if type(table) is not int or table not in at.book.listings:
+            raise cls.refused(data, at)
+        return cls(table, read_index(at.line, row, len(at.book.listings[table])))
+
+    def apply(self, goal: Goal, at: Place) -> Sequence[Goal]:
+        """Nothing. Raises `CheckError`."""
+        listing, head = at.book.listings[self.table], goal.todo[0]
+        inverse = at.book.frames[listing.frame][1]
+        lemma = listing.lemma(self.row, head.formula, inverse) if isinstance(head, Holds) else None
+        if lemma is None or not isinstance(head, Holds) or not at.book.contains(lemma, goal.world, head):
+            raise CheckError(at.line, f"row {self.row} of line {self.table} does not hold the state, or says less")
+        return ()
 
 
 @rule("keep")

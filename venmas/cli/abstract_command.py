@@ -57,7 +57,7 @@ def command(
     from venmas.abstraction.predicates import of_formula
     from venmas.abstraction.task import UnsuitableError, task_of
     from venmas.cli.refinement import read_predicates
-    from venmas.engine.blas import on_one_thread
+    from venmas.blas import on_one_thread
     from venmas.logic import TRUE, Always, nnf
     from venmas.question import read_property
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from venmas.cli.output import is_verbose
-from venmas.cli.tables import print_table, print_trace
+from venmas.cli.tables import again, print_table, print_trace
 from venmas.engine.report import Report, Verdict
 from venmas.model.show import precise
 from venmas.report.figures import PROCEDURES, figures, procedure_rows
@@ -61,6 +61,8 @@ def print_witness(out: Console, system: System, witness: Witness, replay: Replay
     tree = witness.path is None
     out.print("A tree of runs that violates it:" if tree else "A run that violates it:", style="bold")
     numbers = print_trace(out, system, witness)
+    if not tree and (loop := again(witness, len(witness.nodes) - 1, numbers)):
+        out.print(f"The last state is that of step {loop[loop.index('#') + 1 : -1]}: the run goes on so for ever.")
     place = "state #" if tree else "step "
     measures = [
         (m.margin, numbers[i], m.atom) for i, node in enumerate(witness.nodes) if i in numbers for m in node.atoms

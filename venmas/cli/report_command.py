@@ -172,12 +172,13 @@ def _certificate(file: Path, report: Report, checks: Checks, loaded: Loaded | No
     from venmas.checker.check import CheckError
     from venmas.checker.file import check_claim, read_certificate
     from venmas.logic import parse_property
+    from venmas.question import posed, read_property
 
     if loaded is None:
         raise UsageError(f"--check: {checks.undescribed}")
     header, lines = read_certificate(file)
-    texts = header["formula"], report.formula
-    claimed, wanted = (parse_property(text, loaded.system.vocabulary).formula for text in texts)
+    claimed = parse_property(header["formula"], loaded.system.vocabulary).formula
+    wanted = posed(loaded.system, read_property(loaded.system, report.formula)).formula
     try:
         if (claimed, header["semantics"]) != (wanted, report.semantics):
             raise CheckError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from venmas.model.show import is_number, show_value, state_columns, title
@@ -71,6 +71,16 @@ def print_trace(out: Console, system: System, witness: Witness) -> dict[int, int
     return numbers
 
 
+def again(witness: Witness, index: int, numbers: Mapping[int, int]) -> str:
+    """Where a run goes on as from another node with the same state, which is shown (S8), says so."""
+    node = witness.nodes[index]
+    if node.children or node.deadlock:
+        return ""
+    same = (i for i, other in enumerate(witness.nodes) if other.children and other.state == node.state and i in numbers)
+    first = next(same, None)
+    return "" if first is None else f" (again #{numbers[first]})"
+
+
 def _positions(witness: Witness) -> dict[int, int]:
     """Step of each node of a path."""
     steps, index = {0: 0}, 0
@@ -97,7 +107,7 @@ def _tree_rows(
             yield ["", f"{label} (as #{numbers[index]})", *("" for _ in cells(node))]
             continue
         numbers[index] = len(numbers)
-        note = " (no successor)" if node.deadlock else ""
+        note = " (no successor)" if node.deadlock else again(witness, index, numbers)
         yield [f"{numbers[index]}", label + note, *cells(node)]
         for i, (branch, child) in reversed(list(enumerate(node.children))):
             end = i == len(node.children) - 1

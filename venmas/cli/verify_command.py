@@ -71,6 +71,12 @@ log = logging.getLogger(__name__)
     show_default=True,
     help=SEMANTICS_HELP,
 )
+@click.option(
+    "--invariant",
+    metavar="TEXT|NAME",
+    default="",
+    help="Prove AG p, without a bound, by this set of states: a proposition, or a formula about one state.",
+)
 @click.option("--certificate", metavar="FILE", help="Write the proof there if satisfied, for `venmas check`.")
 @encoding_option
 @bounds_option
@@ -118,6 +124,7 @@ def command(
     mode: str | None,
     trust: str,
     semantics: Semantics,
+    invariant: str,
     certificate: str | None,
     encoding: ReluEncoding,
     bounds: str,
@@ -170,6 +177,7 @@ def command(
             certificate=certificate,
             about={"origin": vars(loaded.origin)},
             journal=journal,
+            invariant=invariant,
             **read_refinement(refinement, loaded),
         )
     report.scenario = loaded.scenario.name

@@ -25,7 +25,7 @@ from venmas.errors import Reason
 from venmas.logic import TRUE, Bounded
 from venmas.question import Question
 from venmas.search.milp.contradiction import save_contradicted
-from venmas.search.milp.figures import Programs
+from venmas.search.programs import Programs
 from venmas.search.rational.session import RationalSession
 
 PATIENCE = 10.0
@@ -100,6 +100,8 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
             return Established(replace(answer, basis="exact"), written, notes)
         except (IncompleteError, OverflowError) as error:
             notes.append(f"no certificate of how it was proved: {error}")
+        except BudgetError as error:  # it is proved all the same
+            return Established(answer, None, [*notes, f"not certified: {error.message}"])
     owed = proofs.owed(question, answer)
     if owed and question.system.initial_condition is not TRUE and (owed == "try" or isinstance(answer, Open)):
         notes.append("not certified: certificates are about initial sets that are unions of at most 1000 polytopes")

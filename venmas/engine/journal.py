@@ -35,7 +35,7 @@ from venmas.model.canonical_writer import canonical_text
 from venmas.model.system import System
 from venmas.model.witness.build import Replay, replay
 from venmas.model.witness.tree import Witness
-from venmas.search.milp.figures import Counts, Largest
+from venmas.search.programs import Counts, Largest
 from venmas.search.regions.figures import Regions
 from venmas.solvers import get_solver
 from venmas.store import Store
@@ -148,7 +148,7 @@ class Journal:
 
     def _question(self, formula: Formula, report: Report) -> str:
         about = [self._system, str(formula), report.mode, report.encoding, report.bounds, report.trust]
-        about += [report.semantics, *self.solvers, code_digest()]
+        about += [report.semantics, report.asked.invariant if report.asked else "", *self.solvers, code_digest()]
         return "verdict:" + hashlib.sha256(canonical_text(about).encode()).hexdigest()
 
     def _current(self, solvers: dict[str, str]) -> bool:

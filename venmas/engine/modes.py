@@ -4,7 +4,7 @@ A portfolio has *stages*, one after the other until there is an answer. In a sta
 is the main one, which makes a step at each of its turns; the others have parts of the time. A stage is over when its
 main procedure is; what another one has begun may go on in a later stage.
 
-    adaptive:  explicit -> network -> (polytopes, rational, bounds | regions) -> (mono | rational)
+    adaptive:  explicit -> unrolled -> (polytopes, rational, bounds | regions) -> (mono | rational)
     invariant: closure -> two-phase
 """
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from venmas.logic import Always, Bounded, Unbounded
 from venmas.plugins import PROCEDURES, leave_out, points
 from venmas.search.registry import plugged
 
@@ -59,15 +58,15 @@ class Mode:
     workers: bool = False
     cluster: bool = False
     resort: bool = False
-    kinds: tuple[str, ...] = (Bounded.kind,)
+    kinds: tuple[str, ...] = ("bounded",)
 
 
 ADAPTIVE = Mode(
     "adaptive",
-    "explicit states, one-step queries, polytopes, regions and a search in rationals, in turns",
+    "explicit states, unrolled loops, polytopes, regions and a search in rationals, in turns",
     (
         (Turn("explicit"),),
-        (Turn("network", left=1 / 2),),
+        (Turn("unrolled", left=1 / 2),),
         (
             Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),
             Turn("rational", first=0.1, then=1.0, share=0.1, lead=True),
@@ -96,13 +95,13 @@ _MODES = (
         "all states that are ever reached, or a set that no run leaves, for formulas without a bound",
         ((Turn("closure", left=1 / 2),), (Turn("abstraction"),), (Turn("two-phase"),)),
         workers=True,
-        kinds=(Always.kind, Unbounded.kind),
+        kinds=("always", "unbounded"),
     ),
     Mode(
         "abstraction",
         "predicate abstraction refined by counterexamples, for AG p without a bound",
         ((Turn("abstraction"),),),
-        kinds=(Always.kind,),
+        kinds=("always",),
     ),
 )
 DEFAULT, DEFAULT_ON_CLUSTER, DEFAULT_UNBOUNDED = "adaptive", "comp-par", "invariant"
@@ -122,14 +121,14 @@ def modes() -> dict[str, Mode]:
             point = next(p for p in points(PROCEDURES) if p.name == name)
             leave_out(point, f"{name} is a mode already; its author can rename the entry point")
         else:
-            kinds = (Bounded.kind, Always.kind, Unbounded.kind)  # its procedure says what it takes
+            kinds = ("bounded", "always", "unbounded")  # its procedure says what it takes
             found[name] = Mode(name, procedure.help, ((Turn(name),),), kinds=kinds)
     return found
 
 
 def of_bounded() -> tuple[str, ...]:
     """Names of our modes that take formulas with bounds."""
-    return tuple(name for name, mode in MODES.items() if Bounded.kind in mode.kinds)
+    return tuple(name for name, mode in MODES.items() if "bounded" in mode.kinds)
 
 
 def with_programs() -> tuple[str, ...]:

@@ -87,7 +87,7 @@ class Portfolio:
             return []
         # the verdict is known: what is only told is not worth much more time than it took
         bounded = isinstance(question.asked, Bounded)
-        least = 1.0 if bounded else 0.2
+        least = 1.0 if bounded else 0.4
         part = self.budget.within(max(least, self.budget.spent)) if self.mode.resort or not bounded else self.main
         try:
             found = Portfolio(self.mode, self.run, part, part.left).decide(question.deadlocks)

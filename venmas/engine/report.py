@@ -19,7 +19,7 @@ from venmas.model.witness.build import Replay
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
 from venmas.plugins import distributions
-from venmas.search.milp.figures import Counts, Largest
+from venmas.search.programs import Counts, Largest
 from venmas.search.regions.figures import Regions
 from venmas.solvers.registry import PACKAGES
 
@@ -74,13 +74,14 @@ class Origin:
 @dataclass(frozen=True)
 class Asked:
     """What the caller asked for, where the report tells only what came of it: the text of the formula or its name, the
-    preferred solver, and the limits (seconds, MB; None: none).
+    preferred solver, the limits (seconds, MB; None: none), and the inductive set, if one was given.
     """
 
     formula: str
     solver: str
     timeout: float | None
     memory: int | None
+    invariant: str = ""
 
 
 @dataclass

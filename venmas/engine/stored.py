@@ -14,7 +14,7 @@ from venmas.errors import UsageError
 from venmas.model.simulate import Precision
 from venmas.model.witness.replay import FloatRun, Replay
 from venmas.model.witness.tree import Witness, read_number
-from venmas.search.milp.figures import Counts, Largest
+from venmas.search.programs import Counts, Largest
 from venmas.search.regions.figures import Regions
 
 _HOW = "write it with `venmas verify ... --json FILE`"
@@ -93,6 +93,7 @@ def read_report(data: object) -> Report:
             asked.text("solver", "auto"),
             None if asked.get("timeout", int | float | None, None) is None else asked.number("timeout"),
             None if asked.get("memory", int | None, None) is None else asked.count("memory"),
+            asked.text("invariant", ""),
         ),
         system=given.text("system", ""),
         started=given.text("started", ""),

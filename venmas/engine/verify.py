@@ -12,10 +12,10 @@ from typing import Any
 from venmas.abstraction.figures import Refined
 from venmas.abstraction.settings import Choices
 from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.blas import on_one_thread
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.choices import check_choices
 from venmas.encoding import ReluEncoding, Task
-from venmas.engine.blas import on_one_thread
 from venmas.engine.establish import Established, Proofs, establish
 from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULT_ON_CLUSTER, DEFAULT_UNBOUNDED, Mode, modes
@@ -23,15 +23,15 @@ from venmas.engine.portfolio import Portfolio, limits
 from venmas.engine.report import Asked, Report, Tried, Verdict
 from venmas.errors import Reason, SolverUnavailableError, UsageError
 from venmas.files import why_not_writable
-from venmas.logic import Bounded, Formula, Property, bounded
+from venmas.logic import Always, Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
 from venmas.model.system import System
 from venmas.model.witness.build import replay
 from venmas.nn.network import Semantics
-from venmas.question import Question, read_formula, read_property
-from venmas.search.milp.figures import Programs
+from venmas.question import Question, posed, read_formula, read_inductive, read_property
 from venmas.search.milp.procedure import strategy_of
 from venmas.search.procedure import Run, Settings
+from venmas.search.programs import Programs
 from venmas.search.regions.figures import Regions
 from venmas.solvers import get_solver, solver_order
 from venmas.solvers.registry import AUTO
@@ -58,6 +58,7 @@ def verify(
     about: Mapping[str, object] | None = None,
     cluster: str | None = None,
     journal: str | Path | None = None,
+    invariant: str = "",
     **refinement: Any,
 ) -> Report:
     """Decide whether every initial state of `system` satisfies `formula` (design S6).
@@ -79,6 +80,10 @@ def verify(
     evaluation in single precision, in any order of summation, fused or not. certificate: file to write a proof to, for
     `venmas check`; about: what its header says besides. Where a proof is asked for, by any of the three, two thirds of
     the timeout are for the rest of the portfolio, and one is for a proof, which may also decide what was left open.
+
+    invariant: for ``AG p`` without a bound, a set of states (a formula about one state, such as the name of a
+    proposition) that is to prove it: initial states lie in it, it lies in p, and no step leads out of it. Nothing else
+    is tried then, but violations are.
 
     journal: a file that keeps what is found, so that a run that was ended goes on where it was: programs of
     ``comp-seq`` and ``comp-par`` that a solver found infeasible, and the verdict in any mode (docs/journal.md).
@@ -109,7 +114,7 @@ def verify(
         semantics=semantics,
         parameters=dict(parameters or {}),
         workers=count,
-        asked=Asked(text, solver, timeout, memory),
+        asked=Asked(text, solver, timeout, memory, invariant),
     )
     header = {"parameters": report.parameters, **(about or {})}
     trusted = chosen.solver or trust == "solver"
@@ -213,9 +218,21 @@ class _Verification:
         report.formula, report.kind = str(asked.formula), asked.kind
         if isinstance(self.formula, Formula) and report.asked is not None:
             report.asked = replace(report.asked, formula=report.formula)
-        question = Question(system, asked, report.semantics, certified=self.proofs.certificate is not None)
+        given = report.asked.invariant if report.asked else ""
+        inductive = self._by(given, asked) if given else None
+        certified = self.proofs.certificate is not None
+        question = Question(system, posed(system, asked), report.semantics, certified, inductive=inductive)
         self.target = question.shown
         return question
+
+    def _by(self, given: str, asked: Property) -> Formula:
+        """The inductive set that was given. Raises `FormulaError`, and `UsageError` where the property takes none."""
+        if not isinstance(asked, Always):
+            raise UsageError(
+                "an inductive set (--invariant) proves AG p without a bound, p being about one state; "
+                f"{to_short_text(asked.formula)} is another property: leave the set out"
+            )
+        return read_inductive(self.system, given)
 
     def _fit(self, asked: Property) -> None:
         """Take a mode that takes the property. Raises `FormulaError` and `UsageError` where the named one does not."""

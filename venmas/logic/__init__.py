@@ -25,6 +25,7 @@ from venmas.logic.formula import (
     disjunction,
     is_temporal,
     subformulas,
+    variables_of,
 )
 from venmas.logic.nnf import MAX_CORE_SIZE, MAX_DEPTH, fixpoints, nnf
 from venmas.logic.parser import MAX_TEXT, parse, parse_property
@@ -71,4 +72,5 @@ __all__ = [
     "parse",
     "parse_property",
     "subformulas",
+    "variables_of",
 ]

@@ -17,6 +17,7 @@ class Stage:
 
     def __init__(self, formulas: list[Formula]) -> None:
         self.formulas = formulas
+        self.places = {f: i for i, f in enumerate(formulas)}
         self.steps: list[EX | AX] = []
         self.atoms: list[Comparison] = []
         self._order: list[Formula] = []

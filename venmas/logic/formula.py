@@ -7,7 +7,7 @@ same at any depth. Formulas are shared freely (a formula is a DAG), and nothing 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from threading import Lock
@@ -70,6 +70,8 @@ class Formula(metaclass=_Interned):
     """Base of all nodes. `horizon`: the number of steps that the formula looks ahead; None: there is no last one."""
 
     horizon: int | None
+    _printed: ClassVar[Callable[[Formula, bool], str]]
+    """A formula as text, shortened or not; `venmas.logic.printing` puts it here."""
 
     @property
     def depth(self) -> int:
@@ -96,14 +98,10 @@ class Formula(metaclass=_Interned):
         raise FormulaError("a formula has no truth value in Python: write & | ~ instead of 'and', 'or', 'not'")
 
     def __str__(self) -> str:
-        from venmas.logic.printing import to_text
-
-        return to_text(self)
+        return Formula._printed(self, False)
 
     def __repr__(self) -> str:
-        from venmas.logic.printing import to_short_text
-
-        return f"<{type(self).__name__}: {to_short_text(self)}>"
+        return f"<{type(self).__name__}: {Formula._printed(self, True)}>"
 
     def __reduce__(self) -> tuple[object, ...]:
         # One flat list of nodes, each after its operands: pickling recurses neither and keeps what is shared.
@@ -327,6 +325,12 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
         else:
             entered.add(child)
             stack.append((child, iter(child.children)))
+
+
+def variables_of(formula: Formula) -> frozenset[str]:
+    """The variables that a formula names."""
+    atoms = (node.comparison for node in subformulas(formula) if isinstance(node, Atom))
+    return frozenset(name for comparison in atoms for name in comparison.expr.coefficients)
 
 
 def is_temporal(formula: Formula) -> bool:

@@ -8,9 +8,9 @@ sorted out by the parser's second pass, which can say so in words. Loosest first
 can be names of variables. The other words of the language (`printing.RESERVED`) are names in double quotes only.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 
-from lark import Lark, Token
+from lark import Lark, ParseTree, Token
 
 from venmas.budget import ask
 from venmas.logic.printing import NAME_PATTERN
@@ -71,12 +71,25 @@ QUOTED: /"[^"\n]*"/
 _FREQUENT = ("NUMBER", "NAME", "QUOTED", "TRUE", "FALSE", "NOT", "NEXT", "PLUS", "MINUS", "LPAR")
 """Of these tokens one occurs in every formula again and again, so that there the clock is asked."""
 
+_SHORT = 1000
+"""Characters of a text whose tree is kept."""
+
 
 @cache
 def grammar() -> Lark:
     """The LALR parser, built once."""
     looks = dict.fromkeys(_FREQUENT, _asked)
     return Lark(GRAMMAR, parser="lalr", lexer="contextual", maybe_placeholders=False, lexer_callbacks=looks)
+
+
+def tree(text: str) -> ParseTree:
+    """The tree of a text. That of a short one is kept: a formula is asked of many systems. Raises as `Lark.parse`."""
+    return _kept(text) if len(text) <= _SHORT else grammar().parse(text)
+
+
+@lru_cache(maxsize=64)
+def _kept(text: str) -> ParseTree:
+    return grammar().parse(text)
 
 
 def _asked(token: Token) -> Token:

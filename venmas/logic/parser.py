@@ -38,7 +38,7 @@ from venmas.logic.formula import (
     Quantifier,
     Until,
 )
-from venmas.logic.grammar import grammar
+from venmas.logic.grammar import tree
 from venmas.logic.messages import explain
 from venmas.logic.nnf import MAX_DEPTH
 from venmas.logic.printing import to_short_text
@@ -76,7 +76,7 @@ def parse_property(text: str, vocabulary: Vocabulary) -> Property:
         raise FormulaError("the formula is empty: write for example AX^5 (h > 100)")
     try:
         builder = _Builder(text, vocabulary)
-        formula: Formula = builder.transform(grammar().parse(text))
+        formula: Formula = builder.transform(tree(text))
     except UnexpectedInput as error:
         raise explain(error, text) from None
     except VisitError as error:

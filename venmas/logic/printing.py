@@ -136,3 +136,6 @@ def _separated(operands: tuple[Formula, ...], separator: str, level: int) -> lis
         below = level if isinstance(operand, Atom) else level + 1
         parts += [separator, (operand, below)]
     return parts[1:]
+
+
+Formula._printed = staticmethod(lambda formula, short: to_short_text(formula) if short else to_text(formula))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -71,6 +71,9 @@ class NumpyOperand:
 
     __slots__ = ()
 
+    _joined: ClassVar[Callable[[Any], Any]]
+    """Makes a vector of an array of one dimension; `venmas.model.vector` puts it here."""
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         act = _OPERATORS.get(ufunc.__name__) if method == "__call__" and not options else None
         if act is None:
@@ -108,9 +111,7 @@ def _operand(value: Any, matrix: bool) -> Any:
             "matrix and a vector, and one vector for each row otherwise"
         )
     if value.ndim:
-        from venmas.model.vector import Vector
-
-        return Vector(value)
+        return NumpyOperand._joined(value)
     return _operand(value[()], matrix)
 
 

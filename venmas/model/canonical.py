@@ -52,7 +52,7 @@ from venmas.model.canonical_reader import (
     read_number,
     read_string,
 )
-from venmas.model.canonical_writer import Row, Writer, canonical_text, write_number
+from venmas.model.canonical_writer import Node, Row, Writer, canonical_text, write_number
 from venmas.model.expr import (
     Condition,
     Expr,
@@ -114,13 +114,21 @@ def system_to_json(system: System) -> dict[str, Anything]:
 
 def system_digest(system: System) -> str:
     """Sha256 (hex) of the canonical form."""
-    return hashlib.sha256(canonical_text(system_to_json(system)).encode("ascii")).hexdigest()
+
+    def find() -> str:
+        return hashlib.sha256(canonical_text(system_to_json(system)).encode("ascii")).hexdigest()
+
+    return system.once("digest", find)
 
 
 def networks_of(system: System) -> dict[str, Network]:
     """The networks that the system applies, by digest."""
-    found = (node.application.network for _, node in system.nodes() if isinstance(node, Output))
-    return {network.digest: network for network in found}
+
+    def find() -> dict[str, Network]:
+        found = (node.application.network for _, node in system.nodes() if isinstance(node, Output))
+        return {network.digest: network for network in found}
+
+    return dict(system.once("networks", find))
 
 
 def system_from_json(data: object, networks: Mapping[str, Network]) -> System:
@@ -128,8 +136,25 @@ def system_from_json(data: object, networks: Mapping[str, Network]) -> System:
 
     Raises `ModelError` naming the place for everything that `system_to_json` does not write.
     """
-    condition = (_CONDITION,) if isinstance(data, dict) and _CONDITION in data else ()
-    form = _fields(data, "the top", (*_FIELDS, *condition))
+    system, nodes = _read(data, networks)
+    _check_regions(system.initial_set.regions, len(system.variables))
+    check_switches(system, nodes)
+    _check_canonical(_top(data), system_to_json(system))
+    system.validate()
+    return system
+
+
+def shared(system: System) -> System:
+    """A copy of a valid system in which equal nodes are one, as they are for who reads its canonical form.
+
+    Raises `ModelError` as `system_to_json` does.
+    """
+    return _read(system_to_json(system), networks_of(system))[0]
+
+
+def _read(data: object, networks: Mapping[str, Network]) -> tuple[System, Sequence[Node]]:
+    """The system that a form describes, and its nodes, as far as reading alone shows that it is none."""
+    form = _top(data)
     if form["format"] != FORMAT:
         raise broken("format", f'"{FORMAT}"', form["format"])
     for key in _LISTS:
@@ -157,7 +182,7 @@ def system_from_json(data: object, networks: Mapping[str, Network]) -> System:
     for i, value in enumerate(form["initial"]):
         place = f"initial[{i}]"
         system.initial_set.regions.append(tuple(rows.comparison(c, place) for c in read_list(value, place)))
-    if condition:
+    if _CONDITION in form:
         system.initial_set.condition = rows.formula(form[_CONDITION], _CONDITION)
     for i, value in enumerate(form["propositions"]):
         name, index = read_list(value, f"propositions[{i}]", 2)
@@ -166,11 +191,12 @@ def system_from_json(data: object, networks: Mapping[str, Network]) -> System:
     for i, value in enumerate(form["properties"]):
         name, text = (read_string(part, f"properties[{i}]") for part in read_list(value, f"properties[{i}]", 2))
         system.specify(name, text)
-    _check_regions(system.initial_set.regions, len(decls))
-    check_switches(system, rows.nodes)
-    _check_canonical(form, system_to_json(system))
-    system.validate()
-    return system
+    return system, rows.nodes
+
+
+def _top(data: object) -> Mapping[str, Anything]:
+    condition = (_CONDITION,) if isinstance(data, dict) and _CONDITION in data else ()
+    return _fields(data, "the top", (*_FIELDS, *condition))
 
 
 def _fields(value: object, place: str, names: tuple[str, ...]) -> dict[str, Anything]:

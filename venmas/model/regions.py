@@ -227,7 +227,11 @@ def _eliminate(system: System, region: Region, extra: Region) -> dict[str, Linea
 
 def several_wide(system: System) -> bool:
     """Do several real variables have more than one initial value, as far as comparisons of one variable tell?"""
-    return any(sum(not _fixed(decl, region) for decl in system.variables.values()) > 1 for region in system.regions)
+    return system.once("several wide", lambda: any(_wide(system, region) > 1 for region in system.regions))
+
+
+def _wide(system: System, region: Region) -> int:
+    return sum(not _fixed(decl, region) for decl in system.variables.values())
 
 
 def _fixed(decl: VariableDecl, region: Region) -> bool:

@@ -23,6 +23,7 @@ from venmas.model.expr import (
     Variable,
     Where,
     add,
+    as_expr,
     compare,
     conjunction,
     disjunction,
@@ -44,11 +45,15 @@ class OpenError(Exception):
 class Simplifier:
     """A partial evaluator for known values of variables and fixed choices; shared nodes stay shared.
 
+    values: numbers, or expressions to put in the place of variables.
     folds: networks of known inputs become numbers, those of the real function.
     """
 
     def __init__(
-        self, values: Mapping[str, Fraction], fixed: Mapping[int, int] | None = None, folds: bool = True
+        self,
+        values: Mapping[str, Fraction] | Mapping[str, Expr],
+        fixed: Mapping[int, int] | None = None,
+        folds: bool = True,
     ) -> None:
         self.values, self.fixed, self.folds = values, fixed, folds
         self._exprs: dict[int, Expr] = {}
@@ -68,7 +73,7 @@ class Simplifier:
         ask()
         match node:
             case Variable(name, _) if name in self.values:
-                return Constant(self.values[name])
+                return as_expr(self.values[name])
             case Constant() | Variable():
                 return node
             case Sum(terms, constant):

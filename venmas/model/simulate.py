@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from venmas.budget import ask
 from venmas.errors import ModelError
-from venmas.linear import Relation, format_number
+from venmas.linear import Relation, format_number, weighted
 from venmas.model.expr import (
     All,
     Any,
@@ -54,7 +54,7 @@ class Exact:
         self.state = state
         # Nodes are kept with their values: an id is only unique while the node lives.
         self._values: dict[int, tuple[Expr, Fraction]] = {}
-        self._outputs: dict[int, tuple[Application, Sequence[Fraction]]] = {}
+        self._outputs: dict[int, tuple[Application, list[int], int]] = {}
 
     def value(self, expr: Expr) -> Fraction:
         """The exact value of an expression."""
@@ -83,13 +83,14 @@ class Exact:
             case Variable(name, _):
                 return self.state[name]
             case Sum(terms, constant):
-                return sum((c * self.value(e) for c, e in terms), constant)
+                return weighted([(c, self.value(e)) for c, e in terms], constant)
             case Output(application, index):
-                return self._apply(application)[index]
+                numerators, denominator = self._apply(application)
+                return Fraction(numerators[index], denominator)
             case Maximum(operands):
                 return max(self.value(o) for o in operands)
             case ArgMax(scores):
-                values = [self.value(s) for s in scores]
+                values = self._comparable(scores)
                 return Fraction(values.index(max(values)))
             case Switch(selector, cases):
                 chosen = self.value(selector)
@@ -101,12 +102,23 @@ class Exact:
                 return self.value(then if self.holds(condition) else otherwise)
         raise TypeError(type(expr))
 
-    def _apply(self, application: Application) -> Sequence[Fraction]:
+    def _comparable(self, scores: Sequence[Expr]) -> Sequence[Fraction | int]:
+        """Numbers in the order of the scores: outputs of one network have one denominator."""
+        first = scores[0]
+        if isinstance(first, Output):
+            outputs = [s.index for s in scores if isinstance(s, Output) and s.application is first.application]
+            if len(outputs) == len(scores):
+                numerators, _ = self._apply(first.application)
+                return [numerators[index] for index in outputs]
+        return [self.value(s) for s in scores]
+
+    def _apply(self, application: Application) -> tuple[list[int], int]:
+        """Outputs as numerators over a positive denominator."""
         known = self._outputs.get(id(application))
         if known is None:
             inputs = tuple(self.value(i) for i in application.inputs)
-            known = self._outputs[id(application)] = (application, application.network.evaluate_exact(inputs))
-        return known[1]
+            known = self._outputs[id(application)] = (application, *application.network.evaluate_integers(inputs))
+        return known[1], known[2]
 
 
 class Batch:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeVar
 
 from venmas.budget import ask
 from venmas.errors import ModelError
@@ -20,7 +20,7 @@ from venmas.model.arguments import (
     read_unit,
     read_updates,
 )
-from venmas.model.domain import Domains, is_integral
+from venmas.model.domain import Domains
 from venmas.model.expr import (
     All,
     Any,
@@ -28,13 +28,14 @@ from venmas.model.expr import (
     Condition,
     Expr,
     Scalar,
-    Switch,
     Truth,
     Variable,
     as_condition,
+    as_expr,
     children,
     to_comparison,
 )
+from venmas.model.facts import Facts
 from venmas.model.initial import InitialSet
 from venmas.model.limits import (
     MAX_BRANCHES,
@@ -42,37 +43,25 @@ from venmas.model.limits import (
     MAX_VARIABLES,
     check_count,
     check_nesting,
-    check_node,
     check_number,
 )
+from venmas.model.parts import Agent as Agent
+from venmas.model.parts import Branch as Branch
+from venmas.model.quantities import (
+    DEFAULT_RANGE,
+    MEASURE,
+    check_initial_names,
+    declare_measured,
+    linearised,
+    unmeasured,
+    with_quantities,
+)
+from venmas.model.validity import check_system
 from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector, read_size
 
+_Found = TypeVar("_Found")
 _KEYWORDS = {"A", "E", "U", "true", "false", "not", "and", "or", *(q + o for q in "AE" for o in "XGF")}
-
-
-@dataclass(frozen=True)
-class Agent:
-    """A named action: an expression over the state, with labels for its values where it is an integer."""
-
-    name: str
-    expr: Expr
-    unit: str = ""
-    labels: tuple[tuple[int, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class Branch:
-    """One way for the environment to answer, where `guard` holds: new values by variable name, others stay."""
-
-    name: str
-    updates: tuple[tuple[str, Expr], ...]
-    guard: Condition
-
-    @property
-    def always(self) -> bool:
-        """True when the branch can be taken in every state."""
-        return isinstance(self.guard, Truth) and self.guard.value
 
 
 class System:
@@ -91,14 +80,39 @@ class System:
         self.initial_set = InitialSet(name, self.variables)
         self.propositions: dict[str, Formula] = {}
         self.properties: dict[str, str] = {}
+        self.quantities: dict[str, Expr] = {}
+        """Variables that always equal an expression, once they are measured (`venmas.model.quantities`)."""
         self.nodes_by_name: dict[str, Variable] = {}
         self.picture: Callable[..., object] | None = None  # draws a trace: docs/plots.md
+        self._steady = False  # can some branch be taken in every state? (the quantities' own one before it left out)
         self._named: set[str] = set()  # the branches
         self._labelled: dict[str, dict[int, str]] = {}
+        self._facts = Facts()
 
     def __getstate__(self) -> dict[str, object]:
-        # Functions of a scenario file can not be pickled, and no worker draws.
-        return {**self.__dict__, "picture": None}
+        # Functions of a scenario file can not be pickled, and no worker draws. Facts are found again where it is read.
+        return {**self.__dict__, "picture": None, "_facts": Facts()}
+
+    def once(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
+        """What `find` finds of the system as it is now, kept until it is changed: for what every question needs.
+
+        Parts of a system are immutable, so that it is the same as long as it has the same ones.
+        """
+        return self._facts.once(self._parts(), key, find)
+
+    def _parts(self) -> tuple[object, ...]:
+        """All that the system consists of, in an order that tells one list from the next."""
+        tables = (self.variables, self.nodes_by_name, self.propositions, self.properties)
+        named = (part for table in tables for item in table.items() for part in item)
+        return (
+            self.name,
+            self.description,
+            *named,
+            *self.agents,
+            *self.branches,
+            *self.initial_set.regions,
+            self.initial_condition,
+        )
 
     # -- variables -----------------------------------------------------------------------------------------------------
 
@@ -129,6 +143,22 @@ class System:
         """Declare ``name[1] .. name[size]``, Boolean."""
         indices = range(1, read_size(size, f"the group {name!r}") + 1)
         return Vector(self.boolean(f"{name}[{i}]") for i in indices)
+
+    def quantity(
+        self, name: str, value: Scalar, lower: object = -DEFAULT_RANGE, upper: object = DEFAULT_RANGE, unit: str = ""
+    ) -> Variable:
+        """Declare a variable that always equals a function of the state, such as ``V(x)`` of a network.
+
+        It is declared before branches and initial sets, may be compared in propositions and formulas, and leaving its
+        range is an error as of any variable. Raises `ModelError`.
+        """
+        measured = declare_measured(self, name, as_expr(value))
+        node = self.real(name, lower, upper, unit)
+        self.quantities[name] = as_expr(value)
+        updates = ((measured.name, as_expr(1)), *self.quantities.items())
+        self.branches = [Branch(MEASURE, updates, measured == 0)]
+        self._named.add(MEASURE)
+        return node
 
     def _declare(self, decl: VariableDecl) -> Variable:
         base = read_text(decl.name, "the name of a variable", "x").split("[")[0]
@@ -190,6 +220,8 @@ class System:
             raise ModelError(f"branch {name!r} is declared twice")
         check_count(len(self.branches) + 1, MAX_BRANCHES, f"branches of system {self.name!r}")
         self._named.add(name)
+        self._steady |= isinstance(guard, Truth) and guard.value
+        found, guard = with_quantities(self, where, found, guard)
         self.branches.append(Branch(name, tuple(found.items()), guard))
 
     def initial(self, *conditions: Condition) -> None:
@@ -204,7 +236,9 @@ class System:
         self.initial_set.add(self._initial_formula(conditions))
 
     def _initial_formula(self, conditions: tuple[Condition, ...]) -> Formula:
-        return self.formula(All(read_conditions(conditions, "the initial set")), "the initial set")
+        condition = All(read_conditions(conditions, "the initial set"))
+        check_initial_names(self, condition)
+        return self.formula(All((*condition.operands, *unmeasured(self))), "the initial set")
 
     @property
     def initial_condition(self) -> Formula:
@@ -222,12 +256,15 @@ class System:
         return self.initial_set.regions
 
     def proposition(self, name: str, condition: Condition) -> None:
-        """Name a condition (linear over the variables), for use in formulas."""
+        """Name a condition, for use in formulas.
+
+        What is not linear in the variables, such as a comparison of the outputs of a network, becomes a `quantity`.
+        """
         read_text(name, "the name of a proposition", "safe")
         if name in self.propositions or name in self.variables or name in _KEYWORDS or not name.isidentifier():
             raise ModelError(f"{name!r} can not name a proposition: it is taken, a keyword or no identifier")
         (checked,) = read_conditions((condition,), f"proposition {name!r}")
-        self.propositions[name] = self.formula(checked, f"proposition {name!r}")
+        self.propositions[name] = self.formula(linearised(self, name, checked), f"proposition {name!r}")
 
     def specify(self, name: str, formula: str) -> None:
         """Name a property (the text of a formula), for ``--formula NAME``."""
@@ -254,6 +291,9 @@ class System:
     @property
     def vocabulary(self) -> Vocabulary:
         """What formulas over this system may name."""
+        return self.once("vocabulary", self._vocabulary)
+
+    def _vocabulary(self) -> Vocabulary:
         labels: dict[str, Fraction] = {}
         for decl in self.variables.values():
             labels.update({text: Fraction(value) for value, text in decl.labels})
@@ -297,6 +337,9 @@ class System:
 
     def check_nesting(self) -> None:
         """Raise `ModelError` where expressions are nested too deeply for what reads them by recursion."""
+        self.once("nesting", self._check_nesting)
+
+    def _check_nesting(self) -> None:
         levels: dict[int, int] = {}
         for where, root in self._roots():
             check_nesting(where, [root], levels)
@@ -326,45 +369,24 @@ class System:
     @property
     def may_deadlock(self) -> bool:
         """True when no branch can be taken in every state, so that some may have no successor."""
-        return not any(b.always for b in self.branches)
+        return not ((self.quantities and self._steady) or any(b.always for b in self.branches))
 
     def starting(self, states: Formula) -> System:
         """The same system with other initial states: those of a formula about one state, within the declared ranges."""
-        made = copy(self)
-        made.initial_set = InitialSet(self.name, self.variables)
+        made = self.with_regions(())
         made.initial_set.add_product(states)
+        return made
+
+    def with_regions(self, regions: Iterable[Region]) -> System:
+        """The same system with other initial states: a union of regions."""
+        made = copy(self)
+        made._facts, made.initial_set = Facts(), InitialSet(self.name, self.variables)
+        made.initial_set.regions = list(regions)
         return made
 
     def validate(self) -> None:
         """Check what can be checked without a state. Raises `ModelError` naming the place and the remedy."""
-        if not self.variables:
-            raise ModelError(f"system {self.name!r} has no variables")
-        if not self.branches:
-            raise ModelError(f"system {self.name!r} has no branches: add at least one with system.branch(...)")
-        self.initial_set.check()
-        for where, node in self.nodes():
-            check_node(where, node)
-            if isinstance(node, Variable) and self.nodes_by_name.get(node.name) is not node:
-                raise ModelError(f"{where} uses variable {node.name!r} of another system")
-            if isinstance(node, Switch):
-                self._check_switch(where, node)
-        integral: set[int] = set()
-        for b in self.branches:
-            for name, expr in b.updates:
-                if self.variables[name].integral and not is_integral(expr, integral):
-                    raise ModelError(
-                        f"branch {b.name!r}: {name} is an integer and its new value may not be one; "
-                        "build it from integers, argmax, switch or where with integer cases"
-                    )
-
-    def _check_switch(self, where: str, node: Switch) -> None:
-        values = self.domains.values(node.selector)
-        if values is None:
-            raise ModelError(f"{where}: a switch needs a selector of finitely many values (an integer, an argmax)")
-        keys = {key for key, _ in node.cases}
-        missing = [v for v in values if v.denominator != 1 or int(v) not in keys]
-        if missing:
-            raise ModelError(f"{where}: the switch has no case for the selector's value {missing[0]}; add one")
+        self.once("valid", lambda: check_system(self))
 
     def _listing(self) -> str:
         return f"system {self.name!r} (it has {', '.join(self.variables) or 'none yet'})"

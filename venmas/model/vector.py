@@ -172,3 +172,6 @@ def _product(row: Vector, column: Vector) -> Expr:
 
 def _misfit(what: str) -> ModelError:
     return ModelError(f"{what} do not go together")
+
+
+NumpyOperand._joined = Vector

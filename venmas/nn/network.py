@@ -19,7 +19,9 @@ and refuses an activation that is neither ReLU nor the identity, until it is tau
    venmas/bounds/compiled/relaxation_kernel.py, and what fills their arrays: venmas/search/regions/compiled.py.
 7. MILP programs: venmas/encoding/network.py.
 8. The explicit search: venmas/search/explicit/undecided.py. The search over polytopes: venmas/search/polytopes/step.py.
-9. The checker of certificates, which is independent of all the above: venmas/checker/networks.py.
+9. Unrolled loops as programs: venmas/model/lowering.py, venmas/model/program_writer.py, and gradients through them:
+   venmas/search/unrolled/gradient.py.
+10. The checker of certificates, which is independent of all the above: venmas/checker/networks.py.
 """
 
 from __future__ import annotations
@@ -285,9 +287,13 @@ class Network:
     def evaluate_exact(self, x: Sequence[Fraction]) -> tuple[Fraction, ...]:
         """The value of the real function at a rational point, exactly: (in,) -> (out,).
 
-        Vectors are integers over one common denominator, so no fraction is reduced before the end.
         Raises `NetworkError` when the number of inputs is wrong.
         """
+        values, denominator = self.evaluate_integers(x)
+        return tuple(Fraction(v, denominator) for v in values)
+
+    def evaluate_integers(self, x: Sequence[Fraction]) -> tuple[list[int], int]:
+        """The same as numerators over one positive denominator, so that no fraction is reduced."""
         if len(x) != self.input_size:
             raise NetworkError(f"network {self.name!r} takes {self.input_size} inputs, got {len(x)}")
         point = [Fraction(v) for v in x]
@@ -306,7 +312,7 @@ class Network:
             if layer.relu:
                 values = [v if v > 0 else 0 for v in values]
             denominator *= layer.scale
-        return tuple(Fraction(v, denominator) for v in values)
+        return values, denominator
 
     @cached_property
     def integer_layers(self) -> tuple[IntegerLayer, ...]:

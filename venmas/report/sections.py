@@ -188,6 +188,8 @@ def _options(report: Report, defaults: Mapping[str, tuple[str, str, str]]) -> It
     if report.asked:
         if report.asked.solver != "auto":
             yield from ("--solver", report.asked.solver)
+        if report.asked.invariant:
+            yield from ("--invariant", report.asked.invariant)
         if report.asked.timeout:
             yield from ("--timeout", f"{report.asked.timeout:g}")
         if report.asked.memory:

@@ -16,7 +16,7 @@ from venmas.answer import Answer, Figures
 from venmas.budget import Budget
 from venmas.logic import TRUE
 from venmas.question import Question
-from venmas.search.milp.figures import Programs
+from venmas.search.programs import Programs
 
 _Made = TypeVar("_Made")
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 PROCEDURES = {
     "explicit": "venmas.search.explicit.procedure:EXPLICIT",
-    "network": "venmas.search.network.one_step:NETWORK",
+    "unrolled": "venmas.search.unrolled.procedure:UNROLLED",
     "polytopes": "venmas.search.polytopes.procedure:POLYTOPES",
     "rational": "venmas.search.rational.session:RATIONAL",
     "enclosures": "venmas.search.rational.session:ENCLOSURES",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from venmas.bounds.compiled.crown_layers_kernel import backward, forward
+from venmas.bounds.compiled.crown_layers_kernel import backward, begin, forward
 
 STEPS, OR, TINY, FEW = 12, -2, 2.0**-1000, 2.0**-50  # those of bounds.crown, crown_plan and rounding
 _PLAIN = {"contract"}
@@ -20,35 +20,33 @@ _ANYORDER = {"contract", "reassoc", "nsz"}
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_PLAIN)
-def sweep_boxes(network, goals, condition, low, high, cap, gammas, found):
+def sweep_boxes(network, goals, condition, low, high, cap, gammas, cuts, found):
     """Fill in `found` for the boxes low, high; the tuples hold the arrays of a `Plan` and of a `Swept`."""
-    sizes, _weights, _rows, _biases, relus, _errors = network
+    sizes, _begins, _offsets, _weights, _rows, _biases, relus, _errors = network
     goal_bias, strict = goals[2], goals[5]
-    starts, members, program = condition
-    closed, bound, influence, tried, worst = found
+    starts, levels_of, order, first_of, program = condition
+    closed, bound, influence, tried, worst, opened, kept_low, kept_high = found
     count, m = low.shape
-    layers = len(relus)
-    units = 0
-    widest = m
-    for k in range(1, len(sizes)):
-        units += sizes[k]
-        widest = max(widest, sizes[k])
+    widest = max(m, sizes.max())
     most = 1 + m + cap
-    q = len(goal_bias)
     groups = len(starts) - 1
+    largest = 1
+    for group in range(groups):
+        largest = max(largest, starts[group + 1] - starts[group])
     z = np.zeros((most, widest))
     e, mass = np.zeros(widest), np.zeros(widest)
-    share = np.zeros((cap, m))
+    share, units = np.zeros((cap, m)), len(relus)
     room = (
         *(z, np.zeros((most, widest)), e, mass, np.zeros(widest), np.zeros(widest), np.zeros(widest)),
-        *(np.zeros(widest, np.int64), share, np.zeros(units), np.zeros(units), np.zeros(units), np.zeros(layers)),
+        *(np.zeros(widest, np.int64), share, np.zeros(units), np.zeros(units), np.zeros(units), np.zeros(len(sizes))),
     )
     lines = np.zeros(widest), np.zeros(widest)
-    g, g_err, g_base = np.zeros((q, most)), np.zeros(q), np.zeros(q)
+    g, g_err, g_base = np.zeros((largest, most)), np.zeros(largest), np.zeros(largest)
     centre, radius, corner, best = np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m)
-    mix, spare, trial = np.zeros(q), np.zeros(q), np.zeros(q)
-    combined = np.zeros(most)
-    bounds, met, levels = np.zeros(groups), np.zeros(groups), np.zeros(len(program) + 1)
+    mix, spare, trial = np.zeros(largest), np.zeros(largest), np.zeros(largest)
+    values = np.zeros(len(goal_bias))
+    combined, cut_low, cut_high = np.zeros(most), np.zeros(m), np.zeros(m)
+    bounds, met, stack = np.zeros(groups), np.zeros(groups), np.zeros(len(program) + 1)
     for b in range(count):
         for i in range(m):
             c = 0.5 * low[b, i] + 0.5 * high[b, i]
@@ -57,30 +55,64 @@ def sweep_boxes(network, goals, condition, low, high, cap, gammas, found):
             influence[b, i] = 0.0
             corner[i] = c
             best[i] = c
-        symbols = forward(network, gammas, centre, radius, cap, room)
-        top = 1 + m + symbols
-        _goals(goals, gammas, centre, radius, z, e, mass, sizes[layers], top, g, g_err, g_base)
-        least = np.inf
+            kept_low[b, i] = np.inf
+            kept_high[b, i] = -np.inf
+        begin(centre, radius, room)
+        deepest = 0
         for group in range(groups):
-            first, last = starts[group], starts[group + 1]
-            lower = _mix(g, g_err, members, first, last, top, gammas, mix, spare, trial, combined)
-            done = lower > 0
-            if not done:
-                for a in range(first, last):
-                    if strict[members[a]]:
-                        alone = _lower(g[members[a]], g_err[members[a]], top, gammas)
-                        done |= alone >= 0
-            if not done and layers > 0:
-                own = (members, first, last)
-                below = backward(network, goals, own, gammas, g_base, mix, centre, radius, room, lines, corner)
-                done = below > 0
-                if not lower >= below:
-                    lower = below
-            bounds[group] = np.inf if done else -np.inf if np.isnan(lower) else lower
-            if not done:
-                _point(network, goals, condition, corner, lines, trial, met, levels)
-                if levels[0] < least:
-                    least = levels[0]
+            bounds[group] = np.inf
+            if opened[b, group]:
+                deepest = max(deepest, levels_of[group])
+                bounds[group] = -np.inf
+        symbols, fresh, least = 0, 0, np.inf
+        for level in range(deepest + 1):
+            if level > 0:
+                before = symbols
+                symbols = forward(network, gammas, level - 1, symbols, fresh, cap, room)
+                fresh = symbols - before
+            top = 1 + m + symbols
+            looked = False
+            for at in range(first_of[level], first_of[level + 1]):
+                group = order[at]
+                if not opened[b, group]:
+                    continue
+                looked = True
+                own = (starts[group], starts[group + 1])
+                _goals(goals, own, gammas, centre, radius, z, e, mass, sizes[level], top, g, g_err, g_base)
+                size = own[1] - own[0]
+                lower = _mix(g, g_err, size, top, gammas, mix, spare, trial, combined)
+                done = lower > 0
+                for i in range(m):
+                    cut_low[i], cut_high[i] = low[b, i], high[b, i]
+                if not done:
+                    for a in range(size):
+                        alone = _lower(g[a], g_err[a], top, gammas)
+                        done |= strict[own[0] + a] and alone >= 0
+                        _cut(g[a, 1 : 1 + m], alone, radius, centre, radius, cut_low, cut_high)
+                if not done and level > 0:
+                    below = backward(
+                        network, goals, own, level, gammas, g_base, mix, centre, radius, room, lines, corner
+                    )
+                    done = below > 0
+                    if not lower >= below:
+                        lower = below
+                    spare_ones = lines[1]
+                    for i in range(m):
+                        spare_ones[i] = 1.0
+                    _cut(lines[0][:m], below, spare_ones, centre, radius, cut_low, cut_high)
+                for i in range(m):
+                    done |= cut_low[i] > cut_high[i]
+                if done:
+                    opened[b, group] = False
+                    bounds[group] = np.inf
+                    continue
+                bounds[group] = -np.inf if np.isnan(lower) else lower
+                for i in range(m):
+                    kept_low[b, i] = min(kept_low[b, i], cut_low[i])
+                    kept_high[b, i] = max(kept_high[b, i], cut_high[i])
+                _point(network, goals, condition, deepest, corner, lines, values, met, stack)
+                if stack[0] < least:
+                    least = stack[0]
                     for i in range(m):
                         best[i] = corner[i]
                 for i in range(m):
@@ -88,26 +120,48 @@ def sweep_boxes(network, goals, condition, low, high, cap, gammas, found):
                     for s in range(symbols):
                         part += abs(combined[1 + m + s]) * share[s, i]
                     influence[b, i] += part
-        _combine(program, bounds, levels)
-        bound[b] = levels[0]
-        closed[b] = levels[0] == np.inf
+            if looked:
+                _combine(program, bounds, stack)
+                if stack[0] == np.inf:
+                    break
+        _combine(program, bounds, stack)
+        bound[b] = stack[0]
+        closed[b] = stack[0] == np.inf
         if not closed[b]:
-            _point(network, goals, condition, centre, lines, trial, met, levels)
-            if levels[0] < least:
-                least = levels[0]
+            _point(network, goals, condition, deepest, centre, lines, values, met, stack)
+            if stack[0] < least:
+                least = stack[0]
                 for i in range(m):
                     best[i] = centre[i]
         worst[b] = np.inf if closed[b] else least
         for i in range(m):
             tried[b, i] = best[i]
+            if not cuts or not kept_low[b, i] <= kept_high[b, i]:
+                kept_low[b, i], kept_high[b, i] = low[b, i], high[b, i]
 
 
 @njit(cache=True, error_model="numpy", fastmath=_PLAIN)
-def _goals(goals, gammas, centre, radius, z, e, mass, width, top, g, g_err, g_base):
-    """Forms of the goals, their radius, and that part of it which does not depend on the layers."""
+def _cut(slopes, lower, scale, centre, radius, low, high):
+    """What a form keeps of a box, see `bounds.crown_cut`."""
+    for i in range(len(centre)):
+        a = abs(slopes[i])
+        if a > 0:
+            reach = -lower / a * scale[i]
+            if reach < np.inf:  # no number cuts nothing
+                reach = max(reach, 0.0) * (1 + FEW) + FEW * (abs(centre[i]) + radius[i]) + TINY
+                if slopes[i] > 0:
+                    high[i] = min(high[i], centre[i] - radius[i] + reach)
+                else:
+                    low[i] = max(low[i], centre[i] + radius[i] - reach)
+
+
+@njit(cache=True, error_model="numpy", fastmath=_PLAIN)
+def _goals(goals, own, gammas, centre, radius, z, e, mass, width, top, g, g_err, g_base):
+    """Forms of the goals of a group, their radius, and that part of it which does not depend on the layers."""
     goal, goal_error, goal_bias, bias_error, direct, _strict = goals
     m = len(centre)
-    for i in range(len(goal_bias)):
+    for a in range(own[1] - own[0]):
+        i = own[0] + a
         # error budget: `width` products, m more of the inputs, and the sums; the goal's own rounding; underflow
         slack = gammas[width + top]
         error = 0.0
@@ -117,14 +171,14 @@ def _goals(goals, gammas, centre, radius, z, e, mass, width, top, g, g_err, g_ba
             extra += goal_error[i, j] * mass[j]
         base = abs(goal_bias[i]) * gammas[m + 4] + bias_error[i]  # m products are added to it
         for r in range(top):
-            g[i, r] = _dot(z[r], goal[i], width)
-        g[i, 0] += goal_bias[i]
+            g[a, r] = _dot(z[r], goal[i], width)
+        g[a, 0] += goal_bias[i]
         for k in range(m):
-            g[i, 0] += direct[i, k] * centre[k]
-            g[i, 1 + k] += direct[i, k] * radius[k]
+            g[a, 0] += direct[i, k] * centre[k]
+            g[a, 1 + k] += direct[i, k] * radius[k]
             base += (gammas[m + 4] * abs(direct[i, k]) + TINY) * (abs(centre[k]) + radius[k])
-        g_base[i] = base * (1 + gammas[m + 8])
-        g_err[i] = (error + extra + base + TINY) * (1 + gammas[width + 8])
+        g_base[a] = base * (1 + gammas[m + 8])
+        g_err[a] = (error + extra + base + TINY) * (1 + gammas[width + 8])
 
 
 @njit(cache=True, error_model="numpy", fastmath=_ANYORDER)
@@ -172,20 +226,19 @@ def _combine(program, groups, levels):
 
 
 @njit(cache=True, error_model="numpy")
-def _mix(g, g_err, members, first, last, top, gammas, mix, best, trial, combined):
+def _mix(g, g_err, k, top, gammas, mix, best, trial, combined):
     """The greatest bound found of a convex combination of a group's goals; its weights in mix, its form in combined."""
-    k = last - first
     found = -np.inf
     start = 0
     for a in range(k):
-        value = _lower(g[members[first + a]], g_err[members[first + a]], top, gammas)
+        value = _lower(g[a], g_err[a], top, gammas)
         if value > found or a == 0:
             found = value
             start = a
     for a in range(k):
         mix[a] = 1.0 if a == start else 0.0
         trial[a] = 0.3 / k + (0.7 if a == start else 0.0)
-    form = g[members[first + start]]
+    form = g[start]
     for r in range(top):
         combined[r] = form[r]
     # invariant: any weights that are not negative give a valid bound, so their own rounding costs nothing
@@ -196,7 +249,7 @@ def _mix(g, g_err, members, first, last, top, gammas, mix, best, trial, combined
             for r in range(top):
                 combined[r] = 0.0
             for a in range(k):
-                form, own = g[members[first + a]], g_err[members[first + a]]
+                form, own = g[a], g_err[a]
                 error += trial[a] * own
                 size += trial[a] * (_absolute(form, 0, top) + own)
                 for r in range(top):
@@ -210,7 +263,7 @@ def _mix(g, g_err, members, first, last, top, gammas, mix, best, trial, combined
                 break
             scale = 0.0
             for a in range(k):
-                form = g[members[first + a]]
+                form = g[a]
                 at = form[0]
                 for r in range(1, top):
                     at -= form[r] if combined[r] > 0 else -form[r]
@@ -227,49 +280,50 @@ def _mix(g, g_err, members, first, last, top, gammas, mix, best, trial, combined
         for r in range(top):
             combined[r] = 0.0
         for a in range(k):
-            form = g[members[first + a]]
+            form = g[a]
             for r in range(top):
                 combined[r] += mix[a] * form[r]
     return found
 
 
 @njit(cache=True, error_model="numpy", fastmath=_ANYORDER)
-def _point(network, goals, condition, x, lines, values, met, levels):
-    """How far the condition is from holding at a point, in floats, into levels[0]."""
-    sizes, weights, _rows, biases, relus, _errors = network
+def _point(network, goals, condition, deepest, x, lines, values, met, levels):
+    """How far the condition is from holding at a point, in floats, into levels[0]; groups above `deepest` do not."""
+    sizes, begins, offsets, weights, _rows, biases, relus, _errors = network
     goal, _goal_error, goal_bias, _bias_error, direct, _strict = goals
-    starts, members, program = condition
+    starts, _levels, order, first_of, program = condition
     one, two = lines
     n = sizes[0]
     for j in range(n):
         one[j] = x[j]
-    offset_w = 0
-    offset_b = 0
-    for k in range(len(relus)):
-        width = sizes[k + 1]
-        for q in range(width):
-            two[q] = biases[offset_b + q]
-        for j in range(n):
-            c = one[j]
-            if c != 0.0:
-                wj = weights[offset_w + j * width : offset_w + (j + 1) * width]
-                for q in range(width):
-                    two[q] += c * wj[q]
-        for q in range(width):
-            one[q] = max(two[q], 0.0) if relus[k] else two[q]
-        offset_w += n * width
-        offset_b += width
-        n = width
-    for i in range(len(goal_bias)):
-        value = goal_bias[i]
-        for j in range(n):
-            value += goal[i, j] * one[j]
-        for j in range(sizes[0]):
-            value += direct[i, j] * x[j]
-        values[i] = value
     for group in range(len(starts) - 1):
-        most = -np.inf
-        for a in range(starts[group], starts[group + 1]):
-            most = max(most, values[members[a]])
-        met[group] = most
+        met[group] = np.inf
+    for level in range(deepest + 1):
+        if level > 0:
+            width = sizes[level]
+            at = begins[level - 1]
+            for q in range(width):
+                two[q] = biases[at + q]
+            for j in range(n):
+                c = one[j]
+                if c != 0.0:
+                    start = offsets[level - 1] + j * width
+                    wj = weights[start : start + width]
+                    for q in range(width):
+                        two[q] += c * wj[q]
+            for q in range(width):
+                one[q] = max(two[q], 0.0) if relus[at + q] else two[q]
+            n = width
+        for which in range(first_of[level], first_of[level + 1]):
+            group = order[which]
+            most = -np.inf
+            for i in range(starts[group], starts[group + 1]):
+                value = goal_bias[i]
+                for j in range(n):
+                    value += goal[i, j] * one[j]
+                for j in range(sizes[0]):
+                    value += direct[i, j] * x[j]
+                values[i] = value
+                most = max(most, value)
+            met[group] = most
     _combine(program, met, levels)

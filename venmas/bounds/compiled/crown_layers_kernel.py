@@ -1,8 +1,9 @@
-"""The layers of the compiled sweep of queries: a zonotope forward, substitution (CROWN) backward, one box at a time.
+"""The layers of the compiled sweep of programs: a zonotope forward, substitution (CROWN) backward, one box at a time.
 
 The algorithm and its sources are those of `venmas.bounds.crown`, the arrays those of a `Plan` (`crown_plan`). `room` is
 the working memory of one box: forms z, new (R, n), radius e and mass (n,), and per unit of all layers the ends lo, hi
-and ``spread``, the absolute weights times the mass of the layer below, whose sum is ``below``.
+and ``spread``, the absolute weights times the mass of the layer below, whose sum is ``below``. `begins` (L+1,) says
+where the units of a layer begin in these.
 """
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
 # numba infers the types
@@ -15,164 +16,164 @@ from numba import njit
 from venmas.bounds.compiled.relaxation_kernel import chord, rounding
 
 TINY, FEW, UNIT_ROUNDOFF = 2.0**-1000, 2.0**-50, 2.0**-53  # those of bounds.rounding
+FLUSH = 1.0 / 2**20  # that of bounds.crown
 _PLAIN = {"contract"}
 
 
 @njit(cache=True, error_model="numpy", fastmath=_PLAIN)
-def forward(network, gammas, centre, radius, cap, room):
-    """Affine forms of the last hidden layer into z, e and mass; ends of all pre-activations; returns the symbols."""
-    sizes, weights, _rows, biases, relus, errors = network
-    z, new, e, mass, err, total, slope, active, share, lo, hi, spread, below = room
-    m = sizes[0]
-    n = m
-    symbols = 0
-    # invariant: each unit of a layer is within e of z . (1, s) for some s in [-1, 1]^(m + symbols), the same s for all
-    # units and all layers, and mass is at least the sum of the absolute values of z, and e
-    fresh = 0  # the last `fresh` symbols have one column each, found in `active` below
+def begin(centre, radius, room):
+    """The forms of the inputs."""
+    z, _new, e, mass = room[:4]
+    m = len(centre)
     z[: 1 + m, :m] = 0.0
     for j in range(m):
         z[0, j] = centre[j]
         z[1 + j, j] = radius[j]
         e[j] = 0.0
         mass[j] = abs(centre[j]) + radius[j]
-    offset_w = 0
-    offset_b = 0
-    for k in range(len(relus)):
-        width = sizes[k + 1]
-        w = weights[offset_w : offset_w + n * width].reshape((n, width))
-        bias = biases[offset_b : offset_b + width]
-        live = 0
-        below[k] = 0.0
-        for j in range(n):
-            below[k] += mass[j]
-            if mass[j] > 0 or np.isnan(mass[j]):
-                active[live] = j
-                live += 1
-        top = 1 + m + symbols
-        slack = gammas[n + top] + errors[k]
-        sp = spread[offset_b : offset_b + width]
+
+
+@njit(cache=True, error_model="numpy", fastmath=_PLAIN)
+def forward(network, gammas, k, symbols, fresh, cap, room):
+    """Through layer k: forms into z, e and mass, ends of its pre-activations; returns how many symbols there are.
+
+    The last `fresh` of the `symbols` before have one unit each; the rest is told by the difference.
+    """
+    sizes, begins, offsets, weights, _rows, biases, relus, errors = network
+    z, new, e, mass, err, total, slope, active, share, lo, hi, spread, below = room
+    m, n, width = sizes[0], sizes[k], sizes[k + 1]
+    # invariant: each unit of a layer is within e of z . (1, s) for some s in [-1, 1]^(m + symbols), the same s for all
+    # units and all layers, and mass is at least the sum of the absolute values of z, and e
+    at = begins[k]
+    w = weights[offsets[k] : offsets[k] + n * width].reshape((n, width))
+    bias, relu = biases[at : at + width], relus[at : at + width]
+    lower, upper, sp = lo[at : at + width], hi[at : at + width], spread[at : at + width]
+    live = 0
+    below[k] = 0.0
+    for j in range(n):
+        below[k] += mass[j]
+        if mass[j] > 0 or np.isnan(mass[j]):
+            active[live] = j
+            live += 1
+    top = 1 + m + symbols
+    slack = gammas[n + top] + errors[k]
+    for q in range(width):
+        err[q] = 0.0
+        sp[q] = 0.0
+        total[q] = 0.0
+    for a in range(live):
+        j = active[a]
+        ej = e[j]
+        mj = mass[j]
+        wj = w[j]
         for q in range(width):
-            err[q] = 0.0
-            sp[q] = 0.0
-            total[q] = 0.0
-        for a in range(live):
-            j = active[a]
-            ej = e[j]
-            mj = mass[j]
-            wj = w[j]
-            for q in range(width):
-                size = abs(wj[q])
-                err[q] += size * ej
-                sp[q] += size * mj
-        for r in range(top):
-            out = new[r]
-            zr = z[r]
-            for q in range(width):
-                out[q] = 0.0
-            a = 0
-            if r >= top - fresh:  # a new symbol is in one unit only
-                for j in range(n):
-                    c = zr[j]
-                    if c != 0.0:
-                        wj = w[j]
-                        for q in range(width):
-                            out[q] += c * wj[q]
-            else:
-                while a + 4 <= live:
-                    j0, j1, j2, j3 = active[a], active[a + 1], active[a + 2], active[a + 3]
-                    c0, c1, c2, c3 = zr[j0], zr[j1], zr[j2], zr[j3]
-                    w0, w1, w2, w3 = w[j0], w[j1], w[j2], w[j3]
-                    for q in range(width):
-                        out[q] += (c0 * w0[q] + c1 * w1[q]) + (c2 * w2[q] + c3 * w3[q])
-                    a += 4
-                while a < live:
-                    c0 = zr[active[a]]
-                    w0 = w[active[a]]
-                    for q in range(width):
-                        out[q] += c0 * w0[q]
-                    a += 1
-            if r > 0:
-                for q in range(width):
-                    total[q] += abs(out[q])
-        fresh = 0
-        born = symbols
+            size = abs(wj[q])
+            err[q] += size * ej
+            sp[q] += size * mj
+    for r in range(top):
+        out = new[r]
+        zr = z[r]
         for q in range(width):
-            # error budget: the radius of the layer below, n products and the sums over them, the bias, underflow;
-            # the factor covers the n sums of the radius itself
-            size = err[q] + slack * sp[q] + gammas[2] * abs(bias[q]) + TINY
-            err[q] = size * (1 + gammas[n + 8])
-            new[0, q] += bias[q]
-            reach = total[q] + err[q]
-            reach += gammas[top + 2] * (reach + abs(new[0, q])) + TINY
-            bottom = new[0, q] - reach
-            above = new[0, q] + reach
-            if np.isnan(bottom):
-                bottom = -np.inf
-            if np.isnan(above):
-                above = np.inf
-            lo[offset_b + q] = bottom
-            hi[offset_b + q] = above
-            slope[q] = 1.0
-            e[q] = err[q]
-            mass[q] = (abs(new[0, q]) + reach) * (1 + FEW)
-            if relus[k]:
-                if above <= 0:
-                    slope[q] = 0.0
-                    e[q] = 0.0
-                    mass[q] = 0.0
-                elif bottom < 0:
-                    s, lift = chord(bottom, above)
-                    slope[q] = s
-                    lift *= 0.5
-                    # error budget: scaling by the slope and raising by lift, and the two roundings of the radius
-                    error = rounding(abs(new[0, q]) + reach, lift)
-                    e[q] = (err[q] * s + error) * (1 + FEW)
-                    mass[q] = (s * (abs(new[0, q]) + reach) + 2 * lift + error) * (1 + FEW)
-                    if symbols < cap:
-                        # how much of this unit's range is due to which input
-                        scale = 1.0 / (reach + TINY)
-                        for i in range(m):
-                            part = abs(new[1 + i, q])
-                            for t in range(born):
-                                part += abs(new[1 + m + t, q]) * share[t, i]
-                            share[symbols, i] = part * scale
-                        row = z[1 + m + symbols]
-                        for j in range(width):
-                            row[j] = 0.0
-                        row[q] = lift
-                        symbols += 1
-                        fresh += 1
-                    else:
-                        e[q] += lift * (1 + FEW)
-                    new[0, q] = new[0, q] * s + lift
-                    slope[q] = s
-        for r in range(top):
-            zr = z[r]
-            out = new[r]
-            if r == 0:
+            out[q] = 0.0
+        a = 0
+        if r >= top - fresh:  # a new symbol is in one unit only
+            for j in range(n):
+                c = zr[j]
+                if c != 0.0:
+                    wj = w[j]
+                    for q in range(width):
+                        out[q] += c * wj[q]
+        else:
+            while a + 4 <= live:
+                j0, j1, j2, j3 = active[a], active[a + 1], active[a + 2], active[a + 3]
+                c0, c1, c2, c3 = zr[j0], zr[j1], zr[j2], zr[j3]
+                w0, w1, w2, w3 = w[j0], w[j1], w[j2], w[j3]
                 for q in range(width):
-                    keep = relus[k] and lo[offset_b + q] < 0 and hi[offset_b + q] > 0
-                    zr[q] = out[q] if keep else out[q] * slope[q]
-            else:
+                    out[q] += (c0 * w0[q] + c1 * w1[q]) + (c2 * w2[q] + c3 * w3[q])
+                a += 4
+            while a < live:
+                c0 = zr[active[a]]
+                w0 = w[active[a]]
                 for q in range(width):
-                    zr[q] = out[q] * slope[q]
-        offset_w += n * width
-        offset_b += width
-        n = width
+                    out[q] += c0 * w0[q]
+                a += 1
+        if r > 0:
+            for q in range(width):
+                total[q] += abs(out[q])
+    born = symbols
+    for q in range(width):
+        # error budget: the radius of the layer below, n products and the sums over them, the bias, underflow;
+        # the factor covers the n sums of the radius itself
+        size = err[q] + slack * sp[q] + (gammas[2] + errors[k]) * abs(bias[q]) + TINY
+        err[q] = size * (1 + gammas[n + 8])
+        new[0, q] += bias[q]
+        reach = total[q] + err[q]
+        reach += gammas[top + 2] * (reach + abs(new[0, q])) + TINY
+        bottom = new[0, q] - reach
+        above = new[0, q] + reach
+        if np.isnan(bottom):
+            bottom = -np.inf
+        if np.isnan(above):
+            above = np.inf
+        lower[q] = bottom
+        upper[q] = above
+        slope[q] = 1.0
+        e[q] = err[q]
+        mass[q] = (abs(new[0, q]) + reach) * (1 + FEW)
+        raised = 0.0
+        if relu[q] and above <= 0:
+            slope[q] = 0.0
+            e[q] = 0.0
+            mass[q] = 0.0
+            continue
+        crossing = relu[q] and bottom < 0
+        if crossing:
+            s, lift = chord(bottom, above)
+            slope[q] = s
+            raised = 0.5 * lift
+            # error budget: scaling by the slope and raising by lift, and the two roundings of the radius
+            error = rounding(abs(new[0, q]) + reach, raised)
+            mass[q] = (s * (abs(new[0, q]) + reach) + 2 * raised + error) * (1 + FEW)
+            # the symbol of the unit takes its radius as well
+            e[q] = ((err[q] * s + error) * (1 + FEW) + raised) * (1 + FEW)
+            new[0, q] = new[0, q] * s + raised
+        if symbols < cap and (crossing or e[q] > FLUSH * reach):
+            # how much of this unit's range is due to which input
+            scale = 1.0 / (reach + TINY)
+            for i in range(m):
+                part = abs(new[1 + i, q])
+                for t in range(born):
+                    part += abs(new[1 + m + t, q]) * share[t, i]
+                share[symbols, i] = part * scale
+            row = z[1 + m + symbols]
+            for j in range(width):
+                row[j] = 0.0
+            row[q] = e[q]
+            e[q] = 0.0
+            symbols += 1
+    for q in range(width):
+        z[0, q] = 0.0 if slope[q] == 0.0 and relu[q] and upper[q] <= 0 else new[0, q]
+    for r in range(1, top):
+        zr = z[r]
+        out = new[r]
+        for q in range(width):
+            zr[q] = out[q] * slope[q]
     return symbols
 
 
 @njit(cache=True, error_model="numpy", fastmath=_PLAIN)
-def backward(network, goals, group, gammas, g_base, mix, centre, radius, room, lines, corner):
-    """A lower bound of a mix of goals, substituted backward; the corner where its linear form is least."""
-    sizes, _weights, rows, biases, relus, errors = network
+def backward(network, goals, own, layers, gammas, g_base, mix, centre, radius, room, lines, corner):
+    """A lower bound of a mix of goals after some layers, substituted backward, and the corner where its form is least.
+
+    own: the first goal and the one behind the last. The slopes of the form are left in ``lines[0]``.
+    """
+    sizes, begins, offsets, _weights, rows, biases, relus, errors = network
     goal, goal_error, goal_bias, _bias_error, direct, _strict = goals
-    members, first, last = group
+    first, last = own
     _z, _new, _e, mass, _err, _total, _slope, _active, _share, lo, hi, spread, below = room
     # invariant: before a layer, the mixed goals are at least constant + back . h - error for its units h, but for the
     # rounding of `constant`, which `size` and `terms` bound at the end
     back, down = lines
-    layers = len(relus)
     m = sizes[0]
     width = sizes[layers]
     k = last - first
@@ -183,30 +184,27 @@ def backward(network, goals, group, gammas, g_base, mix, centre, radius, room, l
         back[j] = 0.0
         spill = 0.0
         for a in range(k):
-            i = members[first + a]
+            i = first + a
             back[j] += mix[a] * goal[i, j]
             spill += mix[a] * (goal_error[i, j] + gammas[k + 4] * abs(goal[i, j]))
         error += (spill + TINY) * mass[j]
     for a in range(k):
-        i = members[first + a]
+        i = first + a
         constant += mix[a] * goal_bias[i]
         size += mix[a] * abs(goal_bias[i])
-        error += mix[a] * g_base[i] * (1 + gammas[4])
-    offset_b = len(biases)
-    offset_w = len(rows)
+        error += mix[a] * g_base[a] * (1 + gammas[4])
     for layer in range(layers - 1, -1, -1):
         width = sizes[layer + 1]
         n = sizes[layer]
-        offset_b -= width
-        offset_w -= width * n
-        w = rows[offset_w : offset_w + width * n].reshape((width, n))
+        offset_b = begins[layer]
+        w = rows[offsets[layer] : offsets[layer] + width * n].reshape((width, n))
         down[:n] = 0.0
         slack = gammas[width] + errors[layer]
         error += TINY * below[layer]  # slopes that underflow lose less than that
         for j in range(width):
             c = back[j]
             bottom, above = lo[offset_b + j], hi[offset_b + j]
-            if relus[layer] and bottom < 0:
+            if bottom < 0 and relus[offset_b + j]:
                 if above <= 0:
                     c = 0.0
                 elif c >= 0:
@@ -221,6 +219,7 @@ def backward(network, goals, group, gammas, g_base, mix, centre, radius, room, l
             if c != 0.0:
                 # error budget: products of this layer, here and forward; c, which was rounded once; underflow of both
                 error += abs(c) * (slack * spread[offset_b + j] + FEW * max(-bottom, above) + TINY)
+                error += abs(c) * errors[layer] * abs(biases[offset_b + j])
                 constant += c * biases[offset_b + j]
                 size += abs(c * biases[offset_b + j])
                 wj = w[j]
@@ -231,14 +230,15 @@ def backward(network, goals, group, gammas, g_base, mix, centre, radius, room, l
         c = back[i]
         spill = 0.0
         for a in range(k):
-            d = mix[a] * direct[members[first + a], i]
+            d = mix[a] * direct[first + a, i]
             c += d
             spill += abs(d)
         error += (gammas[k + 4] * (spill + abs(c)) + TINY) * (abs(centre[i]) + radius[i])
         constant += c * centre[i] - abs(c) * radius[i]
         size += abs(c) * (abs(centre[i]) + radius[i])
+        back[i] = c
         corner[i] = centre[i] - radius[i] if c > 0 else centre[i] + radius[i] if c < 0 else centre[i]
-    terms = len(biases) + len(biases) + m + k + 8
+    terms = 2 * begins[layers] + m + k + 8
     # error budget: `constant` took two additions a unit, two an input, and one a goal. That of `error` itself and of
     # `size` are of second order: each part of theirs is a gamma with four roundings to spare
     slack = (terms + 4) * UNIT_ROUNDOFF / (1 - (terms + 4) * UNIT_ROUNDOFF)

@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import suppress
-from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
-from venmas.errors import install
-
-log = logging.getLogger(__name__)
-
-
-@lru_cache
-def compiled(name: str) -> ModuleType | None:
-    """A module that needs numba, or None where that is not installed or has no place for its cache."""
-    try:
-        return import_module(name)
-    except ImportError:
-        log.info("numba, which makes long searches several times faster, is not installed: %s", install("fast"))
-    except RuntimeError as error:
-        log.warning("compiled code is not used: %s; set NUMBA_CACHE_DIR to a folder that can be written", error)
-    return None
+from venmas.extras import compiled as compiled
 
 
 def forget_stale() -> None:

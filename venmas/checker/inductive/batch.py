@@ -18,6 +18,7 @@ from venmas.checker.cell import Cell, rational
 from venmas.checker.inductive.claims import Claim, Claims
 from venmas.checker.inductive.constraints import LARGEST, Bools, Boxes, Linear, Shrink, Shrinker
 from venmas.checker.inductive.intervals import Intervals
+from venmas.checker.inductive.words import Words
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.model.expr import All, Compare, Condition, Truth, to_comparison
 from venmas.nn.network import Semantics
@@ -49,6 +50,8 @@ class Batch:
             expr = LinearExpr.of(zip(names, row[1:], strict=True), row[0])
             found.append(Linear.of(Comparison(expr, Relation.GE), self.number, self.ranges))
         self.possible = all(p is not None for p in found)
+        if not self.possible:
+            return
         self.predicates = [p for p in found if p is not None]
         self._rows = np.zeros((len(names), len(self.predicates)))
         for i, p in enumerate(self.predicates):
@@ -57,8 +60,7 @@ class Batch:
         words = np.array([list(w.encode()) for w in claims.invariant.words], dtype=np.uint8)
         words = words.reshape(len(claims.invariant.words), len(self.predicates))
         self.true, self.false = words == ord("1"), words == ord("0")
-        self._wanted = np.concatenate([self.true, self.false], axis=1).astype(np.float32).T
-        self._literals = self._wanted.sum(0)
+        self._words = Words(*self._spelt_out())
         self._shrinks: dict[int, Shrink] = {}
 
     def boxes(self, cells: Sequence[Cell], word: int | None = None) -> Boxes:
@@ -86,13 +88,8 @@ class Batch:
         """Boxes that hold the states of each word."""
         boxes = self.whole(len(self.true))
         for _ in range(2):  # what a relation between variables says of one may say more of the other
-            for i, linear in enumerate(self.predicates):
-                for truth, sign, least in ((self.true, 1, 0), (self.false, -1, 1)):
-                    which = np.flatnonzero(truth[:, i])
-                    if len(which):
-                        part = boxes[which]
-                        linear.keep(part, sign, least)
-                        boxes.low[which], boxes.high[which], boxes.alive[which] = part.low, part.high, part.alive
+            for i in range(len(self.predicates)):
+                self._keep(boxes, i)
         return boxes
 
     def open(self, claim: Claim, boxes: Boxes, words: Index | None) -> Bools:
@@ -112,7 +109,7 @@ class Batch:
             part = boxes[which]
             low, high, inside = self.led(claim, part)
             truths = self.truths(low, high, claim, None if words is None else words[which])
-            which = which[~(inside & self.covered(*truths).any(1))]
+            which = which[~(inside & self._words.cover(*truths))]
         found = np.zeros(len(boxes.alive), bool)
         if len(which):
             found[which] = self.reachable(claim, boxes[which])
@@ -162,11 +159,27 @@ class Batch:
             false |= self.false[words] & same
         return true, false
 
-    def covered(self, true: Bools, false: Bools) -> Bools:
-        """The words (B, words) all of whose literals hold on all of a box."""
-        held = np.concatenate([true, false], axis=1).astype(np.float32) @ self._wanted
-        found: Bools = held == self._literals
-        return found
+    def _spelt_out(self) -> tuple[Bools, Bools]:
+        """The literals of the words, and those that follow from others about the same variable alone."""
+        boxes = self.whole(len(self.true))
+        single = [i for i, p in enumerate(self.predicates) if len(p.places) == 1]
+        for i in single:
+            self._keep(boxes, i)
+        true, false = self.true.copy(), self.false.copy()
+        for i in single:
+            linear = self.predicates[i]
+            true[:, i] |= linear.constant - sum(linear.greatest(boxes, -1)) >= 0
+            false[:, i] |= linear.constant + sum(linear.greatest(boxes, 1)) < 0
+        return true, false
+
+    def _keep(self, boxes: Boxes, predicate: int) -> None:
+        """Shrink the boxes of the words by their literals of a predicate."""
+        for truth, sign, least in ((self.true, 1, 0), (self.false, -1, 1)):
+            which = np.flatnonzero(truth[:, predicate])
+            if len(which):
+                part = boxes[which]
+                self.predicates[predicate].keep(part, sign, least)
+                boxes.low[which], boxes.high[which], boxes.alive[which] = part.low, part.high, part.alive
 
     def reachable(self, claim: Claim, boxes: Boxes) -> Bools:
         """The boxes (B,) in which the condition of the claim may hold, as far as bounds on networks tell."""

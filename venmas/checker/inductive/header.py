@@ -9,7 +9,7 @@ from venmas.model.invariant import Invariant
 MAX_PREDICATES = 10_000
 MAX_WORDS = 100_000
 MAX_LITERALS = 20_000_000
-"""Most characters of all words together."""
+"""Most characters of all words together, and most words times variables."""
 MAX_NUMBERS = 1_000_000
 """Most characters of the numbers of all predicates together."""
 
@@ -27,10 +27,15 @@ def read_invariant(data: object, variables: int) -> Invariant:
     rows, words = data["predicates"], data["states"]
     if not isinstance(rows, list) or not isinstance(words, list):
         raise CheckError(0, "predicates and states of an inductive set are lists")
-    if len(rows) > MAX_PREDICATES or len(words) > MAX_WORDS or len(rows) * len(words) > MAX_LITERALS:
+    if (
+        len(rows) > MAX_PREDICATES
+        or len(words) > MAX_WORDS
+        or max(len(rows), variables) * max(len(words), 1) > MAX_LITERALS
+    ):
         raise CheckError(
             0,
-            f"an inductive set has at most {MAX_PREDICATES} predicates, {MAX_WORDS} words and {MAX_LITERALS} literals",
+            f"an inductive set has at most {MAX_PREDICATES} predicates, {MAX_WORDS} words, and {MAX_LITERALS} literals "
+            "(and words times variables)",
         )
     texts = [read_texts(0, row, variables + 1) for row in rows]
     if sum(len(text) for row in texts for text in row) > MAX_NUMBERS:

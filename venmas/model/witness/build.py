@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 from venmas.errors import ModelError, VenmasError
 from venmas.linear import as_fraction
 from venmas.logic import And, Atom, Formula, Or
-from venmas.model.simulate import Step, misfit
+from venmas.model.simulate import Step, Transition, misfit
 from venmas.model.system import System
 from venmas.model.witness.decide import Decider, Trail
 from venmas.model.witness.replay import Replay, replay
@@ -34,6 +34,8 @@ __all__ = [
 ]
 
 Point: TypeAlias = tuple[Fraction, ...]
+Possible: TypeAlias = Callable[[Formula, int, Mapping[str, Fraction]], bool]
+"""May a formula hold in a state that is reached after so many steps? False only where it does not."""
 Hints: TypeAlias = Mapping[tuple[int, ...], int] | Sequence[str]
 """Which branch EX should try first: by the indices of the branches taken so far, or the branch names of a path."""
 
@@ -44,7 +46,8 @@ class UndecidedError(VenmasError):
 
 def satisfies(system: System, formula: Formula, state: Mapping[str, Fraction]) -> bool:
     """Decide a core formula at an exact state. Raises `ModelError` when a run leaves the declared box (design S1)."""
-    return Decider(_Exact(system)).decide(formula, _point(system, state)) is not None
+    world = _Exact(system)
+    return Decider(world).decide(formula, world.number(_state(system, state))) is not None
 
 
 def explain(
@@ -54,29 +57,31 @@ def explain(
     hints: Hints | None = None,
     budget: int | None = None,
     tick: Callable[[], None] = lambda: None,
+    possible: Possible | None = None,
 ) -> Witness | None:
     """The witness that `initial` satisfies the core `formula`, or None when it does not: both answers are exact.
 
     hints: branches that EX tries first, without effect on the answer.
     budget: the largest number of states in which the system may be stepped; `UndecidedError` is raised beyond it.
     tick: called in every such state; what it raises ends the search.
+    possible: what is known already, so that it is not searched for what cannot be found.
 
     Whether `initial` is an initial state is not asked here: `replay` does. Raises `ModelError` when `initial` or a
     visited state does not fit the declared ranges (design S1).
     """
-    world = _Exact(system, hints, budget, tick)
-    root = _point(system, initial)
+    world = _Exact(system, hints, budget, tick, possible)
+    root = world.number(_state(system, initial))
     search = Decider(world)
     return None if search.decide(formula, root) is None else collect(system, _Found(world, search), formula, root)
 
 
-def _point(system: System, state: Mapping[str, Fraction]) -> Point:
+def _state(system: System, state: Mapping[str, Fraction]) -> dict[str, Fraction]:
     if missing := [name for name in system.variables if name not in state]:
         raise ModelError(f"the state gives no value for {missing[0]!r} of system {system.name!r}")
     point = {name: as_fraction(state[name]) for name in system.variables}
     if problem := misfit(system, point):
         raise ModelError(f"this is no state of system {system.name!r}: {problem}")
-    return tuple(point.values())
+    return point
 
 
 class _Hint:
@@ -97,7 +102,7 @@ class _Hint:
 
 
 class _Exact:
-    """The system itself, in exact numbers; a key is the state."""
+    """The system itself, in exact numbers; a key is the number of a state, which is looked up by its value once."""
 
     def __init__(
         self,
@@ -105,10 +110,14 @@ class _Exact:
         hints: Hints | None = None,
         budget: int | None = None,
         tick: Callable[[], None] = lambda: None,
+        possible: Possible | None = None,
     ) -> None:
-        self.system, self._tick = system, tick
+        self.system, self._tick, self._possible = system, tick, possible
         self._names = tuple(system.variables)
-        self._steps: dict[Point, Step] = {}
+        self._states: list[dict[str, Fraction]] = []
+        self._numbers: dict[Point, int] = {}
+        self._steps: dict[int, Step] = {}
+        self._after: dict[tuple[int, int], int] = {}
         self._budget = budget
         self._hints = _Hint()
         if isinstance(hints, Mapping):
@@ -120,10 +129,17 @@ class _Exact:
             for branch in (index[name] for name in hints if name in index):
                 at.first, at = branch, at.at((branch,))
 
-    def state(self, key: Point) -> dict[str, Fraction]:
-        return dict(zip(self._names, key, strict=True))
+    def number(self, state: dict[str, Fraction]) -> int:
+        """The key of a state."""
+        number = self._numbers.setdefault(tuple(state[name] for name in self._names), len(self._states))
+        if number == len(self._states):
+            self._states.append(state)
+        return number
 
-    def step(self, key: Point) -> Step:
+    def state(self, key: int) -> Mapping[str, Fraction]:
+        return self._states[key]
+
+    def step(self, key: int) -> Step:
         if key not in self._steps:
             if self._budget is not None and len(self._steps) >= self._budget:
                 raise UndecidedError(f"not decided within the budget of {self._budget} exactly evaluated states")
@@ -131,7 +147,7 @@ class _Exact:
             self._steps[key] = Step(self.system, self.state(key))
         return self._steps[key]
 
-    def value(self, atom: Atom, key: Point) -> Fraction:
+    def value(self, atom: Atom, key: int) -> Fraction:
         return atom.comparison.expr.evaluate(self.state(key))
 
     def _hint(self, trail: Trail) -> _Hint | None:
@@ -142,18 +158,34 @@ class _Exact:
             trail.mark = trail.before.mark.next.get(trail.branch)
         return trail.mark if isinstance(trail.mark, _Hint) else None
 
-    def some(self, key: Point, trail: Trail) -> Iterator[tuple[int, Point]]:
+    def _reached(self, key: int, found: Transition) -> int:
+        """The key of a successor."""
+        at = key, found.index
+        if at not in self._after:
+            self._after[at] = self.number(found.state)
+        return self._after[at]
+
+    def _excluded(self, formula: Formula, key: int, trail: Trail) -> bool:
+        """Is it known that a formula does not hold in a successor of where the trail leads?"""
+        return self._possible is not None and not self._possible(formula, trail.depth + 1, self._states[key])
+
+    def some(self, key: int, trail: Trail, formula: Formula) -> Iterator[tuple[int, int]]:
         hint = self._hint(trail)
         first = 0 if hint is None else hint.first
         step = self.step(key)
         for index in sorted(range(len(self.system.branches)), key=lambda i: i != first):
             if (found := step.successor(index)) is not None:
-                yield index, tuple(found.state[name] for name in self._names)
+                after = self._reached(key, found)
+                if not self._excluded(formula, after, trail):
+                    yield index, after
 
-    def every(self, key: Point, trail: Trail) -> Iterable[tuple[int, Point]]:
+    def every(self, key: int, trail: Trail, formula: Formula) -> Iterable[tuple[int, int]] | None:
         self._hint(trail)
-        for found in self.step(key).successors():
-            yield found.index, tuple(found.state[name] for name in self._names)
+        found = ((found.index, self._reached(key, found)) for found in self.step(key).successors())
+        if self._possible is None:
+            return found
+        known = list(found)
+        return None if any(self._excluded(formula, after, trail) for _, after in known) else known
 
 
 Key = TypeVar("Key")
@@ -182,13 +214,13 @@ class Reasons(Protocol[Key]):
 class _Found:
     """Reasons that a search has left."""
 
-    def __init__(self, world: _Exact, search: Decider[Point]) -> None:
+    def __init__(self, world: _Exact, search: Decider[int]) -> None:
         self.state, self.step, self._search = world.state, world.step, search
 
-    def chosen(self, formula: Formula, key: Point) -> tuple[Formula, ...]:
+    def chosen(self, formula: Formula, key: int) -> tuple[Formula, ...]:
         return self._search.chosen[formula, key]
 
-    def followed(self, formula: Formula, key: Point) -> tuple[tuple[int, Point], ...]:
+    def followed(self, formula: Formula, key: int) -> tuple[tuple[int, int], ...]:
         return self._search.followed[formula, key]
 
 
@@ -232,6 +264,8 @@ class _Collector(Generic[Key]):
         self.system, self.reasons = system, reasons
         self._states: dict[Key, tuple[Value, ...]] = {}
         self._actions: dict[Key, tuple[Value, ...]] = {}
+        self._texts: dict[Atom, tuple[str, str]] = {}
+        """Of an atom, what they are sorted by, and what is stored."""
 
     def collect(self, formula: Formula, root: Key) -> Witness:
         """Places (a state, and what is to be shown there) become nodes."""
@@ -294,12 +328,17 @@ class _Collector(Generic[Key]):
             state=self._states[key],
             actions=self._actions[key] if stepped else (),
             atoms=tuple(
-                Measure(str(a.comparison), abs(a.comparison.expr.evaluate(state))) for a in sorted(atoms, key=str)
+                Measure(self._text(a)[1], abs(a.comparison.expr.evaluate(state))) for a in sorted(atoms, key=self._text)
             ),
             children=children,
             deadlock=stepped and not children,  # only AX is shown without a successor
         )
 
+    def _text(self, atom: Atom) -> tuple[str, str]:
+        if atom not in self._texts:
+            self._texts[atom] = str(atom), str(atom.comparison)
+        return self._texts[atom]
+
 
 def _label(labels: tuple[tuple[int, str], ...], value: Fraction) -> str:
-    return dict(labels).get(value.numerator, "") if value.denominator == 1 else ""
+    return next((text for number, text in labels if number == value), "")

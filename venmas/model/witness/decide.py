@@ -24,12 +24,16 @@ Key = TypeVar("Key")
 
 
 class Trail:
-    """The branches taken so far, last one first, and a `mark` of the structure's own. Trails share their beginnings."""
+    """The branches taken so far, last one first, their number, and a `mark` of the structure's own.
 
-    __slots__ = ("before", "branch", "mark")
+    Trails share their beginnings.
+    """
+
+    __slots__ = ("before", "branch", "depth", "mark")
 
     def __init__(self, before: Trail | None, branch: int) -> None:
         self.before, self.branch = before, branch
+        self.depth: int = 0 if before is None else before.depth + 1
         self.mark: object = None
 
 
@@ -40,12 +44,12 @@ class Structure(Protocol[Key]):
         """The left side of the atom's comparison with 0."""
         ...
 
-    def some(self, key: Key, trail: Trail) -> Iterable[tuple[int, Key]]:
-        """Successors (branch index, key) for EX, the most promising first."""
+    def some(self, key: Key, trail: Trail, formula: Formula) -> Iterable[tuple[int, Key]]:
+        """Successors (branch index, key) in which EX wants the formula, the most promising first."""
         ...
 
-    def every(self, key: Key, trail: Trail) -> Iterable[tuple[int, Key]] | None:
-        """All successors for AX, or None when not all of them are known."""
+    def every(self, key: Key, trail: Trail, formula: Formula) -> Iterable[tuple[int, Key]] | None:
+        """All successors, in which AX wants the formula; None when not all are known, or it is known to fail in one."""
         ...
 
 
@@ -113,14 +117,14 @@ class Decider(Generic[Key]):
                         best, self.chosen[formula, key] = margin, (operand,)
                 return best
             case EX(operand):
-                for index, successor in self.structure.some(key, trail):
+                for index, successor in self.structure.some(key, trail, operand):
                     margin = yield operand, successor, Trail(trail, index)
                     if margin is not None:
                         self.followed[formula, key] = ((index, successor),)
                         return margin
                 return None
             case AX(operand):
-                steps = self.structure.every(key, trail)
+                steps = self.structure.every(key, trail, operand)
                 if steps is None:
                     return None
                 least, taken = inf, []

@@ -15,7 +15,7 @@ from math import inf
 from typing import Generic, TypeVar
 
 from venmas.budget import ask
-from venmas.logic import AX, EX, And, Atom, Bottom, Fixpoint, Formula, Or, Quantifier, Top, subformulas
+from venmas.logic import AX, EX, TRUE, And, Atom, Bottom, Fixpoint, Formula, Or, Quantifier, Top, subformulas
 from venmas.model.witness.decide import Margin, Structure, Trail, comparison_margin
 from venmas.model.witness.tree import Node, Witness
 
@@ -67,7 +67,7 @@ class Loops(Generic[Key]):
         successors: list[list[int]] = []
         for key in keys:
             ask()
-            found = [k for _, k in self.structure.some(key, _NOWHERE)]
+            found = [k for _, k in self.structure.some(key, _NOWHERE, TRUE)]
             for k in found:
                 if k not in steps:
                     steps[k] = len(keys)
@@ -79,7 +79,7 @@ class Loops(Generic[Key]):
         complete: list[bool] | None = None
         for node in subformulas(formula):
             if complete is None and _looks_at_all(node):
-                complete = [self.structure.every(key, _NOWHERE) is not None for key in keys]
+                complete = [self.structure.every(key, _NOWHERE, TRUE) is not None for key in keys]
             margins[node] = self._margins(node, margins, keys, successors, complete or [])
         return margins[formula][0]
 

@@ -183,19 +183,19 @@ class _Tree:
             self._values[atom, id(node.state)] = atom.comparison.expr.evaluate(self._latest[1])
         return self._values[atom, id(node.state)]
 
-    def some(self, key: int, trail: Trail) -> Iterator[tuple[int, int]]:
+    def some(self, key: int, trail: Trail, formula: Formula) -> Iterator[tuple[int, int]]:
         for branch, child in self._witness.nodes[key].children:
             yield self._branch[branch], child
 
-    def every(self, key: int, trail: Trail) -> Iterable[tuple[int, int]] | None:
-        known = dict(self.some(key, trail))
+    def every(self, key: int, trail: Trail, formula: Formula) -> Iterable[tuple[int, int]] | None:
+        known = dict(self.some(key, trail, formula))
         enabled = self._known.enabled(self._witness.nodes[key])
         return [(i, known[i]) for i in enabled] if set(enabled) <= set(known) else None
 
 
 _Key = TypeVar("_Key")
 _FloatKey: TypeAlias = tuple[int, int]  # a node, and the number of the float state that stands for it
-_AT_ONCE = 64
+_AT_ONCE = 256
 _MOST_FLOATS = 16
 """Float states for each state of a witness with loops, which floats may not close."""
 
@@ -214,19 +214,39 @@ class _FloatTree:
         self._numbers: dict[tuple[float, ...], int] = {}
         self._moves: dict[tuple[int, int], tuple[bool, int]] = {}
         self._values: dict[tuple[Atom, int], float] = {}
+        self._terms: dict[Atom, tuple[list[tuple[float, int]], float]] = {}
         self._latest: tuple[tuple[int, ...], Batch] | None = None
         self.root: _FloatKey = (0, self._rounded(witness.nodes[0]))
         with contextlib.suppress(ModelError, OverflowError):  # in states that the floats may not meet
             self._prepare()
 
     def _prepare(self) -> None:
-        taken: dict[int, tuple[Node, set[str]]] = {}
+        taken: dict[int, tuple[Node, set[int]]] = {}
         for node in self._witness.nodes:
-            taken.setdefault(id(node.state), (node, set()))[1].update(name for name, _ in node.children)
-        for branch in self._index:
-            numbers = sorted({self._rounded(node) for node, branches in taken.values() if branch in branches})
+            taken.setdefault(id(node.state), (node, set()))[1].update(self._index[name] for name, _ in node.children)
+        wanted: dict[int, set[int]] = {}
+        for node, branches in taken.values():
+            wanted.setdefault(self._rounded(node), set()).update(branches)
+        self._step_all(wanted)
+
+    def prepare(self, keys: Iterable[_FloatKey]) -> None:
+        """Step from several places together."""
+        wanted: dict[int, set[int]] = {}
+        for node, number in keys:
+            for name, _ in self._witness.nodes[node].children:
+                if (number, self._index[name]) not in self._moves:
+                    wanted.setdefault(number, set()).add(self._index[name])
+        self._step_all(wanted)
+
+    def _step_all(self, wanted: Mapping[int, set[int]]) -> None:
+        """wanted: branches by the number of a state; states of the same ones go together."""
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for number, branches in wanted.items():
+            groups.setdefault(tuple(sorted(branches)), []).append(number)
+        for taken, numbers in groups.items():
             for start in range(0, len(numbers), _AT_ONCE):
-                self._step(tuple(numbers[start : start + _AT_ONCE]), self._index[branch])
+                for branch in taken:
+                    self._step(tuple(numbers[start : start + _AT_ONCE]), branch)
 
     def _rounded(self, node: Node) -> int:
         point = node.point
@@ -265,16 +285,20 @@ class _FloatTree:
 
     def value(self, atom: Atom, key: _FloatKey) -> float:
         if (atom, key[1]) not in self._values:
-            state, expr = self.states[key[1]], atom.comparison.expr
-            value = sum((float(c) * state[self._column[n]] for n, c in expr.terms), float(expr.constant))
+            if atom not in self._terms:
+                expr = atom.comparison.expr
+                self._terms[atom] = [(float(c), self._column[n]) for n, c in expr.terms], float(expr.constant)
+            (terms, value), state = self._terms[atom], self.states[key[1]]
+            for coefficient, column in terms:
+                value += coefficient * state[column]
             self._values[atom, key[1]] = value
         return self._values[atom, key[1]]
 
-    def some(self, key: _FloatKey, trail: Trail) -> Iterator[tuple[int, _FloatKey]]:
+    def some(self, key: _FloatKey, trail: Trail, formula: Formula) -> Iterator[tuple[int, _FloatKey]]:
         return ((index, child) for index, enabled, child in self.children(key) if enabled)
 
-    def every(self, key: _FloatKey, trail: Trail) -> Iterable[tuple[int, _FloatKey]] | None:
-        known = dict(self.some(key, trail))
+    def every(self, key: _FloatKey, trail: Trail, formula: Formula) -> Iterable[tuple[int, _FloatKey]] | None:
+        known = dict(self.some(key, trail, formula))
         others = [i for i in self._index.values() if (key[1], i) not in self._moves]
         at = self._at((key[1],)) if others else None
         enabled = [i for i in self._index.values() if i not in others and self._moves[key[1], i][0]]
@@ -312,20 +336,26 @@ def _float_run(system: System, formula: Formula, witness: Witness, precision: Pr
 
 
 def _float_difference(tree: _FloatTree, system: System, witness: Witness) -> float:
-    seen, stack, difference = {tree.root}, [tree.root], 0.0
+    seen, places, difference = {tree.root}, [tree.root], 0.0
     compared: set[tuple[int, int]] = set()
+    exact: dict[int, list[float]] = {}
     loops = any(child <= i for i, node in enumerate(witness.nodes) for _, child in node.children)
     most = _MOST_FLOATS * len(witness.nodes) if loops else inf  # in a loop floats may drift for ever
-    while stack and len(seen) <= most:
-        node, number = key = stack.pop()
-        stored = witness.nodes[node].state
-        if (id(stored), number) not in compared:
-            compared.add((id(stored), number))
-            exact = witness.nodes[node].point
-            for name, x in zip(system.variables, tree.states[number], strict=True):
-                distance = abs(x - float(exact[name]))
-                difference = max(difference, distance if isfinite(distance) else inf)
-        new = [child for _, _, child in tree.children(key) if child not in seen]
-        seen.update(new)
-        stack.extend(new)
+    while places and len(seen) <= most:
+        tree.prepare(places)
+        after: dict[_FloatKey, None] = {}
+        for key in places:
+            node, number = key
+            stored = witness.nodes[node].state
+            if (id(stored), number) not in compared:
+                compared.add((id(stored), number))
+                if id(stored) not in exact:
+                    point = witness.nodes[node].point
+                    exact[id(stored)] = [float(point[name]) for name in system.variables]
+                for x, value in zip(tree.states[number], exact[id(stored)], strict=True):
+                    distance = abs(x - value)
+                    difference = max(difference, distance if isfinite(distance) else inf)
+            after.update((child, None) for _, _, child in tree.children(key) if child not in seen)
+        seen.update(after)
+        places = list(after)
     return difference

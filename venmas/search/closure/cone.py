@@ -19,10 +19,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from fractions import Fraction
 
+from venmas import logic
 from venmas.budget import ask
 from venmas.linear import Comparison
-from venmas.logic import And, Atom, Formula, subformulas
-from venmas.logic import conjunction as joined
 from venmas.model.expr import (
     All,
     Compare,
@@ -45,14 +44,9 @@ from venmas.model.system import Branch, System
 from venmas.model.variables import Box
 
 _Ends = tuple[Fraction, Fraction]
-_NOWHERE: _Ends = (Fraction(1), Fraction(0))
+_NOWHERE: _Ends = (Fraction(10**200), Fraction(-(10**200)))
+"""Of no value at all: within every range."""
 _DEEPEST = 4
-
-
-def variables_of(formula: Formula) -> frozenset[str]:
-    """The variables that a formula names."""
-    atoms = (node.comparison for node in subformulas(formula) if isinstance(node, Atom))
-    return frozenset(name for comparison in atoms for name in comparison.expr.coefficients)
 
 
 class Cones:
@@ -61,13 +55,12 @@ class Cones:
     def __init__(self, system: System) -> None:
         self.system = system
         self._read: dict[int, frozenset[str]] = {}
-        first = system.initial_set
-        # what is said of initial states, in parts that all hold, and the variables of each
-        self._conditions = first.condition.operands if isinstance(first.condition, And) else (first.condition,)
-        self._started = [frozenset(row.expr.coefficients) for region in first.regions for row in region]
-        self._started += map(variables_of, self._conditions)
         self._guards = [list(_conjuncts(branch.guard)) for branch in system.branches]
         self._updates = [[(n, e) for n, e in b.updates if e is not system.nodes_by_name[n]] for b in system.branches]
+        starts = system.initial_set
+        atoms = (node.comparison for node in logic.subformulas(starts.condition) if isinstance(node, logic.Atom))
+        self._initial = [*(row for region in starts.regions for row in region), *atoms]
+        self._known: dict[int, _Intervals] = {}
         self._stays = {name for name in system.variables if self._keeps_its_range(name)}
 
     def read(self, root: Expr | Condition) -> frozenset[str]:
@@ -101,8 +94,8 @@ class Cones:
                         names = self.read(part)
                         if exact or not (names and names <= updated - kept):
                             kept |= names
-            for names in self._started:
-                kept |= names if names & kept else frozenset()
+            for row in self._initial:
+                kept |= row.expr.variables if row.expr.variables & kept else frozenset()
         return frozenset(kept)
 
     def left_out(self, branch: int, kept: Collection[str]) -> frozenset[str]:
@@ -122,49 +115,71 @@ class Cones:
             if exact or changed:
                 parts = [part for part in guard if self.read(part) <= frozenset(kept)]
                 made.branches.append(Branch(branch.name, changed, conjunction(parts)))
-        regions = system.initial_set.regions
-        made.initial_set = InitialSet(system.name, made.variables)
-        made.initial_set.regions = [tuple(r for r in rows if set(r.expr.coefficients) <= set(kept)) for rows in regions]
-        made.initial_set.condition = joined(c for c in self._conditions if variables_of(c) <= set(kept))
+        made.initial_set = self._projected(frozenset(kept))
+        return made
+
+    def _projected(self, kept: frozenset[str]) -> InitialSet:
+        """The initial set without its comparisons of what is left out: that of the part, and more at most."""
+        system, starts = self.system, self.system.initial_set
+        made = InitialSet(system.name, {n: d for n, d in system.variables.items() if n in kept})
+        made.regions = [tuple(row for row in rows if row.expr.variables <= kept) for rows in starts.regions]
+        known: dict[logic.Formula, logic.Formula] = {}
+        for node in logic.subformulas(starts.condition):
+            match node:
+                case logic.Atom(comparison):
+                    known[node] = node if comparison.expr.variables <= kept else logic.TRUE
+                case logic.And(operands):
+                    known[node] = logic.conjunction(known[o] for o in operands)
+                case logic.Or(operands):
+                    known[node] = logic.disjunction(known[o] for o in operands)
+                case _:
+                    known[node] = node
+        made.condition = known[starts.condition]
         return made
 
     def _keeps_its_range(self, name: str) -> bool:
         """Is it shown that no branch takes the variable out of its range?"""
         decl = self.system.variables[name]
-        for guard, updates in zip(self._guards, self._updates, strict=True):
+        for branch, updates in enumerate(self._updates):
             for updated, expr in updates:
-                if updated != name:
-                    continue
-                box = propagate(self.system.variables, _rows(guard), self.system.box)
-                ends = (decl.lower, decl.upper) if box is None else _Intervals(self.system, box).of(expr)
-                if ends is None or ends[0] < decl.lower or ends[1] > decl.upper:
+                ends = self._intervals(branch).of(expr) if updated == name else None
+                if updated == name and (ends is None or ends[0] < decl.lower or ends[1] > decl.upper):
                     return False
         return True
 
+    def _intervals(self, branch: int) -> _Intervals:
+        """Those where the guard of a branch holds."""
+        if branch not in self._known:
+            box = propagate(self.system.variables, _rows(self._guards[branch]), self.system.box)
+            self._known[branch] = _Intervals(self.system, box)
+        return self._known[branch]
+
 
 class _Intervals:
-    """Ends between which expressions lie in a box, None where that takes more than intervals."""
+    """Ends between which expressions lie in a box (None: it is empty), None where that takes more than intervals."""
 
-    def __init__(self, system: System, box: Box, deep: int = 0) -> None:
+    def __init__(self, system: System, box: Box | None, deep: int = 0) -> None:
         self._system, self._box, self._deep = system, box, deep
         self._known: dict[int, _Ends | None] = {}
 
     def of(self, expr: Expr) -> _Ends | None:
         """The ends, exact."""
+        if self._box is None:
+            return _NOWHERE
         if id(expr) not in self._known:
-            values, ends = self._system.domains.values(expr), self._compute(expr)
+            values, ends = self._system.domains.values(expr), self._compute(expr, self._box)
             if values:
                 low, high = ends or (values[0], values[-1])
                 ends = max(values[0], low), min(values[-1], high)
             self._known[id(expr)] = ends
         return self._known[id(expr)]
 
-    def _compute(self, expr: Expr) -> _Ends | None:
+    def _compute(self, expr: Expr, box: Box) -> _Ends | None:
         match expr:
             case Constant(number):
                 return number, number
             case Variable(name):
-                return self._box[name]
+                return box[name]
             case Sum(terms, constant):
                 parts = self._all([part for _, part in terms])
                 if parts is None:
@@ -178,17 +193,15 @@ class _Intervals:
             case Switch(_, cases):
                 return _hull(self._all([case for _, case in cases]))
             case Where(condition, then, otherwise):
-                chosen = [self._where(condition, then), self._where(~condition, otherwise)]
+                chosen = [self._where(condition, then, box), self._where(~condition, otherwise, box)]
                 return _hull([ends for ends in chosen if ends is not None] if None not in chosen else None)
         return None
 
-    def _where(self, condition: Condition, expr: Expr) -> _Ends | None:
+    def _where(self, condition: Condition, expr: Expr, box: Box) -> _Ends | None:
         """The ends in the part of the box where a condition holds; nothing is narrowed far below other ones."""
         rows = _rows(list(_conjuncts(condition))) if self._deep < _DEEPEST else []
-        box = propagate(self._system.variables, rows, self._box) if rows else self._box
-        if box is None:
-            return _NOWHERE
-        return self.of(expr) if box == self._box else _Intervals(self._system, box, self._deep + 1).of(expr)
+        part = propagate(self._system.variables, rows, box) if rows else box
+        return self.of(expr) if part == box else _Intervals(self._system, part, self._deep + 1).of(expr)
 
     def _all(self, parts: Iterable[Expr]) -> list[_Ends] | None:
         found = [self.of(part) for part in parts]
@@ -197,8 +210,7 @@ class _Intervals:
 
 
 def _hull(parts: list[_Ends] | None) -> _Ends | None:
-    parts = parts and [ends for ends in parts if ends is not _NOWHERE]
-    return (min(low for low, _ in parts), max(high for _, high in parts)) if parts else None
+    return None if parts is None else (min(low for low, _ in parts), max(high for _, high in parts))
 
 
 def _conjuncts(guard: Condition) -> Iterator[Condition]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.model.system import System
-from venmas.search.explicit.initial import integer_points
+from venmas.search.closure.starts import initial_states
 from venmas.search.explicit.undecided import Integers
 from venmas.search.explicit.vectorised import Columns, NotExplicitError
 
@@ -74,11 +74,10 @@ class StateGraph:
 
     def _start(self) -> None:
         waiting: list[Integers] = []
-        for region in self.system.regions:
-            for block in integer_points(self.system, region, self.columns.ranges, self.limit, self.tick):
-                waiting.append(block)
-                if sum(map(len, waiting)) >= self.columns.rows:
-                    self._number_initial(waiting)
+        for block in initial_states(self.system, self.columns.ranges, self.limit, self.tick):
+            waiting.append(block)
+            if sum(map(len, waiting)) >= self.columns.rows:
+                self._number_initial(waiting)
         self._number_initial(waiting)
 
     def _number_initial(self, waiting: list[Integers]) -> None:

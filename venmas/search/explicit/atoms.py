@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from math import lcm
 
@@ -10,10 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.rounding import Bools
+from venmas.budget import ask
 from venmas.linear import Relation
 from venmas.logic import Atom
 from venmas.search.explicit.undecided import Integers
 from venmas.search.explicit.vectorised import LARGEST, RELATIONS, NotExplicitError
+
+_TERMS = 1 << 18
+"""Terms that are multiplied at a time, which takes some milliseconds and 4 MB."""
 
 
 class AtomRows:
@@ -40,12 +44,14 @@ class AtomRows:
         self._constants = np.array([constant for _, _, constant in rows], dtype=np.int64)
         self._kinds = {r: [i for i, a in enumerate(atoms) if a.comparison.relation is r] for r in Relation}
 
-    def truth(self, states: Integers) -> Bools:
-        """(B, variables) -> (atoms, B)."""
+    def truth(self, states: Integers, tick: Callable[[], None] = ask) -> Bools:
+        """(B, variables) -> (atoms, B); tick: asked before each block of states."""
         found = np.empty((len(self._constants), len(states)), bool)
-        if len(self._constants):
-            products = states[:, self._columns] * self._factors
-            values = np.add.reduceat(products, self._starts, axis=1) + self._constants
+        turn = max(1, _TERMS // max(1, len(self._columns)))
+        for first in range(0, len(states) if len(self._constants) else 0, turn):
+            tick()
+            few = states[first : first + turn]
+            values = np.add.reduceat(few[:, self._columns] * self._factors, self._starts, axis=1) + self._constants
             for relation, which in self._kinds.items():
-                found[which] = RELATIONS[relation](values[:, which], 0).T
+                found[which, first : first + turn] = RELATIONS[relation](values[:, which], 0).T
         return found

@@ -111,7 +111,7 @@ class _Evaluation:
         truth = np.empty((len(atoms), len(graph.keys)), bool)
         if atoms:
             for first, states in graph.chunks(0, len(graph.keys)):
-                truth[:, first : first + len(states)] = rows.truth(states)
+                truth[:, first : first + len(states)] = rows.truth(states, graph.tick)
         return dict(zip(atoms, truth, strict=True))
 
     def _decide(self) -> None:

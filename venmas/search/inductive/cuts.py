@@ -60,7 +60,9 @@ class Cutter:
         if open_:
             for i, cut in zip(open_, self._apart(part[np.array(open_)]), strict=True):
                 chosen[i] = cut
-        return chosen
+        everything = range(len(self._batch.number))
+        # a box that shrinks to a point may hold others that rationals, which shrink less, do not exclude
+        return [cut or self._middle(boxes, i, everything) for i, cut in enumerate(chosen)]
 
     # -- into the set --------------------------------------------------------------------------------------------------
 

@@ -22,9 +22,9 @@ from venmas.encoding import Strategy, Task
 from venmas.errors import ModelError, Reason
 from venmas.milp.program import NotFiniteError
 from venmas.question import Question
-from venmas.search.milp.figures import Programs
 from venmas.search.milp.stream import Result, Search
 from venmas.search.procedure import Run, Settings
+from venmas.search.programs import Programs
 from venmas.workers.pool import MemoryLimitError, Pool, Serial, WorkerError
 
 if TYPE_CHECKING:

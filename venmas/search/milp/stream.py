@@ -14,7 +14,7 @@ from venmas.encoding.encode import Memory, Stream
 from venmas.errors import Reason
 from venmas.milp.program import Feasible, Infeasible, Program, Unknown
 from venmas.search.milp.confirm import Confirmed, Refused, confirm
-from venmas.search.milp.figures import Largest, Programs
+from venmas.search.programs import Largest, Programs
 from venmas.workers.pool import Done, Job, Mapper
 
 _MARGIN = "margin"

@@ -22,6 +22,7 @@ from venmas.linear import Comparison, LinearExpr
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or
 from venmas.model.cases import UnsuitableError
 from venmas.search.polytopes.batch import Polytopes, joined
+from venmas.search.polytopes.step import Partition
 from venmas.search.regions.candidates import Candidate
 from venmas.search.regions.view import Space, Start
 
@@ -51,6 +52,7 @@ class Enumeration:
         self.paths = len(space.system.branches) ** target.depth
         """Ways through branches, at most."""
         self._size = len(space.reals)
+        self.partition = Partition.of(space)
         if any(sum(low < high for low, high in map(s.box.__getitem__, space.reals)) > _FREE for s in space.starts):
             raise UnsuitableError(f"the initial set has more than {_FREE} free dimensions")
         if not space.starts:
@@ -167,7 +169,7 @@ class Enumeration:
     ) -> Steps:
         """The parts that some move may lead to where `operand` holds."""
         width, roots = (self._size if last else polytopes.width), polytopes.r.shape[1]
-        after = yield from self.space.partition.after(polytopes, number, state)
+        after = yield from self.partition.after(polytopes, number, state)
         parts = [polytopes.take(slice(0, 0)).head(width, roots)]
         for at in range(polytopes.width, after.width, 2 + self._size):
             moves = after.x[:, 0, at] >= 0
@@ -177,7 +179,7 @@ class Enumeration:
 
     def _every(self, polytopes: Polytopes, number: int, state: tuple[int, ...], operand: Formula, step: int) -> Steps:
         """The parts all moves of which may lead to where `operand` holds."""
-        after = yield from self.space.partition.after(polytopes, number, state)
+        after = yield from self.partition.after(polytopes, number, state)
         for at in range(polytopes.width, after.width, 2 + self._size):
             moves = after.x[:, 0, at] >= 0
             found = yield from self._moved(after.take(moves), at, operand, step, False)
@@ -206,7 +208,7 @@ class Enumeration:
     ) -> Polytopes:
         """The parts in which a comparison of variables may hold."""
         integers = {n: LinearExpr((), Fraction(v)) for n, v in zip(self.space.integers, values, strict=True)}
-        valued = polytopes.affine(state, *self.space.partition.rows([comparison.expr.substitute(integers)]))
+        valued = polytopes.affine(state, *self.partition.rows([comparison.expr.substitute(integers)]))
         return valued.may(polytopes.width, comparison.relation).head(polytopes.width, polytopes.r.shape[1])
 
 

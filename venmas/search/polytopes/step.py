@@ -59,6 +59,14 @@ class Partition:
         self._moves: dict[Move, Rows] = {}
         self._sums: dict[int, tuple[Rows, Expr]] = {}
 
+    @classmethod
+    def of(cls, space: Space) -> Partition:
+        """The one of a space, which remembers what it has met."""
+        found = space.beside.get(cls)
+        if not isinstance(found, cls):
+            space.beside[cls] = found = cls(space)
+        return found
+
     def rows(self, exprs: Sequence[LinearExpr]) -> Rows:
         """Affine expressions of the reals."""
         factors = [[e.coefficients.get(n, Fraction(0)) for n in self.space.reals] for e in exprs]

@@ -73,6 +73,15 @@ def slices(graph: Graph, count: int, points: bool) -> Boxes | None:
     return Boxes(nodes.location, low, high, nodes.wanted)
 
 
+def point(graph: Graph) -> Boxes:
+    """A state of the part of the root that is open."""
+    nodes = open_root(graph)
+    rng = np.random.default_rng(graph.counts.passes)
+    nodes = nodes.take(rng.integers(0, len(nodes), 1))
+    place = rng.integers(nodes.low, nodes.high + 1)
+    return Boxes(nodes.location, place, place, nodes.wanted)
+
+
 def wide(graph: Graph) -> bool:
     """Is the open part of the root wide in another direction than the sweep?"""
     nodes = open_root(graph)

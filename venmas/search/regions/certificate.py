@@ -48,16 +48,22 @@ class _Todo:
         return [_Todo(g, self.piece, self.cuts) for g in goals]
 
 
-_Step: TypeAlias = Generator[Key, int, tuple[Step, list[_Todo]]]
-_Lines: TypeAlias = Generator[Key, int, list[Rule]]
+_Step: TypeAlias = Generator[Key, Step, tuple[Step, list[_Todo]]]
+_Lines: TypeAlias = Generator[Key, Step, list[Rule]]
 
 
 class GraphProof:
     """Writes the proof of what a graph, which kept its past, has refuted."""
 
     def __init__(
-        self, graph: Graph, target: Formula, write: Callable[[Rule], None], semantics: Semantics = "real"
+        self,
+        graph: Graph,
+        target: Formula,
+        write: Callable[[Rule], None],
+        semantics: Semantics = "real",
+        inside: bool = False,
     ) -> None:
+        self.inside = inside
         self.graph, self.space, self.target, self.write, self.semantics = graph, graph.space, target, write, semantics
         self.book = Book(self.space.system, target, semantics)
         self.cover = Cover(graph)
@@ -65,7 +71,8 @@ class GraphProof:
         self.left_box: list[str] = []
         self._formulas = {f: i for i, f in enumerate(self.book.formulas)}
         self._choices = {id(n): i for i, n in enumerate(self.book.choices)}
-        self._numbers: dict[Key, int] = {}
+        self._named: dict[Key, Step] = {}
+        """The step that names a lemma which was written."""
         self._frames: dict[int, tuple[int, Matrix, Matrix]] = {}
 
     def run(self) -> None:
@@ -74,22 +81,22 @@ class GraphProof:
             goal = first_goal(self.space.system, region, self.target, self.semantics)
             self._drive(self._prove(rules.Region(index), goal, None))
 
-    def _drive(self, first: _Lines) -> None:
-        """Run a proof; the lemmas that it asks for are written before it."""
-        stack: list[tuple[Key | None, _Lines]] = [(None, first)]
-        answer: int | None = None
+    def _drive(self, first: _Lines, key: Key | None = None) -> None:
+        """Run a proof (of the lemma `key`); the lemmas that it asks for are written before it."""
+        stack: list[tuple[Key | None, _Lines]] = [(key, first)]
+        answer: Step | None = None
         while stack:
             self.graph.tick()
             key, proof = stack[-1]
             try:
                 wanted = next(proof) if answer is None else proof.send(answer)
             except StopIteration as end:
-                answer = self._emit(end.value)
+                answer = rules.Within(self._emit(end.value))
                 if key is not None:
-                    self._numbers[key] = answer
+                    self._named[key] = answer
                 stack.pop()
                 continue
-            answer = self._numbers.get(wanted)
+            answer = self._named.get(wanted)
             if answer is None:
                 stack.append((wanted, self._lemma(wanted)))
 
@@ -272,8 +279,8 @@ class GraphProof:
             return self._whole(todo, head)
         for lemma, a, b in found:
             if (a <= low).all() and (high <= b).all():
-                number = yield lemma
-                return rules.Within(number), []
+                named = yield lemma
+                return named, []
         _, a, b = max(found, key=lambda f: float(np.prod(np.minimum(f[2], high) - np.maximum(f[1], low) + 1.0)))
         at = int(((low < a) | (b < high)).argmax())
         where = int(a[at] if low[at] < a[at] else b[at])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
+from time import monotonic
 
 from venmas.budget import Budget, Shares
 from venmas.logic import AX, Formula, subformulas
@@ -15,14 +16,17 @@ from venmas.model.canonical import networks_of
 from venmas.model.regions import contains
 from venmas.model.witness.build import UndecidedError, explain
 from venmas.model.witness.tree import Witness
-from venmas.search.regions.candidates import Candidate, candidates, slices, wide
+from venmas.search.regions.candidates import Candidate, candidates, point, slices, state_at, wide
 from venmas.search.regions.falsify import rollouts
 from venmas.search.regions.graph import Graph
+from venmas.search.regions.single import Runs
 from venmas.search.regions.view import Space
 
-_SHARES = {"search": 0.03, "paths": 0.03, "runs": 0.03, "slices": 0.03}
-"""Parts of the time so far that go to candidates without a path and with one, to random runs, and to lines of the
-initial set."""
+_SHARES = {"search": 0.03, "paths": 0.03, "runs": 0.03, "slices": 0.03, "points": 0.1}
+"""Parts of the time so far that go to candidates without a path and with one, to random runs, to lines of the initial
+set, and to single states of it."""
+_POINTS = 1.5
+"""Seconds beyond its part that the last may take: its graph is of use only as a whole."""
 _LEAST = 0.1
 """Seconds that each may take beyond its part."""
 _MOST = 2.0
@@ -31,6 +35,7 @@ _QUARTER = 0.25
 """What the part of searches may grow to where they end undecided."""
 _MAX_TRIES = 20
 _SLICES = 6
+_TREES = 8192
 _EXACT_PRODUCTS = 1_000_000
 """Products of rationals that one try may cost, which take about a second."""
 
@@ -41,8 +46,11 @@ class Concretiser:
     def __init__(self, space: Space, target: Formula) -> None:
         self.space, self.target = space, target
         self._shares = Shares(_SHARES, _LEAST)
+        self._shares.grant("points", _POINTS)
         self._patience = 1
         """What the budget of a search is multiplied by."""
+        self._trees, self._longest = _TREES, 0.0
+        """States of a tree that is looked for in the runs from one state; seconds that the last of those took."""
         self._tried: set[tuple[object, ...]] = set()
         self.branching = any(isinstance(f, AX) for f in subformulas(target))
         """Is a witness a tree, so that following one path is not enough?"""
@@ -99,6 +107,31 @@ class Concretiser:
             if not (again and candidate.branches):
                 raise
         return explain(system, self.target, state, None, states, budget)
+
+    def point(self, graph: Graph, budget: Budget) -> Witness | None:
+        """Try one initial state whose runs are looked at in floats before: a tree may have thousands of states."""
+        if self._shares.left("points") < 2 * self._longest:
+            return None
+        root, begun = point(graph), monotonic()
+
+        def runs(limited: Budget) -> Runs | None:
+            try:
+                return Runs(self.space, self.target, root, limited)
+            except OverflowError:
+                return None
+
+        found = self._shares.run("points", budget, runs)
+        self._longest = monotonic() - begun
+        if found is None or found.excluded:
+            return None
+        state = state_at(graph, root.low[0], int(root.location[0]))
+        if not any(contains(r, state) for r in self.space.system.regions):
+            return None
+        try:
+            return explain(self.space.system, self.target, state, None, self._trees, budget, found.possible)
+        except UndecidedError:
+            self._trees *= 2
+        return None
 
     def slices(self, graph: Graph, points: bool, budget: Budget) -> Witness | None:
         """Try what is open on lines through the initial set, or at points of it."""

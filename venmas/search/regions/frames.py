@@ -92,6 +92,12 @@ class Frame:
         """``matrix / unit`` in floats, (n, n)."""
         return np.array([[float(c / self.unit) for c in row] for row in self.matrix]).reshape(len(self.matrix), -1)
 
+    def place(self, point: Sequence[Fraction]) -> tuple[int, ...] | None:
+        """The coordinates of a point, ``unit * inverse @ x``; None where it is not on the lattice."""
+        found = [sum((c * x for c, x in zip(row, point, strict=True) if c), Fraction(0)) for row in self.inverse]
+        scaled = [value * self.unit for value in found]
+        return tuple(v.numerator for v in scaled) if all(v.denominator == 1 for v in scaled) else None
+
     def forms(self, names: Sequence[str], low: Ints, high: Ints, roots: NDArray[np.intp]) -> dict[str, Form]:
         """Forms of the variables over boxes (B, n); `roots` are the coordinates that are not points."""
         middle = (low + high) / 2  # exact: coordinates are small

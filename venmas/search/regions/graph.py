@@ -80,7 +80,8 @@ class Graph:
     """The reach graph of a system for the core formula `target`.
 
     keep: keep the layers of every pass. root: a part of the initial set that alone is looked at. weights: what a rough
-    pass over more than that has told (see `tiles`), so that there is none here.
+    pass over more than that has told (see `tiles`), so that there is none here. apart: only what is the same is merged,
+    and a pass may have so many pieces.
     """
 
     def __init__(
@@ -91,8 +92,10 @@ class Graph:
         keep: bool = False,
         root: Boxes | None = None,
         weights: Sequence[Floats] = (),
+        apart: int | None = None,
     ) -> None:
         self.space, self.target, self.tick, self.keep = space, target, tick, keep
+        self._apart, self._most = apart is not None, MOST_PIECES if apart is None else apart
         self.past: list[list[Layer]] = []
         """The layers of all passes, the last one included, where they are to be kept for a proof."""
         self.stages: list[Stage] = agenda(target)
@@ -240,6 +243,8 @@ class Graph:
             drift = np.zeros(images.low.shape[1], dtype=np.int64) if moves is None else moves.drift
             start = self._origins[step - 1] if step else images.low.min(0) if len(images) else drift
             self._origins.append((start + drift) % (4 * MAX_COORDINATE))  # many steps would come to more than 64 bits
+        if self._apart:
+            return Grid(np.ones_like(self._cells[step]), self._origins[step], self.sweep)
         cell = np.maximum(self._cells[step] >> self._level, 1)
         sides = _sides(known.boxes) if known is not None and len(known.boxes) else None
         if len(images):  # cells much smaller than what is to be cut would only cost
@@ -286,7 +291,7 @@ class Graph:
             self.space, stage, nodes.take(alive), alive, step, least, self.tick, not self.keep
         )
         self.counts.pieces += len(pieces.kind)
-        if self.counts.pieces - self._counted > MOST_PIECES:
+        if self.counts.pieces - self._counted > self._most:
             raise OverflowError("too many regions")
         stuck = [any(not c.moves for c in cases) for cases in pieces.case_list]
         self.may_deadlock |= any(stuck[k] for k in np.unique(pieces.kind))

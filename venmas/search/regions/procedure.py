@@ -31,10 +31,10 @@ from venmas.question import Question
 from venmas.search.procedure import Run
 from venmas.search.regions.boxes import Boxes
 from venmas.search.regions.candidates import candidates
-from venmas.search.regions.certificate import write_proof
 from venmas.search.regions.concretise import Concretiser
 from venmas.search.regions.figures import Regions
 from venmas.search.regions.graph import Graph
+from venmas.search.regions.tables import write_tables
 from venmas.search.regions.view import Space, space_of
 
 log = logging.getLogger(__name__)
@@ -130,15 +130,15 @@ class RegionSession:
             return self._refuted()
         witness = self.concretiser.look(candidates(graph), budget) or self._falsified(budget)
         if witness is None and self.concretiser.branching:
-            witness = self.concretiser.slices(graph, True, budget)
+            witness = self.concretiser.slices(graph, True, budget) or self.concretiser.point(graph, budget)
         if witness is not None:
             return Witnessed(witness)
         if self.whole and not self.question.certified:
             tiles, weights = graph.tiles()
             if tiles:
-                from venmas.search.regions.tiles import search_tiles
+                from venmas.search.regions.tiles import search_tiles  # processes are needed here alone
 
-                witness = search_tiles(self.question, graph, tiles, weights, budget)
+                witness = search_tiles(self.question, graph, tiles, weights, type(self), budget)
                 return Witnessed(witness) if witness is not None else self._refuted()
         return None
 
@@ -149,7 +149,7 @@ class RegionSession:
     def _refuted(self) -> Refuted:
         graph, question = self.graph, self.question
         leaving = frozenset(question.system.variables) if graph.may_leave_box and not question.inside else frozenset()
-        proof = partial(write_proof, graph, question) if question.certified else None
+        proof = partial(write_tables, graph, question) if question.certified else None
         return Refuted("bounds", leaving, graph.may_deadlock, inside=question.inside, proof=proof)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from venmas.answer import Open, Witnessed
+from venmas.answer import Answer, Open, Witnessed
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import ModelError, Reason, VenmasError
@@ -23,12 +24,25 @@ from venmas.question import Question
 from venmas.search.regions.boxes import Boxes
 from venmas.search.regions.frames import Ints
 from venmas.search.regions.graph import Counts, Graph
-from venmas.search.regions.procedure import RegionSession
 from venmas.search.regions.view import Space
 from venmas.workers.mapper import Done, Job, MemoryLimitError
 from venmas.workers.pool import Pool, WorkerError
 
 log = logging.getLogger(__name__)
+
+
+class Searching(Protocol):
+    """A session of the region graph (`venmas.search.regions.procedure`, which is above this)."""
+
+    graph: Graph
+
+    def advance(self, budget: Budget) -> Answer | None:
+        """A pass."""
+        ...
+
+
+Begin: TypeAlias = Callable[[Question, Space, Boxes, Sequence[Floats]], Searching]
+"""Begins a session; a worker process finds it by its name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +70,7 @@ class Tile:
     unit: int
     boxes: tuple[tuple[tuple[int, ...], ...], Ints, Ints]
     weights: Sequence[Floats]
+    begin: Begin
 
     def run(self, time_limit: float | None) -> Searched:
         """Search it, in `time_limit` s."""
@@ -69,7 +84,7 @@ class Tile:
         try:
             root = Boxes(where, low, high, np.ones((len(low), 1), dtype=bool))
             with limited(budget):
-                session = RegionSession(question, space, root, self.weights)
+                session = self.begin(question, space, root, self.weights)
                 answer = None
                 while answer is None:
                     answer = session.advance(budget)
@@ -84,9 +99,12 @@ class Tile:
 
 
 def search_tiles(
-    question: Question, graph: Graph, tiles: list[Boxes], weights: Sequence[Floats], budget: Budget
+    question: Question, graph: Graph, tiles: list[Boxes], weights: Sequence[Floats], begin: Begin, budget: Budget
 ) -> Witness | None:
-    """Search all tiles; `graph` learns what runs in them may do. Raises `UnsuitableError` where one stays open."""
+    """Search all tiles, each in a session of `begin`; `graph` learns what runs in them may do.
+
+    Raises `UnsuitableError` where one stays open.
+    """
     space = graph.space
     log.info("the initial set is taken in %d parts", len(tiles))
     graph.layers.clear()
@@ -100,7 +118,7 @@ def search_tiles(
         values = tuple(space.locations[i].values for i in tile.location)
         boxes = values, tile.low, tile.high
         work = Tile(
-            document, networks, question.formula, question.inside, question.semantics, space.unit, boxes, weights
+            document, networks, question.formula, question.inside, question.semantics, space.unit, boxes, weights, begin
         )
         jobs.append(Job(number, work))
     answers = 0

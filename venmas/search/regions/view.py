@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import product as combinations
 from math import ceil, floor
 from typing import TYPE_CHECKING
@@ -22,8 +21,7 @@ from venmas.bounds.zonotope_stacked import MOST_ROWS, gaps, stack
 from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr
-from venmas.model.canonical import networks_of, system_from_json, system_to_json
-from venmas.model.canonical_writer import canonical_text
+from venmas.model.canonical import networks_of, shared, system_digest
 from venmas.model.cases import Choice, Location, Move, Sign, UnsuitableError
 from venmas.model.expr import ArgMax, to_linear
 from venmas.model.regions import bounding_box
@@ -33,7 +31,6 @@ from venmas.search.regions.boxes import Boxes, Index, present
 from venmas.search.regions.frames import Frame, Ints, Map, Matrix, Row, check_size, product, to_boxes, unit_of
 
 if TYPE_CHECKING:
-    from venmas.search.polytopes.step import Partition
     from venmas.search.regions.compiled import Question
 
 BATCH = 2048
@@ -82,18 +79,22 @@ def space_of(system: System, single: bool = False) -> Iterator[Space]:
     formula loses nothing. A space is lent to one at a time, and what was interrupted in its use is not kept.
     """
     try:
-        form, networks = system_to_json(system), networks_of(system)
+        key = (system.once("space", lambda: _key(system)), single)
+        space = _KEPT.pop(key, None) or Space(shared(system), single)
     except ModelError:  # too large for a canonical form
         yield Space(system, single)
         return
-    types = sorted((digest, network.dtype) for digest, network in networks.items())
-    key = (canonical_text(form), *types, single)
-    space = _KEPT.pop(key, None) or Space(system_from_json(form, networks), single)
     yield space
     if not space.interrupted:
         _KEPT[key] = space
     for old in list(_KEPT)[:-_MOST_KEPT]:
         _KEPT.pop(old, None)
+
+
+def _key(system: System) -> tuple[object, ...]:
+    """What systems are the same by."""
+    types = sorted((digest, network.dtype) for digest, network in networks_of(system).items())
+    return (system_digest(system), *types)
 
 
 class Space:
@@ -123,6 +124,8 @@ class Space:
         self.unit = unit_of(system, ends)
         self.frames = [Frame.identity(len(self.reals), self.unit)]
         self.locations: list[Location] = []
+        self.beside: dict[type, object] = {}
+        """What other procedures keep beside the space, by its type."""
         self.tables: dict[int, NDArray[np.uint8]] = {}
         """By location, what compiled code is to know of the sets of winners of its one choice."""
         self.questions: dict[tuple[object, ...], Question | None] = {}
@@ -151,13 +154,6 @@ class Space:
                 if all(r.holds(point) for r in rows):
                     found.append(Start(values, box, region))
         return found
-
-    @cached_property
-    def partition(self) -> Partition:
-        """What takes polytopes of initial states a step further."""
-        from venmas.search.polytopes.step import Partition
-
-        return Partition(self)
 
     def root(self) -> Boxes:
         """The initial regions, asked for one formula."""

@@ -106,7 +106,7 @@ class Runs:
                     known[node] = _HOLDS[comparison.relation](value, 0.0)
                 case And(operands) | Or(operands):
                     join = np.logical_and if isinstance(node, And) else np.logical_or
-                    known[node] = join.reduce([known[o] for o in operands])
+                    known[node] = np.asarray(join.reduce([known[o] for o in operands]))
                 case _:
                     known[node] = np.full(len(states), isinstance(node, Top))
         return known[formula]
@@ -118,7 +118,7 @@ class Runs:
         parts[: _POINTS // 2] = np.clip(np.round(2 * parts[: _POINTS // 2] - 0.5), 0, 1)
         mixed = self._rng.random(parts.shape) < 0.5
         parts[_POINTS // 4 : _POINTS // 2][mixed[_POINTS // 4 : _POINTS // 2]] = 0.5
-        states = low + (high - low) * parts
+        states: Floats = low + (high - low) * parts
         for i, decl in enumerate(self.system.variables.values()):
             if decl.integral:
                 states[:, i] = np.clip(np.round(states[:, i]), low[i], high[i])

@@ -41,12 +41,8 @@ class Candidate:
     period: int
 
     def formula(self, system: System) -> Formula:
-        """The set."""
-        return disjunction(conjunction(map(Atom, rows)) for rows in self.regions(system))
-
-    def regions(self, system: System) -> list[tuple[Comparison, ...]]:
-        """The boxes as rows; those that the declared ranges imply are left out."""
-        return [tuple(_rows(system, box)) for box in self.boxes]
+        """The set; what the declared ranges imply is left out."""
+        return disjunction(conjunction(map(Atom, _rows(system, box))) for box in self.boxes)
 
 
 def _rows(system: System, box: Box) -> Iterator[Comparison]:
@@ -68,18 +64,16 @@ def candidates(system: System, runs: Runs, start: int, invariant: Formula, tick:
     better.
     """
     layers = []
-    for layer, _ in runs.layers(LAYERS + start):
+    for states, _ in runs.layers(LAYERS + start):
         tick()
-        layers.append(_hull(system, layer))
-    if not layers[-1]:
-        return []
+        layers.append(_hull(system, states))
     tails: list[Hull] = [layers[-1]]
     for layer in reversed(layers[:-1]):
         tails.insert(0, _joined(layer, tails[0]))
     found: list[Candidate] = []
     tried: set[tuple[int, frozenset[Item]]] = set()
     for period in _PERIODS:
-        for entry in (start + step for step in _ENTRIES if start + step < len(tails)):
+        for entry in (start + step for step in _ENTRIES if start + step < len(tails) and tails[start + step]):
             for wider in _WIDER:
                 boxes = _boxes(system, tails[entry], tails[0], wider, invariant)
                 for _ in range(_ROUNDS):
@@ -112,6 +106,8 @@ def _hull(system: System, states: Floats) -> Hull:
 
 
 def _joined(one: Hull, other: Hull) -> Hull:
+    if not (one and other):
+        return one or other
     if len(one.keys() | other.keys()) > _MOST_BOXES or (() in one) is not (() in other):
         lows, highs = zip(*one.values(), *other.values(), strict=True)
         return {(): (np.min(lows, 0), np.max(highs, 0))}

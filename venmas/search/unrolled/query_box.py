@@ -14,8 +14,8 @@ from venmas.model.functions import apply_network
 from venmas.model.system import System
 from venmas.nn import Network
 from venmas.question import Question
-from venmas.search.network.bisect import Point
 from venmas.search.rational.session import RationalSession
+from venmas.search.unrolled.bisect import Point
 
 FEW_INPUTS = 12
 """Inputs up to which bisection alone is asked."""

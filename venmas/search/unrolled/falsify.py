@@ -55,6 +55,11 @@ def _inside(value: float, low: Fraction, high: Fraction, precision: type[np.floa
     return min(max(Fraction(float(value)), low), high)
 
 
+def search(plan: Plan, boxes: Sequence[Box], tick: Callable[[], None]) -> tuple[Fraction, ...] | None:
+    """What `Falsifier` finds."""
+    return Falsifier(plan, boxes, tick).run()
+
+
 class Falsifier:
     """A random local search for points that meet the condition, with steps of all sizes.
 

@@ -1,8 +1,9 @@
-"""Deciding whether some input of a network in given boxes meets a condition: points first, then bounds and bisection.
+"""Deciding whether some input of a program in given boxes meets its condition: points, bounds, and bisection.
 
 A box is closed by a rigorous bound (`venmas.bounds.crown`), answered by a point that meets the condition exactly,
-or cut in half across the input that adds most to what is open. The box whose best point is nearest to the condition
-comes first. What floats cannot decide, such as a constraint that is met with equality only, goes to `exact`.
+shrunk to what open groups leave of it, or cut in half across the input that adds most to what is open. Groups that are
+closed stay closed in both halves. The box whose best point is nearest to the condition comes first. What floats cannot
+decide, such as a constraint that is met with equality only, goes to `exact`.
 """
 
 from __future__ import annotations
@@ -12,21 +13,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from time import monotonic
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from venmas.bounds.compiled.load import compiled
 from venmas.bounds.crown import Swept, sweep
-from venmas.bounds.crown_plan import Plan
+from venmas.bounds.crown_plan import Ints, Plan
 from venmas.bounds.rounding import Bools, Floats
 from venmas.formats.vnnlib import Box
-from venmas.search.network.falsify import Falsifier, confirm, floats
+from venmas.search.unrolled.falsify import confirm, floats
 
 log = logging.getLogger(__name__)
 
 Point = tuple[Fraction, ...]
 Exact = Callable[[Box, float], tuple[bool, Point | None]]
 """Decides a box within seconds: whether it could, and a point that meets the condition where there is one."""
+
+Falsify = Callable[[Plan, Sequence[Box], Callable[[], None]], Point | None]
+"""Looks for a point of the boxes that meets the condition."""
 
 MAX_OPEN_BYTES = 250_000_000
 """Most memory for boxes that wait; copies of them come and go."""
@@ -43,7 +49,9 @@ _EXACT_SHARE = 0.3
 _BOX_SECONDS = 2.0
 """Time for one small box in rationals."""
 _FIRST_TRIAL, _SMALL = 1000, 5000
-"""Boxes after which everything is tried in rationals, and the most weights of a network for which it is."""
+"""Boxes after which everything is tried in rationals, and the most weights of a program for which it is."""
+_SHRUNK = 0.7
+"""A box that is left with at most this part of its volume is bounded again before it is cut."""
 
 
 @dataclass
@@ -56,6 +64,50 @@ class Result:
     boxes: int = 0
     exact: int = 0
     compiled: bool = False
+
+
+@dataclass(eq=False)
+class _Open:
+    """Boxes that wait: low, high (B, m), open groups (B, G), and (B,) by box: the key, the least of which comes first,
+    how often it was cut, and the box that was asked about which it is a part of."""
+
+    low: Floats
+    high: Floats
+    groups: Bools
+    key: Floats
+    depth: Ints
+    root: Ints
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    @property
+    def bytes(self) -> int:
+        """Memory, about."""
+        return 2 * self.low.nbytes + self.groups.nbytes + 24 * len(self)
+
+    def at(self, index: Bools | Ints) -> _Open:
+        """Copies of some of them."""
+        return _Open(*(array[index] for array in self._arrays()))
+
+    def take(self, size: int) -> _Open:
+        """Those that come first, which do not wait any more."""
+        first = np.argpartition(self.key, size)[:size] if size < len(self) else np.arange(len(self))
+        found, rest = self.at(first), np.ones(len(self), dtype=bool)
+        rest[first] = False
+        self._set([array[rest] for array in self._arrays()])
+        return found
+
+    def add(self, others: _Open) -> None:
+        """More that wait."""
+        pairs = zip(self._arrays(), others._arrays(), strict=True)
+        self._set([np.concatenate(pair) for pair in pairs])
+
+    def _arrays(self) -> list[NDArray[Any]]:
+        return [self.low, self.high, self.groups, self.key, self.depth, self.root]
+
+    def _set(self, arrays: Sequence[NDArray[Any]]) -> None:
+        self.low, self.high, self.groups, self.key, self.depth, self.root = arrays
 
 
 class Bisection:
@@ -78,27 +130,35 @@ class Bisection:
         self._spent = self._confirming = 0.0
         self._begun = monotonic()
         low, high = floats(boxes)
-        self._low, self._high = low, high
-        self._key, self._depth = np.zeros(len(low)), np.zeros(len(low), dtype=np.int64)
-        self._root = np.arange(len(low))
+        self._open = _Open(
+            low,
+            high,
+            np.ones((len(low), plan.groups), dtype=bool),
+            np.zeros(len(low)),
+            np.zeros(len(low), dtype=np.int64),
+            np.arange(len(low)),
+        )
         self._deep = 20 + 10 * low.shape[1]
         with np.errstate(all="ignore"):
             self._scale = plan.magnitude(0.5 * low + 0.5 * high)
 
-    def run(self, falsify: bool = True) -> Result:
-        """Decide; raises what `tick` raises, `result` then holds the counts."""
-        if falsify:
-            self.result.point = Falsifier(self.plan, self.boxes, self.tick).run()
+    def run(self, falsify: Falsify | None = None) -> Result:
+        """Decide; raises what `tick` raises, `result` then holds the counts. falsify: looks for a point first."""
+        several = self.plan.source.steps > 1
+        if several:  # bounds of the whole are cheaper than points, and often enough
+            self._step(len(self._open))
+        if falsify is not None and len(self._open) and self.result.point is None:
+            self.result.point = falsify(self.plan, self.boxes, self.tick)
         size, trial = 4 * self.threads, _FIRST_TRIAL
-        while len(self._low) and self.result.point is None:
+        while len(self._open) and self.result.point is None:
             self.tick()
-            if 2 * self._low.nbytes + 24 * len(self._low) > MAX_OPEN_BYTES:
-                self.result.why = f"{len(self._low)} boxes are open, and memory is given for no more"
+            if self._open.bytes > MAX_OPEN_BYTES:
+                self.result.why = f"{len(self._open)} boxes are open, and memory is given for no more"
                 return self.result
             before = self._spent
             self._step(min(size, self._most()))
             size = size * 2 if self._spent - before < _TURN else max(self.threads, size // 2)
-            if self.result.boxes >= trial and self._settle_all():
+            if not several and self.result.boxes >= trial and self._settle_all():
                 break
             trial = trial * 4 if self.result.boxes >= trial else trial
         self.result.proved = self.result.proved or (self.result.point is None and not self.result.why)
@@ -110,51 +170,50 @@ class Bisection:
         return max(4, min(_MOST, _BATCH_VALUES // (widest * rows) if self._kernel is None else _MOST))
 
     def _cap(self) -> int:
-        return int(min(self.plan.sizes[1:].sum(), 1000))
+        return min(self.plan.symbols, 1000)
 
     def _step(self, size: int) -> None:
-        take = np.argpartition(self._key, size)[:size] if size < len(self._key) else np.arange(len(self._key))
-        low, high, depth, root = self._low[take], self._high[take], self._depth[take], self._root[take]
-        keep = np.ones(len(self._key), dtype=bool)
-        keep[take] = False
-        swept = self._sweep(low, high)
-        self.result.boxes += len(low)
+        taken = self._open.take(size)
+        swept = self._sweep(taken)
+        self.result.boxes += len(taken)
         opened = ~swept.closed
-        self._try(swept, root, opened)
-        middle = 0.5 * low + 0.5 * high
-        able = (low < middle) & (middle < high)
-        hopeless = ~able.any(1) | (swept.lower > -_TIGHT * self._scale) | (depth >= self._deep)
+        self._try(swept, taken.root, opened)
+        with np.errstate(all="ignore"):
+            kept = np.nan_to_num((swept.high - swept.low) / (taken.high - taken.low), nan=1.0).prod(1) <= _SHRUNK
+        taken.low, taken.high, taken.groups = swept.low, swept.high, swept.opened
+        taken.key = np.nan_to_num(swept.worst, nan=0.0)
+        middle = 0.5 * taken.low + 0.5 * taken.high
+        able = (taken.low < middle) & (middle < taken.high)
+        hopeless = ~able.any(1) | (swept.lower > -_TIGHT * self._scale) | (taken.depth >= self._deep)
         for i in np.flatnonzero(opened & hopeless):
             if self.result.point is not None:
                 return
-            if self._settled(low[i], high[i], int(root[i])):
+            if self._settled(taken.low[i], taken.high[i], int(taken.root[i])):
                 opened[i] = False
             elif not able[i].any():
                 self.result.why = "a box of single numbers stays open: neither floats nor rationals decided it"
                 opened[i] = False
+        self._open.add(taken.at(opened & kept))
+        halved = opened & ~kept
         # where the influence of no input is known (an overflow), the widest is cut
-        influence = np.where(able, np.nan_to_num(swept.influence, nan=0.0, posinf=0.0) + 1e-300 * (high - low), -1.0)
-        axis, rows = influence.argmax(1)[opened], np.arange(int(opened.sum()))
-        low, high, middle = low[opened], high[opened], middle[opened]
-        left, right = high.copy(), low.copy()
-        left[rows, axis] = right[rows, axis] = middle[rows, axis]
-        worst = np.nan_to_num(swept.worst[opened], nan=0.0)
-        self._low = np.concatenate([self._low[keep], low, right])
-        self._high = np.concatenate([self._high[keep], left, high])
-        self._key = np.concatenate([self._key[keep], worst, worst])
-        self._depth = np.concatenate([self._depth[keep], depth[opened] + 1, depth[opened] + 1])
-        self._root = np.concatenate([self._root[keep], root[opened], root[opened]])
+        influence = np.nan_to_num(swept.influence, nan=0.0, posinf=0.0) + 1e-300 * (taken.high - taken.low)
+        axis, rows = np.where(able, influence, -1.0).argmax(1)[halved], np.arange(int(halved.sum()))
+        taken.depth = taken.depth + 1
+        left, right, middle = taken.at(halved), taken.at(halved), middle[halved]
+        left.high[rows, axis] = right.low[rows, axis] = middle[rows, axis]
+        self._open.add(left)
+        self._open.add(right)
 
-    def _sweep(self, low: Floats, high: Floats) -> Swept:
+    def _sweep(self, taken: _Open) -> Swept:
         if self._kernel is None and self._wanted is not False and (self._wanted or self._spent > _NUMPY_SECONDS):
             fast = compiled("venmas.bounds.compiled.crown")
             self._kernel = fast.sweep if fast else sweep
             self.result.compiled = self._kernel is not sweep
         begun = monotonic()
         if self.result.compiled and self._kernel is not None:
-            found = self._kernel(self.plan, low, high, self._cap(), self.threads)
+            found = self._kernel(self.plan, taken.low, taken.high, self._cap(), self.threads, taken.groups)
         else:
-            found = sweep(self.plan, low, high, self._cap())
+            found = sweep(self.plan, taken.low, taken.high, self._cap(), taken.groups)
         self._spent += monotonic() - begun
         return found
 
@@ -186,7 +245,7 @@ class Bisection:
 
     def _settle_all(self) -> bool:
         """Try everything in rationals, in which ties cost nothing, as long as a part of the time."""
-        if sum(layer.weight.size for layer in self.plan.network.layers) > _SMALL:
+        if sum(layer.weights.size for layer in self.plan.source.layers) > _SMALL:
             return False
         until = monotonic() + _EXACT_SHARE * (monotonic() - self._begun)
         for box in self.boxes:

@@ -1,0 +1,152 @@
+"""Closed loops with two to twelve real variables and a continuous controller: published ones, and generated ones.
+
+Published: double integrators with a step of 1 (``$VENMAS_DATA/loops``, whose README says where they are from), m
+positions p and m velocities v: ``p' = p + v + u/2``, ``v' = v + u``, ``u = clip(network(p, v), -limit, limit)``. "Free"
+means outside the box |p1| <= 1, |p2| <= 1, and 1.5 <= p3 <= 3.5 where there are three positions.
+
+Generated: ``x' = A x + B clip(network(x), -1, 1)``, A stable; is x[1] below a threshold for k steps, some `margin` of
+the spread above the greatest value of 20,000 random runs?
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.benchmarks.ask import Built
+from experiments.benchmarks.machine import DATA
+from venmas import load_network
+from venmas.model import System, apply_network, clip
+from venmas.model.expr import add
+from venmas.nn import Network, relu_network
+
+FOLDER = DATA / "loops"
+_WIDE = 10**6
+"""Declared ranges: far beyond what a run reaches, so that they decide nothing."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """Positions, the limit of the control, and the initial set: (low, high) of each position, then each velocity."""
+
+    positions: int
+    limit: int
+    initial: tuple[tuple[str, str], ...]
+
+
+_P, _V = (("-5.25", "-4.75"), ("-0.25", "0.25")), (("0.95", "0.99"), ("-0.01", "0.01"))
+_QUADROTOR = Published(3, 4, (*_P, ("2.25", "2.75"), *_V, ("-0.01", "0.01")))
+LOOPS = {
+    "ground_robot_4d": Published(2, 4, (*_P, *_V)),
+    "quadrotor_6d_40": _QUADROTOR,
+    "quadrotor_6d_60": _QUADROTOR,
+    "double_integrators_8d": Published(4, 1, (("2.5", "3"),) * 4 + (("-0.25", "0.25"),) * 4),
+}
+
+
+@cache
+def network(name: str) -> Network:
+    return load_network(FOLDER / name / "model.json")
+
+
+@cache
+def published(name: str) -> System:
+    """A loop of the data; `free` is a proposition of it."""
+    what, system = LOOPS[name], System(name)
+    p = system.reals("p", what.positions, -_WIDE, _WIDE)
+    v = system.reals("v", what.positions, -_WIDE, _WIDE)
+    controls = [clip(u, -what.limit, what.limit) for u in apply_network(network(name), [*p, *v])]
+    system.branch(
+        "step",
+        {a: a + b + u / 2 for a, b, u in zip(p, v, controls, strict=True)}
+        | {b: b + u for b, u in zip(v, controls, strict=True)},
+    )
+    ends = zip((*p, *v), what.initial, strict=True)
+    system.initial(*(c for x, (low, high) in ends for c in (x >= Fraction(low), x <= Fraction(high))))
+    free = (p[0] > 1) | (p[0] < -1) | (p[1] > 1) | (p[1] < -1)
+    if what.positions == 3:
+        free = free | (p[2] > Fraction(7, 2)) | (p[2] < Fraction(3, 2))
+    system.proposition("free", free)
+    return system
+
+
+@dataclass(frozen=True)
+class Case:
+    """A generated loop and its question."""
+
+    variables: int = 6
+    layers: int = 2
+    units: int = 16
+    steps: int = 4
+    width: float = 0.2
+    margin: float = 0.25
+    violated: bool = False
+    seed: int = 1
+
+
+FACTORS: dict[str, tuple[object, ...]] = {
+    "variables": (2, 4, 6, 8, 10, 12),
+    "network": ((2, 16), (3, 24), (4, 64), (2, 256)),
+    "margin": (0.5, 0.1, 0.02),
+    "steps": (1, 2, 8),
+}
+
+
+@dataclass(frozen=True)
+class Plant:
+    """The numbers of a generated loop: A (n, n), B (n, 2), the centre of the initial box."""
+
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+    centre: NDArray[np.float64]
+    network: Network
+
+
+@cache
+def plant(case: Case) -> Plant:
+    rng = np.random.default_rng([case.seed, case.variables, case.layers, case.units])
+    n = case.variables
+    a = rng.normal(size=(n, n))
+    a *= 0.95 / max(abs(np.linalg.eigvals(a)))
+    sizes = (n, *(case.units,) * case.layers, 2)
+    weights = [rng.normal(0, (2 / m) ** 0.5, (k, m)) for m, k in pairwise(sizes)]
+    net = relu_network(weights, [rng.normal(0, 0.1, k) for k in sizes[1:]], name="controller")
+    return Plant(a.round(3), rng.normal(0, 0.3, (n, 2)).round(3), rng.normal(0, 0.5, n).round(2), net)
+
+
+def threshold(case: Case) -> Fraction:
+    """Above the greatest x[1] of random runs by `margin` of their spread; below it where the case is violated."""
+    at, rng = plant(case), np.random.default_rng(7)
+    x = at.centre + rng.uniform(-case.width / 2, case.width / 2, (20_000, case.variables))
+    seen = []
+    for _ in range(case.steps):
+        x = x @ at.a.T + np.clip(at.network.evaluate(x), -1, 1) @ at.b.T
+        seen.append(x[:, 0])
+    least, most = np.min(seen), np.max(seen)
+    return Fraction(
+        round(float(most + (-1 if case.violated else 1) * case.margin * (most - least)), 4)
+    ).limit_denominator(10_000)
+
+
+def generated(case: Case) -> Built:
+    at, n = plant(case), case.variables
+    system = System(f"loop of {n} variables")
+    x = system.reals("x", n, -_WIDE, _WIDE)
+    u = [clip(v, -1, 1) for v in apply_network(at.network, list(x))]
+    system.branch(
+        "step",
+        {
+            x[i]: add(*(x[j] * float(at.a[i, j]) for j in range(n)), *(u[j] * float(at.b[i, j]) for j in range(2)))
+            for i in range(n)
+        },
+    )
+    half = Fraction(str(case.width)) / 2
+    centre = [Fraction(str(c)) for c in at.centre]
+    system.initial(*(c for v, m in zip(x, centre, strict=True) for c in (v >= m - half, v <= m + half)))
+    top = threshold(case)
+    return system, f"AG^{case.steps} (x[1] < {top.numerator}/{top.denominator})"

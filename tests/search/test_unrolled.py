@@ -1,0 +1,168 @@
+"""Unrolled loops: against runs in exact numbers, against the search in rationals, and where many steps round much."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from venmas import verify
+from venmas.answer import Open, Refuted, Witnessed
+from venmas.bounds import crown
+from venmas.bounds.compiled import crown as compiled
+from venmas.bounds.crown_plan import flatten
+from venmas.budget import Budget
+from venmas.errors import ModelError
+from venmas.logic import Bounded, nnf, parse
+from venmas.model import System, apply_network, clip
+from venmas.model.program import Program
+from venmas.model.unroll import unroll
+from venmas.nn import relu_network
+from venmas.question import Question
+from venmas.search.procedure import Run
+from venmas.search.unrolled import gradient
+from venmas.search.unrolled.procedure import UNROLLED
+from venmas.testing.loops import random_loop
+
+FORMULAS = (
+    "AG^2 (x[1] <= {0})",
+    "EX^3 (x[1] > {0})",
+    "A (x[1] < {0} + 1 U^2 x[1] >= {0})",
+    "AX (x[1] != {0}) & AF^3 (x[1] <= {0} + 1/4)",
+    "AG^3 (x[1] <= {0} | x[1] >= {0} + 1/2)",
+)
+
+
+def question(seed: int, most: int) -> Question | None:
+    """A random loop, and a formula with a threshold between, next to, or at values that runs meet."""
+    system, rng = random_loop(seed, most), np.random.default_rng(seed)
+    target = nnf(parse("AX^2 x[1] <= 0", system.vocabulary))
+    program = unroll(system, system.regions[0], target)
+    assert isinstance(program, Program), program
+    seen = [values[-1][0] for x in points(program, rng, 3) if (values := program.values(x)) and values[-1]]
+    if not seen:
+        return None
+    at = seen[0] + Fraction(int(rng.integers(-2, 3)), 8)
+    formula = FORMULAS[seed % len(FORMULAS)].format(f"{at.numerator}/{at.denominator}").replace("/1 ", " ")
+    return Question(system, Bounded(parse(formula.replace("+ 1/4", "+ 1/4"), system.vocabulary)))
+
+
+def points(program: Program, rng: np.random.Generator, count: int) -> list[tuple[Fraction, ...]]:
+    eighths = [[Fraction(int(rng.integers(0, 9)), 8) for _ in program.inputs] for _ in range(count)]
+    drawn = [tuple(a + p * (b - a) for a, b, p in zip(program.low, program.high, ps, strict=True)) for ps in eighths]
+    return [x for x in drawn if program.inside(x)]
+
+
+def agree(seed: int, most: int, others: bool) -> str:
+    """Ask about a random loop, and compare the answer with runs; what it was."""
+    asked = question(seed, most)
+    if asked is None:
+        return "empty"
+    with Run() as run:
+        assert UNROLLED.accepts(asked, run) is None
+        try:
+            answer = UNROLLED.start(asked, run).advance(Budget(5.0))
+        except ModelError:
+            return "leaves"
+    program = unroll(asked.system, asked.system.regions[0], asked.target)
+    assert isinstance(program, Program)
+    met = [x for x in points(program, np.random.default_rng(seed), 60) if program.holds(x)]
+    assert not (met and isinstance(answer, Refuted)), (seed, met[0])
+    if others and not isinstance(answer, Open):
+        report = verify(asked.system, asked.formula, mode="exact", timeout=2)
+        if report.verdict != "unknown":
+            assert report.verdict == ("violated" if isinstance(answer, Witnessed) else "satisfied"), seed
+    return type(answer).__name__
+
+
+def test_answers_agree_with_runs_and_with_the_search_in_rationals() -> None:
+    found = [agree(seed, 4, others=seed % 6 == 0) for seed in range(60)]
+    assert min(found.count("Refuted"), found.count("Witnessed")) >= 10
+    assert found.count("Open") <= 6
+
+
+@pytest.mark.slow
+def test_answers_agree_on_many_wide_systems() -> None:
+    found = [agree(seed, 2 + seed % 11, others=seed % 20 == 0) for seed in range(1000, 3000)]
+    assert min(found.count("Refuted"), found.count("Witnessed")) >= 300
+
+
+def contracting(steps: int) -> tuple[System, str]:
+    """A rotation by a network that is the identity where it is used: radii wrap, ranges do not grow."""
+    identity = relu_network(
+        [np.vstack([np.eye(2), -np.eye(2)]), np.hstack([np.eye(2), -np.eye(2)])], [np.zeros(4)] * 1 + [np.zeros(2)]
+    )
+    system = System("turn")
+    x, y = system.real("x", -9, 9), system.real("y", -9, 9)
+    system.initial(x >= 1, x <= Fraction(101, 100), y >= 0, y <= Fraction(1, 100))
+    u, v = apply_network(identity, [x + 3, y + 3])
+    c, s = Fraction(4, 5), Fraction(3, 5)
+    system.branch("go", x=c * (u - 3) - s * (v - 3), y=s * (u - 3) + c * (v - 3))
+    return system, f"AG^{steps} (x <= 1.02 & y <= 1.02)"
+
+
+@pytest.mark.parametrize("sweep", [crown.sweep, compiled.sweep], ids=["numpy", "numba"])
+def test_radii_that_wrap_become_symbols(sweep) -> None:
+    system, formula = contracting(60)
+    program = unroll(system, system.regions[0], nnf(parse(formula, system.vocabulary), negate=True))
+    assert isinstance(program, Program)
+    plan = flatten(program)
+    low, high = (np.array([[float(v) for v in end]]) for end in (program.low, program.high))
+    assert sweep(plan, low, high, 500).closed[0]
+
+
+def test_a_group_that_is_closed_is_not_looked_at_again() -> None:
+    system, formula = contracting(3)
+    program = unroll(system, system.regions[0], nnf(parse(formula, system.vocabulary), negate=True))
+    assert isinstance(program, Program)
+    plan = flatten(program)
+    low, high = (np.array([[float(v) for v in end]]) for end in (program.low, program.high))
+    for sweep in (crown.sweep, compiled.sweep):
+        nothing = sweep(plan, low - 5, high + 5, 500, opened=np.zeros((1, plan.groups), dtype=bool))
+        assert nothing.closed[0]
+        assert not sweep(plan, low - 5, high + 5, 500).closed[0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_cut_off_holds_no_answer(seed: int) -> None:
+    asked = question(seed, 3)
+    assert asked is not None
+    program = unroll(asked.system, asked.system.regions[0], asked.target)
+    assert isinstance(program, Program)
+    plan, rng = flatten(program), np.random.default_rng(seed)
+    low, high = (np.array([[float(v) for v in end]]) for end in (program.low, program.high))
+    both = [sweep(plan, low, high, 100) for sweep in (crown.sweep, compiled.sweep)]
+    np.testing.assert_allclose(both[0].low, both[1].low, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(both[0].high, both[1].high, rtol=1e-9, atol=1e-12)
+    assert both[0].closed == both[1].closed
+    for x in points(program, rng, 50):
+        if program.holds(x):
+            assert not both[0].closed[0]
+            assert all(
+                Fraction(a) <= v <= Fraction(b) for a, v, b in zip(both[0].low[0], x, both[0].high[0], strict=True)
+            )
+
+
+def test_gradients_are_those_of_the_distance() -> None:
+    system, formula = contracting(3)
+    program = unroll(system, system.regions[0], nnf(parse(formula, system.vocabulary), negate=True))
+    assert isinstance(program, Program)
+    plan, x, h = flatten(program), np.array([[1.004, 0.003]]), 1e-6
+    at = gradient.descent(plan, x, np.array([False]))
+    for i in range(2):
+        step = h * np.eye(2)[[i]]
+        ends = [gradient.descent(plan, x + s * step, np.array([False])).distance[0] for s in (1, -1)]
+        assert abs((ends[0] - ends[1]) / (2 * h) - at.slope[0, i]) < 1e-6
+
+
+def test_a_small_pocket_is_found_by_descent() -> None:
+    network = relu_network(
+        [[[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], [[1.0, 1.0, 1.0, 1.0]]], [[-0.3, 0.3, -0.7, 0.7], [0.0]]
+    )
+    system = System("pocket")
+    x, y, z = system.real("x", -9, 9), system.real("y", -9, 9), system.real("z", -9, 9)
+    system.initial(x >= 0, x <= 1, y >= 0, y <= 1, z == 0)
+    system.branch("go", z=apply_network(network, [clip(x, 0, 1), y])[0])
+    report = verify(system, "AG^2 z > 1/10000 | AX z > 1/10000", timeout=10)
+    assert report.violated and report.decided_by == "unrolled"

@@ -1,0 +1,115 @@
+"""Split trees as text: the boxes of their leaves, in order (docs/certificates.md).
+
+    tree  = leaf | axis tree tree | "C" axis part tree tree          the lower side first
+    leaf  = "L" | "M"                                                "M" takes the next weights
+    axis  = one of 0..9 a..z: the number of an input, from 0         cut in the middle
+    part  = one of DIGITS, from 1 to 63: cut after so many 64ths
+
+    weights of a leaf = count, then so many times: group, group, a weight for each of its rows; one of DIGITS each, the
+                        first of a group the higher one
+
+A box [l, h] of integers is cut at l + floor((h - l) k / 64) in two that share this end. Nothing here is recursive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from venmas.checker.affine.reference import Weights
+from venmas.checker.affine.scaled import ScaledProgram
+
+LEAF, MIXED, CUT = "L", "M", "C"
+AXES = "0123456789abcdefghijklmnopqrstuvwxyz"
+DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+MIDDLE = 32
+MOST_GROUPS = len(DIGITS) ** 2
+
+Ends = list[int]
+
+
+class BrokenTreeError(Exception):
+    """A text that is no tree; the message says where."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A box of integers, and the weights for its groups."""
+
+    low: Ends
+    high: Ends
+    weights: Weights
+
+
+def cut(low: int, high: int, part: int = MIDDLE) -> int:
+    """Where an edge is cut."""
+    return low + ((high - low) * part >> 6)
+
+
+def leaves(program: ScaledProgram, splits: str, weights: str) -> Iterator[Leaf]:
+    """The leaves of a tree. Raises `BrokenTreeError`, also for what follows the last one."""
+    reading = _Weights(program, weights)
+    axes = {name: i for i, name in enumerate(AXES[: len(program.low)])}
+    stack, at = [(list(program.low), list(program.high))], 0
+    while stack:
+        low, high = stack.pop()
+        found = splits[at : at + 1]
+        if found == LEAF or found == MIXED:
+            yield Leaf(low, high, reading.next() if found == MIXED else {})
+            at += 1
+            continue
+        part = MIDDLE
+        if found == CUT:
+            part = DIGITS.find(splits[at + 2 : at + 3])
+            found, at = splits[at + 1 : at + 2], at + 2
+        axis = axes.get(found)
+        if axis is None or part < 1:
+            raise BrokenTreeError(f"character {at} of the splits is no leaf and no cut of an input")
+        at += 1
+        middle = cut(low[axis], high[axis], part)
+        if not low[axis] < middle < high[axis]:
+            raise BrokenTreeError(f"character {at} of the splits cuts what is one unit wide")
+        upper = low.copy()
+        upper[axis] = middle
+        stack.append((upper, high))
+        lower = high.copy()
+        lower[axis] = middle
+        stack.append((low, lower))
+    if at < len(splits):
+        raise BrokenTreeError(f"the tree ends before character {at} of the splits")
+    reading.end()
+
+
+class _Weights:
+    def __init__(self, program: ScaledProgram, text: str) -> None:
+        self.program, self.text, self.at = program, text, 0
+
+    def _digit(self) -> int:
+        found = DIGITS.find(self.text[self.at : self.at + 1]) if self.at < len(self.text) else -1
+        if found < 0:
+            raise BrokenTreeError(f"character {self.at} of the weights is none of {DIGITS}, or missing")
+        self.at += 1
+        return found
+
+    def next(self) -> Weights:
+        """Those of the next leaf."""
+        made: dict[int, list[int]] = {}
+        for _ in range(self._digit()):
+            group = self._digit() * len(DIGITS) + self._digit()
+            if group >= len(self.program.groups) or group in made:
+                raise BrokenTreeError(f"the weights before character {self.at} are for a group that is not there")
+            made[group] = [self._digit() for _ in self.program.groups[group].strict]
+        return made
+
+    def end(self) -> None:
+        """Raise `BrokenTreeError` where some are left."""
+        if self.at < len(self.text):
+            raise BrokenTreeError(f"no leaf takes the weights after character {self.at}")
+
+
+def written(weights: Weights) -> str:
+    """The weights of one leaf as text, of at most 63 groups."""
+    parts = [DIGITS[len(weights)]]
+    for group, values in weights.items():
+        parts += [DIGITS[group // len(DIGITS)], DIGITS[group % len(DIGITS)], *(DIGITS[v] for v in values)]
+    return "".join(parts)

@@ -1,0 +1,196 @@
+"""Unrolling: a formula about some steps of a system along one path of branches, as a program (`venmas.model.program`).
+
+    inputs := the initial values of the variables that matter, but for those that are one number
+    for each step: simplify the updates for the values that are known, lower them to layers (`venmas.model.lowering`)
+    the formula, rewritten: EX p = guard & p one step on;  AX p = !guard | p one step on
+
+What matters at a step is what the formula, the guards and later steps read. A system with one branch has one path, on
+which EX and AX are told apart by the guard alone. Where there are several branches, a path stands for the runs along
+it: the formula holds in an initial state if it does along some path, given that no AX and no two EX side by side are in
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from venmas.budget import ask
+from venmas.errors import ModelError
+from venmas.linear import Comparison, LinearExpr, Relation
+from venmas.logic import AX, EX, Atom, Formula, conjunction, nnf
+from venmas.model.expr import Condition, Constant, Expr, Variable, children
+from venmas.model.lowering import UnloweredError, lower
+from venmas.model.program import AND, INPUTS, OR, Program, ProgramLayer, Row
+from venmas.model.program_writer import LongFormulaError, Writer
+from venmas.model.regions import bounding_box
+from venmas.model.simplify import Simplifier
+from venmas.model.system import Branch, System
+from venmas.model.variables import Region
+
+MAX_STEPS = 200
+
+
+def unroll(system: System, region: Region, target: Formula, path: Sequence[int] | None = None) -> Program | str:
+    """The program that asks whether some state of `region`, a part of the initial set, meets `target` along a path.
+
+    target: in core form (`nnf`). path: a branch, by index, for each step that it looks ahead; None: the only one. The
+    answer speaks of runs whether or not they stay in their declared ranges. Returns a reason where that is no program.
+    """
+    steps = target.depth
+    if steps > MAX_STEPS:
+        return f"it looks {steps} steps ahead, more than {MAX_STEPS}"
+    if path is None and len(system.branches) > 1:
+        return "there are several branches"
+    try:
+        return _Unrolling(system, region, target, path or (0,) * steps).program()
+    except (UnloweredError, LongFormulaError) as error:
+        return str(error)
+    except ModelError:
+        return "a guard compares what is not affine"
+    except OverflowError:
+        return "a number is beyond all floats"
+
+
+class _Unrolling:
+    def __init__(self, system: System, region: Region, target: Formula, path: Sequence[int]) -> None:
+        self.system, self.region, self.target = system, region, target
+        self.branches: list[Branch] = [system.branches[i] for i in path]
+        self.guards = [system.formula(branch.guard, "a guard") for branch in self.branches]
+        self.against = [nnf(guard, negate=True) for guard in self.guards]
+        self.guards = [nnf(guard) for guard in self.guards]
+
+    def program(self) -> Program:
+        system, box = self.system, bounding_box(self.system, self.region)
+        if box is None:
+            nothing = {d.name: d.lower for d in system.variables.values()}
+            return Program((), (), (), nothing, (), (), (), (OR, 0), (INPUTS,), ({},), (nothing,))
+        # the box says exactly what comparisons of one variable say, unless they leave out an end
+        cuts = [c for c in self.region if len(c.expr.terms) != 1 or c.relation.strict or c.relation is Relation.NE]
+        known = {name: low for name, (low, high) in box.items() if low == high}
+        needed = self._needed()
+        names = needed[0] | {n for c in cuts for n in c.expr.variables}
+        inputs = [name for name in system.variables if name in names and name not in known]
+        self._refuse_integers(inputs)
+        at = _Places(len(inputs))
+        at.add(INPUTS, inputs, known)
+        layers = self._layers(inputs, known, needed, at)
+        polytope = [row for c in cuts if isinstance(found := at.rows(c, 0), list) for row in found]
+        writer = Writer(at.rows, at.layers, polytope, self.guards, self.against)
+        writer.visit(self.target)
+        if cuts:
+            writer.visit(conjunction(map(Atom, cuts)))
+            writer.codes += [AND, 2]
+        return Program(
+            tuple(inputs),
+            tuple(box[name][0] for name in inputs),
+            tuple(box[name][1] for name in inputs),
+            {name: low for name, (low, _) in box.items() if name not in inputs},
+            tuple(polytope),
+            tuple(layers),
+            tuple(writer.groups),
+            tuple(writer.codes),
+            tuple(at.layers),
+            tuple(at.places),
+            tuple(at.known),
+        )
+
+    def _layers(
+        self, inputs: list[str], known: dict[str, Fraction], needed: list[set[str]], at: _Places
+    ) -> list[ProgramLayer]:
+        layers: list[ProgramLayer] = []
+        entry, made = inputs, dict[object, tuple[list[ProgramLayer], list[str], dict[str, Fraction]]]()
+        for step, branch in enumerate(self.branches):
+            wanted = [name for name in self.system.variables if name in needed[step + 1]]
+            key = branch.name, tuple(entry), tuple(sorted(known.items())), tuple(wanted)
+            if key not in made:
+                made[key] = self._step(branch, entry, known, wanted)
+            new, entry, known = made[key]
+            layers += new
+            at.add(len(layers) - 1, entry, known)
+        return layers
+
+    def _step(
+        self, branch: Branch, entry: list[str], known: Mapping[str, Fraction], wanted: list[str]
+    ) -> tuple[list[ProgramLayer], list[str], dict[str, Fraction]]:
+        """The layers of a step, the variables after it that are no numbers, and the numbers."""
+        simplifier, updates = Simplifier(known), dict(branch.updates)
+        after = {n: simplifier.expr(updates.get(n, self.system.nodes_by_name[n])) for n in wanted}
+        numbers = {n: e.value for n, e in after.items() if isinstance(e, Constant)}
+        rest = {n: e for n, e in after.items() if n not in numbers}
+        self._refuse_integers(rest)
+        return lower(rest, entry), list(rest), numbers
+
+    def _refuse_integers(self, names: Mapping[str, Expr] | Sequence[str]) -> None:
+        for name in names:
+            if self.system.variables[name].integral:
+                raise UnloweredError(f"the integer {name} is not one number in every step")
+
+    def _needed(self) -> list[set[str]]:
+        """By step, the variables that the formula, the guards and later steps read."""
+        needed: list[set[str]] = [set() for _ in range(len(self.branches) + 1)]
+        stack, seen = [(self.target, 0)], set[tuple[int, int]]()
+        while stack:
+            ask()
+            node, step = stack.pop()
+            if (id(node), step) in seen:
+                continue
+            seen.add((id(node), step))
+            if isinstance(node, Atom):
+                needed[step] |= node.comparison.expr.variables
+            ahead = isinstance(node, EX | AX)
+            stack += [(child, step + ahead) for child in node.children]
+            if ahead:
+                stack.append((self.guards[step], step))
+        for step in range(len(self.branches) - 1, -1, -1):
+            updates = dict(self.branches[step].updates)
+            roots = [updates.get(name, self.system.nodes_by_name[name]) for name in needed[step + 1]]
+            needed[step] |= _read(roots)
+        return needed
+
+
+def _read(roots: Sequence[Expr | Condition]) -> set[str]:
+    """The variables that expressions read."""
+    found, seen, stack = set[str](), set[int](), list(roots)
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            if isinstance(node, Variable):
+                found.add(node.name)
+            stack += children(node)
+    return found
+
+
+@dataclass
+class _Places:
+    """What holds the state after each step, the initial one first."""
+
+    inputs: int
+    layers: list[int] = field(default_factory=list)
+    places: list[Mapping[str, int]] = field(default_factory=list)
+    known: list[Mapping[str, Fraction]] = field(default_factory=list)
+
+    def add(self, layer: int, names: Sequence[str], known: Mapping[str, Fraction]) -> None:
+        """The next step: its state is after this layer."""
+        self.layers.append(layer)
+        self.places.append({name: i for i, name in enumerate(names)})
+        self.known.append(known)
+
+    def rows(self, comparison: Comparison, step: int) -> list[Row] | bool | None:
+        """See `venmas.model.program_writer.Rows`."""
+        places, known = self.places[step], self.known[step]
+        expr = comparison.expr.substitute({n: LinearExpr((), known[n]) for n in comparison.expr.variables & {*known}})
+        if not expr.terms:
+            return comparison.relation.holds(expr.constant)
+        if comparison.relation is Relation.NE:
+            return None
+        layer, nothing, found = self.layers[step], (Fraction(0),) * self.inputs, list[Row]()
+        for row in Comparison(expr, comparison.relation).inequalities:
+            line = [Fraction(0)] * len(places)
+            for name, c in row.expr.terms:
+                line[places[name]] = c
+            values = ((), tuple(line)) if layer == INPUTS else (tuple(line), nothing)
+            found.append(Row(layer, *values, row.expr.constant, row.relation.strict))
+        return found

@@ -1,0 +1,46 @@
+"""What can be checked of a system without a state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from venmas.errors import ModelError
+from venmas.model.domain import is_integral
+from venmas.model.expr import Switch, Variable
+from venmas.model.limits import check_node
+
+if TYPE_CHECKING:
+    from venmas.model.system import System
+
+
+def check_system(system: System) -> None:
+    """Check what can be checked without a state. Raises `ModelError` naming the place and the remedy."""
+    if not system.variables:
+        raise ModelError(f"system {system.name!r} has no variables")
+    if not system.branches:
+        raise ModelError(f"system {system.name!r} has no branches: add at least one with system.branch(...)")
+    system.initial_set.check()
+    for where, node in system.nodes():
+        check_node(where, node)
+        if isinstance(node, Variable) and system.nodes_by_name.get(node.name) is not node:
+            raise ModelError(f"{where} uses variable {node.name!r} of another system")
+        if isinstance(node, Switch):
+            _check_switch(system, where, node)
+    integral: set[int] = set()
+    for b in system.branches:
+        for name, expr in b.updates:
+            if system.variables[name].integral and not is_integral(expr, integral):
+                raise ModelError(
+                    f"branch {b.name!r}: {name} is an integer and its new value may not be one; "
+                    "build it from integers, argmax, switch or where with integer cases"
+                )
+
+
+def _check_switch(system: System, where: str, node: Switch) -> None:
+    values = system.domains.values(node.selector)
+    if values is None:
+        raise ModelError(f"{where}: a switch needs a selector of finitely many values (an integer, an argmax)")
+    keys = {key for key, _ in node.cases}
+    missing = [v for v in values if v.denominator != 1 or int(v) not in keys]
+    if missing:
+        raise ModelError(f"{where}: the switch has no case for the selector's value {missing[0]}; add one")

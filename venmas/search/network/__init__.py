@@ -1,1 +1,0 @@
-"""Branch and bound on the inputs of one network: one-step questions."""
