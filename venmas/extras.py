@@ -1,4 +1,4 @@
-"""Parts of the package that need an optional dependency."""
+"""Parts of the package that need a dependency which not every machine has."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
 
-from venmas.errors import install
-
 log = logging.getLogger(__name__)
 
 
 @lru_cache
 def compiled(name: str) -> ModuleType | None:
-    """A module that needs numba (extra ``fast``), or None where that is not installed or has no place for its cache."""
+    """A module that needs numba, or None where that is not installed or has no place for its cache."""
     try:
         return import_module(name)
     except ImportError:
-        log.info("numba, which makes long searches several times faster, is not installed: %s", install("fast"))
+        log.info("numba, which makes long searches several times faster, is not installed: pip install numba")
     except RuntimeError as error:
         log.warning("compiled code is not used: %s; set NUMBA_CACHE_DIR to a folder that can be written", error)
     return None

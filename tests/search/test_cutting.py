@@ -26,7 +26,7 @@ from venmas.search.regions.split import Cases, cut_compiled
 from venmas.search.regions.view import Space
 from venmas.testing import adversarial_networks, initial_states, networks
 
-compiled = pytest.importorskip("venmas.search.regions.compiled", reason='numba is not installed: pip install ".[fast]"')
+compiled = pytest.importorskip("venmas.search.regions.compiled", reason="numba is not installed")
 
 lanes = pytest.importorskip("venmas.bounds.compiled.zonotope_kernel")
 FORMULAS = ("AX AX (x <= 1)", "AG^2 (x < 1)", "AG^2 (x + y >= i)", "A((x != 1) U^2 (y > i))")

@@ -101,7 +101,7 @@ class Cegar:
             return ConcretePath(*found)
         search = AbstractSearch(
             steps, cells, starts, Unsafe(self.bad, cells), self.memory, self._entailed(cells),
-            self.choices.search == "breadth", self._picked, self.choices.tests,
+            self.choices.search == "breadth", self._picked, self.choices.tests, self.rng if self.choices.seed else None,
         )  # fmt: skip
         self.cells, self.explored = cells, search.run()
         path = self.explored.path

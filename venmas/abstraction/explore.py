@@ -2,7 +2,8 @@
 
 Each abstract state is found once, by the first transition that has a witness; transitions to known states are not
 asked for. The distance of a state is the number of predicates whose truth the unsafe condition entails and that the
-state has otherwise (Vinzent, Sharma, Hoffmann, AAAI 2023); of equals the last one found comes first.
+state has otherwise (Vinzent, Sharma, Hoffmann, AAAI 2023); of equals the last one found comes first, or, with a seed
+other than 0, any.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ class Explored:
 
 @dataclass(eq=False)
 class AbstractSearch:
-    """A search over `cells` from `starts` (S, n + m). entailed: (P,), 1 or 0 where the unsafe condition entails it."""
+    """A search over `cells` from `starts` (S, n + m). entailed: (P,), 1 or 0 where the unsafe condition entails it.
+
+    ties: which of equally distant states comes first; None: the last one found.
+    """
 
     steps: Steps
     cells: Cells
@@ -60,6 +64,7 @@ class AbstractSearch:
     breadth: bool = False
     screen: Callable[[Queries], Bools] | None = None
     tests: str = "none"
+    ties: np.random.Generator | None = None
     tick: Callable[[int], None] = field(default=lambda states: None)
 
     def run(self) -> Explored:
@@ -67,7 +72,7 @@ class AbstractSearch:
         number: dict[bytes, int] = {}
         rows: list[States] = []
         parent: list[tuple[int, int, Ints] | None] = []
-        queue: list[tuple[int, int, int]] = []
+        queue: list[tuple[int, float, int]] = []
         leaving = np.zeros(len(self.steps.task.low), bool)
         expanded = transitions = 0
 
@@ -81,7 +86,8 @@ class AbstractSearch:
                 parent.append(parents[i])
                 if bad[i]:
                     return at
-                heapq.heappush(queue, (0, at, at) if self.breadth else (int(distance[i]), -at, at))
+                tie = -at if self.ties is None else self.ties.random()
+                heapq.heappush(queue, (0, at, at) if self.breadth else (int(distance[i]), tie, at))
             return None
 
         reached = add(self.starts, [None] * len(self.starts))

@@ -1,4 +1,4 @@
-"""Enclosures compiled by numba (``venmas[fast]``), each beside its reference in `venmas.bounds`.
+"""Enclosures compiled by numba, each beside its reference in `venmas.bounds`.
 
 `zonotope_kernel` is the twin of `zonotope` (affine arithmetic), `crown_kernel` and `crown_layers_kernel` of `crown`,
 `relaxation_kernel` of `relaxation`. Only these ``*_kernel`` modules are compiled. They import no more of the package
