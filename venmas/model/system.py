@@ -220,6 +220,10 @@ class System:
             )
         return self.initial_set.regions
 
+    @regions.setter
+    def regions(self, regions: list[Region]) -> None:
+        self.initial_set.regions, self.initial_set.condition = regions, TRUE
+
     def proposition(self, name: str, condition: Condition) -> None:
         """Name a condition (linear over the variables), for use in formulas."""
         read_text(name, "the name of a proposition", "safe")
