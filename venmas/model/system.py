@@ -255,6 +255,10 @@ class System:
             )
         return self.initial_set.regions
 
+    @regions.setter
+    def regions(self, regions: list[Region]) -> None:
+        self.initial_set.regions, self.initial_set.condition = regions, TRUE
+
     def proposition(self, name: str, condition: Condition) -> None:
         """Name a condition, for use in formulas.
 
