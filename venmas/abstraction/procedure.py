@@ -53,6 +53,8 @@ class Abstraction:
             return "it is for AG p, with p about one state"
         if asked.start:
             return "it is for AG p from the present state on"
+        if question.inductive is not None:
+            return "it is to be proved by the set that was given"
         if question.semantics != "real" and networks_of(question.system):
             return "choices of the policy are exact, and networks compute in float32"
         try:

@@ -5,7 +5,7 @@ is the main one, which makes a step at each of its turns; the others have parts 
 main procedure is; what another one has begun may go on in a later stage.
 
     adaptive:  explicit -> unrolled -> (polytopes, rational, bounds | regions) -> (mono | rational)
-    invariant: closure -> two-phase
+    invariant: (closure | abstraction) -> closure -> two-phase
 """
 
 from __future__ import annotations
@@ -93,7 +93,11 @@ _MODES = (
     Mode(
         "invariant",
         "all states that are ever reached, or a set that no run leaves, for formulas without a bound",
-        ((Turn("closure", left=1 / 2),), (Turn("abstraction"),), (Turn("two-phase"),)),
+        (
+            (Turn("closure", first=0.5, share=0.35), Turn("abstraction")),
+            (Turn("closure", left=1 / 2),),  # goes on where it was
+            (Turn("two-phase"),),
+        ),
         workers=True,
         kinds=("always", "unbounded"),
     ),
