@@ -1,4 +1,4 @@
-"""Verifier for neural agents in non-deterministic environments, against bounded CTL.
+"""Verifier for neural agents in non-deterministic environments, against CTL, with bounds or for ever.
 
 ``from venmas import System, verify`` is where scripts begin; names are imported when they are first used.
 """

@@ -149,7 +149,7 @@ def _fault(error: Exception) -> str:
 )
 @click.version_option(__version__, prog_name="venmas", message="%(prog)s %(version)s")
 def main() -> None:
-    """Verifier for neural agents in non-deterministic environments, against bounded CTL."""
+    """Verifier for neural agents in non-deterministic environments, against CTL, with bounds or for ever."""
 
 
 if __name__ == "__main__":
