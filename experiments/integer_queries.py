@@ -93,7 +93,7 @@ def main() -> int:
     rng = np.random.default_rng(args.seed)
     solvers = [name for name in SOLVERS if get_solver(name).available() is None]
     seconds: dict[tuple[int, str], list[float]] = {}
-    wrong = {name: 0 for name in ("engine", *solvers)}
+    wrong = dict.fromkeys(("engine", *solvers), 0)
     unknown, total = dict.fromkeys(solvers, 0), 0
     for number in range(-(-args.count // GROUP)):
         width = SIZES[number % len(SIZES)]

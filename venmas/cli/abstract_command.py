@@ -56,8 +56,8 @@ def command(
     from venmas.abstraction.graph import abstract
     from venmas.abstraction.predicates import of_formula
     from venmas.abstraction.task import UnsuitableError, task_of
-    from venmas.cli.refinement import read_predicates
     from venmas.blas import on_one_thread
+    from venmas.cli.refinement import read_predicates
     from venmas.logic import TRUE, Always, nnf
     from venmas.question import read_property
 
