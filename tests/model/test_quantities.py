@@ -105,7 +105,24 @@ def test_what_cannot_be_a_quantity_is_refused() -> None:
         other.quantity("size", x)
 
 
-def test_the_value_function_of_the_double_integrator_stays_inside_of_the_safe_set() -> None:
+def test_the_value_function_of_the_double_integrator_is_an_inductive_invariant_inside_of_the_safe_set(tmp_path) -> None:
     system = load_scenario("double_integrator").system(x1="-5..5", x2="-2..2", value="true")
-    assert verify(system, "inside -> within", timeout=60).satisfied
+    for text in ("inside -> within", "inside -> AX inside"):
+        report = verify(system, text, timeout=60, certificate=tmp_path / "proof.gz")
+        assert report.satisfied and report.decided_by == "unrolled"
+        check_certificate(tmp_path / "proof.gz", system)
     assert verify(system, "inside -> near", timeout=60).violated
+
+
+def test_clocks_leave_one_branch_in_each_step(tmp_path) -> None:
+    system = System("clock")
+    x, clock = system.real("x", -8, 8), system.integer("clock", 0, 3)
+    for at, factor in enumerate((-1, 2, Fraction(1, 2))):
+        system.branch(f"step {at}", {x: maximum(factor * x, -1), clock: clock + 1}, when=clock == at)
+    system.initial(x >= 0, x <= 1, clock == 0)
+    file = tmp_path / "proof.gz"
+    report = verify(system, "AX AX (x >= -1.5 & x <= 0.25) & AX^3 x >= -0.75", certificate=file, timeout=20)
+    assert report.satisfied and report.decided_by == "unrolled"
+    check_certificate(file, system)
+    report = verify(system, "AX AX (x >= -0.99)", timeout=20)
+    assert report.violated and report.witness.path[2].state[0].exact < Fraction(-99, 100)

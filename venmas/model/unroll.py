@@ -7,7 +7,7 @@
 What matters at a step is what the formula, the guards and later steps read. A system with one branch has one path, on
 which EX and AX are told apart by the guard alone. Where there are several branches, a path stands for the runs along
 it: the formula holds in an initial state if it does along some path, given that no AX and no two EX side by side are in
-it.
+it. Where clocks and other numbers leave one branch in each step, that is the one path, as if there were no others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import AX, EX, Atom, Formula, conjunction, nnf
-from venmas.model.expr import Condition, Constant, Expr, Variable, children
+from venmas.model.expr import Condition, Constant, Expr, Truth, Variable, children
 from venmas.model.lowering import UnloweredError, lower
 from venmas.model.program import AND, INPUTS, OR, Program, ProgramLayer, Row
 from venmas.model.program_writer import LongFormulaError, Writer
@@ -30,27 +30,56 @@ from venmas.model.system import Branch, System
 from venmas.model.variables import Region
 
 MAX_STEPS = 200
+MAX_BRANCHES = 64
 
 
 def unroll(system: System, region: Region, target: Formula, path: Sequence[int] | None = None) -> Program | str:
     """The program that asks whether some state of `region`, a part of the initial set, meets `target` along a path.
 
-    target: in core form (`nnf`). path: a branch, by index, for each step that it looks ahead; None: the only one. The
+    target: in core form (`nnf`). path: a branch, by index, for each step that it looks ahead; None: `only_path`. The
     answer speaks of runs whether or not they stay in their declared ranges. Returns a reason where that is no program.
     """
     steps = target.depth
     if steps > MAX_STEPS:
         return f"it looks {steps} steps ahead, more than {MAX_STEPS}"
-    if path is None and len(system.branches) > 1:
+    if path is None:
+        path = only_path(system, region, steps)
+    if path is None:
         return "there are several branches"
     try:
-        return _Unrolling(system, region, target, path or (0,) * steps).program()
+        return _Unrolling(system, region, target, path).program()
     except (UnloweredError, LongFormulaError) as error:
         return str(error)
     except ModelError:
         return "a guard compares what is not affine"
     except OverflowError:
         return "a number is beyond all floats"
+
+
+def only_path(system: System, region: Region, steps: int) -> Sequence[int] | None:
+    """The branches that can be taken, step by step, where numbers leave one in each; None where they leave several."""
+    if len(system.branches) == 1:
+        return (0,) * steps
+    box = bounding_box(system, region) or {}
+    guards = [branch.guard for branch in system.branches]
+    if len(guards) > MAX_BRANCHES:
+        return None
+    clocks, new = set[str](), _read(guards)
+    while new:
+        clocks |= new
+        new = _read([e for b in system.branches for n, e in b.updates if n in clocks]) - clocks
+    known, found = {n: box[n][0] for n in clocks if n in box and box[n][0] == box[n][1]}, list[int]()
+    for _ in range(steps):
+        simplifier = Simplifier(known)
+        tests = [simplifier.condition(guard) for guard in guards]
+        possible = [i for i, test in enumerate(tests) if not isinstance(test, Truth) or test.value]
+        if len(possible) != 1:
+            return None
+        found += possible
+        updates = dict(system.branches[possible[0]].updates)
+        after = {n: simplifier.expr(updates.get(n, system.nodes_by_name[n])) for n in clocks}
+        known = {n: e.value for n, e in after.items() if isinstance(e, Constant)}
+    return found
 
 
 class _Unrolling:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from venmas.budget import ask
 from venmas.logic import AX, And, Formula
+from venmas.model.unroll import only_path
 from venmas.question import Question
 
 MOST_PATHS = 64
@@ -19,11 +20,12 @@ Path: TypeAlias = "tuple[int, ...] | None"
 
 def paths(question: Question) -> Sequence[Path] | str:
     """The paths, one of which shows the target if anything does; or why that is not so, or they are too many."""
-    branches, depth = len(question.system.branches), question.target.depth
-    if branches == 1:
+    system, depth = question.system, question.target.depth
+    branches = len(system.branches)
+    if all(only_path(system, region, depth) is not None for region in system.regions):
         return [None]
     if question.certified:
-        return "it writes certificates for one branch only, and there are several branches"
+        return "it writes certificates where one branch can be taken in each step, and there are several"
     if branches**depth > MOST_PATHS:
         return f"there are several branches, and more than {MOST_PATHS} paths"
     if not _along_one(question.target):

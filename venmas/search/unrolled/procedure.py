@@ -29,6 +29,7 @@ from venmas.formats.vnnlib import Box
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.model.expr import Variable
 from venmas.model.program import Program
+from venmas.model.system import System
 from venmas.model.unroll import unroll
 from venmas.model.variables import Region
 from venmas.model.witness.build import explain
@@ -81,8 +82,6 @@ class Unrolled:
         """Formulas about the next steps of a system with few paths, in which a step is sums, maxima and networks."""
         if question.semantics != "real":
             return "it decides for real networks"
-        if question.certified and len(question.system.branches) > 1:
-            return "it writes certificates for systems with one branch"
         if not question.target.depth:
             return "it is about the present state only"
         along = paths(question)
@@ -192,13 +191,11 @@ class _Session:
             if part.recorder is not None:
                 trees[index] = part.recorder.tree
         log.info("decided as an unrolled loop")
-        still = {name for name, expr in system.branches[0].updates if _stays(name, expr)}
-        moved = {name for name, _ in system.branches[0].updates} - still
         basis: Basis = "exact" if self.figures.exact else "bounds"
         if self.question.inside:
             proof = writer(self.question, trees) if self.question.certified else None
             return Refuted(basis, frozenset(), system.may_deadlock, inside=True, proof=proof)
-        return Refuted(basis, frozenset(leaving | moved), may_deadlock=system.may_deadlock)
+        return Refuted(basis, frozenset(leaving | _moved(system)), may_deadlock=system.may_deadlock)
 
 
 class _Paths:
@@ -224,12 +221,13 @@ class _Paths:
             if not isinstance(found, Refuted):
                 return found
             leaving |= found.leaving
-        moved = {name for branch in system.branches for name, expr in branch.updates if not _stays(name, expr)}
-        return Refuted("exact" if self.figures.exact else "bounds", leaving | moved, system.may_deadlock)
+        return Refuted("exact" if self.figures.exact else "bounds", leaving | _moved(system), system.may_deadlock)
 
 
-def _stays(name: str, expr: object) -> bool:
-    return isinstance(expr, Variable) and expr.name == name
+def _moved(system: System) -> frozenset[str]:
+    """The variables that some branch changes."""
+    updates = [update for branch in system.branches for update in branch.updates]
+    return frozenset(name for name, expr in updates if not (isinstance(expr, Variable) and expr.name == name))
 
 
 class _Part:
