@@ -226,7 +226,8 @@ def _entry(rng: Random, lines: list[Line], at: int) -> None:
 
 def _dropped(rng: Random, lines: list[Line], at: int) -> None:
     """A lemma and its proof go; what names later lines is moved along, so that only this is wrong."""
-    after = next(i for i in range(at + 1, len(lines)) if lines[i]["rule"] in ("frame", "lemma", "region"))
+    ends = ("frame", "lemma", "table", "region", "program", "end")
+    after = next((i for i in range(at + 1, len(lines)) if lines[i]["rule"] in ends), len(lines))
     gone = after - at
     del lines[at:after]
     for line in lines:

@@ -234,7 +234,7 @@ def test_many_single_changes_to_tables(seed):
 def test_no_change_to_the_tables_of_a_claim_near_by_proves_a_false_one():
     rng, false, kinds = Random(7), [], Counter[str]()
     for base in _short():
-        for _ in range(10):
+        for _ in range(14):
             changed = another_claim(rng, base)
             if changed is not None and _contradicted(changed[1]):
                 kinds[changed[0]] += 1

@@ -10,7 +10,7 @@ from costly_systems import KINDS, costly
 from venmas import System, verify
 from venmas.budget import Budget, BudgetError, ask, asking, limited
 from venmas.choices import TRUSTS
-from venmas.engine.modes import modes
+from venmas.engine.modes import of_bounded
 from venmas.engine.report import Verdict
 from venmas.model import clip
 
@@ -28,13 +28,13 @@ def warm() -> None:
     x = system.real("x", -1, 1)
     system.branch("b", x=clip(x / 2, -1, 1))
     system.initial(x >= 0)
-    for mode in modes():
+    for mode in of_bounded():
         assert verify(system, "AX x < 0.6", mode=mode, workers=2).satisfied
 
 
 def overrun(number: int, limit: float, folder) -> None:
     """Run a case in one of the modes, with a certificate or without, and compare the clocks."""
-    names = list(modes())
+    names = list(of_bounded())
     system, formula = costly(number)
     turn = number // len(KINDS)
     trusts = list(TRUSTS)
@@ -105,7 +105,7 @@ def test_nothing_that_was_interrupted_is_remembered() -> None:
     formula = "AG^4 (x <= 3 & x + y < 4)"
     expected = verify(system, formula).verdict
     assert expected is not Verdict.UNKNOWN
-    for mode in modes():
+    for mode in of_bounded():
         for limit in (0.001, 0.003, 0.01, 0.03, 0.1):
             report = verify(system, formula, mode=mode, timeout=limit, isolated=False)
             assert report.verdict in (Verdict.UNKNOWN, expected), (mode, limit)

@@ -62,7 +62,7 @@ def test_defaults_as_text():
     texts = [p.default_text for p in load_scenario("vcas").parameters]
     assert texts == ["-19.5", "-133", "-129", "25", "0", "3000", "all", "ft/s", "auto"]
     assert [p.default_text for p in load_scenario("frozenlake").parameters] == ["3", "3,7", "9", "1", "none", "true"]
-    assert [p.default_text for p in load_scenario("double_integrator").parameters] == ["2.5..3", "-0.25..0.25"]
+    assert [p.default_text for p in load_scenario("double_integrator").parameters] == ["2.5..3", "-0.25..0.25", "false"]
     assert Parameter("p", True, "").default_text == "true"
 
 
@@ -139,7 +139,7 @@ def test_bad_files(tmp_path, text, message):
 def test_unknown_scenarios(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
-        ScenarioError, match=r"no scenario 'vcass' \(did you mean 'vcas'\?\); bundled scenarios are double"
+        ScenarioError, match=r"no scenario 'vcass' \(did you mean 'vcas'\?\); bundled scenarios are cruise, double"
     ):
         load_scenario("vcass")
     with pytest.raises(ScenarioError, match=r"there is no scenario file nothing\.py; bundled"):

@@ -19,6 +19,7 @@ from venmas.logic import FALSE, evaluate, nnf, parse
 from venmas.model import System, apply_network, argmax, load_scenario, one_hot, replay, switch, where
 from venmas.model.expr import compare
 from venmas.nn import Layer, Network, relu_network
+from venmas.search.explicit import atoms as rows
 from venmas.search.explicit import evaluate as explicit
 from venmas.search.explicit.evaluate import explore
 from venmas.testing import atoms, formulas
@@ -232,8 +233,8 @@ def test_atoms_of_many_terms_are_looked_at_in_small_blocks(monkeypatch):
     system, asked = counter(300), []
     target = nnf(parse(" & ".join(f"AX^{250 + i} (x != {i})" for i in range(40)), system.vocabulary), negate=True)
     found = []
-    for terms in (explicit._TERMS, 200):
-        monkeypatch.setattr(explicit, "_TERMS", terms)
+    for terms in (rows._TERMS, 200):
+        monkeypatch.setattr(rows, "_TERMS", terms)
         asked.append(0)
 
         def tick():

@@ -34,7 +34,7 @@ def jani_options(command: _Command) -> _Command:
         click.option(
             "--leave-range",
             type=click.Choice(("error", "block")),
-            help="JANI: what an update out of its range is, an error of the model [default], or no step at all.",
+            help="JANI, what leaves its range; error: a fault of the model (the default), block: no step at all.",
             **kept,
         ),
         click.option("--goal-terminal", is_flag=True, help="JANI: no step leaves a goal state.", **kept),

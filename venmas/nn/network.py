@@ -21,7 +21,10 @@ and refuses an activation that is neither ReLU nor the identity, until it is tau
 8. The explicit search: venmas/search/explicit/undecided.py. The search over polytopes: venmas/search/polytopes/step.py.
 9. Unrolled loops as programs: venmas/model/lowering.py, venmas/model/program_writer.py, and gradients through them:
    venmas/search/unrolled/gradient.py.
-10. The checker of certificates, which is independent of all the above: venmas/checker/networks.py.
+10. The checker of certificates, which is independent of all the above: venmas/checker/networks.py; of tables:
+   venmas/checker/fixed.py; of words: venmas/checker/inductive/zonotopes.py; of trees, on what the unroller made:
+   venmas/checker/affine/scaled.py, venmas/checker/affine/reference.py, venmas/checker/affine/batch.py,
+   venmas/checker/affine/compiled.py, venmas/checker/trees.py.
 """
 
 from __future__ import annotations
