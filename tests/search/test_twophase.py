@@ -176,6 +176,6 @@ def test_a_set_of_measured_states_is_not_taken_for_one_of_no_states():
     system.proposition("small", apply_network(relu_network([[[1.0]], [[1.0]]], [[0.0], [-8.0]]), (x,))[0] <= 0)
     system.branch("go", x=clip(x + 0.1, 0, 10))  # leaves `small` after 70 steps
     system.initial(x <= 1)
-    for given in ("measured", "measured & small", "measured == 1 & x <= 8", "!(measured == 0) & x <= 8"):
-        assert not verify(system, "AG small", invariant=given, timeout=20).satisfied, given
+    for said in ("measured", "measured & small", "measured == 1 & x <= 8", "!(measured == 0) & x <= 8"):
+        assert not verify(system, "AG small", invariant=said, timeout=20).satisfied, said
     assert verify(system, "AG x <= 10", invariant="measured & x >= 0", timeout=20).satisfied
