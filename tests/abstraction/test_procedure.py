@@ -77,6 +77,17 @@ def test_a_variable_that_was_sliced_off_is_taken_back() -> None:
     assert not [p for p in report.procedures if "slice" in p.figures]
 
 
+def test_a_slice_that_does_not_do_may_belong_to_a_system_of_another_form() -> None:
+    s = System("sliced")
+    x, n = s.integer("x", 0, 9), s.integer("n", 0, 3)
+    s.branch("up", {x: x + 1, n: argmax([n, 1])}, when=(n >= 2) & (x <= 8))  # n, which is no sum, blocks it
+    s.branch("stay")
+    s.initial(x == 0, n == 0)
+    report = verify(s, "AG x <= 3", mode="abstraction")
+    assert report.verdict == "unknown" and "is none of the whole system: " in report.message
+    assert verify(s, "AG x <= 3").satisfied
+
+
 def test_leaving_the_box_is_an_error_of_the_model() -> None:
     s = System("out")
     x = s.integer("x", 0, 9)

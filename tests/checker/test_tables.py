@@ -19,7 +19,8 @@ from tests.checker.test_graph_mutations import _contradicted
 from venmas import verify
 from venmas.checker.check import CheckError
 from venmas.checker.file import check_certificate
-from venmas.model import System, load_scenario, where
+from venmas.model import System, apply_network, load_scenario, where
+from venmas.nn import relu_network
 from venmas.search.milp.enclosure import BOUNDS
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/certificate.schema.json").read_text())
@@ -247,3 +248,17 @@ def test_no_change_to_the_tables_of_a_claim_near_by_proves_a_false_one():
             for _ in range(rng.randint(1, 3)):
                 mutant = another_table(rng, mutant, rng.choice(KINDS)) or mutant
             assert refusal(mutant) is not None
+
+
+def test_what_an_obligation_decides_that_the_graph_did_not_follow_is_left_to_rationals(tmp_path):
+    """The last step of the graph refutes by what holds there already, not by its successors, which it does not have."""
+    system = System("last")
+    m = system.integer("m", -1, 2)
+    system.proposition("low", apply_network(relu_network([[[2.0]], [[-1.0]]], [[-1.0], [1.0]]), [m])[0] >= 1)
+    system.branch("a", m=where(m >= 1, -1, 2))
+    system.branch("b", m=where(m > 0, 1, 0))
+    system.initial(m == 0)
+    text = "(!(!(m == -2) & EF[0,4] m <= 0.5) <-> m < 1) -> (AG[0,3] m < 0 & EX low)"
+    report = verify(system, text, certificate=tmp_path / "proof.gz", timeout=60)
+    assert report.satisfied and report.certificate is not None
+    check_certificate(tmp_path / "proof.gz", system)

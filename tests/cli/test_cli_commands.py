@@ -156,3 +156,23 @@ def test_a_wide_state_is_split_into_tables_that_fit(tmp_path: Path, monkeypatch:
     assert max(map(len, told.splitlines())) <= 80
     assert all(f"position[{i}]" in told for i in range(1, 21))
     assert "…" not in told
+
+
+def test_a_violation_by_a_quantity_is_replayed_where_it_is_measured(tmp_path: Path) -> None:
+    scenario, stored = tmp_path / "sized.py", tmp_path / "r.json"
+    scenario.write_text(
+        "from venmas import System\n"
+        "from venmas.model import maximum\n"
+        "def build(networks):\n"
+        "    s = System('sized')\n"
+        "    x = s.real('x', -9, 9)\n"
+        "    s.quantity('size', maximum(x, -x), 0, 9)\n"
+        "    s.branch('shrink', x=x / 2)\n"
+        "    s.initial(x >= 8)\n"
+        "    return s\n"
+    )
+    for text in ("size <= 7", "AG size <= 7"):
+        run = CliRunner().invoke(main, ["--scenario", str(scenario), "--formula", text, "--json", str(stored)])
+        assert run.exit_code == 10, run.output
+        again = CliRunner().invoke(main, ["replay", str(stored), "--scenario", str(scenario)])
+        assert again.exit_code == 10, again.output

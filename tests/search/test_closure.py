@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.corpus.forever import check
 from venmas import System, verify
+from venmas.errors import ModelError
 from venmas.logic import Globally, Quantifier, evaluate
 from venmas.model import Witness, replay, where
 from venmas.question import Question, read_property
@@ -76,6 +77,16 @@ def test_what_does_not_matter_is_left_out():
 
 
 # -- runs that do not end ----------------------------------------------------------------------------------------------
+
+
+def test_leaving_the_box_is_an_error_though_a_slice_satisfies_the_property():
+    system = System("sliced")
+    i, j = system.integer("i", 0, 3), system.integer("j", 0, 3)
+    system.branch("go", {i: i + 1, j: 3 - j})
+    system.initial(i == 0, j == 1)
+    system.integer("k", 0, 1)
+    with pytest.raises(ModelError, match="i = 4 is outside its range"):
+        verify(system, "AF AG i >= 0")
 
 
 def test_a_loop_is_a_run_that_does_not_end():

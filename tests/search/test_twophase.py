@@ -167,3 +167,15 @@ def test_samples_stay_in_what_clips_them():
     system.initial(x >= -0.5, x <= 0.5)
     last = list(Runs(system).layers(5))[-1][0]
     assert np.abs(last).max() == 1 and verify(system, "AG x <= 1").satisfied
+
+
+def test_a_set_of_measured_states_is_not_taken_for_one_of_no_states():
+    """What is said of measured states only is false of those that are not, from which the claim begins."""
+    system = System("slow")
+    x = system.real("x", 0, 10)
+    system.proposition("small", apply_network(relu_network([[[1.0]], [[1.0]]], [[0.0], [-8.0]]), (x,))[0] <= 0)
+    system.branch("go", x=clip(x + 0.1, 0, 10))  # leaves `small` after 70 steps
+    system.initial(x <= 1)
+    for said in ("measured", "measured & small", "measured == 1 & x <= 8", "!(measured == 0) & x <= 8"):
+        assert not verify(system, "AG small", invariant=said, timeout=20).satisfied, said
+    assert verify(system, "AG x <= 10", invariant="measured & x >= 0", timeout=20).satisfied

@@ -112,6 +112,8 @@ class Session:
                     self._cegar = self._begin()
                 except TooManyError:
                     return Open(Reason.OPEN, "the unsafe condition is a union of too many boxes")
+                except UnsuitableError as error:  # of the whole, of which only a slice was taken before
+                    return Open(Reason.OPEN, f"a path of its slice is none of the whole system: {error}")
             cegar = self._cegar
             budget.root.describe = self._progress
             try:

@@ -63,9 +63,9 @@ def replay_stored(loaded: Loaded, formula: str, witness: Witness) -> Replay:
     from venmas.errors import ModelError
     from venmas.model import Replay, replay
     from venmas.nn.runtime import OnnxRuntime
-    from venmas.question import Question, read_property
+    from venmas.question import Question, posed, read_property
 
-    question = Question(loaded.system, read_property(loaded.system, formula))
+    question = Question(loaded.system, posed(loaded.system, read_property(loaded.system, formula)))
     try:
         runtime = OnnxRuntime()
     except Exception as error:  # not installed, or built for another numpy, which may raise anything

@@ -79,10 +79,10 @@ def labelled(question: Question, cones: Cones) -> Steps:
             yield graph
         labels = Labels(graph, shown, ask)
         bad = np.flatnonzero(labels.truth[shown][: graph.initial])
-        if not bad.size:
+        if not bad.size and (graph.left is None or system is whole or _open(whole)):
             return _holds(graph, whole)
         if system is not whole:
-            if any(not d.integral for d in whole.variables.values()):
+            if _open(whole):
                 return Open(Reason.OPEN, "it is violated, but its runs are shown in systems of integers only")
             continue
         ranks = labels.ranks.get(shown)
@@ -91,6 +91,11 @@ def labelled(question: Question, cones: Cones) -> Steps:
         except TooLargeError:
             return Open(Reason.OPEN, f"it is violated, but the witness would have more than {MAX_STATES} states")
     raise AssertionError("the whole system ends it")
+
+
+def _open(system: System) -> bool:
+    """Are its states not finitely many?"""
+    return any(not d.integral for d in system.variables.values())
 
 
 def _exact(cones: Cones, wanted: frozenset[str]) -> System:

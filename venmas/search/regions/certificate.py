@@ -256,6 +256,8 @@ class GraphProof:
         """Lemmas that cover the state of an obligation (None: they do not), and its box."""
         step = 0 if key is None else key.step + 1
         turn = len(self.graph.past) - 1 if key is None else key.turn
+        if step >= len(self.space.frames):
+            raise IncompleteError("what is refuted at the last step of the graph would be followed further")
         integers, low, high = self._reached(goal, head, step)
         if integers is None:
             return None, low, high

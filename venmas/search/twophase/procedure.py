@@ -40,7 +40,7 @@ from venmas.logic import (
 from venmas.logic.printing import to_short_text
 from venmas.model.expr import All
 from venmas.model.invariant import Phases
-from venmas.model.quantities import unmeasured
+from venmas.model.quantities import MEASURED, unmeasured
 from venmas.model.system import System
 from venmas.model.witness.build import satisfies
 from venmas.model.witness.replay import replay
@@ -215,7 +215,8 @@ class TwoPhaseSession:
         if self.question.inductive is not None and system.quantities:  # which only a measured state has
             before = system.formula(All(tuple(unmeasured(system))), "what is not measured")
             parts = phases.reached.operands if isinstance(phases.reached, And) else (phases.reached,)
-            plain = [part for part in parts if not variables_of(part) & system.quantities.keys()]
+            only_measured = {*system.quantities, MEASURED}  # of a state that is not, what is said of them is false
+            plain = [part for part in parts if not variables_of(part) & only_measured]
             stays = Implies(phases.reached, conjunction([holds, AX(phases.reached)]))
             back = system.starting(conjunction([before, *plain])), AX(stays)
         return enter, back
