@@ -30,6 +30,7 @@ ARCHITECTURES = {
     "vcas": {f"{i}.onnx": [3, 20, 20, 20, 20, 20, 9] for i in range(1, 10)},
     "double_integrator": {"controller.onnx": [2, 10, 5, 1], "value.onnx": [2, 16, 16, 1]},
     "cruise": {"controller.onnx": [3, 20, 20, 1]},
+    "blocks": {"aware.onnx": [14, 16, 16, 5], "ignoring.onnx": [10, 16, 16, 5]},
 }
 FILES = [(folder, name) for folder, files in ARCHITECTURES.items() for name in files]
 

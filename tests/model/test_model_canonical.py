@@ -23,7 +23,7 @@ from venmas.model.simulate import actions, successors
 from venmas.nn import relu_network
 
 ROOT = Path(__file__).resolve().parents[2]
-SCENARIOS = ("cruise", "double_integrator", "frozenlake", "vcas")
+SCENARIOS = ("blocks", "cruise", "double_integrator", "frozenlake", "vcas")
 QUICK = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 
 

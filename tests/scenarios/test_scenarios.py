@@ -6,12 +6,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from venmas import verify
+from venmas import load_jani, verify
 from venmas.errors import ModelError
 from venmas.logic import nnf, parse
 from venmas.model import explain, load_scenario, replay, scenario_names
 from venmas.model.regions import bounding_box, contains, sample
 from venmas.model.simulate import actions, step_batch, successors
+from venmas.question import read_property
+from venmas.search.explicit.reach import StateGraph
 
 # shared/data/verticalcas.md, section 1: least |h| at steps 1 to 10 over all h and pilots.
 LEAST = {
@@ -21,10 +23,10 @@ LEAST = {
 
 
 def test_bundled_names():
-    assert scenario_names() == ("cruise", "double_integrator", "frozenlake", "vcas")
+    assert scenario_names() == ("blocks", "cruise", "double_integrator", "frozenlake", "vcas")
 
 
-@pytest.mark.parametrize("name", ["cruise", "double_integrator", "frozenlake", "vcas"])
+@pytest.mark.parametrize("name", ["blocks", "cruise", "double_integrator", "frozenlake", "vcas"])
 def test_bundled_networks_and_properties(name):
     scenario = load_scenario(name)
     system = scenario.system()
@@ -36,7 +38,7 @@ def test_bundled_networks_and_properties(name):
         assert bounding_box(system, region) is not None
         assert contains(region, sample(system, region, rng, 1)[0])
     for text in system.properties.values():
-        nnf(parse(text, system.vocabulary))
+        read_property(system, text)
 
 
 @pytest.mark.parametrize(
@@ -252,3 +254,30 @@ def test_cruise_moves_by_the_exact_solution_of_its_drive():
         assert after["g" + tail][0] == pytest.approx(u + (g - u) * left, abs=1e-9)
         assert after["v" + tail][0] == pytest.approx(v + 0.1 * u + gone, abs=1e-9)
         assert after["x" + tail][0] == pytest.approx(x + 0.1 * v + 0.005 * u + (g - u) * 0.05 - gone / 2, abs=1e-9)
+
+
+@pytest.mark.parametrize(("policy", "states"), [("none", 125), ("aware", 123), ("ignoring", 123)])
+def test_blocks_have_their_states_and_are_all_on_the_table_in_one(policy, states):
+    """Without failures: 73 arrangements with an empty hand and 4 * 13 with a block in it; the policies avoid two."""
+    if policy == "none":
+        folder = load_scenario("blocks").path.parent
+        constants = {"item_cost_bound": 1, "failing_probability": 0}
+        system = load_jani(folder / "model.jani", folder / "property.jani", "none", constants).system()
+    else:
+        system = load_scenario("blocks").system(policy=policy, bound=1, failing=0)
+    graph = StateGraph(system, 1000, lambda: None)
+    graph.reach(1000)
+    assert graph.initial == 72
+    here = {tuple(int(graph.state(i)[f"block_{b}"]) for b in range(4)) for i in range(len(graph.keys))}
+    assert len(here) == states
+    assert ((1, 1, 1, 1) in here) == (policy == "none")
+    report = verify(system, "safe", timeout=60)
+    assert report.violated if policy == "none" else report.satisfied
+
+
+@pytest.mark.parametrize("policy", ["aware", "ignoring"])
+def test_blocks_are_never_all_on_the_table_whatever_fails(policy):
+    system = load_scenario("blocks").system(policy=policy, bound=50)
+    report = verify(system, "safe", mode="abstraction", timeout=60)
+    assert report.satisfied
+    assert report.invariant["abstract"]["starts"] == 72

@@ -89,6 +89,22 @@ def test_leaving_the_box_is_an_error_though_a_slice_satisfies_the_property():
         verify(system, "AF AG i >= 0")
 
 
+@pytest.mark.parametrize(
+    ("spent", "formula", "slice_"), [(0, "AG at <= 3", "1 of 2 variables"), (9, "AG at <= 0", None)]
+)
+def test_a_counter_of_failures_is_left_out_unless_it_matters(spent, formula, slice_):
+    """Both outcomes of an action have its guard, and only one of them counts."""
+    system = System("trials")
+    at, cost = system.integer("at", 0, 3), system.integer("cost", 0, 9)
+    allowed = cost + 1 <= 9
+    system.branch("works", {at: where(at < 3, at + 1, 0)}, when=allowed)
+    system.branch("fails", {cost: cost + 1}, when=allowed)
+    system.initial(at == 0, cost == spent)
+    report = verify(system, formula)
+    assert report.satisfied and report.decided_by == "closure"
+    assert figures(report).get("slice") == slice_
+
+
 def test_a_loop_is_a_run_that_does_not_end():
     system = System("loop")
     x = system.integer("x", 0, 9)

@@ -24,7 +24,7 @@ OPTIONS: tuple[Option, ...] = (
         "refine",
         ("shrink", "ws", "ce", "sens", "verix", "random"),
         "shrink",
-        "where a policy decides otherwise: shrink the witness towards the state, split at all inputs that differ (ws), "
+        "where a policy decides otherwise, shrink the witness towards the state, split at all inputs that differ (ws), "
         "exclude the state (ce), split at the most sensitive input, at those of VERIX, or at a random one",
     ),
     Option(

@@ -268,6 +268,7 @@ class System:
         if name in self.propositions or name in self.variables or name in _KEYWORDS or not name.isidentifier():
             raise ModelError(f"{name!r} can not name a proposition: it is taken, a keyword or no identifier")
         (checked,) = read_conditions((condition,), f"proposition {name!r}")
+        check_nesting(f"proposition {name!r}", [checked])
         self.propositions[name] = self.formula(linearised(self, name, checked), f"proposition {name!r}")
 
     def specify(self, name: str, formula: str) -> None:

@@ -8,7 +8,8 @@ part is said of those of the whole, as far as the property looks:
   over, both ways;
 - any other one is for "every reachable state": branches that change nothing kept are left out, and so are guards that
   read nothing but what their own branch updates (such as ``cost <= 9`` where ``cost`` grows, Clarke et al., *Model
-  Checking*, 2018, section 13.2). That allows more runs: what all states of the part satisfy, those of the whole do.
+  Checking*, 2018, section 13.2), with the same comparisons in other branches (other outcomes of one action, in which
+  ``cost`` does not grow). That allows more runs: what all states of the part satisfy, those of the whole do.
 
 A variable is left out only where its branches cannot take it out of its declared range (design S1): that is shown here
 by exact intervals, else it is kept.
@@ -63,6 +64,7 @@ class Cones:
         self._started += map(variables_of, self._conditions)
         self._guards = [list(_conjuncts(branch.guard)) for branch in system.branches]
         self._updates = [[(n, e) for n, e in b.updates if e is not system.nodes_by_name[n]] for b in system.branches]
+        self._ranges = self._own_guards()
         self._known: dict[int, _Intervals] = {}
         self._stays = {name for name in system.variables if self._keeps_its_range(name)}
 
@@ -95,7 +97,8 @@ class Cones:
                     updated = {name for name, _ in updates}
                     for part in guard:
                         names = self.read(part)
-                        if exact or not (names and names <= updated - kept):
+                        own = names <= updated or (not names & kept and _row(part) in self._ranges)
+                        if exact or not names or names & kept or not own:
                             kept |= names
             for names in self._started:
                 kept |= names if names & kept else frozenset()
@@ -123,6 +126,14 @@ class Cones:
         made.initial_set.regions = [tuple(r for r in rows if set(r.expr.coefficients) <= set(kept)) for rows in regions]
         made.initial_set.condition = joined(c for c in self._conditions if variables_of(c) <= set(kept))
         return made
+
+    def _own_guards(self) -> frozenset[Comparison]:
+        """The linear guards that read nothing but what a branch updates that they guard."""
+        found = set()
+        for guard, updates in zip(self._guards, self._updates, strict=True):
+            updated = {name for name, _ in updates}
+            found |= {row for row in _rows(guard) if row.expr.coefficients.keys() <= updated}
+        return frozenset(found)
 
     def _keeps_its_range(self, name: str) -> bool:
         """Is it shown that no branch takes the variable out of its range?"""
@@ -213,5 +224,10 @@ def _conjuncts(guard: Condition) -> Iterator[Condition]:
 
 def _rows(guard: list[Condition]) -> list[Comparison]:
     """The linear conjuncts of a guard."""
-    found = (to_comparison(part) for part in guard if isinstance(part, Compare))
-    return [row for row in found if row is not None and row.expr.terms]
+    return [row for part in guard if (row := _row(part)) is not None]
+
+
+def _row(part: Condition) -> Comparison | None:
+    """A condition as a linear comparison of variables, None where it is none."""
+    row = to_comparison(part) if isinstance(part, Compare) else None
+    return row if row is not None and row.expr.terms else None

@@ -1,0 +1,1 @@
+"""What the experiments on policies share: instances, published and own, and answers that are kept."""
