@@ -117,7 +117,7 @@ def test_radii_that_wrap_become_symbols(sweep) -> None:
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "numba"])
 def test_behind_clips_intervals_spare_most_boxes(data_dir, compiled: bool) -> None:
-    """Forms alone took 297,282 boxes here: what a clip gives may be 8 at most, its form said three times as much."""
+    """A form forgets where a clip ends; without the ends it takes a hundred thousand boxes and more."""
     network = load_network(data_dir / "loops" / "quadrotor_6d_40" / "model.json")
     system = System("quadrotor")
     p, v = system.reals("p", 3, -(10**6), 10**6), system.reals("v", 3, -(10**6), 10**6)
