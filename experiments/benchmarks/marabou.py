@@ -45,9 +45,8 @@ def solve(
         row.mb = max(row.mb, answer.get("mb", 0.0))
         row.verdict = VERDICTS.get(answer["answer"], "unknown")
         row.basis = "" if row.decided else str(answer["answer"]).replace("TIMEOUT", "time")
-        if row.verdict == "violated":
-            if note := _replayed(question, names, answer["point"]):
-                row.verdict, row.basis = "unknown", note
+        if row.verdict == "violated" and (note := _replayed(question, names, answer["point"])):
+            row.verdict, row.basis = "unknown", note
         if not row.decided:
             break
     row.judge()
