@@ -6,11 +6,16 @@ means outside the box |p1| <= 1, |p2| <= 1, and 1.5 <= p3 <= 3.5 where there are
 
 Generated: ``x' = A x + B clip(network(x), -1, 1)``, A stable; is x[1] below a threshold for k steps, some `margin` of
 the spread above the greatest value of 20,000 random runs?
+
+Bundled: the cruise control, for how many steps it is safe behind leaders of several speeds, both ways.
+
+Beside the default mode stand, where they are installed, Gurobi, HiGHS and SCIP on one program of the question (mode
+``mono``, whose solver is trusted) and Marabou on the unrolled loop, each with 10 s.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import pairwise
@@ -19,11 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.benchmarks.ask import Built, Question
+from experiments.benchmarks.ask import Built, Question, Row
 from experiments.benchmarks.bench import Bench
+from experiments.benchmarks.beside import ask_solvers, missing, table
 from experiments.benchmarks.machine import DATA
-from venmas import load_network
-from venmas.model import System, apply_network, clip
+from venmas import load_network, load_scenario
+from venmas.model import Range, System, apply_network, clip
 from venmas.model.expr import add
 from venmas.nn import Network, relu_network
 
@@ -183,12 +189,54 @@ def built(name: str, formula: str) -> Built:
     return published(name), formula
 
 
+LEADERS = (18, 19, 20, 21, 22, 23)
+"""Initial speeds of the leader, m/s; above 23 no run of the cruise control ever comes too near."""
+MOST_STEPS = 50
+
+
+def cruise(leader: int, steps: int) -> Built:
+    return load_scenario("cruise").system(lead=Range(leader, leader + Fraction(1, 5))), f"AG^{steps} safe"
+
+
+def thresholds(bench: Bench) -> None:
+    """For each leader the greatest k with AG^k safe, found by bisection, each answer a row; then all at 50 steps."""
+    found = []
+    for leader in LEADERS[:: len(LEADERS) - 1] if bench.quick else LEADERS:
+        bench.section(f"cruise, leader {leader}..{leader + 0.2:g} m/s")
+        rows: dict[int, Row] = {}
+        low, high = 0, MOST_STEPS + 1
+        while high - low > 1:
+            k = (low + high) // 2
+            row = bench.ask(Question(f"AG^{k} safe", partial(cruise, leader, k)), timeout=20.0)
+            if row is None or not row.decided:
+                break
+            rows[k] = row
+            low, high = (k, high) if row.verdict == "satisfied" else (low, k)
+        if low in rows and high in rows and high - low == 1:
+            found.append((leader, low, rows[low].median, rows[high].median, sum(r.median for r in rows.values())))
+            for k in (low, high):
+                ask_solvers(bench, Question(f"AG^{k} safe", partial(cruise, leader, k)))
+    bench.section("cruise, leader 26..26.2 m/s")
+    question = Question(f"AG^{MOST_STEPS} safe", partial(cruise, 26, MOST_STEPS))
+    bench.ask(question, timeout=20.0)
+    ask_solvers(bench, question)
+    if found:
+        print("\n| leader, m/s | safe for | s | violated after | s | all of the search, s |\n|---|---|---|---|---|---|")
+    for leader, k, yes, no, together in found:
+        print(f"| {leader}..{leader + 0.2:g} | {k} | {yes:.3f} | {k + 1} | {no:.3f} | {together:.3f} |")
+
+
 def run(bench: Bench) -> None:
+    if away := missing():
+        bench.say(f"not installed, and left out: {', '.join(away)}")
+    limit = 20.0 if bench.quick else 60.0
     for name in LOOPS:
         bench.section(name)
         for question in questions(name):
             if not bench.quick or question.name in ("AX^3 free", "AG^3 free", "AX^3 (p[1] < -1.8)"):
-                bench.ask(question, timeout=20.0 if bench.quick else 60.0)
+                bench.ask(question, timeout=limit)
+                if question.name.startswith("AX"):
+                    ask_solvers(bench, question, {"name": name, "formula": question.name})
     for factor, values in FACTORS.items():
         bench.section(f"generated, {factor}")
         for value in values[:: len(values) - 1] if bench.quick else values:
@@ -196,5 +244,8 @@ def run(bench: Bench) -> None:
             shown = (
                 f"{case.variables} variables, {case.layers}x{case.units}, {case.steps} steps, margin {case.margin:g}"
             )
-            expected = "violated" if case.violated else "satisfied?"
-            bench.ask(Question(shown, partial(generated, case), expected), timeout=20.0 if bench.quick else 60.0)
+            question = Question(shown, partial(generated, case), "violated" if case.violated else "satisfied?")
+            bench.ask(question, timeout=limit)
+            ask_solvers(bench, question, {"case": asdict(case)})
+    thresholds(bench)
+    table(bench)

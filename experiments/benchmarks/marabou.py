@@ -27,19 +27,26 @@ _GRACE = 15.0
 VERDICTS = {"sat": "violated", "unsat": "satisfied"}
 
 
-def solve(bench: Bench, question: Question, query: dict[str, Any], names: tuple[str, ...], limit: float) -> None:
-    """Ask Marabou as often as --repeat says."""
+def solve(
+    bench: Bench,
+    question: Question,
+    query: dict[str, Any],
+    names: tuple[str, ...],
+    limit: float,
+    repeat: int | None = None,
+) -> None:
+    """Ask Marabou so often (None: as --repeat says); names: of the variables whose initial values it finds."""
     if not bench.wanted(question.name, "marabou"):
         return
     row = Row(bench.title, question.name, "marabou", question.expected)
-    for _ in range(bench.repeat):
+    for _ in range(bench.repeat if repeat is None else repeat):
         answer = _run({**query, "limit": int(limit)}, limit)
         row.seconds.append(answer.get("seconds", limit))
         row.mb = max(row.mb, answer.get("mb", 0.0))
         row.verdict = VERDICTS.get(answer["answer"], "unknown")
         row.basis = "" if row.decided else str(answer["answer"]).replace("TIMEOUT", "time")
-        if row.verdict == "violated":
-            row.note = _replayed(question, names, answer["point"])
+        if row.verdict == "violated" and (note := _replayed(question, names, answer["point"])):
+            row.verdict, row.basis = "unknown", note
         if not row.decided:
             break
     row.judge()

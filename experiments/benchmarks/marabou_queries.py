@@ -1,8 +1,9 @@
 """Closed loops unrolled as one query for Marabou: the networks k times, with the plant between them.
 
 Run as a program with a query as JSON, it solves it in this process, which may crash, and prints the answer: a clip is
-two ReLUs, an argmax a disjunction over the advisories. So that Marabou is not given what a user would see at once, the
-advisories that interval bounds exclude are left out of the disjunctions, with the networks that only they would need.
+two ReLUs, an argmax a disjunction over the advisories; other loops are written from their program. So that Marabou is
+not given what a user would see at once, the advisories that interval bounds exclude are left out of the disjunctions,
+with the networks that only they would need.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from itertools import product
 from time import perf_counter
 from typing import Any
 
@@ -18,6 +20,9 @@ import numpy as np
 from experiments.benchmarks.machine import DATA, peak_mb
 from experiments.published.checks import ACCELERATIONS, COMPLIES
 from venmas import load_network
+from venmas.logic import nnf, parse
+from venmas.model.program import AND, Program
+from venmas.model.unroll import unroll
 from venmas.nn import Network
 
 WEAKEST = {1: 1, 2: 2, 3: 0, 4: 2, 5: 0, 6: 2, 7: 0, 8: 2, 9: 0}
@@ -197,6 +202,70 @@ def vcas(climb0: float, k: int, pilot: str, limit: int) -> Any:
     return q.solve([start], limit)
 
 
+def program(asked: Program, limit: int) -> tuple[str, list[float], float]:
+    """Does some input meet the condition of a program? Strict rows are taken for weak ones; it has no others.
+
+    Each part of an OR is a query of its own: maraboupy 2.0 finds points that do not exist where it is a disjunction.
+    """
+    spent, answer = 0.0, "unsat"
+    for groups in disjuncts(asked):
+        if spent >= limit:
+            return "TIMEOUT", [], spent
+        found, point, seconds = _conjunction(asked, groups, max(1, round(limit - spent)))
+        spent += seconds
+        if found == "sat":
+            return found, point, spent
+        answer = found if found != "unsat" else answer
+    return answer, [], spent
+
+
+def _conjunction(asked: Program, groups: Sequence[int], limit: int) -> tuple[str, list[float], float]:
+    q = Query()
+    start = [q.variable(float(a), float(b)) for a, b in zip(asked.low, asked.high, strict=True)]
+    after = [start]
+    for layer in asked.layers[: 1 + max((asked.groups[g].layer for g in groups), default=-1)]:
+        now = []
+        for row, bias, relu in zip(layer.weights.tolist(), layer.bias.tolist(), layer.relu.tolist(), strict=True):
+            v = q.variable()
+            q.equal({**{u: c for u, c in zip(after[-1], row, strict=True) if c}, v: -1.0}, -bias)
+            now.append(q.relu(v) if relu else v)
+        after.append(now)
+    for row in (row for g in groups for row in asked.groups[g].rows):
+        values = after[row.layer + 1] if row.outputs else []
+        pairs = [*zip(values, row.outputs, strict=True), *zip(start, row.inputs, strict=True)]
+        q.at_most({v: float(c) for v, c in pairs if c}, -float(row.constant))
+    return q.solve(start, limit)
+
+
+def disjuncts(asked: Program) -> list[tuple[int, ...]]:
+    """The condition as an OR of ANDs of groups."""
+    stack: list[list[tuple[int, ...]]] = []
+    codes = iter(asked.formula)
+    for code in codes:
+        if code >= 0:
+            stack.append([(code,)])
+            continue
+        count = next(codes)
+        parts = stack[len(stack) - count :]
+        found = (
+            [sum(some, ()) for some in product(*parts)] if code == AND else [case for part in parts for case in part]
+        )
+        stack[len(stack) - count :] = [found]
+    return stack[0]
+
+
+def loop(limit: int, **which: Any) -> Any:
+    """A loop of `experiments.benchmarks.loops`, unrolled."""
+    from experiments.benchmarks.loops import Case, built, generated
+
+    system, formula = generated(Case(**which["case"])) if "case" in which else built(which["name"], which["formula"])
+    target = nnf(parse(str(formula), system.vocabulary), negate=True)
+    asked = unroll(system, system.regions[0], target)
+    if isinstance(asked, str):
+        raise SystemExit(asked)
+    return program(asked, limit)
+
+
 def choices(p: int, i: int, pull: float, box: Box, climb: int) -> list[tuple[float, list[Any]]]:
     """The pilot's accelerations with the conditions on the climb rate under which they apply."""
     low, high = COMPLIES.get(i, (np.inf, -np.inf)) if p == i else (np.inf, -np.inf)
@@ -226,11 +295,14 @@ def possible(network: Network, box: Box, tau: float) -> list[int]:
     return [i + 1 for i in range(9) if (most[i] >= -1e-9).all()]
 
 
+KINDS = {"double_integrator": double_integrator, "vcas": vcas, "loop": loop}
+
+
 def main() -> None:
     sys.modules["tensorflow"] = None  # type: ignore[assignment]  # maraboupy would load it for nothing
     asked = json.loads(sys.argv[1])
     kind = asked.pop("kind")
-    answer, point, seconds = {"double_integrator": double_integrator, "vcas": vcas}[kind](**asked)
+    answer, point, seconds = KINDS[kind](**asked)
     print(json.dumps({"answer": answer, "point": point, "seconds": seconds, "mb": peak_mb()}))
 
 

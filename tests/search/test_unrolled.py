@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from venmas import verify
+from venmas import load_network, verify
 from venmas.answer import Open, Refuted, Witnessed
 from venmas.bounds import crown
 from venmas.bounds.compiled import crown as compiled
@@ -113,6 +113,27 @@ def test_radii_that_wrap_become_symbols(sweep) -> None:
     plan = flatten(program)
     low, high = (np.array([[float(v) for v in end]]) for end in (program.low, program.high))
     assert sweep(plan, low, high, 500).closed[0]
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "numba"])
+def test_behind_clips_intervals_spare_most_boxes(data_dir, compiled: bool) -> None:
+    """A form forgets where a clip ends; without the ends it takes a hundred thousand boxes and more."""
+    network = load_network(data_dir / "loops" / "quadrotor_6d_40" / "model.json")
+    system = System("quadrotor")
+    p, v = system.reals("p", 3, -(10**6), 10**6), system.reals("v", 3, -(10**6), 10**6)
+    u = [clip(c, -4, 4) for c in apply_network(network, [*p, *v])]
+    moved = {a: a + b + c / 2 for a, b, c in zip(p, v, u, strict=True)}
+    system.branch("step", moved | {b: b + c for b, c in zip(v, u, strict=True)})
+    centre, half = (-5.0, 0.0, 2.5, 0.97, 0.0, 0.0), (0.25, 0.25, 0.25, 0.02, 0.01, 0.01)
+    ends = zip((*p, *v), centre, half, strict=True)
+    system.initial(*(side for x, c, r in ends for side in (x >= c - r, x <= c + r)))
+    target = nnf(parse("AX^3 (p[1] > 1 | p[1] < -1)", system.vocabulary), negate=True)
+    program = unroll(system, system.regions[0], target)
+    assert isinstance(program, Program)
+    box = tuple(zip(program.low, program.high, strict=True))
+    found = Bisection(flatten(program), (box,), lambda: None, 1, lambda *_: (False, None), compiled).run()
+    assert found.proved
+    assert found.boxes <= 200
 
 
 def test_a_group_that_is_closed_is_not_looked_at_again() -> None:

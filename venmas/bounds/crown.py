@@ -11,7 +11,8 @@ last layers not computed once only groups before them are open. Where a group is
 that was substituted backward, must be at most 0 at any answer: that cuts the box (`crown_cut`).
 
 This is CROWN over pre-activation bounds of a zonotope. Rounding is bounded as `venmas.bounds.rounding` derives: each
-unit has a radius e besides its symbols. `mass` bounds all that a unit may be; it is only multiplied by gammas, whose
+unit has a radius e besides its symbols. Ends of pre-activations are those of forms or of interval arithmetic from layer
+to layer, whichever are nearer. `mass` bounds all that a unit may be; it is only multiplied by gammas, whose
 margin covers the few roundings that mass itself is off by. A radius goes through absolute weights and wraps: over many
 layers it would outgrow the unit's own range, and where it is more than `FLUSH` of that it becomes a symbol.
 """
@@ -28,6 +29,7 @@ from venmas.bounds.relaxation import chord, rounding
 from venmas.bounds.rounding import FEW, TINY, Bools, Floats, ball, gamma
 from venmas.bounds.zonotope import span
 from venmas.budget import ask
+from venmas.model.program import ProgramLayer
 
 STEPS = 12
 """Steps of multiplicative weights."""
@@ -59,6 +61,7 @@ class Swept:
 class _Forms:
     """z: (B, R, n) forms, e: (B, n) radius, mass: (B, n) greatest absolute value; after the last layer so far.
 
+    middle, half: (B, n) ``middle +- half``, intervals of the units, within that of the form up to rounding.
     lo, hi, spread: (B, n) by layer: ends of pre-activations, and ``abs(weight) @ mass`` of the layer below.
     below: (B,) by layer: the sum of the mass of the layer below.
     share: (B, R - 1 - m, m), what part of a symbol is due to which input.
@@ -67,6 +70,8 @@ class _Forms:
     z: Floats
     e: Floats
     mass: Floats
+    middle: Floats
+    half: Floats
     lo: list[Floats]
     hi: list[Floats]
     spread: list[Floats]
@@ -74,26 +79,27 @@ class _Forms:
     share: Floats
 
 
-def sweep(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools | None = None) -> Swept:
+def sweep(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools | None = None, narrow: bool = True) -> Swept:
     """Bound the condition over the boxes low, high (B, m); at most `cap` symbols, which boxes share in numpy.
 
-    opened (B, G): groups that are not known to be closed (None: all).
+    opened (B, G): groups that are not known to be closed (None: all). narrow: by interval arithmetic, too, which the
+    checker of certificates does not do.
     """
     opened = np.ones((len(low), plan.groups), dtype=bool) if opened is None else opened.copy()
     with np.errstate(all="ignore"):
-        return _swept(plan, low, high, cap, opened)
+        return _swept(plan, low, high, cap, opened, narrow)
 
 
-def _swept(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools) -> Swept:
+def _swept(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools, narrow: bool) -> Swept:
     count, m = low.shape
     centre, radius = ball(low, high)
-    forms = _Forms(*_inputs(centre, radius), [], [], [], [], np.zeros((count, 0, m)))
+    forms = _Forms(*_inputs(centre, radius), centre, radius, [], [], [], [], np.zeros((count, 0, m)))
     lower, influence = np.zeros((plan.groups, count)), np.zeros((count, m))
     points, cuts = [centre], Cuts(centre, radius)
     last = int(plan.levels[opened.any(0)].max(initial=0))
     for level in range(last + 1):
         if level:
-            _forward(plan, level - 1, forms, cap)
+            _forward(plan, level - 1, forms, cap, narrow)
         for group in plan.at(level):
             ask()
             members = plan.group(group)
@@ -146,7 +152,7 @@ def _inputs(centre: Floats, radius: Floats) -> tuple[Floats, Floats, Floats]:
     return z, np.zeros((count, m)), np.abs(centre) + radius
 
 
-def _forward(plan: Plan, k: int, forms: _Forms, cap: int) -> None:
+def _forward(plan: Plan, k: int, forms: _Forms, cap: int, narrow: bool) -> None:
     """Through layer k."""
     ask()
     layer = plan.hidden[k]
@@ -159,12 +165,28 @@ def _forward(plan: Plan, k: int, forms: _Forms, cap: int) -> None:
     bias = (gamma(2) + plan.errors[k]) * np.abs(layer.bias)
     e = (forms.e @ size.T + slack * spread + bias + TINY) * (1 + gamma(n + 8))
     lo, hi = span(new, e)
+    reach = np.maximum(hi - new[:, 0], new[:, 0] - lo)
+    if narrow:
+        lo, hi = _narrowed(lo, hi, layer, forms, slack * spread + bias + TINY)
     forms.lo.append(lo)
     forms.hi.append(hi)
     forms.spread.append(spread)
     forms.below.append(forms.mass.sum(1))
-    reach = np.maximum(hi - new[:, 0], new[:, 0] - lo)
     _relu(forms, new, e, reach, lo, hi, layer.relu, cap)
+    if narrow:
+        forms.middle, forms.half = ball(*(np.where(layer.relu, np.maximum(end, 0), end) for end in (lo, hi)))
+
+
+def _narrowed(lo: Floats, hi: Floats, layer: ProgramLayer, forms: _Forms, error: Floats) -> tuple[Floats, Floats]:
+    """The ends of forms, narrowed by interval arithmetic in the layer.
+
+    A form forgets the ends of a unit: behind a clip of a wide range it may be as wide as that, which intervals are not.
+    error (B, n): of products with what is at most `mass`, as middle and half together are, up to a rounding or two.
+    """
+    middle = forms.middle @ layer.weights.T + layer.bias
+    half = (forms.half @ np.abs(layer.weights).T + error) * (1 + gamma(layer.in_size + 8))
+    half = half + FEW * np.abs(middle) + TINY
+    return np.fmax(lo, middle - half), np.fmin(hi, middle + half)  # no number narrows nothing
 
 
 def _relu(forms: _Forms, new: Floats, e: Floats, reach: Floats, lo: Floats, hi: Floats, relu: Bools, cap: int) -> None:

@@ -12,7 +12,15 @@ from venmas.bounds.crown_plan import Plan
 from venmas.bounds.rounding import Bools, Floats, gammas
 
 
-def sweep(plan: Plan, low: Floats, high: Floats, cap: int, threads: int = 1, opened: Bools | None = None) -> Swept:
+def sweep(
+    plan: Plan,
+    low: Floats,
+    high: Floats,
+    cap: int,
+    threads: int = 1,
+    opened: Bools | None = None,
+    narrow: bool = True,
+) -> Swept:
     """As `venmas.bounds.crown.sweep`, on several threads."""
     count, m = low.shape
     largest = int(np.diff(plan.starts).max(initial=1))
@@ -35,7 +43,7 @@ def sweep(plan: Plan, low: Floats, high: Floats, cap: int, threads: int = 1, ope
             *(swept.closed[at], swept.lower[at], swept.influence[at], swept.tried[at], swept.worst[at]),
             *(swept.opened[at], swept.low[at], swept.high[at]),
         )
-        sweep_boxes(network, goals, condition, low[at], high[at], cap, gammas(most), plan.cuts, found)
+        sweep_boxes(network, goals, condition, low[at], high[at], cap, gammas(most), plan.cuts, narrow, found)
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(part, range(0, count, size)))

@@ -20,7 +20,7 @@ _ANYORDER = {"contract", "reassoc", "nsz"}
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_PLAIN)
-def sweep_boxes(network, goals, condition, low, high, cap, gammas, cuts, found):
+def sweep_boxes(network, goals, condition, low, high, cap, gammas, cuts, narrow, found):
     """Fill in `found` for the boxes low, high; the tuples hold the arrays of a `Plan` and of a `Swept`."""
     sizes, _begins, _offsets, _weights, _rows, _biases, relus, _errors = network
     goal_bias, strict = goals[2], goals[5]
@@ -37,7 +37,8 @@ def sweep_boxes(network, goals, condition, low, high, cap, gammas, cuts, found):
     e, mass = np.zeros(widest), np.zeros(widest)
     share, units = np.zeros((cap, m)), len(relus)
     room = (
-        *(z, np.zeros((most, widest)), e, mass, np.zeros(widest), np.zeros(widest), np.zeros(widest)),
+        *(z, np.zeros((most, widest)), e, mass, np.zeros(widest), np.zeros(widest)),
+        *(np.zeros(widest), np.zeros(widest), np.zeros(widest), np.zeros(widest), np.zeros(widest)),
         *(np.zeros(widest, np.int64), share, np.zeros(units), np.zeros(units), np.zeros(units), np.zeros(len(sizes))),
     )
     lines = np.zeros(widest), np.zeros(widest)
@@ -68,7 +69,7 @@ def sweep_boxes(network, goals, condition, low, high, cap, gammas, cuts, found):
         for level in range(deepest + 1):
             if level > 0:
                 before = symbols
-                symbols = forward(network, gammas, level - 1, symbols, fresh, cap, room)
+                symbols = forward(network, gammas, level - 1, symbols, fresh, cap, narrow, room)
                 fresh = symbols - before
             top = 1 + m + symbols
             looked = False

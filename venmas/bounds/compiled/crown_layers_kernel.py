@@ -1,9 +1,9 @@
 """The layers of the compiled sweep of programs: a zonotope forward, substitution (CROWN) backward, one box at a time.
 
 The algorithm and its sources are those of `venmas.bounds.crown`, the arrays those of a `Plan` (`crown_plan`). `room` is
-the working memory of one box: forms z, new (R, n), radius e and mass (n,), and per unit of all layers the ends lo, hi
-and ``spread``, the absolute weights times the mass of the layer below, whose sum is ``below``. `begins` (L+1,) says
-where the units of a layer begin in these.
+the working memory of one box: forms z, new (R, n), radius e and mass (n,), intervals ``middle +- half`` of units, and
+per unit of all layers the ends lo, hi and ``spread``, the absolute weights times the mass of the layer below, whose sum
+is ``below``. `begins` (L+1,) says where the units of a layer begin in these.
 """
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
 # numba infers the types
@@ -23,7 +23,7 @@ _PLAIN = {"contract"}
 @njit(cache=True, error_model="numpy", fastmath=_PLAIN)
 def begin(centre, radius, room):
     """The forms of the inputs."""
-    z, _new, e, mass = room[:4]
+    z, _new, e, mass, middle, half = room[:6]
     m = len(centre)
     z[: 1 + m, :m] = 0.0
     for j in range(m):
@@ -31,16 +31,18 @@ def begin(centre, radius, room):
         z[1 + j, j] = radius[j]
         e[j] = 0.0
         mass[j] = abs(centre[j]) + radius[j]
+        middle[j] = centre[j]
+        half[j] = radius[j]
 
 
 @njit(cache=True, error_model="numpy", fastmath=_PLAIN)
-def forward(network, gammas, k, symbols, fresh, cap, room):
+def forward(network, gammas, k, symbols, fresh, cap, narrow, room):
     """Through layer k: forms into z, e and mass, ends of its pre-activations; returns how many symbols there are.
 
     The last `fresh` of the `symbols` before have one unit each; the rest is told by the difference.
     """
     sizes, begins, offsets, weights, _rows, biases, relus, errors = network
-    z, new, e, mass, err, total, slope, active, share, lo, hi, spread, below = room
+    z, new, e, mass, middle, half, err, total, slope, about, away, active, share, lo, hi, spread, below = room
     m, n, width = sizes[0], sizes[k], sizes[k + 1]
     # invariant: each unit of a layer is within e of z . (1, s) for some s in [-1, 1]^(m + symbols), the same s for all
     # units and all layers, and mass is at least the sum of the absolute values of z, and e
@@ -61,15 +63,21 @@ def forward(network, gammas, k, symbols, fresh, cap, room):
         err[q] = 0.0
         sp[q] = 0.0
         total[q] = 0.0
+        about[q] = bias[q]
+        away[q] = 0.0
     for a in range(live):
         j = active[a]
         ej = e[j]
         mj = mass[j]
+        cj = middle[j]
+        hj = half[j]
         wj = w[j]
         for q in range(width):
             size = abs(wj[q])
             err[q] += size * ej
             sp[q] += size * mj
+            about[q] += wj[q] * cj
+            away[q] += size * hj
     new[:top, :width] = 0.0
     dense = top - fresh
     r = 0
@@ -111,8 +119,8 @@ def forward(network, gammas, k, symbols, fresh, cap, room):
     for q in range(width):
         # error budget: the radius of the layer below, n products and the sums over them, the bias, underflow;
         # the factor covers the n sums of the radius itself
-        size = err[q] + slack * sp[q] + (gammas[2] + errors[k]) * abs(bias[q]) + TINY
-        err[q] = size * (1 + gammas[n + 8])
+        products = slack * sp[q] + (gammas[2] + errors[k]) * abs(bias[q]) + TINY
+        err[q] = (err[q] + products) * (1 + gammas[n + 8])
         new[0, q] += bias[q]
         reach = total[q] + err[q]
         reach += gammas[top + 2] * (reach + abs(new[0, q])) + TINY
@@ -122,6 +130,16 @@ def forward(network, gammas, k, symbols, fresh, cap, room):
             bottom = -np.inf
         if np.isnan(above):
             above = np.inf
+        # interval arithmetic in the layer, see `bounds.crown`; no number narrows nothing
+        apart = (away[q] + products) * (1 + gammas[n + 8]) + FEW * abs(about[q]) + TINY
+        if narrow and about[q] - apart > bottom:
+            bottom = about[q] - apart
+        if narrow and about[q] + apart < above:
+            above = about[q] + apart
+        least = max(bottom, 0.0) if relu[q] else bottom
+        most = max(above, 0.0) if relu[q] else above
+        middle[q] = 0.5 * least + 0.5 * most
+        half[q] = max(most - middle[q], middle[q] - least) * (1 + FEW) + TINY
         lower[q] = bottom
         upper[q] = above
         slope[q] = 1.0
@@ -177,7 +195,7 @@ def backward(network, goals, own, layers, gammas, g_base, mix, centre, radius, r
     sizes, begins, offsets, _weights, rows, biases, relus, errors = network
     goal, goal_error, goal_bias, _bias_error, direct, _strict = goals
     first, last = own
-    _z, _new, _e, mass, _err, _total, _slope, _active, _share, lo, hi, spread, below = room
+    mass, lo, hi, spread, below = room[3], room[-4], room[-3], room[-2], room[-1]
     # invariant: before a layer, the mixed goals are at least constant + back . h - error for its units h, but for the
     # rounding of `constant`, which `size` and `terms` bound at the end
     back, down = lines
