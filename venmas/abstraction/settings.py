@@ -19,7 +19,7 @@ class Option:
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("predicates", None, "guards", "to begin with: guards, none, or the path of a list; + joins them"),
+    Option("predicates", None, "guards", "to begin with, guards, none, or the path of a list; + joins them"),
     Option(
         "refine",
         ("shrink", "ws", "ce", "sens", "verix", "random"),
@@ -31,9 +31,9 @@ OPTIONS: tuple[Option, ...] = (
         "split",
         ("witness", "mid", "eps", "random"),
         "witness",
-        "the place of a split: at the witness, in the middle, where VERIX saw the decision change, at random",
+        "the place of a split, at the witness, in the middle, where VERIX saw the decision change, at random",
     ),
-    Option("guards", ("violated", "all"), "violated", "of a guard that blocks: the atoms that are violated, or all"),
+    Option("guards", ("violated", "all"), "violated", "of a guard that blocks, the atoms that are violated, or all"),
     Option("search", ("hamming", "breadth"), "hamming", "the order of abstract states"),
     Option("slice", ("on", "off"), "on", "leave out variables that do not matter"),
     Option("reuse", ("on", "off"), "on", "keep answers over refinements"),
