@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from venmas.logic import nnf, parse
-from venmas.model import System, apply_network, argmax, where
+from venmas.model import System, apply_network, argmax, clip, where
 from venmas.model.expr import Expr, Variable
 from venmas.model.program import INPUTS, Program
 from venmas.model.regions import contains
@@ -92,6 +92,20 @@ def test_a_network_keeps_its_weights_and_carries_are_units_without_relu() -> Non
     assert first.relu.tolist() == [True, True, False]
     assert last.inexact[0, 0] == Fraction(1, 3)
     assert not first.inexact
+
+
+def test_what_is_written_twice_is_one_unit() -> None:
+    network = relu_network([np.ones((3, 2)), np.ones((1, 3))], [np.zeros(3), np.zeros(1)])
+    sizes = []
+    for twice in (False, True):
+        system, x, y = loop()
+        u = clip(apply_network(network, [x, 2 * y])[0], -1, 1)
+        v = clip(apply_network(network, [x + 0, y + y])[0], -1, 1) if twice else u
+        system.branch("go", {x: x + u, y: y - v})
+        program = unroll(system, system.regions[0], nnf(parse("AX (x + y <= 9)", system.vocabulary)))
+        assert isinstance(program, Program)
+        sizes.append(program.sizes)
+    assert sizes[0] == sizes[1]
 
 
 def test_divisions_of_networks_stay_exact() -> None:

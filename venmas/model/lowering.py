@@ -4,7 +4,8 @@
     a network: a layer for each of its hidden ones, its last affine layer is a form over the units before it
 
 A *form* is an affine expression over units, exact. A unit stands on a level; it reads the level below only, so that
-what is needed further up is carried by units without ReLU.
+what is needed further up is carried by units without ReLU. There is one unit for what is equal as a form, however often
+it is written.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from fractions import Fraction
 from venmas.budget import ask
 from venmas.model.expr import Application, Constant, Expr, Maximum, Output, Sum, Variable
 from venmas.model.program import ProgramLayer, layer_of
-from venmas.nn import Layer
+from venmas.nn import Layer, Network
 
 _FEW = 4
 """Units of a form up to which they are carried themselves, not the form."""
@@ -34,6 +35,11 @@ class _Form:
 
     terms: Mapping[int, Fraction]
     constant: Fraction
+
+    @property
+    def key(self) -> object:
+        """Equal for forms that are equal."""
+        return frozenset(self.terms.items()), self.constant
 
     @property
     def plain(self) -> bool:
@@ -72,7 +78,8 @@ class _Step:
         self._level = dict.fromkeys(range(len(entry)), 0)
         self._entry = {name: i for i, name in enumerate(entry)}
         self._forms: dict[int, tuple[Expr, _Form]] = {}
-        self._outputs: dict[int, tuple[Application, list[_Form]]] = {}
+        self._outputs: dict[object, tuple[Network, list[_Form]]] = {}  # keeps networks, so that an id is that of one
+        self._rectified: dict[object, int] = {}
         self._carried: dict[tuple[tuple[int, ...], tuple[Fraction, ...]], int] = {}
 
     # -- expressions ---------------------------------------------------------------------------------------------------
@@ -111,19 +118,23 @@ class _Step:
         difference = _combined([(_ONE, a), (-_ONE, b)], Fraction(0))
         if not difference.terms:
             return a if difference.constant > 0 else b
-        (unit,) = self.add(1 + self._height(difference), [(difference, True)])
+        key = difference.key
+        if key not in self._rectified:
+            (self._rectified[key],) = self.add(1 + self._height(difference), [(difference, True)])
+        unit = self._rectified[key]
         return _combined([(_ONE, b), (_ONE, _Form({unit: _ONE}, Fraction(0)))], Fraction(0))
 
     def _apply(self, application: Application) -> list[_Form]:
-        if id(application) not in self._outputs:
-            forms = [self.form(i) for i in application.inputs]
+        forms = [self.form(i) for i in application.inputs]
+        key = id(application.network), tuple(form.key for form in forms)
+        if key not in self._outputs:
             hidden, last = application.network.hidden_and_last
             for layer in hidden:
                 units = self._layer(layer, forms)
                 forms = [_Form({u: _ONE}, Fraction(0)) for u in units]
             found = forms if application.network.layers[-1].rectified else _product(last, forms)
-            self._outputs[id(application)] = application, found
-        return self._outputs[id(application)][1]
+            self._outputs[key] = application.network, found
+        return self._outputs[key][1]
 
     def _layer(self, layer: Layer, forms: list[_Form]) -> list[int]:
         below = max(map(self._height, forms))
