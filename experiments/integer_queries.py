@@ -15,11 +15,11 @@ from statistics import median
 from time import perf_counter
 
 import numpy as np
-from venmas.engine.blas import on_one_thread
 
 from venmas.abstraction.points import enumerated, row_values
 from venmas.abstraction.policy import Policy
 from venmas.abstraction.queries import FREE, Queries, QueryEngine
+from venmas.blas import on_one_thread
 from venmas.milp.program import Feasible, Infeasible, Kind, Program, ProgramBuilder
 from venmas.solvers import get_solver
 from venmas.testing.queries import random_policy, random_queries
