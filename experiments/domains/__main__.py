@@ -12,7 +12,7 @@ from pathlib import Path
 
 from experiments.domains.make import SHAPES, bundle, make
 from experiments.domains.tasks import tasks
-from experiments.policies.cells import Cell, Cells
+from experiments.policies.cells import Cell, Cells, line, table
 from experiments.policies.instances import OUT, own
 
 WAYS = {"default": {}, "abstraction, no slice": {"mode": "abstraction", "slice": "off"}}
@@ -42,13 +42,13 @@ def main() -> int:
         return 0
     columns = ("verdict", "by", "iterations", "predicates", "states", "seconds")
     with Cells(args.out / "verdicts.db") as cells:
-        print(f"| instance | way | {' | '.join(columns)} |\n|---|---|{'---|' * len(columns)}")
+        print(table("instance", "way", *columns))
         for instance in own(args.out):
             if args.only not in instance.name or (args.quick and "16_16" not in instance.name):
                 continue
             for way, options in WAYS.items():
                 found = cells.decide(Cell(instance, options, args.timeout))
-                print(f"| {instance.name} | {way} | {' | '.join(str(found[c]) for c in columns)} |", flush=True)
+                print(line(instance.name, way, *(found[c] for c in columns)), flush=True)
     return 0
 
 

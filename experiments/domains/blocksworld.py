@@ -48,7 +48,7 @@ class Blocks:
             for c in range(self.n):
                 if b != c:
                     above[:, c] |= s[:, b] == on(b, c)
-        return ~above & (s != 0)
+        return np.asarray(~above & (s != 0))
 
     def step(self, s: Array, labels: Array) -> tuple[Array, Array]:
         """The states after a label each, and for which of them it is applicable."""
@@ -65,7 +65,7 @@ class Blocks:
         return after, fits
 
     def unsafe(self, s: Array) -> Array:
-        return (s == 1).all(1)
+        return np.asarray((s == 1).all(1))
 
     def distances(self) -> Array:
         """Steps to the goal by the code of a state, -1 where there is no safe way.
@@ -144,7 +144,7 @@ def starts(n: int) -> Array:
     states = states[(states != 0).all(1)]
     if n > 4:
         states = states[np.sort(np.random.default_rng(SEED).choice(len(states), STARTS, replace=False))]
-    return states
+    return np.asarray(states)
 
 
 def valuation(blocks: Blocks, row: Array) -> dict[str, int]:

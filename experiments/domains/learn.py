@@ -38,7 +38,7 @@ def train(
     x, good = task.lesson(reached, rng)
     right = good[np.arange(len(good)), evaluate(layers, x / task.scale).argmax(1)].mean()
     figures = {"right": round(float(right), 4), "reached": len(reached), "unsafe": int(task.unsafe(reached).sum())}
-    return fold_input_scaling(layers, 1 / task.scale, np.zeros(len(task.scale))), figures
+    return fold_input_scaling(layers, (1 / task.scale).tolist(), [0.0] * len(task.scale)), figures
 
 
 def follow(task: Task, layers: Layers | None, rng: np.random.Generator) -> Array:

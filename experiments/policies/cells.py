@@ -56,6 +56,16 @@ class Cell:
         }
 
 
+def table(*columns: str) -> str:
+    """The head of a table in Markdown."""
+    return f"{line(*columns)}\n|{'---|' * len(columns)}"
+
+
+def line(*values: object) -> str:
+    """A line of it."""
+    return f"| {' | '.join(map(str, values))} |"
+
+
 class Cells:
     """A file of answers; a context manager."""
 

@@ -1,0 +1,95 @@
+"""``python -m experiments.predicate_selection [--model M --property P --policy N --set NAME=VALUE] [--seeds 10] ...``.
+
+Every option of refinement, one at a time from its default and in the combinations of the papers (predicates from
+nothing; [B]: Vinzent, Sharma, Hoffmann; [C]: Vinzent, Wu, Wu, Hoffmann), on one JANI model: verdict, iterations,
+refinements by the policy, predicates, abstract states and seconds, each a mean over seeds, beside the published seconds
+of [C]. The default model is four blocks, cost-aware, of the published data. What is decided is kept in
+``predicate_selection.db`` of --out; --quick: two variants, one seed. Exit status 1 where two verdicts differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from experiments.policies.cells import Cell, Cells, line, table
+from experiments.policies.instances import Instance, data, published
+from experiments.policies.published import SELECTION, told
+from venmas.abstraction.settings import OPTIONS
+
+FIGURES = ("iterations", "by policy", "predicates", "states", "queries", "CPU")
+PAPERS: dict[str, dict[str, Any]] = {
+    "none, shrink": {"refine": "shrink"},
+    "none, shrink, mid": {"refine": "shrink", "split": "mid"},
+    "[B] WS": {"refine": "ws"},
+    "[B] CE": {"refine": "ce"},
+    "[B] WS without h": {"refine": "ws", "search": "breadth"},
+    "[B] WS without inc": {"refine": "ws", "reuse": "off"},
+    "[C] Vea w": {"refine": "ws"},
+    "[C] Vea mid": {"refine": "ws", "split": "mid"},
+    "[C] BsVerix w": {"refine": "verix"},
+    "[C] BsVerix mid": {"refine": "verix", "split": "mid"},
+    "[C] BsVerix eps": {"refine": "verix", "split": "eps"},
+    "[C] sens mid": {"refine": "sens", "split": "mid"},
+    "[C] Rand": {"refine": "random", "split": "random"},
+    "none, all guards": {"guards": "all"},
+    "none, entailed": {"entailed": "on"},
+}
+
+
+def variants() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Names and options."""
+    yield "default", {}
+    for option in OPTIONS:
+        for value in option.values or ():
+            if value not in (option.default, "eps"):
+                yield f"{option.name} {value}", {option.name: value}
+    for name, given in PAPERS.items():
+        yield name, {"predicates": "none", **given}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.predicate_selection", description=__doc__)
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--property", type=Path)
+    parser.add_argument("--policy", type=Path, help="an interface (.jani2nnet)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--timeout", type=float, default=120.0, help="seconds of each run")
+    parser.add_argument("--only", default="", metavar="TEXT", help="variants with TEXT in their name")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path("results/policies"))
+    args = parser.parse_args(arguments)
+    if args.model is not None:
+        if args.policy is None:
+            parser.error("--model needs --policy, an interface (.jani2nnet)")
+        constants = dict(text.split("=", 1) for text in args.set)
+        instance = Instance(args.model.stem, args.model, args.policy, args.property, constants=constants)
+    elif found := [i for i in published() if i.name == "published 4 blocks"]:
+        instance = found[0]
+    else:
+        print(f"there are no published policies in {data()}: set VENMAS_DATA, or give --model and --policy")
+        return 2
+    chosen = [(name, options) for name, options in variants() if args.only in name]
+    if args.quick:
+        chosen, args.seeds = chosen[:2], 1
+    decided: set[str] = set()
+    with Cells(args.out / "predicate_selection.db") as cells:
+        print(table("variant", "verdict", *FIGURES, "published s"))
+        for name, options in chosen:
+            asked = [{"mode": "abstraction", "seed": seed, **options} for seed in range(args.seeds)]
+            rows = [cells.decide(Cell(instance, each, args.timeout)) for each in asked]
+            verdicts = {row["verdict"] for row in rows}
+            decided |= verdicts
+            means = [round(mean(float(row[figure] or 0) for row in rows), 2) for figure in FIGURES]
+            beside = told(SELECTION[name]) if name in SELECTION and args.model is None else ""
+            print(line(name, ", ".join(sorted(verdicts)), *means, beside), flush=True)
+    return int(len(decided - {"unknown"}) > 1)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
