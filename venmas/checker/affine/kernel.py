@@ -1,4 +1,4 @@
-"""The pass compiled by numba (extra ``fast``), one box at a time and in cache; the same numbers as `batch`.
+"""The pass compiled by numba, one box at a time and in cache; the same numbers as `batch`.
 
 Products are exact: values are split into limbs of 27 and 24 bits, weights of 19 and 17, and floats add up at most 128
 products of limbs, which are integers below 2**53. What may go out of range wraps, as in `batch`, and is not used.
@@ -17,11 +17,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from venmas.checker.affine.products_kernel import floor_product as _floor_product
+from venmas.checker.affine.products_kernel import limbs as _limbs
+from venmas.checker.affine.products_kernel import scaled_down as _scaled_down
+from venmas.checker.affine.products_kernel import total as _total
+from venmas.checker.affine.products_kernel import up as _up
+
 VALUE_LIMIT, LEAST_SIZE, FLUSH_LEAST = 1 << 50, 1 << 20, 1 << 10
 SUM_LIMIT, ROW_LIMIT, ACC_LIMIT, MOST_LIMIT = 1 << 60, 1 << 51, 1 << 61, 1 << 28
-LOW_27, LOW_19, LOW_30 = (1 << 27) - 1, (1 << 19) - 1, (1 << 30) - 1
-CHUNK = 128
-_EXACT = {"contract", "reassoc", "nsz"}
+LOW_27, LOW_19 = (1 << 27) - 1, (1 << 19) - 1
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -76,40 +80,6 @@ def check_boxes(program, low, high, chosen, given, found):
                 closed[b, g] = inside and any_weight and (acc > 0 or (acc == 0 and any_strict))
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _total(s00, s01, s10, s11, add, shift):
-    """``floor((s00 + 2**19 s01 + 2**27 s10 + 2**46 s11 + add) / 2**shift)`` for shift <= 46."""
-    total = s00 + add
-    if shift >= 27:
-        total = (total >> 19) + s01
-        total = (total >> 8) + s10
-        return (total >> (shift - 27)) + (s11 << (46 - shift))
-    if shift >= 19:
-        total = (total >> 19) + s01
-        return (total >> (shift - 19)) + (s10 << (27 - shift)) + (s11 << (46 - shift))
-    return (total >> shift) + (s01 << (19 - shift)) + (s10 << (27 - shift)) + (s11 << (46 - shift))
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _floor_product(a, b, shift):
-    """``floor(a b / 2**shift)`` for |a|, |b| < 2**60 and 30 <= shift <= 60."""
-    a_low, a_high, b_low, b_high = a & LOW_30, a >> 30, b & LOW_30, b >> 30
-    middle = ((a_low * b_low) >> 30) + a_low * b_high + a_high * b_low
-    return (middle >> (shift - 30)) + ((a_high * b_high) << (60 - shift))
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _scaled_down(x, factor, add, shift):
-    """``floor((x factor + add) / 2**shift)`` for |x| < 2**60, 0 <= factor <= 2**16, 16 <= shift."""
-    return ((((x & 0xFFFF) * factor + add) >> 16) + (x >> 16) * factor) >> (shift - 16)
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _up(x, shift):
-    """``ceil(x / 2**shift)``."""
-    return -((-x) >> shift)
-
-
 @njit(nogil=True, cache=True, error_model="numpy")
 def _inputs(box, z, radii, magnitudes):
     low, high = box
@@ -122,32 +92,6 @@ def _inputs(box, z, radii, magnitudes):
         magnitudes[i] = max(abs(low[i]), abs(high[i]))
         size = max(size, abs(z[0, i]) + z[1 + i, i])
     return size
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_EXACT)
-def _limbs(floats, start, z, n_in, n_out, parts, sums):
-    """Sums of products of limbs of a row of values (n_in,) with those of a matrix: sums (2, 2 n_out)."""
-    both = 2 * n_out
-    low, high = parts[0], parts[1]
-    for begin in range(0, n_in, CHUNK):
-        for j in range(both):
-            low[j] = high[j] = 0.0
-        for i in range(begin, min(n_in, begin + CHUNK)):
-            v = z[i]
-            if v == 0:
-                continue
-            v0, v1 = np.float64(v & LOW_27), np.float64(v >> 27)
-            w = floats[start + i * both : start + (i + 1) * both]
-            for j in range(both):
-                low[j] += v0 * w[j]
-                high[j] += v1 * w[j]
-        if begin == 0:
-            for j in range(both):
-                sums[0, j], sums[1, j] = np.int64(low[j]), np.int64(high[j])
-        else:
-            for j in range(both):
-                sums[0, j] += np.int64(low[j])
-                sums[1, j] += np.int64(high[j])
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
