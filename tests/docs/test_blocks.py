@@ -126,7 +126,7 @@ def test_expected_output(expected: str, output: str, same: bool) -> None:
 
 
 def test_a_setup_block_is_checked_and_not_run() -> None:
-    block = Block("sh", 'python3 -m venv .venv\n.venv/bin/pip install ".[fast,exact]"\n', 1)
+    block = Block("sh", 'python3 -m venv .venv\n.venv/bin/pip install ".[plot,gym]"\n', 1)
     check_setup(block)
     run(block, "page.md", {})
     with pytest.raises(BlockError):
