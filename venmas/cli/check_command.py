@@ -50,7 +50,7 @@ def command(
         with limits(timeout, memory) as ask, console(stderr=True).status("checking") as status:
 
             def tick(line: int) -> None:
-                if line % 200 == 0:
+                if line < 200 or line % 200 == 0:  # the first may each stand for a whole table
                     ask()
                     if not quiet:
                         status.update(f"checking line {line}")
