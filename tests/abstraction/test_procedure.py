@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from tests.abstraction.random_systems import check_inductive
+from tests.abstraction.random_systems import is_inductive
 from venmas import System, abstract, verify
 from venmas.abstraction.cegar import Cegar
 from venmas.abstraction.explore import Explored
@@ -184,6 +184,6 @@ def test_sums_that_nothing_changes_strengthen() -> None:
     loop = Cegar(task_of(s), bad, Choices(strengthen="on"))
     found = loop.iterate()
     assert isinstance(found, Explored)
-    check_inductive(s, bad, loop.invariant(found))
+    assert is_inductive(s, bad, loop.invariant(found))
     report = verify(s, "AG !(l0 >= 4 & l1 >= 4 & l2 >= 4)", mode="abstraction", strengthen="on")
     assert report.satisfied and report.invariant is not None and report.invariant["iterations"] == 1
