@@ -77,6 +77,16 @@ def test_a_variable_that_was_sliced_off_is_taken_back() -> None:
     assert not [p for p in report.procedures if "slice" in p.figures]
 
 
+def test_deadlocks_are_looked_for_besides() -> None:
+    spent = verify(cart(costs=2), "AG x <= 5", mode="abstraction")
+    assert spent.satisfied and any("a deadlock is reachable" in note and "cost = 2.0" in note for note in spent.notes)
+    s = System("rest")
+    x = s.integer("x", 0, 9)
+    s.branch("stay", when=x <= 4)
+    s.initial(x == 0)
+    assert verify(s, "AG x <= 4", mode="abstraction").notes == []
+
+
 def test_a_slice_that_does_not_do_may_belong_to_a_system_of_another_form() -> None:
     s = System("sliced")
     x, n = s.integer("x", 0, 9), s.integer("n", 0, 3)
