@@ -159,10 +159,10 @@ def guard_atoms(task: Task) -> list[Predicate]:
     A range guard is one that an update's range implies, of some operator with the same label and guard, such as
     ``cost <= 9`` where ``cost`` grows by 1 up to 10.
     """
-    implied: dict[object, set[tuple[Predicate, bool]]] = {}
+    implied: dict[tuple[int, tuple[tuple[Predicate, bool], ...]], set[tuple[Predicate, bool]]] = {}
     for o in task.operators:
         implied.setdefault((o.label, o.atoms), set()).update(_range_atoms(o, task))
-    atoms = (atom for o in task.operators for atom in o.atoms if atom not in implied[o.label, o.atoms])
+    atoms = (atom for (_, given), known in implied.items() for atom in given if atom not in known)
     return list(dict.fromkeys(p for p, _ in atoms))
 
 

@@ -96,15 +96,8 @@ class AbstractGraph:
         }
 
     def text(self, state: int) -> str:
-        """A state for people: the interval of each variable that is cut, and the bits."""
-        low, high = self.cells.box(self.states[state : state + 1])
-        parts = []
-        for v in self.cells.cut.tolist():
-            a, b, name = int(low[0, v]), int(high[0, v]), self.task.names[v]
-            parts.append(f"{name} = {a}" if a == b else f"{name} in {a}..{b}")
-        for p, bit in zip(self.cells.relational, self.states[state, self.cells.width :].tolist(), strict=True):
-            parts.append(p.text(self.task.names) if bit else f"not {p.text(self.task.names)}")
-        return ", ".join(parts) or "any state"
+        """A state for people."""
+        return self.cells.text(self.states[state], self.task.names)
 
 
 def abstract(

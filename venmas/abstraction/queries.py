@@ -192,10 +192,11 @@ class QueryEngine:
         low, high = low[left], high[left]
         tried, weight = (low + high) // 2, np.zeros(low.shape)
         whole = np.rint(np.clip(swept.tried[left], -(2.0**60), 2.0**60)).astype(np.int64)
-        for column, name in enumerate(policy.columns.tolist()):
-            if name >= 0:
-                tried[:, name] = np.clip(whole[:, column], low[:, name], high[:, name])
-                weight[:, name] += swept.influence[left][:, column]
+        live = np.flatnonzero(policy.columns >= 0)
+        names = policy.columns[live]
+        tried[:, names] = np.clip(whole[:, live], low[:, names], high[:, names])
+        for column, name in zip(live.tolist(), names.tolist(), strict=True):
+            weight[:, name] += swept.influence[left, column]
         return left, tried, weight / (weight.max(1, initial=0.0, keepdims=True) + 1e-300)
 
     def _matters(self, queries: Queries) -> Bools:
