@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from venmas.abstraction.drawing import Drawn
 from venmas.abstraction.predicates import Predicate
 
 
@@ -35,6 +37,8 @@ class Refined:
     queries: dict[str, float] = field(default_factory=dict)
     history: list[Iteration] = field(default_factory=list)
     names: tuple[str, ...] = ()
+    drawn: Callable[[], Drawn] | None = None
+    """The last abstract graph, where it is small."""
 
     def facts(self) -> list[tuple[str, str]]:
         """Names with values."""
@@ -70,6 +74,7 @@ class Refined:
             },
             "words": self.words,
             "queries": self.queries,
+            "graph": None if self.drawn is None else self.drawn().to_json(),
             "history": [
                 {
                     "predicates": i.predicates,

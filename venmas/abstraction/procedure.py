@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from venmas.abstraction.box_condition import BoxCondition
 from venmas.abstraction.cegar import Cegar, ConcretePath
 from venmas.abstraction.conditions import first_point
 from venmas.abstraction.cover import TooManyError
+from venmas.abstraction.drawing import MOST, tree_of
 from venmas.abstraction.explore import Explored
 from venmas.abstraction.figures import Refined
 from venmas.abstraction.graph import condition
@@ -158,6 +160,10 @@ class Session:
         if explored is not None:
             counts.starts, counts.states = explored.starts, len(explored.states)
             counts.transitions, counts.expanded = explored.transitions, explored.expanded
+            if cegar.cells is not None and counts.states <= MOST:
+                counts.drawn = partial(tree_of, cegar.task, cegar.cells, explored)
+            else:
+                counts.drawn = None
 
     def _progress(self, seconds: float) -> Progress:
         counts, cegar = self.figures, self._cegar
