@@ -13,7 +13,7 @@ Each refinement separates two concrete states that were one abstract state, so t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 import numpy as np
@@ -118,6 +118,13 @@ class Cegar:
         known = len(self.predicates) - len(refined.predicates)
         self.history.append(Iteration(known, states, length, refined.kind, refined.predicates))
         return refined
+
+    def start_from(self, starts: Formula, points: Ints | None) -> None:
+        """Go on from other initial states, those of the formula; points: all of them, where they are listed."""
+        task = self.task = replace(self.task, starts=starts, points=points)
+        self.starts = BoxCondition(starts, task.columns, task.low, task.high)
+        concretiser = Concretiser(task, self.starts, self.cases)
+        self.refiner = Refiner(task, self.engine, concretiser, self.choices, self.rng)
 
     def invariant(self, explored: Explored) -> Invariant:
         """The abstract states of a closed graph as an inductive set of the given task."""
