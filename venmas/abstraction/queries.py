@@ -141,7 +141,7 @@ class QueryEngine:
         self._enumerate(queries, few, found, points)
         self.counts.enumerated += len(few)
         hard = np.flatnonzero(~found & ~empty & (size > ENUMERATED))
-        hard = self._bounded(queries, hard, found, points)
+        hard = self._rooted(queries, hard, found, points)
         self._points(queries, hard, sampled, _SAMPLES, found, points)
         hard = hard[~found[hard]]
         self.counts.split += len(hard)
@@ -165,7 +165,7 @@ class QueryEngine:
             points[at[hit]] = tried[hit, met[hit].argmax(1)]
             self.counts.sampled += int(hit.sum())
 
-    def _bounded(self, queries: Queries, roots: Ints, found: Bools, points: Ints) -> Ints:
+    def _rooted(self, queries: Queries, roots: Ints, found: Bools, points: Ints) -> Ints:
         """Those of the boxes that one bound of the whole box leaves open, where it promises no point either."""
         left: list[Ints] = [roots[queries.label[roots] == FREE]]
         for label in np.unique(queries.label[roots]).tolist():
@@ -272,7 +272,7 @@ class QueryEngine:
             a, b, at = _cut(a, b, at, weight + _row_weight(a, b, queries, at))
             low, high, root = np.concatenate([low, a]), np.concatenate([high, b]), np.concatenate([root, at])
 
-    def _sweep(self, label: int, low: Ints, high: Ints) -> Swept:
+    def _sweep(self, label: int, low: Ints | Floats, high: Ints | Floats) -> Swept:
         plan, policy = self._plan(label), self.policy
         assert policy is not None
         self.counts.boxes += len(low)

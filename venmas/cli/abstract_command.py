@@ -28,6 +28,7 @@ _MOST_DRAWN = 2000
     help="AG p: abstract states with a state without p are unsafe [default: of a JANI property, its own].",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of samples and witnesses.")
+@click.option("--relaxed", is_flag=True, help="Count steps that only real-valued points between states take.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the counts as JSON; - is standard output.")
 @click.option("--dot", "dot_path", metavar="FILE", help="Write the graph for Graphviz.")
 @click.option("--html", "page_path", metavar="FILE", help="Write a page with the graph, its states and predicates.")
@@ -39,13 +40,14 @@ def command(
     predicates: str,
     formula: str | None,
     seed: int,
+    relaxed: bool,
     json_path: str | None,
     dot_path: str | None,
     page_path: str | None,
 ) -> None:
     """Build the abstract graph of a scenario and its policy: states, transitions, and which are unsafe.
 
-    Nothing is refined. An abstract transition is there iff a concrete one is.
+    Nothing is refined. An abstract transition is there iff a concrete one is (but for --relaxed).
     """
     for option, path in (("--json", json_path), ("--dot", dot_path), ("--html", page_path)):
         check_writable(path, option)
@@ -75,7 +77,7 @@ def command(
                 chosen += [*guard_atoms(task), *of_formula(TRUE if unsafe is None else unsafe, task.columns)]
             elif part != "none":
                 chosen += read_predicates(part, loaded)
-        graph = on_one_thread(abstract)(loaded.system, chosen, unsafe, seed)
+        graph = on_one_thread(abstract)(loaded.system, chosen, unsafe, seed, relaxed)
     except UnsuitableError as error:
         raise UsageError(f"no abstraction of {loaded.scenario.name}: {error}") from error
     data = graph.to_json()
