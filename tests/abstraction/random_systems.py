@@ -14,9 +14,12 @@ from venmas.abstraction.graph import AbstractGraph, abstract
 from venmas.abstraction.predicates import of_formula
 from venmas.abstraction.settings import OPTIONS, Choices
 from venmas.abstraction.task import task_of
-from venmas.logic import Formula
+from venmas.checker.inductive.check import check_inductive as check_lines
+from venmas.checker.numbers import CheckError
+from venmas.logic import Formula, nnf
 from venmas.model.invariant import Invariant
 from venmas.model.system import System
+from venmas.search.inductive.write import Inductive, inductive
 from venmas.testing.policies import (
     State,
     all_states,
@@ -104,7 +107,8 @@ def check_verdict(seed: int, choices: Sequence[Choices]) -> None:
         found = decided(system, bad, chosen)
         if isinstance(found, Invariant):
             assert truth == "safe", (seed, chosen)
-            check_inductive(system, bad, found)
+            assert is_inductive(system, bad, found), (seed, chosen)
+            check_certificate(rng, system, bad, found)
         else:
             assert truth != "safe", (seed, chosen)
             check_path(system, bad, found, truth, chosen)
@@ -125,13 +129,39 @@ def decided(system: System, bad: Formula, choices: Choices) -> Invariant | tuple
                 return [tuple(p[:width].tolist()) for p in points], branches
 
 
-def check_inductive(system: System, bad: Formula, found: Invariant) -> None:
-    """All starts are in the set, nothing leaves it, and nothing in it is bad."""
+def is_inductive(system: System, bad: Formula, found: Invariant) -> bool:
+    """Are all starts in the set, is nothing in it bad, and does nothing leave it?"""
     inside = {s for s in all_states(system) if found.holds([Fraction(x) for x in s])}
-    assert set(initial_states(system)) <= inside
-    for state in inside:
-        assert not holds(system, bad, state)
-        assert all(after in inside for _, after in successors(system, state))
+    return set(initial_states(system)) <= inside and all(
+        not holds(system, bad, state) and all(after in inside for _, after in successors(system, state))
+        for state in inside
+    )
+
+
+def check_certificate(rng: np.random.Generator, system: System, bad: Formula, found: Invariant) -> None:
+    """The certificate of the set is accepted, and after a change of its set only where that is inductive, too."""
+    written = inductive(system, nnf(bad, negate=True), found)
+    assert _accepted(system, bad, written.invariant, written)
+    words = list(written.invariant.words)
+    at = int(rng.integers(0, len(words)))
+    if words[at] and rng.random() < 0.7:
+        place = int(rng.integers(0, len(words[at])))
+        words[at] = words[at][:place] + str(rng.choice(list("01-"))) + words[at][place + 1 :]
+    else:
+        del words[at]
+    other = Invariant(written.invariant.predicates, tuple(words))
+    assert is_inductive(system, bad, other) or not _accepted(system, bad, other, written)
+
+
+def _accepted(system: System, bad: Formula, invariant: Invariant, written: Inductive) -> bool:
+    """Does the checker accept these lines for a set?"""
+    end = len(written.lines) + 2
+    lines = enumerate([*written.lines, {"rule": "end", "lines": end}], 2)
+    try:
+        check_lines(system, nnf(bad, negate=True), invariant, lines, lambda _: None)
+    except CheckError:
+        return False
+    return True
 
 
 def check_path(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from tests.abstraction.random_systems import check_inductive
+from tests.abstraction.random_systems import is_inductive
 from venmas import System, abstract, verify
 from venmas.abstraction.cegar import Cegar
 from venmas.abstraction.explore import Explored
@@ -75,6 +75,16 @@ def test_a_variable_that_was_sliced_off_is_taken_back() -> None:
     report = verify(cart(costs=2), "AG x <= 5", mode="abstraction")
     assert report.satisfied and report.invariant is not None
     assert not [p for p in report.procedures if "slice" in p.figures]
+
+
+def test_deadlocks_are_looked_for_besides() -> None:
+    spent = verify(cart(costs=2), "AG x <= 5", mode="abstraction")
+    assert spent.satisfied and any("a deadlock is reachable" in note and "cost = 2.0" in note for note in spent.notes)
+    s = System("rest")
+    x = s.integer("x", 0, 9)
+    s.branch("stay", when=x <= 4)
+    s.initial(x == 0)
+    assert verify(s, "AG x <= 4", mode="abstraction").notes == []
 
 
 def test_a_slice_that_does_not_do_may_belong_to_a_system_of_another_form() -> None:
@@ -184,6 +194,6 @@ def test_sums_that_nothing_changes_strengthen() -> None:
     loop = Cegar(task_of(s), bad, Choices(strengthen="on"))
     found = loop.iterate()
     assert isinstance(found, Explored)
-    check_inductive(s, bad, loop.invariant(found))
+    assert is_inductive(s, bad, loop.invariant(found))
     report = verify(s, "AG !(l0 >= 4 & l1 >= 4 & l2 >= 4)", mode="abstraction", strengthen="on")
     assert report.satisfied and report.invariant is not None and report.invariant["iterations"] == 1

@@ -96,3 +96,21 @@ def test_starts_may_be_a_condition_that_is_no_union_of_few_sets(tmp_path: Path) 
     assert check_certificate(tmp_path / "c.gz", system).leaves > 100
     with pytest.raises(IncompleteError, match="initial set 0"):
         certify_inductive(asked, Invariant.of_states(system, states[1:]), tmp_path / "d.gz", {})
+
+
+@pytest.mark.parametrize("most", [40, 2**60])
+def test_words_that_relate_variables_cut_the_parts_of_their_cells(most: int, tmp_path: Path) -> None:
+    """x <= y, where the box of the set is the whole one: in integers at once, in rationals where they are large."""
+    system = System("behind")
+    x, y = system.integer("x", 0, most), system.integer("y", 0, most)
+    system.branch("both", {x: x + 1, y: y + 1}, when=(x <= most - 1) & (y <= most - 1))
+    system.branch("back", {x: x - 1}, when=x >= 1)
+    system.initial(x == 0, y == 0)
+    system.validate()
+    asked = Question(system, parse_property("AG !(x >= 5 & y <= 3)", system.vocabulary))
+    row = (Fraction(0), Fraction(-1), Fraction(1))
+    written = certify_inductive(asked, Invariant((row,), ("1",)), tmp_path / "c.gz", {})
+    assert isinstance(written, Certificate)
+    assert check_certificate(tmp_path / "c.gz", system).lines == written.lines - 1
+    with pytest.raises(IncompleteError):  # y >= x - 2 is inductive, and does not tell
+        certify_inductive(asked, Invariant(((Fraction(2), *row[1:]),), ("1",)), tmp_path / "d.gz", {})

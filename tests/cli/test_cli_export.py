@@ -9,10 +9,11 @@ import pydot
 import pytest
 from click.testing import CliRunner, Result
 
-from venmas.cli.dot import formula_dot, quote, witness_dot
+from venmas.cli.dot import formula_dot, witness_dot
 from venmas.cli.main import main
 from venmas.logic import AX, And, nnf, parse
 from venmas.model import System, explain
+from venmas.model.show import quoted
 
 VCAS = ["--scenario", "vcas", "--set", "h_min=-140", "--set", "h_max=-90"]
 
@@ -124,7 +125,7 @@ def test_a_state_without_successor_says_so() -> None:
 
 @pytest.mark.parametrize("text", ['"', "\\", '\\"', "a\\n", "ü → \x00\x1b[31m", "<b>", "{|}"])
 def test_quoted_text_ends_where_it_should(text: str) -> None:
-    nodes, _ = graph(f"digraph {{ n0 [label={quote(text, 'end')}]; }}")
+    nodes, _ = graph(f"digraph {{ n0 [label={quoted(text, 'end')}]; }}")
     assert nodes == {"n0": "".join(c if c.isprintable() else " " for c in text) + "\nend"}
 
 

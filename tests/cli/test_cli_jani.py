@@ -63,6 +63,19 @@ def test_scenarios_tell_what_is_to_be_given_and_what_is_not_read(files):
     assert "Note: no policy acts: every action is free to happen" in told
 
 
+def test_scenarios_tell_of_a_model_whose_policy_is_not_there(files):
+    stored = json.loads(Path(files[1]).read_text())
+    stored["properties"][0]["expression"]["file"] = "heater.jani2nnet"
+    asked = put(Path(files[1]).parent, stored, "q.jani")
+    given = ("scenarios", files[0], "--property", asked)
+    done = run(*given, "--set", "most=4")
+    assert done.exit_code == 0 and "hot_water" in done.stdout and "Property 1, too hot: chosen" in done.stdout
+    assert "Its policy cannot be read" in done.stdout and "heater.jani2nnet" in done.stdout
+    for more in (("--policy", "other.jani2nnet"), ("--with-initial", "--policy", "none", "--set", "most=cold")):
+        assert run(*given, *more).exit_code == 2
+    assert run("--scenario", files[0], "--property", asked, "--set", "most=4").exit_code == 2
+
+
 def test_simulate_takes_a_model(files):
     done = run("simulate", "--scenario", files[0], "--set", "most=4", "--steps", "3")
     assert done.exit_code == 0 and "heat#0" in done.stdout and "hot-water" in done.stdout

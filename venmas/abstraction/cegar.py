@@ -13,7 +13,7 @@ Each refinement separates two concrete states that were one abstract state, so t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 import numpy as np
@@ -119,6 +119,13 @@ class Cegar:
         self.history.append(Iteration(known, states, length, refined.kind, refined.predicates))
         return refined
 
+    def start_from(self, starts: Formula, points: Ints | None) -> None:
+        """Go on from other initial states, those of the formula; points: all of them, where they are listed."""
+        task = self.task = replace(self.task, starts=starts, points=points)
+        self.starts = BoxCondition(starts, task.columns, task.low, task.high)
+        concretiser = Concretiser(task, self.starts, self.cases)
+        self.refiner = Refiner(task, self.engine, concretiser, self.choices, self.rng)
+
     def invariant(self, explored: Explored) -> Invariant:
         """The abstract states of a closed graph as an inductive set of the given task."""
         assert self.cells is not None
@@ -159,10 +166,10 @@ def guard_atoms(task: Task) -> list[Predicate]:
     A range guard is one that an update's range implies, of some operator with the same label and guard, such as
     ``cost <= 9`` where ``cost`` grows by 1 up to 10.
     """
-    implied: dict[object, set[tuple[Predicate, bool]]] = {}
+    implied: dict[tuple[int, tuple[tuple[Predicate, bool], ...]], set[tuple[Predicate, bool]]] = {}
     for o in task.operators:
         implied.setdefault((o.label, o.atoms), set()).update(_range_atoms(o, task))
-    atoms = (atom for o in task.operators for atom in o.atoms if atom not in implied[o.label, o.atoms])
+    atoms = (atom for (_, given), known in implied.items() for atom in given if atom not in known)
     return list(dict.fromkeys(p for p, _ in atoms))
 
 

@@ -69,6 +69,17 @@ class Cells:
             low[:, v], high[:, v] = self.begin[v][states[:, v]], self.end[v][states[:, v]]
         return low, high
 
+    def text(self, state: States, names: Sequence[str]) -> str:
+        """A state (n + m,) for people: the interval of each variable that is cut, and the bits."""
+        low, high = self.box(state[None])
+        parts = []
+        for v in self.cut.tolist():
+            a, b = int(low[0, v]), int(high[0, v])
+            parts.append(f"{names[v]} = {a}" if a == b else f"{names[v]} in {a}..{b}")
+        for p, bit in zip(self.relational, state[self.width :].tolist(), strict=True):
+            parts.append(p.text(names) if bit else f"not {p.text(names)}")
+        return ", ".join(parts) or "any state"
+
     def literals(self, states: States) -> tuple[Ints, Ints]:
         """What the bits say: rows (B, m, n) and constants (B, m), at least 0."""
         sign = np.where(states[:, self.width :] == 1, 1, -1).astype(np.int64)

@@ -24,7 +24,8 @@ from venmas.abstraction.successors import Steps
 from venmas.bounds.rounding import Bools
 from venmas.budget import ask
 
-_MOST = 256
+_MOST = 2048
+"""Most abstract states that are stepped from at once: their queries share sweeps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,10 @@ class AbstractPath:
 
 @dataclass(eq=False)
 class Explored:
-    """The abstract states that were found, and a path to an unsafe one if there is one. leaving: as of the graph."""
+    """The abstract states that were found, and a path to an unsafe one if there is one. leaving: as of the graph.
+
+    parents: the state and the operator by which each was found, None of initial ones. unsafe: where the path ends.
+    """
 
     states: States
     starts: int
@@ -46,6 +50,8 @@ class Explored:
     transitions: int
     path: AbstractPath | None
     leaving: Bools
+    parents: list[tuple[int, int] | None]
+    unsafe: int = -1
 
 
 @dataclass(eq=False)
@@ -105,16 +111,17 @@ class AbstractSearch:
                 for i, key in enumerate(keys(moves.target)):
                     if key not in number:
                         groups.setdefault(key, []).append(i)
-                # one query for each new state at a time: the others are not needed where it has a witness
+                # one query for each new state, then two, ..: the others are not needed where it has a witness
                 new: list[tuple[int, Ints]] = []
-                waiting = list(groups.values())
-                turn = 0
+                waiting, turn = list(groups.values()), 1
                 while waiting:
-                    asked = np.array([group[turn] for group in waiting])
+                    asked = np.array([i for group in waiting for i in group[:turn]])
                     found, points = self.memory.ask(moves.queries.take(asked))
-                    new += [(int(i), p) for i, p, yes in zip(asked, points, found, strict=True) if yes]
-                    turn += 1
-                    waiting = [g for g, yes in zip(waiting, found, strict=True) if not yes and len(g) > turn]
+                    met = {int(i): p for i, p, yes in zip(asked, points, found, strict=True) if yes}
+                    first = [next((i for i in group[:turn] if i in met), None) for group in waiting]
+                    new += [(i, met[i]) for i in first if i is not None]
+                    waiting = [g[turn:] for g, i in zip(waiting, first, strict=True) if i is None and len(g) > turn]
+                    turn *= 2
                 if not new:
                     continue
                 new.sort(key=lambda pair: pair[0])
@@ -127,7 +134,9 @@ class AbstractSearch:
                 if reached is not None:
                     break
         path = None if reached is None else self._path(rows, parent, reached)
-        return Explored(np.array(rows), len(self.starts), expanded, transitions, path, leaving)
+        parents_of = [None if step is None else step[:2] for step in parent]
+        end = -1 if reached is None else reached
+        return Explored(np.array(rows), len(self.starts), expanded, transitions, path, leaving, parents_of, end)
 
     def _distance(self, states: States) -> Ints:
         words = self.cells.words(states).astype(np.int8)

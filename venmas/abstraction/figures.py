@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from venmas.abstraction.drawing import Drawn
 from venmas.abstraction.predicates import Predicate
 
 
@@ -17,6 +19,30 @@ class Iteration:
     length: int
     kind: str
     added: tuple[Predicate, ...]
+
+
+@dataclass
+class StartCounts:
+    """Abstract starts: how many there are, conditions of those that are unsafe, and whether the others are safe."""
+
+    total: int
+    unsafe: list[str] = field(default_factory=list)
+    closed: bool = False
+
+    @property
+    def left(self) -> int:
+        """Those that are not known to be unsafe."""
+        return self.total - len(self.unsafe)
+
+    def text(self) -> str:
+        """For people."""
+        safe = f"{self.left} of {self.total} proved safe" if self.closed else f"{self.left} of {self.total} open"
+        return f"{safe}, {len(self.unsafe)} with a state from which an unsafe one is reached"
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON."""
+        safe = self.left if self.closed else 0
+        return {"abstract": self.total, "safe": safe, "open": self.left - safe, "unsafe": self.unsafe}
 
 
 @dataclass
@@ -35,6 +61,10 @@ class Refined:
     queries: dict[str, float] = field(default_factory=dict)
     history: list[Iteration] = field(default_factory=list)
     names: tuple[str, ...] = ()
+    split: StartCounts | None = None
+    """Where the verdict is split by abstract start."""
+    drawn: Callable[[], Drawn] | None = None
+    """The last abstract graph, where it is small."""
 
     def facts(self) -> list[tuple[str, str]]:
         """Names with values."""
@@ -46,6 +76,8 @@ class Refined:
             ("abstract states", f"{self.states}, {self.starts} of them initial, {self.expanded} stepped from"),
             ("queries", f"{self.queries.get('count', 0)} in {self.queries.get('seconds', 0)} s"),
         ]
+        if self.split is not None:
+            found.append(("starts", self.split.text()))
         kept, whole = self.variables
         return found + ([("slice", f"{kept} of {whole} variables")] if kept < whole else [])
 
@@ -70,6 +102,8 @@ class Refined:
             },
             "words": self.words,
             "queries": self.queries,
+            "starts": None if self.split is None else self.split.to_json(),
+            "graph": None if self.drawn is None else self.drawn().to_json(),
             "history": [
                 {
                     "predicates": i.predicates,

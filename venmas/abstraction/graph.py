@@ -21,6 +21,7 @@ from venmas.abstraction.memory import Memory
 from venmas.abstraction.policy import Ints
 from venmas.abstraction.predicates import Predicate, of_formula
 from venmas.abstraction.queries import QueryEngine
+from venmas.abstraction.relaxed import RelaxedEngine
 from venmas.abstraction.successors import Steps
 from venmas.abstraction.task import Task, task_of
 from venmas.bounds.rounding import Bools
@@ -96,15 +97,8 @@ class AbstractGraph:
         }
 
     def text(self, state: int) -> str:
-        """A state for people: the interval of each variable that is cut, and the bits."""
-        low, high = self.cells.box(self.states[state : state + 1])
-        parts = []
-        for v in self.cells.cut.tolist():
-            a, b, name = int(low[0, v]), int(high[0, v]), self.task.names[v]
-            parts.append(f"{name} = {a}" if a == b else f"{name} in {a}..{b}")
-        for p, bit in zip(self.cells.relational, self.states[state, self.cells.width :].tolist(), strict=True):
-            parts.append(p.text(self.task.names) if bit else f"not {p.text(self.task.names)}")
-        return ", ".join(parts) or "any state"
+        """A state for people."""
+        return self.cells.text(self.states[state], self.task.names)
 
 
 def abstract(
@@ -112,18 +106,20 @@ def abstract(
     predicates: Iterable[str | Formula | Predicate],
     unsafe: str | Formula | None = None,
     seed: int = 0,
+    relaxed: bool = False,
 ) -> AbstractGraph:
     """The abstract graph of a system for given predicates: comparisons, as texts or formulas, or names of propositions.
 
-    unsafe: a condition; abstract states that hold a state which meets it are unsafe, and nothing follows them. Raises
-    `UsageError` for systems of another form, `FormulaError` for texts that are no conditions.
+    unsafe: a condition; abstract states that hold a state which meets it are unsafe, and nothing follows them. relaxed:
+    with steps that only points between integers take, whose `witness` is none (`relaxed`). Raises `UsageError` for
+    systems of another form, `FormulaError` for texts that are no conditions.
     """
     task = task_of(system)
     chosen: list[Predicate] = []
     for p in predicates:
         chosen += [p] if isinstance(p, Predicate) else of_formula(condition(system, p), task.columns)
     bad = disjunction([]) if unsafe is None else condition(system, unsafe)
-    engine = QueryEngine(task.policy, np.random.default_rng(seed))
+    engine = (RelaxedEngine if relaxed else QueryEngine)(task.policy, np.random.default_rng(seed))
     return graph_of(task, chosen, bad, Memory(engine, len(task.low)))
 
 

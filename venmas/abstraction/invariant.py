@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from venmas.abstraction.cells import Cells, States
 from venmas.abstraction.policy import Ints
 from venmas.abstraction.predicates import Predicate
+from venmas.bounds.rounding import Bools
 from venmas.budget import ask
 from venmas.model.invariant import Invariant
 
@@ -45,29 +47,26 @@ def invariant_of(cells: Cells, states: States, also: Sequence[tuple[Predicate, b
     also: predicates with truths that hold in all of them besides.
     """
     first, last = merged(states, cells.width)
-    number: dict[Predicate, int] = {}
-    literals: list[list[tuple[int, str]]] = []
-    for a, b in zip(first, last, strict=True):
-        found = [(number.setdefault(p, len(number)), str(int(truth))) for p, truth in also]
-        for v in cells.cut.tolist():
-            if a[v] > 0:
-                p = Predicate(((v, 1),), int(cells.begin[v][a[v]]))
-                found.append((number.setdefault(p, len(number)), "1"))
-            if b[v] < len(cells.cuts[v]):
-                p = Predicate(((v, 1),), int(cells.begin[v][b[v] + 1]))
-                found.append((number.setdefault(p, len(number)), "0"))
-        for j, p in enumerate(cells.relational):
-            if a[cells.width + j] == b[cells.width + j]:
-                found.append((number.setdefault(p, len(number)), str(int(a[cells.width + j]))))
-        literals.append(found)
-    rows = tuple(p.row(cells.width) for p in number)
-    words = []
-    for found in literals:
-        word = ["-"] * len(number)
-        for place, truth in found:
-            word[place] = truth
-        words.append("".join(word))
-    return Invariant(rows, tuple(dict.fromkeys(words)))
+    rows: dict[Predicate, NDArray[np.str_]] = {}
+
+    def say(p: Predicate, which: Bools, truth: str) -> None:
+        rows.setdefault(p, np.full(len(first), "-"))[which] = truth
+
+    for p, truth in also:
+        say(p, np.ones(len(first), bool), str(int(truth)))
+    for v in cells.cut.tolist():
+        for i in np.unique(first[:, v]).tolist():
+            if i > 0:
+                say(Predicate(((v, 1),), int(cells.begin[v][i])), first[:, v] == i, "1")
+        for i in np.unique(last[:, v]).tolist():
+            if i < len(cells.cuts[v]):
+                say(Predicate(((v, 1),), int(cells.begin[v][i + 1])), last[:, v] == i, "0")
+    for j, p in enumerate(cells.relational, cells.width):
+        for i in (0, 1):
+            if (which := (first[:, j] == i) & (last[:, j] == i)).any():
+                say(p, which, str(i))
+    words = np.stack(list(rows.values()), 1).tolist() if rows else [[""]] * len(first)
+    return Invariant(tuple(p.row(cells.width) for p in rows), tuple(dict.fromkeys("".join(word) for word in words)))
 
 
 def widened(invariant: Invariant, columns: Ints, width: int) -> Invariant:

@@ -44,7 +44,7 @@ class Policy:
         """Number of choices."""
         return self.network.output_size
 
-    def gather(self, states: Ints) -> Floats:
+    def gather(self, states: Ints | Floats) -> Floats:
         """States (.., n) as inputs of the network (.., m)."""
         if (self.columns >= 0).all():
             return states[..., self.columns].astype(np.float64)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,17 @@ from venmas.abstraction.box_condition import BoxCondition
 from venmas.abstraction.cegar import Cegar, ConcretePath
 from venmas.abstraction.conditions import first_point
 from venmas.abstraction.cover import TooManyError
+from venmas.abstraction.drawing import MOST, tree_of
 from venmas.abstraction.explore import Explored
 from venmas.abstraction.figures import Refined
 from venmas.abstraction.graph import condition
 from venmas.abstraction.invariant import widened
 from venmas.abstraction.predicates import Predicate, of_formula
+from venmas.abstraction.safe_starts import SafeStarts
 from venmas.abstraction.settings import Choices
 from venmas.abstraction.task import Task, UnsuitableError, task_of
 from venmas.answer import Answer, Open, Refuted, Witnessed
-from venmas.budget import Budget, Progress, limited
+from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.errors import ModelError, Reason
 from venmas.logic import Always, Formula, Globally, Quantifier, nnf, variables_of
 from venmas.model.canonical import networks_of
@@ -37,6 +40,9 @@ from venmas.model.witness.tree import Witness
 from venmas.question import Question
 from venmas.search.closure.cone import Cones
 from venmas.search.procedure import Run
+
+_SPLITTING = 0.8
+"""Part of the time that is left for the other starts where one is known to be unsafe: its path is to be replayed."""
 
 
 class Abstraction:
@@ -97,6 +103,7 @@ class Session:
         self.invariant = nnf(question.asked.invariant)
         self.figures = Refined()
         self._cegar: Cegar | None = None
+        self._split: SafeStarts | None = None
         self._whole = choices.slice == "off"
 
     @property
@@ -105,28 +112,52 @@ class Session:
         return self.figures.iterations > 60
 
     def advance(self, budget: Budget) -> Answer | None:
-        """One iteration."""
+        """One iteration; where a verdict is to be split and one part is known, all of them."""
         with limited(budget):
-            if self._cegar is None:
-                try:
-                    self._cegar = self._begin()
-                except TooManyError:
-                    return Open(Reason.OPEN, "the unsafe condition is a union of too many boxes")
-                except UnsuitableError as error:  # of the whole, of which only a slice was taken before
-                    return Open(Reason.OPEN, f"a path of its slice is none of the whole system: {error}")
-            cegar = self._cegar
-            budget.root.describe = self._progress
+            answer = self._advance(budget)
+        if answer is not None or self._first is None:
+            return answer
+        part = budget.within(None if budget.left is None else _SPLITTING * budget.left)
+        try:
+            with limited(part):
+                while answer is None:
+                    answer = self._advance(part)
+            return answer
+        except BudgetError as error:
+            if error.reason is not Reason.TIME:
+                raise
+            return Witnessed(self._first)
+
+    @property
+    def _first(self) -> Witness | None:
+        """Where a verdict is to be split, the first violation."""
+        return None if self._split is None else self._split.first
+
+    def _advance(self, budget: Budget) -> Answer | None:
+        if self._cegar is None:
             try:
-                found = cegar.iterate()
-            finally:
-                self._count(cegar)
-            budget()
-            match found:
-                case Explored():
-                    return self._safe(cegar, found)
-                case ConcretePath():
-                    return self._unsafe(cegar, found, budget)
-            return None
+                self._cegar = self._begin()
+            except TooManyError:
+                return Open(Reason.OPEN, "the unsafe condition is a union of too many boxes")
+            except UnsuitableError as error:  # of the whole, of which only a slice was taken before
+                return Open(Reason.OPEN, f"a path of its slice is none of the whole system: {error}")
+        budget.root.describe = self._progress
+        return self._iteration(self._cegar, budget)
+
+    def _iteration(self, cegar: Cegar, budget: Budget) -> Answer | None:
+        try:
+            found = cegar.iterate()
+        finally:
+            self._count(cegar)
+        budget()
+        match found:
+            case Explored():
+                if self._split is not None:
+                    self._split.counts.closed = True
+                return Witnessed(self._first) if self._first is not None else self._safe(cegar, found)
+            case ConcretePath():
+                return self._unsafe(cegar, found, budget)
+        return None
 
     def _begin(self) -> Cegar:
         whole = self.question.system
@@ -136,7 +167,10 @@ class Session:
         if first_point(_starts(task), task.low, task.high, *_no_rows(task)) is None:
             raise ModelError(f"the initial set of system {whole.name!r} is empty: check the initial conditions")
         self.figures.variables = len(part.variables), len(whole.variables)
-        return Cegar(task, nnf(self.invariant, negate=True), self.choices, self._listed(task))
+        cegar = Cegar(task, nnf(self.invariant, negate=True), self.choices, self._listed(task))
+        self._split = SafeStarts(cegar) if self.choices.starts == "split" else None
+        self.figures.split = None if self._split is None else self._split.counts
+        return cegar
 
     def _listed(self, task: Task) -> list[Predicate]:
         """The predicates that the caller gives, as far as the slice has their variables."""
@@ -158,6 +192,10 @@ class Session:
         if explored is not None:
             counts.starts, counts.states = explored.starts, len(explored.states)
             counts.transitions, counts.expanded = explored.transitions, explored.expanded
+            if cegar.cells is not None and counts.states <= MOST:
+                counts.drawn = partial(tree_of, cegar.task, cegar.cells, explored)
+            else:
+                counts.drawn = None
 
     def _progress(self, seconds: float) -> Progress:
         counts, cegar = self.figures, self._cegar
@@ -180,11 +218,14 @@ class Session:
         initial = start if len(start) == len(whole.variables) else _extended(whole, start)
         if initial is not None:
             shown = _shown(whole, self.invariant, initial, names, budget)
+            if shown is not None and self._split is not None:
+                more = self._split.leave_out(cegar, path.points[0], shown)
+                return None if more else Witnessed(self._split.first or shown)
             if shown is not None:
                 return Witnessed(shown)
         if self._whole:
             return Open(Reason.OPEN, "a path of states was found that no run of the system takes")
-        self._whole, self._cegar = True, None  # a guard that was left out blocks it
+        self._whole, self._cegar, self._split = True, None, None  # a guard that was left out blocks it
         return None
 
 

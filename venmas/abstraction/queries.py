@@ -141,7 +141,7 @@ class QueryEngine:
         self._enumerate(queries, few, found, points)
         self.counts.enumerated += len(few)
         hard = np.flatnonzero(~found & ~empty & (size > ENUMERATED))
-        hard = self._bounded(queries, hard, found, points)
+        hard = self._rooted(queries, hard, found, points)
         self._points(queries, hard, sampled, _SAMPLES, found, points)
         hard = hard[~found[hard]]
         self.counts.split += len(hard)
@@ -165,7 +165,7 @@ class QueryEngine:
             points[at[hit]] = tried[hit, met[hit].argmax(1)]
             self.counts.sampled += int(hit.sum())
 
-    def _bounded(self, queries: Queries, roots: Ints, found: Bools, points: Ints) -> Ints:
+    def _rooted(self, queries: Queries, roots: Ints, found: Bools, points: Ints) -> Ints:
         """Those of the boxes that one bound of the whole box leaves open, where it promises no point either."""
         left: list[Ints] = [roots[queries.label[roots] == FREE]]
         for label in np.unique(queries.label[roots]).tolist():
@@ -192,10 +192,11 @@ class QueryEngine:
         low, high = low[left], high[left]
         tried, weight = (low + high) // 2, np.zeros(low.shape)
         whole = np.rint(np.clip(swept.tried[left], -(2.0**60), 2.0**60)).astype(np.int64)
-        for column, name in enumerate(policy.columns.tolist()):
-            if name >= 0:
-                tried[:, name] = np.clip(whole[:, column], low[:, name], high[:, name])
-                weight[:, name] += swept.influence[left][:, column]
+        live = np.flatnonzero(policy.columns >= 0)
+        names = policy.columns[live]
+        tried[:, names] = np.clip(whole[:, live], low[:, names], high[:, names])
+        for column, name in zip(live.tolist(), names.tolist(), strict=True):
+            weight[:, name] += swept.influence[left, column]
         return left, tried, weight / (weight.max(1, initial=0.0, keepdims=True) + 1e-300)
 
     def _matters(self, queries: Queries) -> Bools:
@@ -271,7 +272,7 @@ class QueryEngine:
             a, b, at = _cut(a, b, at, weight + _row_weight(a, b, queries, at))
             low, high, root = np.concatenate([low, a]), np.concatenate([high, b]), np.concatenate([root, at])
 
-    def _sweep(self, label: int, low: Ints, high: Ints) -> Swept:
+    def _sweep(self, label: int, low: Ints | Floats, high: Ints | Floats) -> Swept:
         plan, policy = self._plan(label), self.policy
         assert policy is not None
         self.counts.boxes += len(low)

@@ -45,6 +45,12 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("entailed", ("off", "on"), "off", "split first at variables that have one value in all concrete paths"),
     Option("strengthen", ("off", "on"), "off", "conjoin sums of variables that no operator changes"),
+    Option(
+        "starts",
+        ("whole", "split"),
+        "whole",
+        "where it is violated, go on with the abstract starts that no violation is known of (split)",
+    ),
     Option("seed", None, 0, "of ties, witnesses and samples"),
 )
 
@@ -66,6 +72,7 @@ class Choices:
     tests: str = "none"
     entailed: str = "off"
     strengthen: str = "off"
+    starts: str = "whole"
     seed: int = 0
     listed: tuple[Any, ...] = field(default=())
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from venmas.cli.options import load, read_formula_text, read_settings, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
 from venmas.errors import UsageError
-
-if TYPE_CHECKING:
-    from venmas.abstraction.graph import AbstractGraph
 
 _MOST_DRAWN = 2000
 
@@ -31,8 +28,10 @@ _MOST_DRAWN = 2000
     help="AG p: abstract states with a state without p are unsafe [default: of a JANI property, its own].",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of samples and witnesses.")
+@click.option("--relaxed", is_flag=True, help="Count steps that only real-valued points between states take.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the counts as JSON; - is standard output.")
 @click.option("--dot", "dot_path", metavar="FILE", help="Write the graph for Graphviz.")
+@click.option("--html", "page_path", metavar="FILE", help="Write a page with the graph, its states and predicates.")
 @verbose_option
 def command(
     scenario: str | None,
@@ -41,18 +40,21 @@ def command(
     predicates: str,
     formula: str | None,
     seed: int,
+    relaxed: bool,
     json_path: str | None,
     dot_path: str | None,
+    page_path: str | None,
 ) -> None:
     """Build the abstract graph of a scenario and its policy: states, transitions, and which are unsafe.
 
-    Nothing is refined. An abstract transition is there iff a concrete one is.
+    Nothing is refined. An abstract transition is there iff a concrete one is (but for --relaxed).
     """
-    for option, path in (("--json", json_path), ("--dot", dot_path)):
+    for option, path in (("--json", json_path), ("--dot", dot_path), ("--html", page_path)):
         check_writable(path, option)
     loaded = load(scenario, read_settings(settings), networks)
 
     from venmas.abstraction.cegar import guard_atoms
+    from venmas.abstraction.drawing import graph_of
     from venmas.abstraction.graph import abstract
     from venmas.abstraction.predicates import of_formula
     from venmas.abstraction.task import UnsuitableError, task_of
@@ -61,12 +63,12 @@ def command(
     from venmas.logic import TRUE, Always, nnf
     from venmas.question import read_property
 
-    unsafe, formula = None, formula or getattr(loaded.scenario, "formula", None)
+    unsafe, told, formula = None, "", formula or getattr(loaded.scenario, "formula", None)
     if formula is not None:
         asked = read_property(loaded.system, read_formula_text(formula, loaded.system))
         if not isinstance(asked, Always):
             raise UsageError(f"--formula: expected AG p, with p about one state, got {asked.formula}")
-        unsafe = nnf(asked.invariant, negate=True)
+        unsafe, told = nnf(asked.invariant, negate=True), f"unsafe are states without {asked.invariant}"
     chosen: list[Any] = []
     try:
         for part in predicates.split("+"):
@@ -75,39 +77,37 @@ def command(
                 chosen += [*guard_atoms(task), *of_formula(TRUE if unsafe is None else unsafe, task.columns)]
             elif part != "none":
                 chosen += read_predicates(part, loaded)
-        graph = on_one_thread(abstract)(loaded.system, chosen, unsafe, seed)
+        graph = on_one_thread(abstract)(loaded.system, chosen, unsafe, seed, relaxed)
     except UnsuitableError as error:
         raise UsageError(f"no abstraction of {loaded.scenario.name}: {error}") from error
     data = graph.to_json()
+    facts = _facts(data)
+    for option, path in (("--dot", dot_path), ("--html", page_path)):
+        if path is not None and len(graph.states) > _MOST_DRAWN:
+            raise UsageError(f"{option}: {len(graph.states)} abstract states are not drawn, at most {_MOST_DRAWN} are")
     if dot_path is not None:
-        write_file(dot_path, graph_dot(graph).encode(), "--dot")
+        write_file(dot_path, graph_of(graph).dot().encode(), "--dot")
+    if page_path is not None:
+        from venmas.report.page import abstract_page
+
+        texts = [p.text(graph.task.names) for p in graph.cells.predicates]
+        page = abstract_page(loaded.scenario.name, told, facts, texts, graph_of(graph))
+        write_file(page_path, page.encode("utf-8", "replace"), "--html")
     problem = store_json(json_path, data, "--json")
     if json_path != STDOUT:
         out = console()
-        for name in ("predicates", "starts", "states", "transitions", "unsafe"):
-            out.print(f"{name:12} {data[name]}")
-        if data["unsafe"]:
-            out.print(f"{'endangered':12} {data['endangered']} (an unsafe one can be reached from them)")
-            out.print(f"{'safe starts':12} {data['safe_starts']} of {data['starts']}")
+        for name, value in facts:
+            out.print(f"{name:12} {value}")
         if data["leaving"]:
             out.print(f"not excluded: {', '.join(data['leaving'])} may leave the declared range")
     if problem is not None:
         raise problem
 
 
-def graph_dot(graph: AbstractGraph) -> str:
-    """The graph in the language of Graphviz; raises `UsageError` where nobody could look at it."""
-    from venmas.cli.dot import quote
-
-    if len(graph.states) > _MOST_DRAWN:
-        raise UsageError(f"--dot: {len(graph.states)} abstract states are not drawn, at most {_MOST_DRAWN} are")
-    lines = ["digraph abstraction {", "  node [shape=box];"]
-    for i in range(len(graph.states)):
-        more = ", peripheries=2" if i < graph.starts else ""
-        more += ", style=filled, fillcolor=mistyrose" if graph.unsafe[i] else ""
-        lines.append(f"  s{i} [label={quote(*graph.text(i).split(', '))}{more}];")
-    labels: dict[tuple[int, int], dict[str, None]] = {}
-    for s, t, o in zip(graph.source.tolist(), graph.target.tolist(), graph.operator.tolist(), strict=True):
-        labels.setdefault((s, t), {})[graph.task.operators[o].name] = None
-    lines += [f"  s{s} -> s{t} [label={quote(*names)}];" for (s, t), names in labels.items()]
-    return "\n".join([*lines, "}", ""])
+def _facts(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """Counts, for people."""
+    found = [(name, str(data[name])) for name in ("predicates", "starts", "states", "transitions", "unsafe")]
+    if data["unsafe"]:
+        found.append(("endangered", f"{data['endangered']} (an unsafe one can be reached from them)"))
+        found.append(("safe starts", f"{data['safe_starts']} of {data['starts']}"))
+    return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from venmas.logic import Formula, subformulas
 from venmas.logic.formula import AX, EX, And, Atom, Bottom, Finally, Globally, Iff, Implies, Next, Not, Or, Top, Until
 from venmas.logic.printing import comparison_text
-from venmas.model.show import precise, show_value, state_columns, title
+from venmas.model.show import precise, quoted, show_value, state_columns, title
 from venmas.model.system import System
 from venmas.model.witness.tree import Node, Witness
 
@@ -22,12 +22,12 @@ def formula_dot(formula: Formula, name: str = "formula") -> str:
     def lines() -> Iterator[str]:
         for node, i in sorted(number.items(), key=lambda item: item[1]):
             shape = "box" if isinstance(node, Atom | Top | Bottom) else "ellipse"
-            yield f"  n{i} [label={quote(_operator(node))}, shape={shape}];"
+            yield f"  n{i} [label={quoted(_operator(node))}, shape={shape}];"
             sides = len(node.children) > 1 and isinstance(node, Implies | Iff | Until)
             for child, side in zip(
                 node.children, ("left", "right") if sides else [""] * len(node.children), strict=True
             ):
-                label = f" [label={quote(side)}]" if side else ""
+                label = f" [label={quoted(side)}]" if side else ""
                 yield f"  n{i} -> n{number[child]}{label};"
 
     return _graph(name, lines())
@@ -53,22 +53,16 @@ def witness_dot(system: System, witness: Witness, name: str = "witness") -> str:
         for i, node in enumerate(witness.nodes):
             more = ", peripheries=2" if i == 0 else ""
             more += ", style=filled, fillcolor=mistyrose" if node.atoms and not node.children else ""
-            yield f"  s{i} [label={quote(*state(node))}{more}];"
+            yield f"  s{i} [label={quoted(*state(node))}{more}];"
             acted = [f"{units.get(v.name, v.name)} = {show_value(v)}" for v in node.actions]
             for branch, child in node.children:
-                yield f"  s{i} -> s{child} [label={quote(*acted, branch)}];"
+                yield f"  s{i} -> s{child} [label={quoted(*acted, branch)}];"
 
     return _graph(name, lines())
 
 
-def quote(*lines: str) -> str:
-    """A label of several lines as a string of Graphviz: nothing in it is an escape or an end."""
-    texts = ("".join(c if c.isprintable() else " " for c in line) for line in lines)
-    return '"' + "\\n".join(text.replace("\\", "\\\\").replace('"', '\\"') for text in texts) + '"'
-
-
 def _graph(name: str, lines: Iterator[str]) -> str:
-    return "\n".join([f"digraph {quote(name)} {{", '  node [fontname="sans-serif"];', *lines, "}", ""])
+    return "\n".join([f"digraph {quoted(name)} {{", '  node [fontname="sans-serif"];', *lines, "}", ""])
 
 
 def _operator(node: Formula) -> str:

@@ -70,11 +70,19 @@ def refuse_options(scenario: str) -> None:
 
 def load_model(scenario: str, networks: str | None) -> JaniScenario:
     """The model as the options say. Raises `UsageError` and `ScenarioError`."""
-    from venmas.formats.jani.load import load_jani
-
     if networks is not None:
         raise UsageError("--networks is not about JANI models: name the policy with --policy FILE")
-    given = _given()
+    return _loaded(scenario, _given())
+
+
+def without_policy(scenario: str) -> JaniScenario | None:
+    """The model with every action free, where the options do not name a policy themselves. Raises `ScenarioError`."""
+    return None if "policy" in _given() else _loaded(scenario, {**_given(), "policy": "none"})
+
+
+def _loaded(scenario: str, given: dict[str, Any]) -> JaniScenario:
+    from venmas.formats.jani.load import load_jani
+
     for key in ("inputs", "outputs"):
         if key in given:
             given[key] = [part.strip() for part in given[key].split(",")]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
 
-from venmas.cli.jani_options import jani_options
+from venmas.cli.jani_options import is_jani, jani_options, without_policy
 from venmas.cli.options import find_scenario, read_settings, verbose_option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from venmas.errors import VenmasError
     from venmas.model import Scenario
     from venmas.model.system import Agent, System
     from venmas.model.variables import VariableDecl
@@ -30,7 +32,7 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
     propositions and named properties.
     """
     from venmas.cli.output import console
-    from venmas.errors import NetworkError, ScenarioError
+    from venmas.errors import NetworkError, ScenarioError, VenmasError
     from venmas.model import load_scenario, scenario_names
 
     out = console()
@@ -41,9 +43,18 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
         print_table(out, ["scenario", "what it is"], rows, wrap=True)
         out.print("`venmas scenarios NAME` tells more; --scenario FILE.py takes your own.")
         return
-    loaded = find_scenario(name, networks)
     given = read_settings(settings)
-    lacking = [p.name for p in loaded.parameters if p.required and p.name not in given]
+    model, closed = None, ""
+    try:
+        loaded = find_scenario(name, networks)
+        model = _model(loaded, given) if is_jani(name) else None
+    except VenmasError as error:
+        loaded, closed = _without_policy(name, error), str(error)
+        try:
+            model = _model(loaded, given)
+        except VenmasError:
+            raise error from None
+    lacking = _lacking(loaded, given)
     if not lacking:
         loaded.values(given)
     for paragraph in (loaded.description or f"{loaded.name} (its file has no docstring)").split("\n\n"):
@@ -52,14 +63,17 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
     out.print(f"File: {loaded.path}", soft_wrap=True)
     if (readme := loaded.path.with_name("README.md")).is_file() and loaded.path.stem == "scenario":
         out.print(f"About it: {readme}", soft_wrap=True)
-    out.print(f"Networks: {networks or loaded.networks}", soft_wrap=True)
+    if closed:
+        out.print(f"Its policy cannot be read: {closed}; what follows has every action free", soft_wrap=True)
+    else:
+        out.print(f"Networks: {networks or loaded.networks}", soft_wrap=True)
     _parameters(out, loaded)
     _lines(out, loaded.remarks)
     if lacking:
         out.print(f"\nIts variables and properties are known once {', '.join(lacking)} have values: --set NAME=VALUE")
         return
     try:
-        system = loaded.system(networks, **given)
+        system = model or loaded.system(networks, **given)
     except (NetworkError, ScenarioError) as error:
         if given or networks or not isinstance(error, NetworkError):
             raise
@@ -67,6 +81,27 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
         return
     _lines(out, tuple(f"Note: {note}" for note in loaded.notes))
     _system(out, system)
+
+
+def _lacking(scenario: Scenario, given: Mapping[str, object]) -> list[str]:
+    """Parameters that have no value yet."""
+    return [p.name for p in scenario.parameters if p.required and p.name not in given]
+
+
+def _model(scenario: Scenario, given: Mapping[str, object]) -> System | None:
+    """The system of a JANI model, None where constants have no values yet."""
+    return None if _lacking(scenario, given) else scenario.system(None, **given)
+
+
+def _without_policy(name: str, error: VenmasError) -> Scenario:
+    """The JANI model with every action free, where that can be read; else what went wrong with it."""
+    try:
+        found = without_policy(name) if is_jani(name) else None
+    except type(error):
+        found = None
+    if found is None:
+        raise error
+    return found
 
 
 def _lines(out: Console, lines: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ from time import monotonic
 
 from venmas.answer import Answer, Basis, Figures, Open, Refuted, Witnessed
 from venmas.budget import Budget, BudgetError, Shares, limited
-from venmas.engine.modes import SHARE, Mode, Turn
+from venmas.engine.modes import DEFAULT_UNBOUNDED, MODES, SHARE, Mode, Turn
 from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.question import Question, deadlock_note, deadlocked
@@ -90,7 +90,8 @@ class Portfolio:
         least = 1.0 if bounded else 0.4
         part = self.budget.within(max(least, self.budget.spent)) if self.mode.resort or not bounded else self.main
         try:
-            found = Portfolio(self.mode, self.run, part, part.left).decide(question.deadlocks)
+            mode = self.mode if bounded else MODES[DEFAULT_UNBOUNDED]  # a mode for AG p alone does not take it
+            found = Portfolio(mode, self.run, part, part.left).decide(question.deadlocks)
         except BudgetError as error:
             if error.reason is not Reason.TIME:
                 raise

@@ -66,6 +66,7 @@ def read_report(data: object) -> Report:
         subproblems=Counts(**_counts(given, "subproblems", Counts)),
         largest_program=Largest(**_counts(given, "largest_program", Largest)),
         graph=Regions(**_counts(given, "graph", Regions)),
+        invariant=_refined(given.part("invariant")),
         depth=given.count("depth", 0),
         peak_rss_mb=given.number("peak_rss_mb", 0.0),
         workers=given.count("workers", 1),
@@ -165,6 +166,42 @@ def _numbers(given: _Object, key: str, kind: type) -> dict[str, float]:
 def _counts(given: _Object, key: str, kind: type) -> dict[str, int]:
     part = given.part(key)
     return {} if part is None else {name: part.count(name, 0) for name in kind.__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+def _refined(data: _Object | None) -> dict[str, Any] | None:
+    """What predicate abstraction came to: what a page shows of it."""
+    if data is None:
+        return None
+    abstract, graph = data.part("abstract"), data.part("graph")
+    return {
+        "predicates": data.count("predicates"),
+        "abstract": {} if abstract is None else {"states": abstract.count("states", 0)},
+        "history": [
+            {
+                **{key: entry.count(key) for key in ("predicates", "states", "path")},
+                "spurious": entry.text("spurious"),
+                "added": [str(text) for text in entry.get("added", list)],
+            }
+            for entry in data.list_of("history")
+        ],
+        "graph": None if graph is None else _drawn(graph),
+    }
+
+
+def _drawn(graph: _Object) -> dict[str, Any]:
+    """An abstract graph: what it names is one of its states."""
+    states = [str(text) for text in graph.get("states", list)]
+    steps, unsafe, starts = graph.get("steps", list), graph.get("unsafe", list), graph.count("starts")
+    known = range(len(states))
+    named = [i for step in steps for i in (step[:2] if isinstance(step, list) and len(step) == 3 else [-1])]
+    if starts > len(states) or not all(type(i) is int and i in known for i in (*unsafe, *named)):
+        raise UsageError(f"the result, 'graph': its steps and unsafe states should be of its {len(states)}; {_HOW}")
+    return {
+        "states": states,
+        "starts": starts,
+        "unsafe": unsafe,
+        "steps": [[s, t, str(names)] for s, t, names in steps],
+    }
 
 
 def _replay(data: _Object | None) -> Replay | None:

@@ -148,3 +148,9 @@ def region_text(system: System, region: Region) -> str:
             parts.append(f"{heading} in {low} .. {high}")
     more = [str(c) for c in region if len(c.expr.terms) > 1]
     return ", ".join([*parts, *more])
+
+
+def quoted(*lines: str) -> str:
+    """A label of several lines as a string of Graphviz: nothing in it is an escape or an end."""
+    texts = ("".join(c if c.isprintable() else " " for c in line) for line in lines)
+    return '"' + "\\n".join(text.replace("\\", "\\\\").replace('"', '\\"') for text in texts) + '"'

@@ -10,12 +10,14 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from venmas._version import __version__
+from venmas.abstraction.drawing import Drawn
 from venmas.checker.check import Checked
 from venmas.engine.report import Report, Verdict
 from venmas.errors import UsageError, install
 from venmas.model.show import precise
 from venmas.model.system import System
 from venmas.model.witness.replay import FloatRun, Replay
+from venmas.report.abstraction import Abstraction, abstraction_of, shown
 from venmas.report.equations import equations
 from venmas.report.figures import Facts
 from venmas.report.sections import (
@@ -137,9 +139,32 @@ def html_page(
             equations=equations(system, files) if system else None,
             proof_facts=proof_facts(report),
             procedures=procedure_table(report),
+            abstraction=abstraction_of(report.invariant),
+            data_uri=_data_uri,
             machine_facts=machine_facts(report),
             commands=reproduce(report, source.name, known),
             source=source,
+            version=__version__,
+        )
+    )
+
+
+def abstract_page(scenario: str, asked: str, counts: Facts, predicates: Sequence[str], graph: Drawn) -> str:
+    """The page of one abstract graph as HTML text that needs nothing else. asked: what makes states unsafe.
+
+    Raises `UsageError` without jinja2.
+    """
+    picture, states, dot = shown(graph, "The abstract graph")
+    return str(
+        _environment()
+        .get_template("abstract.html")
+        .render(
+            scenario=scenario,
+            asked=asked,
+            counts=counts,
+            predicates=predicates,
+            abstraction=Abstraction(None, picture, states, dot, ""),
+            data_uri=_data_uri,
             version=__version__,
         )
     )

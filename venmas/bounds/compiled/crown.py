@@ -45,6 +45,10 @@ def sweep(
         )
         sweep_boxes(network, goals, condition, low[at], high[at], cap, gammas(most), plan.cuts, narrow, found)
 
+    if threads == 1:  # many small batches: a pool for each would take longer than they do
+        size = count
+        part(0)
+        return swept
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(part, range(0, count, size)))
     return swept

@@ -5,7 +5,7 @@ What stays open here is left to `exact`: nothing that is closed here could be op
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
@@ -88,8 +88,7 @@ class Batch:
         """Boxes that hold the states of each word."""
         boxes = self.whole(len(self.true))
         for _ in range(2):  # what a relation between variables says of one may say more of the other
-            for i in range(len(self.predicates)):
-                self._keep(boxes, i)
+            self._keep(boxes, np.arange(len(self.true)), range(len(self.predicates)))
         return boxes
 
     def open(self, claim: Claim, boxes: Boxes, words: Index | None) -> Bools:
@@ -97,9 +96,15 @@ class Batch:
         found = np.zeros(len(boxes.low), bool)
         for first in range(0, len(found), CHUNK):
             ask()
-            which = slice(first, first + CHUNK)
-            part = Boxes(boxes.low[which].copy(), boxes.high[which].copy(), boxes.alive[which].copy())
-            found[which] = self._open(claim, part, None if words is None else words[which])
+            which = np.arange(first, min(first + CHUNK, len(found)))
+            found[which] = self._open(claim, boxes[which], None if words is None else words[which])
+        if words is not None and self._several:
+            which = np.flatnonzero(found)
+            again = boxes[which]
+            self._keep(again, words[which], self._several)
+            part = boxes[which]
+            less = np.any((again.low != part.low) | (again.high != part.high), axis=1) | ~again.alive
+            found[which[less]] = self._open(claim, again[less], words[which[less]])
         return found
 
     def _open(self, claim: Claim, boxes: Boxes, words: Index | None) -> Bools:
@@ -122,9 +127,11 @@ class Batch:
             self._shrinks[id(claim)] = compiler.compile(claim.condition)
         self._shrinks[id(claim)](boxes)
 
-    def shrunk(self, claim: Claim, boxes: Boxes) -> Boxes:
-        """Boxes that hold the states of boxes that meet the condition of a claim, as far as it is linear."""
+    def shrunk(self, claim: Claim, boxes: Boxes, words: Index | None = None) -> Boxes:
+        """Boxes that hold the states of boxes that meet the condition of a claim, as far as it is linear, and words."""
         found = boxes.copy()
+        if words is not None:
+            self._keep(found, words, self._several)
         self._shrunk(claim, found)
         return found
 
@@ -163,8 +170,7 @@ class Batch:
         """The literals of the words, and those that follow from others about the same variable alone."""
         boxes = self.whole(len(self.true))
         single = [i for i, p in enumerate(self.predicates) if len(p.places) == 1]
-        for i in single:
-            self._keep(boxes, i)
+        self._keep(boxes, np.arange(len(self.true)), single)
         true, false = self.true.copy(), self.false.copy()
         for i in single:
             linear = self.predicates[i]
@@ -172,14 +178,20 @@ class Batch:
             false[:, i] |= linear.constant + sum(linear.greatest(boxes, 1)) < 0
         return true, false
 
-    def _keep(self, boxes: Boxes, predicate: int) -> None:
-        """Shrink the boxes of the words by their literals of a predicate."""
-        for truth, sign, least in ((self.true, 1, 0), (self.false, -1, 1)):
-            which = np.flatnonzero(truth[:, predicate])
-            if len(which):
-                part = boxes[which]
-                self.predicates[predicate].keep(part, sign, least)
-                boxes.low[which], boxes.high[which], boxes.alive[which] = part.low, part.high, part.alive
+    @cached_property
+    def _several(self) -> list[int]:
+        """The predicates over several variables: of a part of a word they may tell more than of the whole."""
+        return [i for i, p in enumerate(self.predicates) if len(p.places) > 1]
+
+    def _keep(self, boxes: Boxes, words: Index, predicates: Iterable[int]) -> None:
+        """Shrink boxes, each of a word (B,), by the literals that the words have of predicates."""
+        for i in predicates:
+            for truth, sign, least in ((self.true, 1, 0), (self.false, -1, 1)):
+                which = np.flatnonzero(truth[words, i])
+                if len(which):
+                    part = boxes[which]
+                    self.predicates[i].keep(part, sign, least)
+                    boxes.low[which], boxes.high[which], boxes.alive[which] = part.low, part.high, part.alive
 
     def reachable(self, claim: Claim, boxes: Boxes) -> Bools:
         """The boxes (B,) in which the condition of the claim may hold, as far as bounds on networks tell."""

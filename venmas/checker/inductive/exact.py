@@ -50,7 +50,7 @@ class Exact:
         for operand in condition.operands if isinstance(condition, All) else (condition,):
             if len(parts) <= _MOST_PARTS:
                 parts = [cut for part in parts for cut in self._cut(operand, part)]
-        return parts
+        return [part for part in parts if _some(part)]
 
     def _cut(self, condition: Condition, cell: Cell) -> list[Cell]:
         if isinstance(condition, Any) and not condition.operands:
@@ -101,3 +101,8 @@ class Exact:
             if truths[i] is not expected:
                 return False
         return True
+
+
+def _some(cell: Cell) -> bool:
+    """May the cell hold a state, as far as each of its rows alone tells?"""
+    return all(most > 0 or (most == 0 and not row.strict) for row in cell.rows for most in (cell.box_max(row.form),))

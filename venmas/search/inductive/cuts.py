@@ -50,7 +50,7 @@ class Cutter:
 
     def cuts(self, boxes: Boxes, words: Index | None) -> list[Cut | None]:
         """A cut through each open box that has more than one state and meets the condition; None for the others."""
-        part = self._batch.shrunk(self._claim, boxes)
+        part = self._batch.shrunk(self._claim, boxes, words)
         chosen: list[Cut | None] = [None] * len(part.low)
         open_ = list(range(len(chosen)))
         if self._claim.member:
