@@ -48,7 +48,7 @@ def test_proofs_from_graphs_are_accepted_and_fit_the_schema():
     assert rules.keys() == {"frame", "lemma", "region", "expand", "split", "case", "keep", "within", "end"}
     assert {c.inside for c in found.values()} == {False, True}
     assert {c.semantics for c in found.values()} == {"real", "float32"}
-    assert sum(name.startswith("pwl") for name in found) >= 2
+    assert sum(name.startswith("pwl") for name in found) >= 3
 
 
 def _twins() -> System:

@@ -68,7 +68,7 @@ def _run(count: int, seed: int) -> Counter[tuple[str, str, str]]:
     rich = [c for c in valid if {"split", "refute"} <= {line["rule"] for line in c.lines}]
     while found.total() < count:
         base = rng.choice(rich if rng.random() < 0.5 else valid)
-        if rng.random() < 0.4:
+        if rng.random() < 0.25:
             name, mutant = another_line(rng, base)
             if mutant.lines == base.lines:
                 continue
@@ -96,8 +96,7 @@ def _judge(found: Counter[tuple[str, str, str]]) -> None:
     assert totals["false", "accepted"] == 0, shown
     assert totals["leaves the box", "accepted"] == 0, shown
     assert totals["not decided", "accepted"] == 0, shown
-    # about a tenth, whichever systems the corpus happens to draw
-    assert totals["false", "refused"] >= 0.08 * found.total(), shown
+    assert totals["false", "refused"] >= 0.1 * found.total(), shown
     assert totals["true", "refused"] >= 0.2 * found.total(), shown
 
 

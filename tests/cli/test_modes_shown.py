@@ -70,6 +70,38 @@ def test_a_mode_prints_what_is_its_own(mode: str, question: tuple[str, ...], tmp
         assert tried["name"] in page and all(text in page for text in tried["figures"].values())
 
 
+COUNTER = """from venmas.model import System, where
+
+
+def build(networks):
+    system = System("counter")
+    n = system.integer("n", 0, 9)
+    system.branch("count", n=where(n <= 6, n + 1, 0))
+    system.initial(n == 0)
+    return system
+"""
+FOR_EVER = {"closure": {"states"}, "abstraction": {"iterations", "predicates", "abstract states", "queries"}}
+"""What the procedures count that decide about it."""
+
+
+@pytest.mark.parametrize(("formula", "status"), [("AG n <= 7", 0), ("AG n <= 3", 10)])
+@pytest.mark.parametrize("mode", sorted(MODES.keys() - set(of_bounded())))
+def test_a_mode_for_ever_prints_what_is_its_own(mode: str, formula: str, status: int, tmp_path: Path) -> None:
+    path, scenario = tmp_path / "r.json", tmp_path / "counter.py"
+    scenario.write_text(COUNTER)
+    asked = ["verify", "--scenario", str(scenario), "--formula", formula, "--mode", mode, "--json", str(path)]
+    done = CliRunner().invoke(main, asked)
+    assert done.exit_code == status, done.output
+    shown, stored = figures(done.stdout), json.loads(path.read_text())
+    SCHEMA.validate(stored)
+    procedures = {turn.procedure for stage in MODES[mode].stages for turn in stage}
+    assert {p["name"] for p in stored["procedures"]} == procedures and stored["decided_by"] in procedures
+    assert not any(word in done.stdout for word in OF_PROGRAMS) and stored["solver"] == []
+    general = {"mode", "decided by", "workers", "seconds", "peak memory"}
+    assert shown.keys() - general == FOR_EVER[stored["decided_by"]]
+    assert ("workers" in shown) is MODES[mode].workers
+
+
 def test_unknown_says_why_and_what_to_try(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     done = run("--set", "climb0=-39", "--formula", "AX^10 safe", "--memory", "1", "--json", str(path))

@@ -39,9 +39,13 @@ def test_the_page_names_every_main_file_and_every_room() -> None:
     assert {f"{name}.py" for name in main} <= told
     for path in told - {"checker/rules.py", "scenarios/NAME/scenario.py"}:
         assert (ROOT / "venmas" / path).is_file() or (ROOT / path).is_file(), path
+    named = {name for row in re.findall(r"^\| ([\w, -]+) \| `", PAGE, re.MULTILINE) for name in row.split(", ")}
+    assert set(PROCEDURES) == named
     rooms = {p.name for p in (ROOT / "venmas").iterdir() if (p / "__init__.py").is_file()}
     rows = "\n".join(line for line in PAGE.splitlines() if line.startswith("| `"))
-    assert {room for room in rooms - {"bundled", "testing"} if f"`{room}/`" not in rows} == set()
+    assert {room for room in rooms - {"bundled"} if f"`{room}/`" not in rows} == set()
+    plain = {p.stem for p in (ROOT / "venmas").glob("[a-z]*.py")}
+    assert {name for name in plain if f"`{name}`" not in rows} == set()
 
 
 def test_layers_hold_every_room() -> None:

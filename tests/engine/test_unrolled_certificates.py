@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.checker.test_trees import loop
 from venmas import verify
+from venmas.checker.affine.scaled import scaled
+from venmas.checker.affine.tree import MOST_GROUPS, written
 from venmas.checker.check import CheckError
 from venmas.checker.file import check_certificate
 from venmas.errors import ModelError
+from venmas.logic import nnf, parse
 from venmas.model import System, clip, load_scenario
+from venmas.model.program import Program
+from venmas.model.unroll import unroll
+from venmas.search.unrolled.certificate import _Open, _Proof
+from venmas.search.unrolled.tree import Tree
 
 
 @pytest.mark.parametrize("text", ["AG^3 (x < 3.25)", "AX (y > -1.205 | x > 0.5)", "AG^2 (x < 2.5 | y < 0)"])
@@ -45,3 +53,16 @@ def test_a_bundled_loop(tmp_path: Path) -> None:
     assert check_certificate(path, system).leaves > 0
     with pytest.raises(CheckError, match="another system"):
         check_certificate(path, load_scenario("double_integrator").system(x1="1..3.1", x2="-0.5..0.5"))
+
+
+def test_weights_are_for_groups_that_text_can_name() -> None:
+    """Of the others a leaf is cut instead: they may be thousands."""
+    program = unroll(loop(), loop().regions[0], nnf(parse("AX x >= 9", loop().vocabulary)))
+    assert isinstance(program, Program)
+    made = scaled(program, 30)
+    work, whole = _Proof(made, Tree(), 10), _Open(0, (list(made.low), list(made.high)))
+    (left,) = work._further(whole, {0: [1, 2], MOST_GROUPS: [2, 1]}, np.ones(len(made.low)))
+    assert left.mixed and work.weights == {0: {0: [1, 2]}}
+    assert work.text() == ("M", written({0: [1, 2]}))
+    cut = work._further(_Open(0, whole.box), {MOST_GROUPS: [2, 1]}, np.array([9.0, 0.0, 0.0]))
+    assert len(cut) == 2 and work.text() == ("0LL", "")

@@ -50,6 +50,17 @@ def test_invariants_agree_with_the_oracle(system, formula):
     assert report.satisfied == (initial <= evaluate(always, model)) != report.violated
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(finite_systems(), formulas(leaves, longest=3, size=5, unbounded=True).filter(lambda f: f.horizon is None))
+def test_initial_states_of_a_condition_are_taken(system, formula):
+    """As where there are too many regions: the whole initial set becomes one."""
+    model, initial = finite_model(system)
+    system.initial_set._widen(())
+    truth = initial <= evaluate(formula, model)
+    report = decided(system, formula)
+    assert (report.satisfied, report.violated) == (truth, not truth), (report.message, str(formula))
+
+
 # -- slices ------------------------------------------------------------------------------------------------------------
 
 

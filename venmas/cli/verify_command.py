@@ -201,7 +201,7 @@ def command(
 
 
 def _log_solvers(preference: str) -> None:
-    """Say which solvers will be tried; raises what `solver_order` raises."""
+    """Say which solvers procedures can use, if they ask for one; raises what `solver_order` raises."""
     from venmas.solvers import get_solver, solver_names, solver_order
 
     chosen = solver_order(preference)
@@ -210,7 +210,7 @@ def _log_solvers(preference: str) -> None:
     for solver in chosen:
         limit = solver.features.size_limit
         size = f" (programs of at most {limit.variables} variables: its licence)" if limit else ""
-        log.info("solver %s %s will be used%s", solver.name, solver.version(), size)
+        log.info("solver %s %s can be used%s", solver.name, solver.version(), size)
     if preference == "auto":
         for name in solver_names():
             if (problem := get_solver(name).available()) is not None:

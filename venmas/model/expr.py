@@ -373,7 +373,7 @@ def to_comparison(condition: Compare) -> Comparison | None:
 
 
 def children(node: Expr | Condition) -> tuple[Expr | Condition, ...]:
-    """Direct parts of a node, for walks over the graph."""
+    """Direct parts of a node, for walks over the graph. Raises `TypeError` for what is no node of this module."""
     match node:
         case Sum(terms, _):
             return tuple(e for _, e in terms)
@@ -389,4 +389,6 @@ def children(node: Expr | Condition) -> tuple[Expr | Condition, ...]:
             return (expr,)
         case All(parts) | Any(parts):
             return parts
-    return ()
+        case Constant() | Variable() | Truth():
+            return ()
+    raise TypeError(type(node))

@@ -24,7 +24,7 @@ and refuses an activation that is neither ReLU nor the identity, until it is tau
 10. The checker of certificates, which is independent of all the above: venmas/checker/networks.py; of tables:
    venmas/checker/fixed.py; of words: venmas/checker/inductive/zonotopes.py; of trees, on what the unroller made:
    venmas/checker/affine/scaled.py, venmas/checker/affine/reference.py, venmas/checker/affine/batch.py,
-   venmas/checker/affine/compiled.py, venmas/checker/trees.py.
+   venmas/checker/affine/compiled.py, venmas/checker/trees.py; what a unit does there: venmas/checker/affine/units.py.
 """
 
 from __future__ import annotations

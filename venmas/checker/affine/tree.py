@@ -24,6 +24,7 @@ AXES = "0123456789abcdefghijklmnopqrstuvwxyz"
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 MIDDLE = 32
 MOST_GROUPS = len(DIGITS) ** 2
+"""Groups that weights can name."""
 
 Ends = list[int]
 

@@ -54,6 +54,7 @@ class Closure:
     """The procedure."""
 
     name = "closure"
+    conditions = True
     help = "All states that are ever reached, where they are finitely many."
 
     def accepts(self, question: Question, run: Run) -> str | None:

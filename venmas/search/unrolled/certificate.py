@@ -16,7 +16,7 @@ from venmas.budget import ask
 from venmas.checker.affine.batch import Batch
 from venmas.checker.affine.reference import Weights
 from venmas.checker.affine.scaled import ScaledProgram, UnscaledError
-from venmas.checker.affine.tree import AXES, CUT, DIGITS, LEAF, MIDDLE, MIXED, cut, written
+from venmas.checker.affine.tree import AXES, CUT, DIGITS, LEAF, MIDDLE, MIXED, MOST_GROUPS, cut, written
 from venmas.checker.lemmas import Book
 from venmas.checker.rule import Rule
 from venmas.checker.rules import Program as ProgramLine
@@ -173,7 +173,8 @@ class _Proof:
 
     def _further(self, leaf: _Open, mix: Weights, influence: Floats) -> list[_Open]:
         """A leaf that is not shown free: with other weights, else in two parts."""
-        useful = {group: values for group, values in mix.items() if sum(v > 0 for v in values) > 1}
+        named = {group: values for group, values in mix.items() if group < MOST_GROUPS}
+        useful = {group: values for group, values in named.items() if sum(v > 0 for v in values) > 1}
         if useful and not leaf.mixed:
             self.weights[leaf.node] = dict(list(useful.items())[: len(DIGITS) - 1])
             return [_Open(leaf.node, leaf.box, True)]
