@@ -17,14 +17,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from venmas.bounds.polytopes import Polytopes, joined
 from venmas.bounds.rounding import TINY, UNIT_ROUNDOFF, Bools
 from venmas.linear import Comparison, LinearExpr
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or
 from venmas.model.cases import UnsuitableError
-from venmas.search.polytopes.batch import Polytopes, joined
 from venmas.search.polytopes.step import Partition
-from venmas.search.regions.candidates import Candidate
-from venmas.search.regions.view import Space, Start
+from venmas.search.space.trials import Candidate
+from venmas.search.space.view import Space, Start
 
 _FREE = 4
 """Free dimensions, at most."""

@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from venmas.answer import Answer, Open, Witnessed
-from venmas.bounds.rounding import Floats
+from venmas.bounds.rounding import Floats, Ints
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import ModelError, Reason, VenmasError
 from venmas.logic import Bounded, Formula
@@ -21,10 +21,9 @@ from venmas.model.witness.tree import Witness
 from venmas.nn import Network
 from venmas.nn.network import Semantics
 from venmas.question import Question
-from venmas.search.regions.boxes import Boxes
-from venmas.search.regions.frames import Ints
-from venmas.search.regions.graph import Counts, Graph
-from venmas.search.regions.view import Space
+from venmas.search.regions.graph.graph import Counts, Graph
+from venmas.search.space.boxes import Boxes
+from venmas.search.space.view import Space
 from venmas.workers.mapper import Done, Job, MemoryLimitError
 from venmas.workers.pool import Pool, WorkerError
 

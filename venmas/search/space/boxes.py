@@ -10,12 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from venmas.bounds.rounding import Bools
-from venmas.search.regions.frames import Ints
-
-Index = NDArray[np.intp]
+from venmas.bounds.rounding import Bools, Index, Ints
 
 MAX_BOXES = 2_000_000
 """Boxes that are handled together, at most."""

@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.compiled.zonotope_kernel import cut
-from venmas.bounds.rounding import Floats, gammas
+from venmas.bounds.rounding import Floats, Index, Ints, gammas
 from venmas.bounds.zonotope import pairs
 from venmas.bounds.zonotope_stacked import Stack
-from venmas.search.regions.boxes import Index
-from venmas.search.regions.frames import Ints
 
 MOST_OUTCOMES = 1 << 20
 """Outcomes, of all groups together, up to which there is a table of them."""
@@ -56,7 +54,7 @@ def _prepared(found: Stack, terms: int) -> tuple[tuple[object, ...], Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class Undecided:
     """What is open in G groups of boxes: the argmax of a network, signs of affine expressions, and atoms.
 
     network: (G,) rows of the stack. coefficients (G, k, n), constants (G, k): inputs of the networks over the boxes'
@@ -85,7 +83,7 @@ class Parts:
 
 
 def cut_boxes(
-    asked: Question,
+    asked: Undecided,
     table: NDArray[np.uint8],
     group: Index,
     low: Ints,

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from venmas.answer import IncompleteError
+from venmas.bounds.rounding import Ints
 from venmas.checker import rules
 from venmas.checker.cell import Form, Q, rational
 from venmas.checker.goals import Goal
@@ -26,10 +27,9 @@ from venmas.logic import AX, EX, Formula
 from venmas.model.expr import Condition
 from venmas.nn.network import Semantics
 from venmas.question import Question
-from venmas.search.regions.frames import Ints
-from venmas.search.regions.graph import Graph, Layer
-from venmas.search.regions.lemma_index import Cover, Key
-from venmas.search.regions.split import Pieces
+from venmas.search.regions.graph.graph import Graph, Layer
+from venmas.search.regions.graph.split import Pieces
+from venmas.search.regions.proof.lemma_index import Cover, Key
 
 MAX_CUTS = 16
 """How often a piece is halved when rationals tell less of it than floats did."""

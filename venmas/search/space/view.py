@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product as combinations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.expressions import certain
-from venmas.bounds.rounding import Bools, Floats
+from venmas.bounds.rounding import Bools, Floats, Index, Ints
 from venmas.bounds.zonotope import Evaluator, Form, whole
 from venmas.bounds.zonotope_stacked import MOST_ROWS, gaps, stack
 from venmas.budget import ask
@@ -27,11 +27,13 @@ from venmas.model.expr import ArgMax, to_linear
 from venmas.model.regions import bounding_box
 from venmas.model.system import System
 from venmas.model.variables import Region
-from venmas.search.regions.boxes import Boxes, Index, present
-from venmas.search.regions.frames import Frame, Ints, Map, Matrix, Row, check_size, product, to_boxes, unit_of
+from venmas.question import Question
+from venmas.search.procedure import Run
+from venmas.search.space.boxes import Boxes, present
+from venmas.search.space.frames import Frame, Map, Matrix, Row, check_size, product, to_boxes, unit_of
 
 if TYPE_CHECKING:
-    from venmas.search.regions.compiled import Question
+    from venmas.bounds.compiled.cutting import Undecided
 
 BATCH = 2048
 """Boxes bounded in one go: their numbers fit into a processor's cache."""
@@ -91,6 +93,18 @@ def space_of(system: System, single: bool = False) -> Iterator[Space]:
         _KEPT.pop(old, None)
 
 
+def space_for(question: Question, run: Run) -> Space:
+    """The view of the question's system that procedures share. Raises `UnsuitableError`."""
+    single = question.semantics == "float32"
+
+    def lend() -> AbstractContextManager[Space]:
+        return space_of(question.system, single)
+
+    space = run.once("space", lend)
+    space.workers = run.settings.workers
+    return space
+
+
 def _key(system: System) -> tuple[object, ...]:
     """What systems are the same by."""
     types = sorted((digest, network.dtype) for digest, network in networks_of(system).items())
@@ -128,7 +142,7 @@ class Space:
         """What other procedures keep beside the space, by its type."""
         self.tables: dict[int, NDArray[np.uint8]] = {}
         """By location, what compiled code is to know of the sets of winners of its one choice."""
-        self.questions: dict[tuple[object, ...], Question | None] = {}
+        self.undecided: dict[tuple[object, ...], Undecided | None] = {}
         """What compiled code is asked, by step, atoms and locations."""
         self._numbers: dict[tuple[int, ...], int] = {}
         self._rows: dict[tuple[LinearExpr, int], Row] = {}

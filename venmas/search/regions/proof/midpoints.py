@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from venmas.bounds.rounding import Bools
-from venmas.search.regions.boxes import Index
-from venmas.search.regions.frames import Ints
-from venmas.search.regions.graph import Graph
+from venmas.bounds.rounding import Bools, Index, Ints
+from venmas.search.regions.graph.graph import Graph
 
 
 @dataclass(eq=False)

@@ -3,7 +3,7 @@
 The graph says which regions refute what, and where to cut them. Cells, the outcomes that are possible in them, their
 images and what covers those are computed as the checker does, so that it accepts what is written; a cell in which it
 sees less than the graph is cut further. A region in which that does not help is left to the rules for single goals
-(`venmas.search.regions.certificate`), whose lemmas stand beside the tables.
+(`venmas.search.regions.proof.certificate`), whose lemmas stand beside the tables.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from venmas.answer import IncompleteError
+from venmas.bounds.rounding import Index
 from venmas.budget import ask
 from venmas.checker.check import check
 from venmas.checker.moves import NotAffineError
@@ -23,12 +24,11 @@ from venmas.checker.table import Ahead
 from venmas.checker.tablecheck import FIRST_COVER, NO_ROW
 from venmas.checker.tabling import Tabling
 from venmas.question import Question
-from venmas.search.regions.boxes import Index
-from venmas.search.regions.certificate import GraphProof, write_proof
-from venmas.search.regions.filling import Filled, Filling
-from venmas.search.regions.graph import Graph
-from venmas.search.regions.lemma_index import Key
-from venmas.search.regions.midpoints import Regions
+from venmas.search.regions.graph.graph import Graph
+from venmas.search.regions.proof.certificate import GraphProof, write_proof
+from venmas.search.regions.proof.filling import Filled, Filling
+from venmas.search.regions.proof.lemma_index import Key
+from venmas.search.regions.proof.midpoints import Regions
 
 
 class Tables(GraphProof):

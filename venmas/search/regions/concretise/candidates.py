@@ -7,35 +7,21 @@ such a piece back to the initial set: where moves are translations this gives an
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from venmas.bounds.rounding import Bools
-from venmas.search.regions.boxes import Boxes, Index
-from venmas.search.regions.frames import Ints
-from venmas.search.regions.graph import Graph
-from venmas.search.regions.split import Pieces
-from venmas.search.regions.step import Moves, image
+from venmas.bounds.rounding import Bools, Index, Ints
+from venmas.search.regions.graph.graph import Graph
+from venmas.search.regions.graph.split import Pieces
+from venmas.search.regions.graph.step import Moves, image
+from venmas.search.space.boxes import Boxes
+from venmas.search.space.trials import Candidate
 
 _ENDS = 6
 """Ends of runs that are followed back, at most, per pass."""
 _WAYS = 1000
 """Moves into a node that are looked at, at most, at a step back."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """An initial state and the branches that its run should take."""
-
-    state: dict[str, Fraction]
-    branches: tuple[int, ...]
-
-    @property
-    def hints(self) -> dict[tuple[int, ...], int]:
-        """For `venmas.model.witness.build.explain`."""
-        return {self.branches[:i]: b for i, b in enumerate(self.branches)}
 
 
 def candidates(graph: Graph) -> Iterator[Candidate]:

@@ -22,10 +22,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.rounding import TINY, Bools, Floats, gamma
+from venmas.bounds.rounding import TINY, Bools, Floats, Index, gamma
 from venmas.budget import ask
 from venmas.linear import Relation
-from venmas.search.regions.boxes import Index
 
 Masks = NDArray[np.uint64]
 _Number = TypeVar("_Number", np.float64, np.uint64)

@@ -17,14 +17,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.rounding import TINY, Floats, gamma
+from venmas.bounds.rounding import TINY, Floats, Ints, gamma
 from venmas.bounds.zonotope import Form
 from venmas.linear import LinearExpr, invert
 from venmas.model.cases import UnsuitableError
 from venmas.model.expr import Constant, Expr, Output, Sum, children
 from venmas.model.system import System
 
-Ints: TypeAlias = NDArray[np.int64]
 Matrix: TypeAlias = tuple[tuple[Fraction, ...], ...]
 
 MAX_COORDINATE = 2**50

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from venmas.bounds.rounding import Index, Ints
 from venmas.logic import Formula
-from venmas.search.regions.boxes import Index
-from venmas.search.regions.frames import Ints
-from venmas.search.regions.graph import Graph
-from venmas.search.regions.split import Pieces
+from venmas.search.regions.graph.graph import Graph
+from venmas.search.regions.graph.split import Pieces
 
 
 @dataclass(frozen=True)

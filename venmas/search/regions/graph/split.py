@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.compiled.load import compiled
-from venmas.bounds.rounding import Floats
+from venmas.bounds.rounding import Floats, Index, Ints
 from venmas.bounds.zonotope import whole
 from venmas.bounds.zonotope_stacked import stack
 from venmas.budget import ask
@@ -22,12 +22,12 @@ from venmas.linear import Comparison, Relation
 from venmas.logic.closure import Stage
 from venmas.model.cases import MAX_CASES, Case, Location, Sign, UnsuitableError
 from venmas.model.expr import Application, ArgMax, Condition, Constant, Expr, children, to_linear
-from venmas.search.regions.boxes import MAX_BOXES, Boxes, Index, present
-from venmas.search.regions.frames import Ints, Row
-from venmas.search.regions.view import Space
+from venmas.search.space.boxes import MAX_BOXES, Boxes, present
+from venmas.search.space.frames import Row
+from venmas.search.space.view import Space
 
 if TYPE_CHECKING:
-    from venmas.search.regions.compiled import Question
+    from venmas.bounds.compiled.cutting import Undecided
 
 _WATCHED = {
     Relation.LE: "AT_MOST",
@@ -37,8 +37,8 @@ _WATCHED = {
     Relation.EQ: "EQUAL",
     Relation.NE: "EQUAL",
 }
-_QUESTIONS = 2048
-"""Questions that are kept."""
+_KEPT = 2048
+"""What compiled code is asked, kept by step, atoms and locations: a few MB."""
 _BATCH = 8192
 """Boxes that are cut between two looks at the clock."""
 
@@ -75,10 +75,10 @@ def too_many_cases() -> UnsuitableError:
     return UnsuitableError(f"more than {MAX_CASES} cases are possible in a region too small to be cut")
 
 
-def question(space: Space, atoms: Sequence[Comparison], numbers: Index, step: int) -> Question | None:
+def undecided(space: Space, atoms: Sequence[Comparison], numbers: Index, step: int) -> Undecided | None:
     """What is open in some locations; None where it is not one argmax of a network and signs of affine expressions."""
     from venmas.bounds.compiled import zonotope_kernel as lanes
-    from venmas.search.regions.compiled import MOST_OUTCOMES, Question
+    from venmas.bounds.compiled.cutting import MOST_OUTCOMES, Undecided
 
     places = [_network(space.locations[number]) for number in numbers]
     networks = tuple(dict.fromkeys(p.network for p in places if p is not None))
@@ -99,7 +99,7 @@ def question(space: Space, atoms: Sequence[Comparison], numbers: Index, step: in
         lines.append(rows)
     if (1 << found.outputs + 3 * most) * len(numbers) > MOST_OUTCOMES:
         return None
-    return Question(
+    return Undecided(
         found,
         np.array([networks.index(p.network) for p in places if p is not None], dtype=np.intp),
         *_nearest(inputs),
@@ -177,22 +177,22 @@ def cut_compiled(
 
     join: parts that were cut in vain are one again; bounds alone do not show then what was found of them.
 
-    Returns the parts, the box that each is of, and the numbers of their cases; None where `question` has no words for
+    Returns the parts, the box that each is of, and the numbers of their cases; None where `undecided` has no words for
     what is open, or numba is not installed.
     """
-    if compiled("venmas.search.regions.compiled") is None:
+    if compiled("venmas.bounds.compiled.cutting") is None:
         return None
+    from venmas.bounds.compiled.cutting import cut_boxes
     from venmas.bounds.compiled.zonotope_kernel import SETTLED, SEVERAL, UNKNOWN
-    from venmas.search.regions.compiled import cut_boxes
 
     numbers = present(boxes.location)
     atoms = tuple(stage.atoms) if any(f.depth for f in stage.formulas) else ()
     key = (step, atoms, *numbers.tolist())
-    if key not in space.questions:
-        if len(space.questions) >= _QUESTIONS:
-            space.questions.clear()
-        space.questions[key] = question(space, atoms, numbers, step)
-    asked = space.questions[key]
+    if key not in space.undecided:
+        if len(space.undecided) >= _KEPT:
+            space.undecided.clear()
+        space.undecided[key] = undecided(space, atoms, numbers, step)
+    asked = space.undecided[key]
     if asked is None:
         return None
     table = _table(space, numbers, asked.outcomes)

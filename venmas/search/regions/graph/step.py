@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from venmas.bounds.rounding import Bools
+from venmas.bounds.rounding import Bools, Index, Ints
 from venmas.budget import ask
 from venmas.logic.closure import Stage
 from venmas.model.cases import Move, UnsuitableError
-from venmas.search.regions.boxes import MAX_BOXES, MAX_EDGES, Boxes, Index, joined, present, ranks
-from venmas.search.regions.frames import Ints
-from venmas.search.regions.split import Cases, Pieces, cut_compiled, too_many_cases
-from venmas.search.regions.view import Space
+from venmas.search.regions.graph.split import Cases, Pieces, cut_compiled, too_many_cases
+from venmas.search.space.boxes import MAX_BOXES, MAX_EDGES, Boxes, joined, present, ranks
+from venmas.search.space.view import Space
 
 MINOR = 0.25
 """Part of the greatest influence on open choices below which a coordinate is not cut."""
@@ -49,7 +48,7 @@ def classify(
 ) -> Pieces:
     """Cut boxes until all choices that matter are decided or their sides are at most `least` (n,).
 
-    join: see `venmas.search.regions.split.cut_compiled`.
+    join: see `venmas.search.regions.graph.split.cut_compiled`.
     """
     watched = bool(stage.atoms) and any(f.depth for f in stage.formulas)
     met = Cases()

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from venmas.logic import Formula
-from venmas.search.regions.boxes import Boxes
-from venmas.search.regions.graph import Graph
-from venmas.search.regions.view import Space
+from venmas.search.regions.graph.graph import Graph
+from venmas.search.space.boxes import Boxes
+from venmas.search.space.view import Space
 
 _MOST = 400_000
 """Points of a graph, at most: a second's work, and 130 MB."""

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from venmas.bounds.expressions import certain
-from venmas.bounds.rounding import Bools, Floats
+from venmas.bounds.rounding import Bools, Floats, Index
 from venmas.budget import asking
 from venmas.errors import ModelError
 from venmas.logic.closure import Stage
 from venmas.model.simulate import random_branches, step_batch
-from venmas.search.regions.boxes import Boxes, Index
-from venmas.search.regions.candidates import Candidate, open_root, state_at
-from venmas.search.regions.graph import Graph
+from venmas.search.regions.concretise.candidates import open_root, state_at
+from venmas.search.regions.graph.graph import Graph
+from venmas.search.space.boxes import Boxes
+from venmas.search.space.trials import Candidate
 
 _RUNS = 4096
 _NUMBERS = 10_000_000

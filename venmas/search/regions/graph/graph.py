@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.rounding import Bools, Floats
+from venmas.bounds.rounding import Bools, Floats, Ints
 from venmas.logic import AX, EX, FALSE, Formula
 from venmas.logic.closure import Stage, agenda
-from venmas.search.regions.boxes import MAX_EDGES, Boxes, Grid, Known, cut, joined, merge
-from venmas.search.regions.frames import MAX_COORDINATE, Ints, check_size
-from venmas.search.regions.split import Pieces
-from venmas.search.regions.step import Moves, advance, classify
-from venmas.search.regions.view import Space
+from venmas.search.regions.graph.split import Pieces
+from venmas.search.regions.graph.step import Moves, advance, classify
+from venmas.search.space.boxes import MAX_EDGES, Boxes, Grid, Known, cut, joined, merge
+from venmas.search.space.frames import MAX_COORDINATE, check_size
+from venmas.search.space.view import Space
 
 DISTINCT = 256
 """Values of a coordinate that the first pass keeps apart in one layer."""

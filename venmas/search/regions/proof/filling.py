@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from venmas.bounds.rounding import Bools
+from venmas.bounds.rounding import Bools, Index, Ints
 from venmas.budget import ask
 from venmas.checker.lattice import cover
 from venmas.checker.moves import Behaviour, Move, NotAffineError, OpenChoiceError
@@ -19,10 +19,8 @@ from venmas.checker.tabling import Asked, Tabling
 from venmas.checker.tabling import Key as Kind
 from venmas.logic import AX, EX, Formula
 from venmas.logic.closure import Stage
-from venmas.search.regions.boxes import Index
-from venmas.search.regions.frames import Ints
-from venmas.search.regions.midpoints import Regions, Tree
-from venmas.search.regions.view import Space
+from venmas.search.regions.proof.midpoints import Regions, Tree
+from venmas.search.space.view import Space
 
 MAX_ROUNDS = 6
 """How often cells are cut in which the checker sees less than the graph."""
