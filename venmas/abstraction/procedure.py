@@ -1,6 +1,6 @@
 """The procedure: ``AG p`` by predicate abstraction of the slice that p depends on.
 
-slice := the cone of influence of p                                       (`venmas.search.closure.cone`)
+slice := the cone of influence of p                                       (`venmas.model.cone`)
 refine until the abstract graph is safe, or a path is real                (`cegar`)
 safe: its states are an inductive set, which the answer carries
 real: run the path in the whole system; it runs: witnessed; else the slice grows to the whole
@@ -30,12 +30,12 @@ from venmas.budget import Budget, Progress, limited
 from venmas.errors import ModelError, Reason
 from venmas.logic import Always, Formula, Globally, Quantifier, nnf, variables_of
 from venmas.model.canonical import networks_of
+from venmas.model.cone import Cones
 from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.model.witness.build import UndecidedError, explain
 from venmas.model.witness.tree import Witness
 from venmas.question import Question
-from venmas.search.closure.cone import Cones
 from venmas.search.procedure import Run
 
 

@@ -12,13 +12,13 @@ from math import lcm, prod
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.bounds.rounding import Index
 from venmas.linear import Comparison, Relation
 from venmas.model.system import System
 from venmas.model.variables import Region
-from venmas.search.explicit.vectorised import LARGEST, NotExplicitError
+from venmas.search.states.integers import LARGEST, NotExplicitError
 
 _Longs = NDArray[np.int64]
-_Index = NDArray[np.intp]
 _BLOCK = 1 << 20
 _FEW = 64
 
@@ -87,7 +87,7 @@ class _Search:
         number = {name: i for i, name in enumerate(system.variables)}
         self.low, self.high = ranges[0].copy(), ranges[1].copy()
         rows = [_Row(c, number, self.low, self.high) for c in region if c.expr.terms]
-        self.trail: list[tuple[_Index, _Longs, _Longs]] = []
+        self.trail: list[tuple[Index, _Longs, _Longs]] = []
         self.frames: list[tuple[int, int]] = []
         """For each choice: the variable, and the length of the trail before."""
         self.rows = [r for r in rows if len(r.index) > 1 or r.relation is Relation.NE]
@@ -103,7 +103,7 @@ class _Search:
                 self.uses.setdefault(i, []).append((row, f))
         self.fine = self.fine and self._settle({id(r): r for r in self.rows})
 
-    def _set(self, where: _Index, low: _Longs, high: _Longs) -> bool:
+    def _set(self, where: Index, low: _Longs, high: _Longs) -> bool:
         """Give new bounds to some variables; False when they are none."""
         if len(where) <= _FEW:
             for i, lo, hi in zip(where.tolist(), low.tolist(), high.tolist(), strict=True):
@@ -137,7 +137,7 @@ class _Search:
                 waiting.update(several if changed.size <= len(self.rows) else ((id(r), r) for r in self.rows))
         return True
 
-    def _record(self, where: _Index) -> None:
+    def _record(self, where: Index) -> None:
         if self.frames:
             self.trail.append((where, self.low[where], self.high[where]))
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.model.system import System
-from venmas.search.closure.starts import initial_states
-from venmas.search.explicit.undecided import Integers
-from venmas.search.explicit.vectorised import Columns, NotExplicitError
+from venmas.search.states.integers import Integers, NotExplicitError
+from venmas.search.states.starts import initial_states
+from venmas.search.states.vectorised import Columns
 
 MAX_STATES = 2_000_000
 MAX_BYTES = 1 << 30
@@ -126,17 +126,9 @@ class StateGraph:
         return first < end
 
     def _expand(self, first: int, states: Integers) -> None:
-        columns = self.columns
-        matrix = columns.run(states).matrix
         degree = np.zeros(len(states), np.int64)
-        for b, guard in enumerate(columns.guards):
-            rows = np.flatnonzero(matrix[:, guard])
-            if not rows.size:
-                continue
+        for b, rows, new, outside in self.columns.steps(states):
             degree[rows] += 1
-            new = (matrix if len(rows) == len(matrix) else matrix[rows]).take(columns.updates[b], axis=1)
-            risky = np.flatnonzero(~columns.safe[b])
-            outside = ((new[:, risky] < columns.ranges[0, risky]) | (new[:, risky] > columns.ranges[1, risky])).any(1)
             targets = np.full(len(rows), OUTSIDE, np.int32)
             sources = (first + rows).astype(np.int32)
             if outside.any():

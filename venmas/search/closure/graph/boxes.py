@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from venmas.model.invariant import Invariant
 from venmas.model.system import System
-from venmas.search.closure.graph import StateGraph
+from venmas.search.closure.graph.graph import StateGraph
 
 MAX_BOXES = 100_000
 """Boxes of an inductive set that is written down."""

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from venmas.bounds.rounding import Bools
 from venmas.logic import AX, EX, And, Atom, Bottom, Fixpoint, Formula, Or, Quantifier, Top, subformulas
-from venmas.search.closure.graph import OUTSIDE, StateGraph
-from venmas.search.explicit.atoms import AtomRows
+from venmas.search.closure.graph.graph import OUTSIDE, StateGraph
+from venmas.search.states.atoms import AtomRows
 
 Ranks = NDArray[np.int32]
 

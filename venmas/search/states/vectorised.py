@@ -15,9 +15,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.rounding import Floats
+from venmas.bounds.rounding import Bools, Floats, Index
 from venmas.budget import ask
-from venmas.linear import Relation
 from venmas.model.expr import (
     All,
     Any,
@@ -36,31 +35,15 @@ from venmas.model.expr import (
     children,
 )
 from venmas.model.system import System
-from venmas.search.explicit.undecided import Integers, StateRows
+from venmas.search.states.integers import LARGEST, RELATIONS, Integers, NotExplicitError
+from venmas.search.states.undecided import StateRows
 
-Index: TypeAlias = NDArray[np.intp]
 _Node: TypeAlias = Expr | Condition
 _Operation: TypeAlias = Callable[["StateRows"], None]
-
-LARGEST = 2**53
-"""Integers of at most this size are exact as floats, too."""
 
 _CHUNK = 1 << 24
 _DENSE = 1 << 24
 """Most variables times branches: what each branch does to each variable is stored."""
-
-RELATIONS: dict[Relation, np.ufunc] = {
-    Relation.LT: np.less,
-    Relation.LE: np.less_equal,
-    Relation.GT: np.greater,
-    Relation.GE: np.greater_equal,
-    Relation.EQ: np.equal,
-    Relation.NE: np.not_equal,
-}
-
-
-class NotExplicitError(Exception):
-    """The system, or this part of it, is not one of integers of moderate size."""
 
 
 class Columns:
@@ -286,6 +269,18 @@ class Columns:
             for operation in self.operations:
                 operation(rows)
         return rows
+
+    def steps(self, states: Integers) -> Iterator[tuple[int, Index, Integers, Bools]]:
+        """By branch that is taken in some states (B, variables): where (K,), new values, which leave the box (K,)."""
+        matrix = self.run(states).matrix
+        for branch, guard in enumerate(self.guards):
+            rows = np.flatnonzero(matrix[:, guard])
+            if not rows.size:
+                continue
+            new = (matrix if len(rows) == len(matrix) else matrix[rows]).take(self.updates[branch], axis=1)
+            risky = np.flatnonzero(~self.safe[branch])
+            outside = ((new[:, risky] < self.ranges[0, risky]) | (new[:, risky] > self.ranges[1, risky])).any(1)
+            yield branch, rows, new, outside
 
     def inputs(self, application: Application) -> Index:
         """The columns that are the inputs of a network."""

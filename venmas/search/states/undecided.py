@@ -8,7 +8,7 @@ exact rationals.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,10 @@ from venmas.linear import Relation
 from venmas.model.expr import Application, Constant, Expr, Maximum, Output, Sum, Switch, Where
 from venmas.model.simulate import Exact
 from venmas.nn import Network
+from venmas.search.states.integers import Integers
 
 if TYPE_CHECKING:
-    from venmas.search.explicit.vectorised import Columns
-
-Integers: TypeAlias = NDArray[np.integer]
+    from venmas.search.states.vectorised import Columns
 
 _SPARSE = 32
 

@@ -9,7 +9,7 @@ from venmas.logic import AX, EX, And, Atom, Fixpoint, Formula, Or, Quantifier
 from venmas.model.simulate import Step
 from venmas.model.witness.build import Place, collect, draw
 from venmas.model.witness.tree import Witness
-from venmas.search.closure.labels import Labels
+from venmas.search.closure.graph.labels import Labels
 
 MAX_STATES = 20_000
 """States of a witness."""

@@ -1,4 +1,4 @@
-"""The initial states of a system of integers: boxes at once, other sets by search (`search.explicit.initial`)."""
+"""The initial states of a system of integers: boxes at once, other sets by search (`initial`)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from venmas.logic import TRUE
 from venmas.model.points import TooManyError, initial_points
 from venmas.model.system import System
 from venmas.model.variables import Region
-from venmas.search.explicit.initial import integer_points
-from venmas.search.explicit.undecided import Integers
-from venmas.search.explicit.vectorised import NotExplicitError
+from venmas.search.states.initial import integer_points
+from venmas.search.states.integers import Integers, NotExplicitError
 
 _BLOCK = 1 << 16
 
@@ -29,10 +28,7 @@ def initial_states(
     """
     place = {name: i for i, name in enumerate(system.variables)}
     if system.initial_condition is not TRUE:
-        try:
-            yield from initial_points(system, limit, tick)
-        except TooManyError as error:
-            raise NotExplicitError from error
+        yield from points_of_condition(system, limit, tick)
         return
     points: list[list[int]] = []
     for region in system.regions:
@@ -49,6 +45,14 @@ def initial_states(
             points = []
     if points:
         yield np.array(points, np.int64)
+
+
+def points_of_condition(system: System, limit: int, tick: Callable[[], None]) -> Iterator[Integers]:
+    """The points of an initial set that is given as a condition, in blocks. Raises `NotExplicitError`."""
+    try:
+        yield from initial_points(system, limit, tick)
+    except TooManyError as error:
+        raise NotExplicitError from error
 
 
 def _box(region: Region, place: dict[str, int], ranges: NDArray[np.int64]) -> tuple[list[int], list[int]] | None:

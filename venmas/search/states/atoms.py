@@ -13,8 +13,7 @@ from venmas.bounds.rounding import Bools
 from venmas.budget import ask
 from venmas.linear import Relation
 from venmas.logic import Atom
-from venmas.search.explicit.undecided import Integers
-from venmas.search.explicit.vectorised import LARGEST, RELATIONS, NotExplicitError
+from venmas.search.states.integers import LARGEST, RELATIONS, Integers, NotExplicitError
 
 _TERMS = 1 << 18
 """Terms that are multiplied at a time, which takes some milliseconds and 4 MB."""
