@@ -30,7 +30,6 @@ from venmas.abstraction.figures import Iteration
 from venmas.abstraction.graph import Unsafe
 from venmas.abstraction.invariant import invariant_of, narrowed
 from venmas.abstraction.memory import Memory
-from venmas.abstraction.policy import Ints
 from venmas.abstraction.predicates import Predicate, at_least, of_formula, open_over
 from venmas.abstraction.queries import Queries, QueryEngine
 from venmas.abstraction.refine import Refinement, Refiner
@@ -38,7 +37,7 @@ from venmas.abstraction.settings import Choices
 from venmas.abstraction.strengthen import constant_sums, literals, strengthened
 from venmas.abstraction.successors import Steps
 from venmas.abstraction.task import Operator, Task
-from venmas.bounds.rounding import Bools
+from venmas.bounds.rounding import Bools, Ints
 from venmas.logic import Formula
 from venmas.model.invariant import Invariant
 

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.abstraction.policy import Ints
 from venmas.abstraction.predicates import Predicate, open_over
-from venmas.bounds.rounding import Bools
+from venmas.bounds.rounding import Bools, Ints
 
 States = NDArray[np.int32]
 

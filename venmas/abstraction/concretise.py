@@ -18,10 +18,10 @@ from venmas.abstraction.cells import Cells
 from venmas.abstraction.conditions import first_point
 from venmas.abstraction.cover import Case
 from venmas.abstraction.explore import AbstractPath
-from venmas.abstraction.policy import Ints
 from venmas.abstraction.predicates import Predicate
 from venmas.abstraction.queries import FREE
 from venmas.abstraction.task import Operator, Task
+from venmas.bounds.rounding import Ints
 
 
 @dataclass(frozen=True, eq=False)

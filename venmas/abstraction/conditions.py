@@ -11,7 +11,7 @@ import numpy as np
 from venmas.abstraction.box_condition import FALSE, OPEN, TRUE, BoxCondition
 from venmas.abstraction.cells import Cells, States, keys
 from venmas.abstraction.points import shrink
-from venmas.abstraction.policy import Ints
+from venmas.bounds.rounding import Ints
 from venmas.budget import ask
 
 _BATCH = 2048

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from venmas.abstraction.policy import Ints
 from venmas.abstraction.predicates import Predicate, at_least, integral, of_comparison, open_over
+from venmas.bounds.rounding import Ints
 from venmas.budget import ask
 from venmas.linear import Comparison, Relation
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top, conjunction, nnf

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from venmas.abstraction.cells import Cells, States, keys
 from venmas.abstraction.graph import Unsafe
 from venmas.abstraction.memory import Memory
-from venmas.abstraction.policy import Ints
 from venmas.abstraction.queries import Queries
 from venmas.abstraction.successors import Steps
-from venmas.bounds.rounding import Bools
+from venmas.bounds.rounding import Bools, Ints
 from venmas.budget import ask
 
 _MOST = 256

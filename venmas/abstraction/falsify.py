@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from venmas.abstraction.box_condition import BoxCondition
-from venmas.abstraction.policy import Ints
 from venmas.abstraction.queries import FREE
 from venmas.abstraction.successors import Steps
-from venmas.bounds.rounding import Bools
+from venmas.bounds.rounding import Bools, Ints
 from venmas.budget import ask
 
 _RUNS = 64

@@ -18,12 +18,11 @@ from venmas.abstraction.cells import Cells, States, keys
 from venmas.abstraction.conditions import first_point, states_of
 from venmas.abstraction.invariant import invariant_of
 from venmas.abstraction.memory import Memory
-from venmas.abstraction.policy import Ints
 from venmas.abstraction.predicates import Predicate, of_formula
 from venmas.abstraction.queries import QueryEngine
 from venmas.abstraction.successors import Steps
 from venmas.abstraction.task import Task, task_of
-from venmas.bounds.rounding import Bools
+from venmas.bounds.rounding import Bools, Ints
 from venmas.errors import UsageError
 from venmas.logic import Formula, disjunction, parse
 from venmas.model.invariant import Invariant

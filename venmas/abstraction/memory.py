@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from venmas.abstraction.policy import Ints
 from venmas.abstraction.queries import FREE, Queries, QueryEngine
-from venmas.bounds.rounding import Bools
+from venmas.bounds.rounding import Bools, Ints
 
 _POOL = 64
 """Points of each label that are tried on new queries."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from venmas.abstraction.policy import Ints
+from venmas.bounds.rounding import Ints
 
 _ROUNDS = 4
 

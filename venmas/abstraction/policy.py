@@ -10,14 +10,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from venmas.bounds.rounding import TINY, UNIT_ROUNDOFF, Bools, Floats, gamma
+from venmas.bounds.rounding import TINY, UNIT_ROUNDOFF, Bools, Floats, Ints, gamma
 from venmas.budget import ask
 from venmas.linear import as_fraction
 from venmas.nn import Network
-
-Ints = NDArray[np.int64]
 
 _REMEMBERED = 100_000
 """Exact choices that are kept."""

@@ -22,11 +22,11 @@ from time import monotonic
 import numpy as np
 
 from venmas.abstraction.points import corner_points, enumerated, row_values, sampled, shrink
-from venmas.abstraction.policy import Ints, Policy
+from venmas.abstraction.policy import Policy
 from venmas.bounds.compiled.load import compiled
 from venmas.bounds.crown import Swept, sweep
 from venmas.bounds.crown_plan import Plan, plan_of
-from venmas.bounds.rounding import Bools, Floats
+from venmas.bounds.rounding import Bools, Floats, Ints
 from venmas.budget import ask
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, conjunction

@@ -10,12 +10,12 @@ import numpy as np
 from venmas.abstraction.cells import Cells
 from venmas.abstraction.concretise import Blocked, Concrete, Concretiser
 from venmas.abstraction.explore import AbstractPath
-from venmas.abstraction.policy import Ints
 from venmas.abstraction.predicates import Predicate, open_over
 from venmas.abstraction.queries import QueryEngine
 from venmas.abstraction.settings import Choices
 from venmas.abstraction.shrink import separated
 from venmas.abstraction.task import Task
+from venmas.bounds.rounding import Ints
 
 Kind = Literal["guard", "target", "policy", "cell"]
 

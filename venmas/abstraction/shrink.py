@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from venmas.abstraction.policy import Ints, Policy
+from venmas.abstraction.policy import Policy
 from venmas.abstraction.predicates import Predicate
 from venmas.abstraction.queries import Queries, QueryEngine
+from venmas.bounds.rounding import Ints
 
 _PRECISION = 0.05
 """Of the perturbation bound of BSEARCH, as in the paper."""

@@ -14,9 +14,9 @@ import numpy as np
 
 from venmas.abstraction.box_condition import BoxCondition
 from venmas.abstraction.conditions import first_point
-from venmas.abstraction.policy import Ints
 from venmas.abstraction.predicates import Predicate, at_least
 from venmas.abstraction.task import Operator, Task
+from venmas.bounds.rounding import Ints
 from venmas.budget import ask
 
 _MOST = 400

@@ -16,10 +16,9 @@ import numpy as np
 
 from venmas.abstraction.cells import Cells, States
 from venmas.abstraction.points import shrink
-from venmas.abstraction.policy import Ints
 from venmas.abstraction.queries import Queries
 from venmas.abstraction.task import Operator, Task
-from venmas.bounds.rounding import Bools
+from venmas.bounds.rounding import Bools, Ints
 from venmas.budget import ask
 
 Screen = Callable[[Queries], Bools]
