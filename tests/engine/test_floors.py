@@ -11,10 +11,11 @@ import pytest
 from venmas.search.registry import PROCEDURES
 
 ROOT = Path(__file__).parents[2]
-SHARED = ("venmas.search.space",)
+SHARED = ("venmas.search.space", "venmas.search.states")
 """Rooms of `search/` beside the procedures."""
 PROCEDURE_ROOMS = sorted({home.partition(":")[0].rpartition(".")[0] for home in PROCEDURES.values()})
-FLOORS = 3
+FLOORS, ROOMS = 3, {"venmas.abstraction": 4}
+"""Modules on top of each other in a room, and rooms on top of each other in a package, where not three."""
 
 
 def rooms_of(package: str) -> list[str]:
@@ -75,7 +76,7 @@ def room_floors(package: str) -> list[str]:
 def test_a_room_has_at_most_three_floors(package: str) -> None:
     for room in rooms_of(package):
         assert len(floors(room)) <= FLOORS, f"{room}: {' > '.join(floors(room))}"
-    assert len(room_floors(package)) <= FLOORS, " > ".join(room_floors(package))
+    assert len(room_floors(package)) <= ROOMS.get(package, 3), " > ".join(room_floors(package))
 
 
 def test_floors_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from venmas.abstraction.predicates import Predicate
+from venmas.abstraction.states.predicates import Predicate
 
 
 @dataclass(frozen=True)

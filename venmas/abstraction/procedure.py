@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from venmas.abstraction.box_condition import BoxCondition
 from venmas.abstraction.cegar import Cegar, ConcretePath
-from venmas.abstraction.conditions import first_point
-from venmas.abstraction.cover import TooManyError
-from venmas.abstraction.explore import Explored
 from venmas.abstraction.figures import Refined
-from venmas.abstraction.graph import condition
-from venmas.abstraction.invariant import widened
-from venmas.abstraction.predicates import Predicate, of_formula
+from venmas.abstraction.graph.explore import Explored
+from venmas.abstraction.graph.graph import condition
 from venmas.abstraction.settings import Choices
-from venmas.abstraction.task import Task, UnsuitableError, task_of
+from venmas.abstraction.states.box_condition import BoxCondition
+from venmas.abstraction.states.conditions import first_point
+from venmas.abstraction.states.cover import TooManyError
+from venmas.abstraction.states.invariant import widened
+from venmas.abstraction.states.predicates import Predicate, of_formula
+from venmas.abstraction.states.task import Task, UnsuitableError, task_of
 from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.budget import Budget, Progress, limited
 from venmas.errors import ModelError, Reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from venmas.abstraction.queries import FREE, Queries, QueryEngine
+from venmas.abstraction.states.queries import FREE, Queries, QueryEngine
 from venmas.bounds.rounding import Bools, Ints
 
 _POOL = 64

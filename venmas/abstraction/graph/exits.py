@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from venmas.abstraction.predicates import Predicate, at_least
-from venmas.abstraction.successors import may_leave
-from venmas.abstraction.task import Operator, Task
+from venmas.abstraction.graph.successors import may_leave
+from venmas.abstraction.states.predicates import Predicate, at_least
+from venmas.abstraction.states.task import Operator, Task
 from venmas.bounds.rounding import Ints
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, Formula, conjunction, disjunction

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from venmas.abstraction.box_condition import BoxCondition
-from venmas.abstraction.queries import FREE
-from venmas.abstraction.successors import Steps
+from venmas.abstraction.graph.successors import Steps
+from venmas.abstraction.states.box_condition import BoxCondition
+from venmas.abstraction.states.queries import FREE
 from venmas.bounds.rounding import Bools, Ints
 from venmas.budget import ask
 

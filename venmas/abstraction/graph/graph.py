@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from venmas.abstraction.box_condition import BoxCondition
-from venmas.abstraction.cells import Cells, States, keys
-from venmas.abstraction.conditions import first_point, states_of
-from venmas.abstraction.invariant import invariant_of
-from venmas.abstraction.memory import Memory
-from venmas.abstraction.predicates import Predicate, of_formula
-from venmas.abstraction.queries import QueryEngine
-from venmas.abstraction.successors import Steps
-from venmas.abstraction.task import Task, task_of
+from venmas.abstraction.graph.successors import Steps
+from venmas.abstraction.states.box_condition import BoxCondition
+from venmas.abstraction.states.cells import Cells, States, keys
+from venmas.abstraction.states.conditions import first_point, states_of
+from venmas.abstraction.states.invariant import invariant_of
+from venmas.abstraction.states.memory import Memory
+from venmas.abstraction.states.predicates import Predicate, of_formula
+from venmas.abstraction.states.queries import QueryEngine
+from venmas.abstraction.states.task import Task, task_of
 from venmas.bounds.rounding import Bools, Ints
 from venmas.errors import UsageError
 from venmas.logic import Formula, disjunction, parse

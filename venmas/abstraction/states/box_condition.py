@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.abstraction.predicates import integral
+from venmas.abstraction.states.predicates import integral
 from venmas.bounds.rounding import Bools, Ints
 from venmas.linear import Relation
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top, nnf, subformulas

@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from venmas.abstraction.cover import Case, TooManyError, cover
-from venmas.abstraction.policy import Policy
-from venmas.abstraction.predicates import Predicate, at_least
-from venmas.abstraction.queries import FREE
+from venmas.abstraction.states.cover import Case, TooManyError, cover
+from venmas.abstraction.states.policy import Policy
+from venmas.abstraction.states.predicates import Predicate, at_least
+from venmas.abstraction.states.queries import FREE
 from venmas.bounds.rounding import Ints
 from venmas.budget import ask
 from venmas.errors import VenmasError

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from venmas.abstraction.cells import Cells
-from venmas.abstraction.concretise import Blocked, Concrete, Concretiser
-from venmas.abstraction.explore import AbstractPath
-from venmas.abstraction.predicates import Predicate, open_over
-from venmas.abstraction.queries import QueryEngine
-from venmas.abstraction.settings import Choices
-from venmas.abstraction.shrink import separated
-from venmas.abstraction.task import Task
+from venmas.abstraction.graph.explore import AbstractPath
+from venmas.abstraction.refinement.concretise import Blocked, Concrete, Concretiser
+from venmas.abstraction.refinement.shrink import separated
+from venmas.abstraction.states.cells import Cells
+from venmas.abstraction.states.predicates import Predicate, open_over
+from venmas.abstraction.states.queries import QueryEngine
+from venmas.abstraction.states.task import Task
 from venmas.bounds.rounding import Ints
+
+if TYPE_CHECKING:
+    from venmas.abstraction.settings import Choices
 
 Kind = Literal["guard", "target", "policy", "cell"]
 

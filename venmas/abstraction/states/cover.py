@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from venmas.abstraction.predicates import Predicate, at_least, integral, of_comparison, open_over
+from venmas.abstraction.states.predicates import Predicate, at_least, integral, of_comparison, open_over
 from venmas.bounds.rounding import Ints
 from venmas.budget import ask
 from venmas.linear import Comparison, Relation

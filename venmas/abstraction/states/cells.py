@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.abstraction.predicates import Predicate, open_over
+from venmas.abstraction.states.predicates import Predicate, open_over
 from venmas.bounds.rounding import Bools, Ints
 
 States = NDArray[np.int32]

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from venmas.abstraction.box_condition import BoxCondition
-from venmas.abstraction.cells import Cells
-from venmas.abstraction.conditions import first_point
-from venmas.abstraction.cover import Case
-from venmas.abstraction.explore import AbstractPath
-from venmas.abstraction.predicates import Predicate
-from venmas.abstraction.queries import FREE
-from venmas.abstraction.task import Operator, Task
+from venmas.abstraction.graph.explore import AbstractPath
+from venmas.abstraction.states.box_condition import BoxCondition
+from venmas.abstraction.states.cells import Cells
+from venmas.abstraction.states.conditions import first_point
+from venmas.abstraction.states.cover import Case
+from venmas.abstraction.states.predicates import Predicate
+from venmas.abstraction.states.queries import FREE
+from venmas.abstraction.states.task import Operator, Task
 from venmas.bounds.rounding import Ints
 
 

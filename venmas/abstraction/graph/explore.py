@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.abstraction.cells import Cells, States, keys
-from venmas.abstraction.graph import Unsafe
-from venmas.abstraction.memory import Memory
-from venmas.abstraction.queries import Queries
-from venmas.abstraction.successors import Steps
+from venmas.abstraction.graph.graph import Unsafe
+from venmas.abstraction.graph.successors import Steps
+from venmas.abstraction.states.cells import Cells, States, keys
+from venmas.abstraction.states.memory import Memory
+from venmas.abstraction.states.queries import Queries
 from venmas.bounds.rounding import Bools, Ints
 from venmas.budget import ask
 

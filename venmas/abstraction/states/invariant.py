@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from venmas.abstraction.cells import Cells, States
-from venmas.abstraction.predicates import Predicate
+from venmas.abstraction.states.cells import Cells, States
+from venmas.abstraction.states.predicates import Predicate
 from venmas.bounds.rounding import Ints
 from venmas.budget import ask
 from venmas.model.invariant import Invariant

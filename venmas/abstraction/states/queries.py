@@ -10,7 +10,7 @@
 
 The bounds are those of CROWN over pre-activation bounds of a zonotope; bisection over integers follows Vinzent,
 Steinmetz, Hoffmann (ICAPS 2022, section 6), whose branch and bound asks a solver at each node. Floats only decide
-where their errors cannot matter (`venmas.abstraction.policy`), so that every answer is exact, on ties too.
+where their errors cannot matter (`venmas.abstraction.states.policy`), so that every answer is exact, on ties too.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from time import monotonic
 
 import numpy as np
 
-from venmas.abstraction.points import corner_points, enumerated, row_values, sampled, shrink
-from venmas.abstraction.policy import Policy
+from venmas.abstraction.states.points import corner_points, enumerated, row_values, sampled, shrink
+from venmas.abstraction.states.policy import Policy
 from venmas.bounds.compiled.load import compiled
 from venmas.bounds.crown import Swept, sweep
 from venmas.bounds.crown_plan import Plan, plan_of

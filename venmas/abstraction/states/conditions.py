@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from venmas.abstraction.box_condition import FALSE, OPEN, TRUE, BoxCondition
-from venmas.abstraction.cells import Cells, States, keys
-from venmas.abstraction.points import shrink
+from venmas.abstraction.states.box_condition import FALSE, OPEN, TRUE, BoxCondition
+from venmas.abstraction.states.cells import Cells, States, keys
+from venmas.abstraction.states.points import shrink
 from venmas.bounds.rounding import Ints
 from venmas.budget import ask
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from venmas.abstraction.policy import Policy
-from venmas.abstraction.predicates import Predicate
-from venmas.abstraction.queries import Queries, QueryEngine
+from venmas.abstraction.states.policy import Policy
+from venmas.abstraction.states.predicates import Predicate
+from venmas.abstraction.states.queries import Queries, QueryEngine
 from venmas.bounds.rounding import Ints
 
 _PRECISION = 0.05

@@ -12,10 +12,10 @@ from math import lcm
 
 import numpy as np
 
-from venmas.abstraction.box_condition import BoxCondition
-from venmas.abstraction.conditions import first_point
-from venmas.abstraction.predicates import Predicate, at_least
-from venmas.abstraction.task import Operator, Task
+from venmas.abstraction.states.box_condition import BoxCondition
+from venmas.abstraction.states.conditions import first_point
+from venmas.abstraction.states.predicates import Predicate, at_least
+from venmas.abstraction.states.task import Operator, Task
 from venmas.bounds.rounding import Ints
 from venmas.budget import ask
 

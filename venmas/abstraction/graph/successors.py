@@ -14,10 +14,10 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from venmas.abstraction.cells import Cells, States
-from venmas.abstraction.points import shrink
-from venmas.abstraction.queries import Queries
-from venmas.abstraction.task import Operator, Task
+from venmas.abstraction.states.cells import Cells, States
+from venmas.abstraction.states.points import shrink
+from venmas.abstraction.states.queries import Queries
+from venmas.abstraction.states.task import Operator, Task
 from venmas.bounds.rounding import Bools, Ints
 from venmas.budget import ask
 
