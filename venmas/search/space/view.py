@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.expressions import certain
 from venmas.bounds.rounding import Bools, Floats, Index, Ints
 from venmas.bounds.zonotope import Evaluator, Form, whole
 from venmas.bounds.zonotope_stacked import MOST_ROWS, gaps, stack
@@ -356,8 +355,8 @@ class Space:
                 at = slice(None) if number is None else np.flatnonzero(boxes.location == number)
                 row = self.atom_row(comparison, number, step)
                 least, greatest = row.range(boxes.low[at], boxes.high[at])
-                may[at, column] = ~np.asarray(certain(comparison.relation.negated, least, greatest), dtype=bool)
-                may_not[at, column] = ~np.asarray(certain(comparison.relation, least, greatest), dtype=bool)
+                may[at, column] = ~comparison.relation.negated.certain(least, greatest)
+                may_not[at, column] = ~comparison.relation.certain(least, greatest)
         return may, may_not
 
     def outside(self, boxes: Boxes, step: int) -> bool:

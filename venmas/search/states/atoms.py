@@ -13,7 +13,7 @@ from venmas.bounds.rounding import Bools
 from venmas.budget import ask
 from venmas.linear import Relation
 from venmas.logic import Atom
-from venmas.search.states.integers import LARGEST, RELATIONS, Integers, NotExplicitError
+from venmas.search.states.integers import LARGEST, Integers, NotExplicitError
 
 _TERMS = 1 << 18
 """Terms that are multiplied at a time, which takes some milliseconds and 4 MB."""
@@ -52,5 +52,5 @@ class AtomRows:
             few = states[first : first + turn]
             values = np.add.reduceat(few[:, self._columns] * self._factors, self._starts, axis=1) + self._constants
             for relation, which in self._kinds.items():
-                found[which, first : first + turn] = RELATIONS[relation](values[:, which], 0).T
+                found[which, first : first + turn] = relation.truth(values[:, which]).T
         return found

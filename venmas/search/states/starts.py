@@ -63,20 +63,12 @@ def _box(region: Region, place: dict[str, int], ranges: NDArray[np.int64]) -> tu
             return None
         ((name, factor),) = row.expr.terms
         i, end = place[name], -row.expr.constant / factor
-        relation = row.relation if factor > 0 or row.relation is Relation.EQ else _MIRRORED[row.relation]
+        relation = row.relation if factor > 0 else row.relation.mirrored
         if relation is not Relation.LE and relation is not Relation.LT:
             low[i] = max(low[i], floor(end) + 1 if relation is Relation.GT else ceil(end))
         if relation is not Relation.GE and relation is not Relation.GT:
             high[i] = min(high[i], ceil(end) - 1 if relation is Relation.LT else floor(end))
     return low, high
-
-
-_MIRRORED = {
-    Relation.LT: Relation.GT,
-    Relation.GT: Relation.LT,
-    Relation.LE: Relation.GE,
-    Relation.GE: Relation.LE,
-}
 
 
 def _grid(low: list[int], high: list[int], limit: int) -> Iterator[Integers]:

@@ -35,7 +35,7 @@ from venmas.model.expr import (
     children,
 )
 from venmas.model.system import System
-from venmas.search.states.integers import LARGEST, RELATIONS, Integers, NotExplicitError
+from venmas.search.states.integers import LARGEST, Integers, NotExplicitError
 from venmas.search.states.undecided import StateRows
 
 _Node: TypeAlias = Expr | Condition
@@ -233,8 +233,8 @@ class Columns:
             case Compare(_, relation):
                 compared = [self._compared.get(id(n), n.expr) for n in nodes if isinstance(n, Compare)]
                 if self.integral(compared[0]):
-                    test, parts = RELATIONS[relation], np.array([self._at(e) for e in compared])
-                    return lambda rows: _put(rows, out, test(rows.matrix[:, parts], 0))
+                    parts = np.array([self._at(e) for e in compared])
+                    return lambda rows: _put(rows, out, relation.truth(rows.matrix[:, parts]))
         return None
 
     def _chosen(self, nodes: list[_Node], out: slice) -> _Operation:

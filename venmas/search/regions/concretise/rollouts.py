@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from venmas.bounds.expressions import certain
 from venmas.bounds.rounding import Bools, Floats, Index
 from venmas.budget import asking
 from venmas.errors import ModelError
@@ -86,7 +85,7 @@ def _truth(stages: Sequence[Stage], states: Sequence[dict[str, Floats]], alive: 
             total = np.full(size, float(comparison.expr.constant))
             for name, factor in comparison.expr.terms:
                 total += float(factor) * state[name]
-            atoms[:, i] = certain(comparison.relation, total, total)
+            atoms[:, i] = comparison.relation.truth(total)
         steps = after[:, stage.operand] & alive[step][:, None] if stage.steps else np.zeros((size, 0), dtype=bool)
         after = stage.formula_truth(atoms, steps)
     return np.asarray(after[:, 0])
