@@ -5,38 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from venmas.abstraction.states.cells import Cells, States
 from venmas.abstraction.states.predicates import Predicate
 from venmas.bounds.rounding import Ints
-from venmas.budget import ask
+from venmas.model.boxes import merged_boxes
 from venmas.model.invariant import Invariant
-
-
-def merged(states: States, width: int) -> tuple[Ints, Ints]:
-    """Boxes of intervals (C, n + m), from first to last, whose union is the states.
-
-    For one variable after the other, neighbours that agree in all others become one.
-    """
-    first, last = states.astype(np.int64), states.astype(np.int64)
-    before = -1
-    while len(first) != before:
-        before = len(first)
-        for v in range(first.shape[1]):
-            ask()
-            others = np.delete(np.concatenate([first, last], axis=1), [v, first.shape[1] + v], axis=1)
-            if len(first) < 2 or (first[:, v].min() == first[:, v].max()):
-                continue
-            order = np.lexsort((first[:, v], *others.T[::-1]))
-            first, last, others = first[order], last[order], others[order]
-            joins = (others[1:] == others[:-1]).all(1) & (first[1:, v] == last[:-1, v] + 1)
-            head = np.concatenate([[True], ~joins])
-            ends = np.concatenate([np.flatnonzero(head)[1:] - 1, [len(first) - 1]])
-            new_last = last[head]
-            new_last[:, v] = last[ends, v]
-            first, last = first[head], new_last
-    return first, last
 
 
 def invariant_of(cells: Cells, states: States, also: Sequence[tuple[Predicate, bool]] = ()) -> Invariant:
@@ -44,7 +17,7 @@ def invariant_of(cells: Cells, states: States, also: Sequence[tuple[Predicate, b
 
     also: predicates with truths that hold in all of them besides.
     """
-    first, last = merged(states, cells.width)
+    first, last = merged_boxes(states, states)
     number: dict[Predicate, int] = {}
     literals: list[list[tuple[int, str]]] = []
     for a, b in zip(first, last, strict=True):

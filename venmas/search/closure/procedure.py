@@ -158,7 +158,7 @@ def always(question: Question, cones: Cones, invariant: Formula) -> Steps:
                 "bounds",
                 deadlock=graph.state(graph.deadlock) if graph.deadlock is not None and part is whole else None,
                 may_deadlock=part is not whole and whole.may_deadlock,
-                proof=inductive_set(whole, graph, ask) if question.certified else None,
+                proof=inductive_set(whole, graph) if question.certified else None,
             )
         end, leaving = (bad, None) if bad is not None else graph.left or (0, None)
         more = run_path(cones, graph, end, leaving, invariant)
