@@ -69,7 +69,7 @@ class Cegar:
         self.task, unsafe = with_exits(strengthened(self.given, self.sums), self.condition)
         task = self.task
         self.engine = QueryEngine(task.policy, self.rng)
-        self.memory = Memory(self.engine, len(task.low), self.choices.reuse == "on")
+        self.memory = Memory(self.engine, self.choices.reuse == "on")
         self.starts = BoxCondition(task.starts, task.columns, task.low, task.high)
         self.bad = BoxCondition(unsafe, task.columns, task.low, task.high)
         self.cases = cover(unsafe, task.columns, task.low, task.high, MAX_UNSAFE)

@@ -19,8 +19,6 @@ from venmas.plot.trace import Array, Trace, as_float, comparison_text, cut, numb
 
 MAX_PANELS = 12
 _MAX_CURVES = 4
-_MAX_ROWS = 40
-"""Rows of values that one panel names; of larger groups only some are named."""
 
 
 @dataclass(frozen=True)

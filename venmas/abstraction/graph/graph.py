@@ -123,7 +123,7 @@ def abstract(
         chosen += [p] if isinstance(p, Predicate) else of_formula(condition(system, p), task.columns)
     bad = disjunction([]) if unsafe is None else condition(system, unsafe)
     engine = QueryEngine(task.policy, np.random.default_rng(seed))
-    return graph_of(task, chosen, bad, Memory(engine, len(task.low)))
+    return graph_of(task, chosen, bad, Memory(engine))
 
 
 def condition(system: System, given: str | Formula) -> Formula:

@@ -14,7 +14,7 @@ _POOL = 64
 class Memory:
     """Asks an engine what it does not remember. on: remember at all."""
 
-    def __init__(self, engine: QueryEngine, width: int, on: bool = True) -> None:
+    def __init__(self, engine: QueryEngine, on: bool = True) -> None:
         self.engine, self.on = engine, on
         read = engine.policy.read if engine.policy is not None else np.zeros(0, np.int64)
         self._read: Ints = read

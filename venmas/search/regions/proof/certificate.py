@@ -167,7 +167,7 @@ class GraphProof:
             box = self._box(goal, layer, key)
             piece, plane = self.cover.piece(pieces, key.node, *box)
             if plane is not None:
-                return self._split(todo, _plane(goal, box, *plane))
+                return self._split(todo, _plane(goal, *plane))
             if piece is None:
                 raise IncompleteError("a region is not the sum of its pieces")
             todo = _Todo(goal, piece)
@@ -297,7 +297,7 @@ class GraphProof:
         return self._split(todo, form)
 
 
-def _plane(goal: Goal, box: tuple[Ints, Ints], at: int, where: int) -> Form:
+def _plane(goal: Goal, at: int, where: int) -> Form:
     """``y[at] - where`` as a form over the goal's cell."""
     return (rational(-where), *(rational(int(name == f"y{at}")) for name in goal.world.cell.names))
 
