@@ -4,7 +4,7 @@ Where few dimensions of the initial set are free, the parts of it on which a run
 polytopes of few vertices, and few as long as choices are few. They are cut where a unit of a network, an argmax or a
 comparison changes, so that in contrast to boxes nothing is lost. Formulas are evaluated by what is left of them: ``EX``
 keeps what may hold after some move, ``AX`` what is kept by one move after the other, ``And`` by one operand after the
-other. Nothing is merged, so that many branches over many steps are better left to the reach graph.
+other. Nothing is merged, so that many branches over many steps are better left to the region graph.
 """
 
 from __future__ import annotations

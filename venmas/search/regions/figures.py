@@ -1,4 +1,4 @@
-"""What a region graph comes to."""
+"""Figures of a region graph, for reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A wide initial set in tiles, which several processes search as graphs of their own."""
+"""Tiles of a wide initial set, which several processes search as graphs of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets of boxes of one layer of the region graph: cutting along a grid, merging, and meeting an earlier set.
+"""Unions of boxes, those of one step: cutting along a grid, merging (join of the abstract domain), meeting another one.
 
 Boxes are closed and hold integer vectors. Those of the same grid cell are merged, into unions of intervals along one
 coordinate, the *sweep*, and into their hull in the others. The sweep may have no cells.

@@ -1,4 +1,4 @@
-"""Boxes of the region graph: whole numbers in frames, so that moving and merging them rounds nothing.
+"""Frames: affine changes of coordinates (preconditioning) in which boxes are whole numbers and moves round nothing.
 
 In a *frame* the real variables are ``x = matrix @ y / unit``, and a region is a box of integer vectors y. When every
 region of a step is moved by the same linear map A, the next frame is ``A @ matrix``: there the move is a translation,

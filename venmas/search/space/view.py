@@ -1,4 +1,8 @@
-"""What the region graph keeps of a system between passes: locations, frames, and moves by location and case."""
+"""A system over the reals in discrete modes: locations, the frames of its steps, and bounds of choices over boxes.
+
+A *location* is a value of all integers (a mode); choices (argmax, signs) that stay open in it are bounded by zonotopes
+over boxes of the reals, and what is decided leaves affine moves, by case. Kept between passes, and between questions.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +115,7 @@ def _key(system: System) -> tuple[object, ...]:
 
 
 class Space:
-    """A system as the region graph sees it; `single`: networks in any float32 evaluation.
+    """View of a system that has real variables; `single`: networks in any float32 evaluation.
 
     workers: threads of compiled sweeps.
     """

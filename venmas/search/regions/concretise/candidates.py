@@ -1,4 +1,4 @@
-"""From regions in which the target may hold to single initial states that are worth trying.
+"""Abstract counterexamples: single initial states, with branches, that regions in which the target may hold suggest.
 
 The open part of a graph is followed from the root to pieces whose atoms alone may show the formula, and from a point of
 such a piece back to the initial set: where moves are translations this gives an exact run.

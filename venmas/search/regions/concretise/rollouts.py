@@ -1,4 +1,4 @@
-"""Random runs in floats, many at once: the cheapest way to initial states that are worth trying in exact numbers."""
+"""Falsification by random runs in floats, many at once: the cheapest way to initial states that are worth trying."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a formula may be along the runs from one initial state, as far as floats tell: a graph that merges nothing.
+"""Graph of the runs from one initial state, which merges nothing: what a formula may be along them, as floats tell.
 
 Every region is one point, so that only choices which rounding leaves open, and points off the lattice, are left open.
 What the graph excludes need not be searched for in exact numbers, where a state costs some hundred times as much.

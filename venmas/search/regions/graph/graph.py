@@ -1,9 +1,10 @@
-"""The reach graph of regions, and what a formula may be on it.
+"""Abstract reachability graph over boxes, refined layer by layer, and bounded CTL labelling of what may hold on it.
 
-Layer t covers every state that is reachable in t steps and matters there by boxes, its nodes. A *pass* builds the
-layers forward and then evaluates, backward, which formulas may hold in some state of a node: EX by any move, AX by all.
-What no root may meet is refuted: bounds are rigorous, so that this is a proof. Otherwise the next pass looks, with
-finer cells, only at regions in which something was still open (counterexample-guided refinement, layer by layer).
+Invariant: layer t covers every state that is reachable in t steps and matters there by boxes, its nodes. A *pass*
+builds the layers forward (abstract post-image, `step`) and then labels them backward with the formulas that may hold
+in some state of a node: EX by any move, AX by all. What no root may meet is refuted: bounds are rigorous, so that
+this is a proof. Otherwise the next pass looks, with finer cells, only at regions in which something was still open
+(counterexample-guided abstraction refinement, CEGAR).
 
 Paths that meet in the same integers, and whose reals overlap, are one node: the number of nodes grows with the size of
 the reachable set, not with the number of paths.
@@ -46,7 +47,10 @@ is cut along it, and how much wider than the root the states of a step may be th
 
 @dataclass(eq=False)
 class Layer:
-    """The nodes of one step; after a pass `may` (N, F) tells which formulas may hold in some state of a node."""
+    """One step of the graph: its N nodes; after a pass `may` (N, F) tells which formulas may hold in some state of one.
+
+    With the P pieces that nodes were cut into, their moves, and the parts that their images come to in the next layer.
+    """
 
     nodes: Boxes
     grid: Grid
@@ -77,7 +81,7 @@ class Counts:
 
 
 class Graph:
-    """The reach graph of a system for the core formula `target`.
+    """Abstract reachability graph of a system for the core formula `target`.
 
     keep: keep the layers of every pass. root: a part of the initial set that alone is looked at. weights: what a rough
     pass over more than that has told (see `tiles`), so that there is none here. apart: only what is the same is merged,

@@ -1,4 +1,4 @@
-"""Cutting boxes by compiled code, where what is open is the argmax of a network and signs of affine expressions.
+"""Input splitting by compiled code, where what is open is the argmax of a network and signs of affine expressions.
 
 This is what most time goes to when initial sets are wide; `step.classify` does it for any choices.
 """
@@ -173,7 +173,7 @@ def _signature(location: Location, outcome: int, outputs: int) -> tuple[int, ...
 def cut_compiled(
     space: Space, stage: Stage, met: Cases, boxes: Boxes, step: int, least: Ints, tick: Callable[[], None], join: bool
 ) -> tuple[Boxes, Index, Index] | None:
-    """Cut boxes until all that matters is decided or their sides are at most `least` (n,).
+    """Parts of boxes (B,), cut until all that matters is decided or their sides are at most `least` (n,).
 
     join: parts that were cut in vain are one again; bounds alone do not show then what was found of them.
 

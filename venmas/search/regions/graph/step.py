@@ -1,4 +1,8 @@
-"""One step of the region graph: boxes are cut where a choice is open, moved by what is left, and merged."""
+"""Abstract post-image of a layer: boxes are cut where a choice is open (input splitting), then moved by what is left.
+
+Invariant: the pieces of a box cover it, and the images of a piece cover the successors of all its states. Moves are
+translations in the frame of the next step where that can be, which round nothing; others are rounded outward.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,11 @@ def classify(
     tick: Callable[[], None],
     join: bool = True,
 ) -> Pieces:
-    """Cut boxes until all choices that matter are decided or their sides are at most `least` (n,).
+    """Pieces of boxes (B,), cut until all choices that matter are decided or sides are at most `least` (n,).
+
+    Each round bounds the choices over all boxes that are left (zonotopes) and halves those with an open one along the
+    side of the greatest influence on it. Raises `OverflowError` for more than `MAX_BOXES`, and `UnsuitableError` where
+    too many cases are left in a box too small to be cut.
 
     join: see `venmas.search.regions.graph.split.cut_compiled`.
     """

@@ -1,4 +1,4 @@
-"""Which regions of a graph cover a box: the book-keeping of proofs that are graphs."""
+"""Index of lemmas: which refuted regions of a graph cover a box."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions of a reach graph in which something is refuted, and how they are cut at midpoints into cells."""
+"""Refuted regions of a graph, and the trees of midpoints that cut them into cells."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""A reach graph written as tables, a record a step (`venmas.checker.table`), by the checker's own batches of integers.
+"""Certificate of a region graph as tables, a record a step (`venmas.checker.table`).
 
-The graph says which regions refute what, and where to cut them. Cells, the outcomes that are possible in them, their
-images and what covers those are computed as the checker does, so that it accepts what is written; a cell in which it
-sees less than the graph is cut further. A region in which that does not help is left to the rules for single goals
-(`venmas.search.regions.proof.certificate`), whose lemmas stand beside the tables.
+All is computed by the checker's own batches of integers. The graph says which regions refute what, and where to cut
+them. Cells, the outcomes that are possible in them, their images and what covers those are computed as the checker
+does, so that it accepts what is written; a cell in which it sees less than the graph is cut further. A region in
+which that does not help is left to the rules for single goals (`venmas.search.regions.proof.certificate`), whose
+lemmas stand beside the tables.
 """
 
 from __future__ import annotations
