@@ -38,9 +38,9 @@ from venmas.search.space.view import Space, space_for
 
 log = logging.getLogger(__name__)
 
-MAX_PASSES = 16
-MAX_PIECES = 20_000_000
-"""Pieces of all passes together after which the procedure gives up."""
+MAX_PASSES, MAX_PIECES = 16, 20_000_000
+"""Passes, and pieces of all of them together, after which the procedure gives up: each pass is twice as fine as
+the one before, and so many pieces take minutes, which others use better."""
 
 
 class RegionGraph:

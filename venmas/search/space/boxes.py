@@ -18,6 +18,7 @@ MAX_BOXES = 2_000_000
 MAX_EDGES = 8_000_000
 """Images of the boxes of one layer, at most, and parts that these are cut into."""
 _PAIRS = 1_000_000
+"""Pairs of boxes that are compared at a time, in a few MB for each coordinate."""
 
 
 @dataclass(frozen=True, eq=False)

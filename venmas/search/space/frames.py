@@ -30,6 +30,7 @@ MAX_COORDINATE = 2**50
 """Largest coordinate: a float holds it exactly, and products with small numbers fit into 64 bits."""
 
 _MAX_FACTOR = 2**11
+"""Greatest number of a frame's matrix and its inverse: greater ones lead beyond `MAX_COORDINATE` in few steps."""
 _FINEST = 2**24
 """Units that a declared range is divided into at least, where the numbers of the model leave room for it."""
 

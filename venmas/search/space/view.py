@@ -46,10 +46,10 @@ _WORTH, _CALL = 15_000, 30
 sweep (some 1.2 s) costs less than going on (some 20 microseconds a box)."""
 
 MAX_OUTCOMES = 62
-"""Outcomes of one choice, at most."""
+"""Outcomes of one choice, at most: they are bits of a 64-bit number."""
 
 MAX_STARTS = 4096
-"""Initial locations, at most."""
+"""Initial locations, at most: each is partly evaluated by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +73,7 @@ class Start:
 
 _KEPT: dict[tuple[object, ...], Space] = {}
 _MOST_KEPT = 4
+"""Spaces that are kept for further questions: several formulas of one system, or a few systems in turn."""
 
 
 @contextmanager

@@ -18,10 +18,9 @@ from venmas.search.regions.graph.step import Moves, image
 from venmas.search.space.boxes import Boxes
 from venmas.search.space.trials import Candidate
 
-_ENDS = 6
-"""Ends of runs that are followed back, at most, per pass."""
-_WAYS = 1000
-"""Moves into a node that are looked at, at most, at a step back."""
+_ENDS, _WAYS = 6, 1000
+"""Ends of runs that are followed back per step of a pass, and moves into a node that are looked at in each step back,
+at most: more find a violation in an earlier pass, and are looked at in vain in every pass where there is none."""
 
 
 def candidates(graph: Graph) -> Iterator[Candidate]:

@@ -24,9 +24,10 @@ _SHARES = {"runs": 0.03, "slices": 0.03, "points": 0.1}
 _POINTS = 3.0
 """Seconds beyond its part that the last may take: its graph is of use only as a whole."""
 _SLICES = 6
-"""Lines, or points, of the initial set that one graph is made of."""
+"""Lines, or points, of the initial set that one graph is made of: more are likelier to meet a violation in one
+graph."""
 _TREES = 8192
-"""States of a tree that is looked for in the runs from one state, at first."""
+"""States of a tree that is looked for in the runs from one state, at first; twice as many where they are too few."""
 
 
 class Concretiser(Trials):

@@ -16,11 +16,10 @@ from venmas.search.regions.graph.graph import Graph
 from venmas.search.space.boxes import Boxes
 from venmas.search.space.trials import Candidate
 
-_RUNS = 4096
-_NUMBERS = 10_000_000
-"""Numbers that all states of all runs may come to."""
+_RUNS, _NUMBERS = 4096, 10_000_000
+"""Runs at a time, and numbers that all their states may come to (80 MB): numpy's calls cost as much for fewer runs."""
 _MOST = 4
-"""Runs that are handed on."""
+"""Runs that are handed on: each is tried in exact numbers, some hundred times as slow."""
 
 
 def rollouts(graph: Graph) -> Iterator[Candidate]:

@@ -20,9 +20,11 @@ from venmas.search.space.boxes import MAX_BOXES, MAX_EDGES, Boxes, joined, prese
 from venmas.search.space.view import Space
 
 MINOR = 0.25
-"""Part of the greatest influence on open choices below which a coordinate is not cut."""
+"""Part of the greatest influence on open choices below which a coordinate is not cut: a cut there doubles the boxes
+for little. Compiled code has the same (tests/bounds/test_rounding.py)."""
 FEW = 256
-"""Boxes up to which a round costs about the same, so that they are cut into four at once."""
+"""Boxes up to which a round costs about the same, so that they are cut into four at once: fewer rounds, and some boxes
+that a single cut would have settled. A quarter and four times as many cost within 5 % on VerticalCAS."""
 
 
 @dataclass(eq=False)

@@ -32,7 +32,8 @@ from venmas.search.regions.graph.split import Pieces
 from venmas.search.regions.proof.lemma_index import Cover, Key
 
 MAX_CUTS = 16
-"""How often a piece is halved when rationals tell less of it than floats did."""
+"""How often a piece is halved when rationals tell less of it than floats did, before the region is given up: each
+cut doubles the lines about it."""
 
 
 @dataclass(frozen=True, eq=False)

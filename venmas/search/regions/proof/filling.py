@@ -23,10 +23,12 @@ from venmas.search.regions.proof.midpoints import Regions, Tree
 from venmas.search.space.view import Space
 
 MAX_ROUNDS = 6
-"""How often cells are cut in which the checker sees less than the graph."""
+"""How often cells are cut in which the checker sees less than the graph, before lemmas of their own are written: a
+table of 64 times as many cells would be the larger proof."""
 MOST_CELLS = 50_000
-"""Cells of a table, where no row has more."""
+"""Cells of a table, where no row has more: a table is written, and checked, at once."""
 _PAIRS = 4_000_000
+"""Pairs of an image and a region that are compared at a time: 4 MB for each of a few arrays."""
 Question: TypeAlias = "tuple[int, Index, Asked]"
 """A choice by number, nodes of a tree, and what a network has to be asked about them."""
 
