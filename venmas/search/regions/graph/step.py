@@ -24,7 +24,7 @@ MINOR = 0.25
 for little. Compiled code has the same (tests/bounds/test_rounding.py)."""
 FEW = 256
 """Boxes up to which a round costs about the same, so that they are cut into four at once: fewer rounds, and some boxes
-that a single cut would have settled. A quarter and four times as many cost within 5 % on VerticalCAS."""
+that a single cut would have settled. A quarter and four times as many cost at most a tenth more on VerticalCAS."""
 
 
 @dataclass(eq=False)
