@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -30,7 +31,7 @@ from venmas.question import Question
 from venmas.search.procedure import Run
 from venmas.search.regions.concretise.candidates import candidates
 from venmas.search.regions.concretise.concretiser import Concretiser
-from venmas.search.regions.figures import Regions
+from venmas.search.regions.graph.figures import Regions
 from venmas.search.regions.graph.graph import Graph
 from venmas.search.regions.proof.tables import write_tables
 from venmas.search.space.boxes import Boxes
@@ -83,8 +84,7 @@ class RegionSession:
     @property
     def figures(self) -> Regions:
         """Counts of all passes."""
-        counts = self.graph.counts
-        return Regions(counts.passes, counts.nodes, counts.pieces)
+        return replace(self.graph.counts)
 
     @property
     def struggling(self) -> bool:

@@ -21,7 +21,8 @@ from venmas.model.witness.tree import Witness
 from venmas.nn import Network
 from venmas.nn.network import Semantics
 from venmas.question import Question
-from venmas.search.regions.graph.graph import Counts, Graph
+from venmas.search.regions.graph.figures import Regions
+from venmas.search.regions.graph.graph import Graph
 from venmas.search.space.boxes import Boxes
 from venmas.search.space.view import Space
 from venmas.workers.mapper import Done, Job, MemoryLimitError
@@ -49,7 +50,7 @@ class Searched:
     """What came out of a tile: a witness, or none; `trouble` says why neither is known."""
 
     witness: Witness | None = None
-    counts: Counts = field(default_factory=Counts)
+    counts: Regions = field(default_factory=Regions)
     may_leave_box: bool = False
     may_deadlock: bool = False
     trouble: str | None = None

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from venmas.bounds.rounding import Bools, Floats, Ints
 from venmas.logic import AX, EX, FALSE, Formula
 from venmas.logic.closure import Stage, agenda
+from venmas.search.regions.graph.figures import Regions
 from venmas.search.regions.graph.split import Pieces
 from venmas.search.regions.graph.step import Moves, advance, classify
 from venmas.search.space.boxes import MAX_EDGES, Boxes, Grid, Known, cut, joined, merge
@@ -85,15 +86,6 @@ class Layer:
     """... and which formulas are asked there, (parts, F)."""
 
 
-@dataclass
-class Counts:
-    """Nodes, pieces and passes so far."""
-
-    nodes: int = 0
-    pieces: int = 0
-    passes: int = 0
-
-
 class Graph:
     """Abstract reachability graph of a system for the core formula `target`.
 
@@ -117,7 +109,7 @@ class Graph:
         self.past: list[list[Layer]] = []
         """The layers of all passes, the last one included, where they are to be kept for a proof."""
         self.stages: list[Stage] = agenda(target)
-        self.counts = Counts()
+        self.counts = Regions()
         self.may_leave_box = self.may_deadlock = False
         """In some pass: the next one looks no more at regions in which nothing is open, but runs go there."""
         self.layers: list[Layer] = []
@@ -169,7 +161,7 @@ class Graph:
             self.past.append(self.layers)
         return not self.layers[0].may.any()
 
-    def add(self, counts: Counts, may_leave_box: bool, may_deadlock: bool) -> None:
+    def add(self, counts: Regions, may_leave_box: bool, may_deadlock: bool) -> None:
         """Count what was done for a part of the root, and remember what runs from there may do."""
         self.counts.nodes += counts.nodes
         self.counts.pieces += counts.pieces
