@@ -16,9 +16,9 @@ from time import perf_counter
 
 import numpy as np
 
-from venmas.abstraction.points import enumerated, row_values
-from venmas.abstraction.policy import Policy
-from venmas.abstraction.queries import FREE, Queries, QueryEngine
+from venmas.abstraction.states.points import enumerated, row_values
+from venmas.abstraction.states.policy import Policy
+from venmas.abstraction.states.queries import FREE, Queries, QueryEngine
 from venmas.blas import on_one_thread
 from venmas.milp.program import Feasible, Infeasible, Kind, Program, ProgramBuilder
 from venmas.solvers import get_solver

@@ -10,7 +10,7 @@ from venmas._posix import require_posix
 from venmas._version import __version__
 
 if TYPE_CHECKING:
-    from venmas.abstraction.graph import abstract
+    from venmas.abstraction.graph.graph import abstract
     from venmas.engine.report import Report, Verdict
     from venmas.engine.verify import verify
     from venmas.formats.jani.load import load_jani
@@ -23,7 +23,7 @@ _HOMES = {
     "Report": "venmas.engine.report",
     "System": "venmas.model",
     "Verdict": "venmas.engine.report",
-    "abstract": "venmas.abstraction.graph",
+    "abstract": "venmas.abstraction.graph.graph",
     "load_jani": "venmas.formats.jani.load",
     "load_network": "venmas.nn",
     "load_scenario": "venmas.model",

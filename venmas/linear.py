@@ -19,6 +19,7 @@ from numbers import Rational
 from typing import Any, SupportsFloat, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from venmas.errors import InputError
 
@@ -93,6 +94,28 @@ class Relation(Enum):
             case Relation.NE:
                 return left != right
 
+    def truth(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        """Where values compare so with 0, of any shape, in their own arithmetic."""
+        found: NDArray[np.bool_] = _UFUNCS[self](values, 0)
+        return found
+
+    def certain(self, least: NDArray[Any], greatest: NDArray[Any]) -> NDArray[np.bool_]:
+        """Where every x from `least` to `greatest` compares so with 0, ends of any shape."""
+        match self:
+            case Relation.LT:
+                found = greatest < 0
+            case Relation.LE:
+                found = greatest <= 0
+            case Relation.GT:
+                found = least > 0
+            case Relation.GE:
+                found = least >= 0
+            case Relation.EQ:
+                found = (least == 0) & (greatest == 0)
+            case Relation.NE:
+                found = (least > 0) | (greatest < 0)
+        return np.asarray(found, dtype=bool)
+
 
 _NEGATED = {
     Relation.LT: Relation.GE,
@@ -109,6 +132,14 @@ _MIRRORED = {
     Relation.GE: Relation.LE,
     Relation.EQ: Relation.EQ,
     Relation.NE: Relation.NE,
+}
+_UFUNCS: dict[Relation, np.ufunc] = {
+    Relation.LT: np.less,
+    Relation.LE: np.less_equal,
+    Relation.GT: np.greater,
+    Relation.GE: np.greater_equal,
+    Relation.EQ: np.equal,
+    Relation.NE: np.not_equal,
 }
 
 

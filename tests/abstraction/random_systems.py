@@ -9,11 +9,11 @@ from itertools import product
 import numpy as np
 
 from venmas.abstraction.cegar import Cegar, ConcretePath
-from venmas.abstraction.explore import Explored
-from venmas.abstraction.graph import AbstractGraph, abstract
-from venmas.abstraction.predicates import of_formula
+from venmas.abstraction.graph.explore import Explored
+from venmas.abstraction.graph.graph import AbstractGraph, abstract
 from venmas.abstraction.settings import OPTIONS, Choices
-from venmas.abstraction.task import task_of
+from venmas.abstraction.states.predicates import of_formula
+from venmas.abstraction.states.task import task_of
 from venmas.checker.inductive.check import check_inductive as check_lines
 from venmas.checker.numbers import CheckError
 from venmas.logic import Formula, nnf

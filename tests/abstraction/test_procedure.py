@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from tests.abstraction.random_systems import is_inductive
 from venmas import System, abstract, verify
 from venmas.abstraction.cegar import Cegar
-from venmas.abstraction.explore import Explored
+from venmas.abstraction.graph.explore import Explored
 from venmas.abstraction.settings import Choices
-from venmas.abstraction.task import task_of
+from venmas.abstraction.states.task import task_of
 from venmas.checker.file import check_certificate
 from venmas.cli.main import main
 from venmas.errors import ModelError, UsageError

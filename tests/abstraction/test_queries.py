@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from venmas.abstraction.points import shrink
-from venmas.abstraction.policy import Policy
-from venmas.abstraction.queries import FREE, Queries, QueryEngine
+from venmas.abstraction.states.points import shrink
+from venmas.abstraction.states.policy import Policy
+from venmas.abstraction.states.queries import FREE, Queries, QueryEngine
 from venmas.nn import relu_network
 from venmas.testing.queries import random_policy, random_queries
 

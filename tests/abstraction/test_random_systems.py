@@ -7,7 +7,7 @@ import pytest
 
 from tests.abstraction.random_systems import check_graph, check_verdict, variants
 from venmas import System, abstract
-from venmas.abstraction.graph import AbstractGraph
+from venmas.abstraction.graph.graph import AbstractGraph
 from venmas.model.functions import apply_network, argmax
 from venmas.nn import relu_network
 from venmas.testing.policies import random_predicates, random_system

@@ -16,13 +16,13 @@ from venmas.bounds.crown_plan import plan_of
 from venmas.bounds.linear_forms import affine as combination
 from venmas.bounds.linear_forms import constant, relu, settle
 from venmas.bounds.methods import METHODS
+from venmas.bounds.polytopes import Polytopes
 from venmas.bounds.rounding import FEW, SMALLEST_NORMAL, TINY, UNIT_ROUNDOFF, ball, gamma
 from venmas.bounds.zonotope import relax
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, conjunction
 from venmas.nn import Layer, Network, relu_network
-from venmas.search.polytopes.batch import Polytopes
-from venmas.search.regions import step
+from venmas.search.regions.graph import step
 
 kernels = pytest.importorskip("venmas.bounds.compiled.crown_kernel", reason="numba is not installed")
 U = Fraction(UNIT_ROUNDOFF)

@@ -20,9 +20,9 @@ from venmas.model.cases import UnsuitableError
 from venmas.model.expr import ArgMax
 from venmas.model.simulate import Exact
 from venmas.search.rational.search import Proof, Prover
-from venmas.search.regions.certificate import GraphProof, IncompleteError
-from venmas.search.regions.graph import Graph
-from venmas.search.regions.view import Space
+from venmas.search.regions.graph.graph import Graph
+from venmas.search.regions.proof.certificate import GraphProof, IncompleteError
+from venmas.search.space.view import Space
 
 Line = dict[str, Any]
 

@@ -22,9 +22,9 @@ from venmas.logic import Bounded, Formula, parse
 from venmas.model import System, satisfies
 from venmas.model.cases import UnsuitableError
 from venmas.question import Question
-from venmas.search.regions.graph import Graph
-from venmas.search.regions.tables import write_tables
-from venmas.search.regions.view import Space
+from venmas.search.regions.graph.graph import Graph
+from venmas.search.regions.proof.tables import write_tables
+from venmas.search.space.view import Space
 
 
 def table_proof(system: System, formula: Formula, inside: bool = False) -> Certified | None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from venmas.abstraction.graph import abstract
-from venmas.abstraction.invariant import invariant_of
+from venmas.abstraction.graph.graph import abstract
+from venmas.abstraction.states.invariant import invariant_of
 from venmas.checker.file import check_certificate
 from venmas.engine.certify import Certificate, certify_inductive
 from venmas.formats.jani.load import load_jani

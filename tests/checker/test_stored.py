@@ -19,9 +19,9 @@ from venmas.logic import Bounded, parse
 from venmas.model import System, apply_network, load_scenario
 from venmas.nn.network import relu_network
 from venmas.question import Question
-from venmas.search.regions.certificate import write_proof
-from venmas.search.regions.graph import Graph
-from venmas.search.regions.view import Space
+from venmas.search.regions.graph.graph import Graph
+from venmas.search.regions.proof.certificate import write_proof
+from venmas.search.space.view import Space
 
 STORED = Path(__file__).with_name("stored")
 OF_BEFORE = {"region", "frame", "lemma", "end", "expand", "split", "refute", "same", "within", "keep", "case"}

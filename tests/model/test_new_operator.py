@@ -32,15 +32,15 @@ from venmas.errors import ModelError
 from venmas.model import argmax, maximum, where
 from venmas.model import expr as module
 from venmas.model.canonical import system_to_json
+from venmas.model.cone import _Intervals
 from venmas.model.domain import Domains, Ranges, is_integral
 from venmas.model.expr import Expr
 from venmas.model.lowering import UnloweredError, lower
 from venmas.model.simplify import Simplifier
 from venmas.model.simulate import Batch, Exact
-from venmas.search.closure.cone import _Intervals
-from venmas.search.explicit.undecided import StateRows
-from venmas.search.explicit.vectorised import Columns
 from venmas.search.polytopes.step import Partition
+from venmas.search.states.undecided import StateRows
+from venmas.search.states.vectorised import Columns
 
 ROOT = Path(venmas.__file__).parent
 PAGE = (ROOT.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -125,7 +125,7 @@ INTERPRETERS: dict[str, Callable[[], object]] = {
     "bounds/exact.py": lambda: _Forms(NOTHING, True).of(NODE),  # type: ignore[arg-type]
     "bounds/zonotope.py": lambda: zonotope.Evaluator({}, 1, 1).form(NODE),
     "encoding/expressions.py": lambda: bare(ExpressionEncoder)._term(NOTHING, NODE),
-    "search/explicit/undecided.py": lambda: bare(
+    "search/states/undecided.py": lambda: bare(
         StateRows, _columns=SimpleNamespace(integral=lambda _: False)
     )._compute(NODE),
     "search/polytopes/step.py": lambda: next(bare(Partition)._value(SimpleNamespace(known={}), NODE)),

@@ -10,8 +10,8 @@ import pytest
 from venmas.linear import LinearExpr
 from venmas.model import System
 from venmas.model.cases import UnsuitableError
-from venmas.search.regions.boxes import Boxes, Grid, Known, cut, joined, merge
-from venmas.search.regions.frames import MAX_COORDINATE, Frame, Map, to_boxes, unit_of
+from venmas.search.space.boxes import Boxes, Grid, Known, cut, joined, merge
+from venmas.search.space.frames import MAX_COORDINATE, Frame, Map, to_boxes, unit_of
 
 TOP = 12
 

@@ -15,8 +15,8 @@ from venmas.errors import ModelError
 from venmas.logic import Globally, Quantifier, evaluate
 from venmas.model import Witness, replay, where
 from venmas.question import Question, read_property
-from venmas.search.closure.graph import StateGraph
-from venmas.search.explicit.vectorised import NotExplicitError
+from venmas.search.closure.graph.graph import StateGraph
+from venmas.search.states.integers import NotExplicitError
 from venmas.testing import atoms, formulas
 from venmas.testing.finite import finite_model, finite_systems
 

@@ -19,14 +19,14 @@ from venmas.model import System, apply_network, argmax, where
 from venmas.model.cases import Sign
 from venmas.model.simulate import Exact
 from venmas.nn import relu_network
-from venmas.search.regions import step as layer
-from venmas.search.regions import view as space
-from venmas.search.regions.boxes import Boxes
-from venmas.search.regions.split import Cases, cut_compiled
-from venmas.search.regions.view import Space
+from venmas.search.regions.graph import step as layer
+from venmas.search.regions.graph.split import Cases, cut_compiled
+from venmas.search.space import view as space
+from venmas.search.space.boxes import Boxes
+from venmas.search.space.view import Space
 from venmas.testing import adversarial_networks, initial_states, networks
 
-compiled = pytest.importorskip("venmas.search.regions.compiled", reason="numba is not installed")
+compiled = pytest.importorskip("venmas.bounds.compiled.cutting", reason="numba is not installed")
 
 lanes = pytest.importorskip("venmas.bounds.compiled.zonotope_kernel")
 FORMULAS = ("AX AX (x <= 1)", "AG^2 (x < 1)", "AG^2 (x + y >= i)", "A((x != 1) U^2 (y > i))")
@@ -124,7 +124,7 @@ def test_wide_networks(monkeypatch, threads):
         weights = [np.ones((2, 2)) / 4, np.full((width, 2), 0.25), np.array([row, rng.permutation(row)])]
         found = stack((relu_network(weights, [np.ones(2), np.ones(width), np.zeros(2)]),))
         none = np.zeros((1, 0), np.int64)
-        asked = compiled.Question(
+        asked = compiled.Undecided(
             found,
             np.zeros(1, dtype=np.intp),
             np.array([[[0.25, 0.0], [0.0, 0.5]]]),
@@ -163,7 +163,7 @@ def test_more_reals_than_rounding_bounds(count):
     factors = rng.normal(size=count)
     found = stack((relu_network([np.eye(2)], [np.zeros(2)]),))
     none = np.zeros((1, 0), np.int64)
-    asked = compiled.Question(
+    asked = compiled.Undecided(
         found,
         np.zeros(1, dtype=np.intp),
         np.array([[factors, factors[::-1]]]),

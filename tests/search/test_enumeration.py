@@ -12,15 +12,15 @@ from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
 from tests.search.test_graph import Truth, grid_formula, grid_states, grid_system
+from venmas.bounds.polytopes import Polytopes, settled
 from venmas.engine.verify import verify
 from venmas.linear import Relation
 from venmas.logic import nnf, parse
 from venmas.model import System, apply_network, argmax, clip, maximum, switch, where
 from venmas.model.cases import UnsuitableError
 from venmas.nn import Layer, Network, relu_network
-from venmas.search.polytopes.batch import Polytopes, settled
 from venmas.search.polytopes.enumerate import Enumeration, _corners
-from venmas.search.regions.view import Space
+from venmas.search.space.view import Space
 from venmas.testing import adversarial_systems, formulas_over, initial_states, systems
 
 MOST = 3_000

@@ -19,9 +19,9 @@ from venmas.logic import FALSE, evaluate, nnf, parse
 from venmas.model import System, apply_network, argmax, load_scenario, one_hot, replay, switch, where
 from venmas.model.expr import compare
 from venmas.nn import Layer, Network, relu_network
-from venmas.search.explicit import atoms as rows
 from venmas.search.explicit import evaluate as explicit
 from venmas.search.explicit.evaluate import explore
+from venmas.search.states import atoms as rows
 from venmas.testing import atoms, formulas
 from venmas.testing.finite import finite_model, finite_systems
 

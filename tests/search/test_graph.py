@@ -17,8 +17,8 @@ from venmas.model import System, switch, where
 from venmas.model.cases import UnsuitableError
 from venmas.model.regions import contains
 from venmas.model.simulate import Step
-from venmas.search.regions.graph import Graph
-from venmas.search.regions.view import Space
+from venmas.search.regions.graph.graph import Graph
+from venmas.search.space.view import Space
 from venmas.testing import adversarial_systems, formulas_over, initial_states, systems
 
 PASSES = 6
@@ -160,7 +160,9 @@ def test_coordinates_beyond_64_bits_are_refused():
 
 def test_shifts_that_add_up_beyond_64_bits(monkeypatch):
     """Cells that begin so far away would lose states: boxes that lie across the end of the numbers."""
-    monkeypatch.setattr("venmas.search.regions.step._most_frequent", lambda rows, _: np.full(rows.shape[1], 2**62))
+    monkeypatch.setattr(
+        "venmas.search.regions.graph.step._most_frequent", lambda rows, _: np.full(rows.shape[1], 2**62)
+    )
     system = System("far")
     x = system.real("x", 0, 64)
     system.branch("step", x=x + 1)
@@ -285,9 +287,9 @@ def test_known_runs_stay_open_where_boxes_touch(block, wild, monkeypatch):
     """Wild: images come in turns of a few, and cells of the next step begin anywhere."""
     if wild:
         numbers = np.random.default_rng(block)
-        monkeypatch.setattr("venmas.search.regions.graph._IMAGES", 1 + block)
+        monkeypatch.setattr("venmas.search.regions.graph.graph._IMAGES", 1 + block)
         monkeypatch.setattr(
-            "venmas.search.regions.step._most_frequent",
+            "venmas.search.regions.graph.step._most_frequent",
             lambda rows, _: numbers.integers(-(2**62), 2**62, rows.shape[1]),
         )
     found = 0

@@ -14,7 +14,7 @@ from venmas.engine.verify import verify
 from venmas.model import System, apply_network, argmax
 from venmas.model.simulate import Exact
 from venmas.nn import Layer, Network, relu_network
-from venmas.search.regions.frames import Frame
+from venmas.search.space.frames import Frame
 from venmas.testing import TWISTS, adversarial_networks, expressions, networks
 
 NAMES = ("x", "y")

@@ -14,8 +14,8 @@ from venmas.model import System, argmax, maximum, minimum, switch, where
 from venmas.model.cases import Location, Sign, UnsuitableError
 from venmas.model.expr import ArgMax, Maximum
 from venmas.model.simulate import Exact, Step
-from venmas.search.regions.boxes import Boxes
-from venmas.search.regions.view import Space
+from venmas.search.space.boxes import Boxes
+from venmas.search.space.view import Space
 from venmas.testing import adversarial_systems, initial_states, states, systems
 
 

@@ -12,9 +12,9 @@ from venmas.model.canonical import shared
 from venmas.model.simulate import successors
 from venmas.model.witness.build import explain
 from venmas.question import Question, read_property
-from venmas.search.regions.boxes import Boxes
-from venmas.search.regions.single import Runs
-from venmas.search.regions.view import Space
+from venmas.search.regions.concretise.single import Runs
+from venmas.search.space.boxes import Boxes
+from venmas.search.space.view import Space
 
 LEVEL = "(climb > -2 & climb < 2)"
 

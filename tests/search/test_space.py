@@ -10,7 +10,7 @@ from venmas.engine.verify import verify
 from venmas.model import System, apply_network, argmax
 from venmas.model.cases import UnsuitableError
 from venmas.nn import Layer, Network
-from venmas.search.regions.view import Space, space_of
+from venmas.search.space.view import Space, space_of
 
 
 def network(slope=1.0, dtype="float64"):

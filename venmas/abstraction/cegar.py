@@ -18,27 +18,26 @@ from time import monotonic
 
 import numpy as np
 
-from venmas.abstraction.box_condition import BoxCondition
-from venmas.abstraction.cells import Cells
-from venmas.abstraction.concretise import Concretiser
-from venmas.abstraction.conditions import states_of
-from venmas.abstraction.cover import cover
-from venmas.abstraction.exits import with_exits
-from venmas.abstraction.explore import AbstractSearch, Explored
-from venmas.abstraction.falsify import random_path
-from venmas.abstraction.figures import Iteration
-from venmas.abstraction.graph import Unsafe
-from venmas.abstraction.invariant import invariant_of, narrowed
-from venmas.abstraction.memory import Memory
-from venmas.abstraction.policy import Ints
-from venmas.abstraction.predicates import Predicate, at_least, of_formula, open_over
-from venmas.abstraction.queries import Queries, QueryEngine
-from venmas.abstraction.refine import Refinement, Refiner
+from venmas.abstraction.graph.exits import with_exits
+from venmas.abstraction.graph.explore import AbstractSearch, Explored
+from venmas.abstraction.graph.falsify import random_path
+from venmas.abstraction.graph.graph import Unsafe
+from venmas.abstraction.graph.strengthen import constant_sums, literals, strengthened
+from venmas.abstraction.graph.successors import Steps
+from venmas.abstraction.refinement.concretise import Concretiser
+from venmas.abstraction.refinement.figures import Iteration
+from venmas.abstraction.refinement.refine import Refinement, Refiner
 from venmas.abstraction.settings import Choices
-from venmas.abstraction.strengthen import constant_sums, literals, strengthened
-from venmas.abstraction.successors import Steps
-from venmas.abstraction.task import Operator, Task
-from venmas.bounds.rounding import Bools
+from venmas.abstraction.states.box_condition import BoxCondition
+from venmas.abstraction.states.cells import Cells
+from venmas.abstraction.states.conditions import states_of
+from venmas.abstraction.states.cover import cover
+from venmas.abstraction.states.invariant import invariant_of, narrowed
+from venmas.abstraction.states.memory import Memory
+from venmas.abstraction.states.predicates import Predicate, at_least, of_formula, open_over
+from venmas.abstraction.states.queries import Queries, QueryEngine
+from venmas.abstraction.states.task import Operator, Task
+from venmas.bounds.rounding import Bools, Ints
 from venmas.logic import Formula
 from venmas.model.invariant import Invariant
 
@@ -70,7 +69,7 @@ class Cegar:
         self.task, unsafe = with_exits(strengthened(self.given, self.sums), self.condition)
         task = self.task
         self.engine = QueryEngine(task.policy, self.rng)
-        self.memory = Memory(self.engine, len(task.low), self.choices.reuse == "on")
+        self.memory = Memory(self.engine, self.choices.reuse == "on")
         self.starts = BoxCondition(task.starts, task.columns, task.low, task.high)
         self.bad = BoxCondition(unsafe, task.columns, task.low, task.high)
         self.cases = cover(unsafe, task.columns, task.low, task.high, MAX_UNSAFE)

@@ -1,6 +1,6 @@
 """The procedure: ``AG p`` by predicate abstraction of the slice that p depends on.
 
-slice := the cone of influence of p                                       (`venmas.search.closure.cone`)
+slice := the cone of influence of p                                       (`venmas.model.cone`)
 refine until the abstract graph is safe, or a path is real                (`cegar`)
 safe: its states are an inductive set, which the answer carries
 real: run the path in the whole system; it runs: witnessed; else the slice grows to the whole
@@ -15,30 +15,30 @@ from typing import Any
 
 import numpy as np
 
-from venmas.abstraction.box_condition import BoxCondition
 from venmas.abstraction.cegar import Cegar, ConcretePath
-from venmas.abstraction.conditions import first_point
-from venmas.abstraction.cover import TooManyError
-from venmas.abstraction.drawing import MOST, tree_of
-from venmas.abstraction.explore import Explored
-from venmas.abstraction.figures import Refined
-from venmas.abstraction.graph import condition
-from venmas.abstraction.invariant import widened
-from venmas.abstraction.predicates import Predicate, of_formula
+from venmas.abstraction.graph.drawing import MOST, tree_of
+from venmas.abstraction.graph.explore import Explored
+from venmas.abstraction.graph.graph import condition
+from venmas.abstraction.refinement.figures import Refined
 from venmas.abstraction.safe_starts import SafeStarts
 from venmas.abstraction.settings import Choices
-from venmas.abstraction.task import Task, UnsuitableError, task_of
+from venmas.abstraction.states.box_condition import BoxCondition
+from venmas.abstraction.states.conditions import first_point
+from venmas.abstraction.states.cover import TooManyError
+from venmas.abstraction.states.invariant import widened
+from venmas.abstraction.states.predicates import Predicate, of_formula
+from venmas.abstraction.states.task import Task, UnsuitableError, task_of
 from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.errors import ModelError, Reason
 from venmas.logic import Always, Formula, Globally, Quantifier, nnf, variables_of
 from venmas.model.canonical import networks_of
+from venmas.model.cone import Cones
 from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.model.witness.build import UndecidedError, explain
 from venmas.model.witness.tree import Witness
 from venmas.question import Question
-from venmas.search.closure.cone import Cones
 from venmas.search.procedure import Run
 
 _SPLITTING = 0.8

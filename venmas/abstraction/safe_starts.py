@@ -11,16 +11,19 @@ So a verdict is split, as by Vinzent, Steinmetz, Hoffmann (ICAPS 2022, section 9
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from venmas.abstraction.cegar import Cegar
-from venmas.abstraction.cells import Cells, States, keys
-from venmas.abstraction.conditions import states_of
-from venmas.abstraction.exits import OUTSIDE
-from venmas.abstraction.figures import StartCounts
-from venmas.abstraction.policy import Ints
+from venmas.abstraction.graph.exits import OUTSIDE
+from venmas.abstraction.refinement.figures import StartCounts
+from venmas.abstraction.states.cells import Cells, States, keys
+from venmas.abstraction.states.conditions import states_of
+from venmas.bounds.rounding import Ints
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, Formula, Not, conjunction, disjunction, nnf
 from venmas.model.witness.tree import Witness
+
+if TYPE_CHECKING:
+    from venmas.abstraction.cegar import Cegar
 
 
 class SafeStarts:

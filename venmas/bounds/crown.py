@@ -24,9 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from venmas.bounds.crown_cut import Cuts
-from venmas.bounds.crown_plan import Ints, Plan
+from venmas.bounds.crown_plan import Plan
 from venmas.bounds.relaxation import chord, rounding
-from venmas.bounds.rounding import FEW, TINY, Bools, Floats, ball, gamma
+from venmas.bounds.rounding import FEW, TINY, Bools, Floats, Ints, ball, gamma
 from venmas.bounds.zonotope import span
 from venmas.budget import ask
 from venmas.model.program import ProgramLayer

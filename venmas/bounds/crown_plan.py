@@ -13,18 +13,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from venmas.bounds.rounding import FEW, SMALLEST_NORMAL, TINY, UNIT_ROUNDOFF, Bools, Floats
+from venmas.bounds.rounding import FEW, SMALLEST_NORMAL, TINY, UNIT_ROUNDOFF, Bools, Floats, Ints
 from venmas.budget import ask, asking
 from venmas.logic import Formula
 from venmas.model.program import AND, OR, Program, ProgramLayer, Row
 from venmas.model.program_writer import network_program
 from venmas.nn import Network
 
-Ints = NDArray[np.int64]
-
-__all__ = ["AND", "OR", "Ints", "Plan", "flatten", "plan_of"]
+__all__ = ["AND", "OR", "Plan", "flatten", "plan_of"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -285,7 +285,7 @@ class Interpreter:
             holds = np.array([relation.holds(v) for v in q.values])
             some, every = (q.possible & holds).any(1), (~q.possible | holds).all(1)
             return np.where(every, 1, np.where(some, -1, 0)).astype(np.int8)
-        yes, no = certain(relation, q.lo, q.hi), certain(relation.negated, q.lo, q.hi)
+        yes, no = relation.certain(q.lo, q.hi), relation.negated.certain(q.lo, q.hi)
         truth = np.where(yes, 1, np.where(no, 0, -1)).astype(np.int8)
         border = _BORDER * (1 + np.maximum(np.abs(q.lo), np.abs(q.hi)))
         close = (truth == -1) & ((np.abs(q.lo) <= border) | (np.abs(q.hi) <= border))
@@ -327,20 +327,3 @@ def _combined(total: Quantity, terms: list[tuple[Fraction, Quantity]], offset: F
         sums = following
     values = tuple(sorted(sums))
     return finite(total, values, np.stack([sums[v] for v in values], 1))
-
-
-def certain(relation: Relation, lo: Floats, hi: Floats) -> Bools:
-    """Where ``x relation 0`` holds for every x in [lo, hi]."""
-    match relation:
-        case Relation.LT:
-            return np.asarray(hi < 0)
-        case Relation.LE:
-            return np.asarray(hi <= 0)
-        case Relation.GT:
-            return np.asarray(lo > 0)
-        case Relation.GE:
-            return np.asarray(lo >= 0)
-        case Relation.EQ:
-            return np.asarray((lo == 0) & (hi == 0))
-        case Relation.NE:
-            return np.asarray((lo > 0) | (hi < 0))

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Index = NDArray[np.intp]
 
 UNIT_ROUNDOFF = 2.0**-53
 """u: half the distance from 1 to the next float; the relative error of one operation (Higham, Theorem 2.2)."""

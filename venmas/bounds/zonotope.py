@@ -16,7 +16,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.expressions import certain
 from venmas.bounds.methods import beaten
 from venmas.bounds.relaxation import chord, rounding
 from venmas.bounds.rounding import (
@@ -312,7 +311,7 @@ class Evaluator:
                 return np.full(self.size, value), np.full(self.size, not value)
             case Compare(expr, relation):
                 lo, hi = self.form(expr).range()
-                return certain(relation, lo, hi), certain(relation.negated, lo, hi)
+                return relation.certain(lo, hi), relation.negated.certain(lo, hi)
             case All(operands) | Any(operands):
                 parts = [self.truth(c) for c in operands]
                 join, meet = np.logical_or.reduce, np.logical_and.reduce

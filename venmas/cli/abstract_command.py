@@ -54,10 +54,10 @@ def command(
     loaded = load(scenario, read_settings(settings), networks)
 
     from venmas.abstraction.cegar import guard_atoms
-    from venmas.abstraction.drawing import graph_of
-    from venmas.abstraction.graph import abstract
-    from venmas.abstraction.predicates import of_formula
-    from venmas.abstraction.task import UnsuitableError, task_of
+    from venmas.abstraction.graph.drawing import graph_of
+    from venmas.abstraction.graph.graph import abstract
+    from venmas.abstraction.states.predicates import of_formula
+    from venmas.abstraction.states.task import UnsuitableError, task_of
     from venmas.blas import on_one_thread
     from venmas.cli.refinement import read_predicates
     from venmas.logic import TRUE, Always, nnf

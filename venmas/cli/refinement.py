@@ -52,7 +52,7 @@ def read_predicates(path: str, loaded: Loaded) -> list[Formula]:
 
     Files that end in .jani or .json are lists as PlaJA has them, for scenarios that are JANI models.
     """
-    from venmas.abstraction.graph import condition
+    from venmas.abstraction.graph.graph import condition
 
     reader = getattr(loaded.scenario, "predicates", None)
     if reader is not None and Path(path).suffix.lower() in (".jani", ".json"):

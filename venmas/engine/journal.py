@@ -36,7 +36,7 @@ from venmas.model.system import System
 from venmas.model.witness.build import Replay, replay
 from venmas.model.witness.tree import Witness
 from venmas.search.programs import Counts, Largest
-from venmas.search.regions.figures import Regions
+from venmas.search.regions.graph.figures import Regions
 from venmas.solvers import get_solver
 from venmas.store import Store
 

@@ -20,7 +20,7 @@ from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
 from venmas.plugins import distributions
 from venmas.search.programs import Counts, Largest
-from venmas.search.regions.figures import Regions
+from venmas.search.regions.graph.figures import Regions
 from venmas.solvers.registry import PACKAGES
 
 

@@ -15,7 +15,7 @@ from venmas.model.simulate import Precision
 from venmas.model.witness.replay import FloatRun, Replay
 from venmas.model.witness.tree import Witness, read_number
 from venmas.search.programs import Counts, Largest
-from venmas.search.regions.figures import Regions
+from venmas.search.regions.graph.figures import Regions
 
 _HOW = "write it with `venmas verify ... --json FILE`"
 _PRECISIONS: tuple[Precision, ...] = ("float64", "float32")

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from venmas.abstraction.figures import Refined
+from venmas.abstraction.refinement.figures import Refined
 from venmas.abstraction.settings import Choices
 from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.blas import on_one_thread
@@ -32,7 +32,7 @@ from venmas.question import Question, posed, read_formula, read_inductive, read_
 from venmas.search.milp.procedure import strategy_of
 from venmas.search.procedure import Run, Settings
 from venmas.search.programs import Programs
-from venmas.search.regions.figures import Regions
+from venmas.search.regions.graph.figures import Regions
 from venmas.solvers import get_solver, solver_order
 from venmas.solvers.registry import AUTO
 

@@ -12,7 +12,7 @@ from venmas.budget import ask
 Ints: TypeAlias = NDArray[np.int64]
 
 
-def merged_boxes(low: Ints, high: Ints) -> tuple[Ints, Ints]:
+def merged_boxes(low: NDArray[np.integer], high: NDArray[np.integer]) -> tuple[Ints, Ints]:
     """The same union in fewer boxes: ends (B, n) of boxes that are not empty -> ends of others, none given twice.
 
     For one side after the other, boxes that agree in all other sides and meet, or leave no integer between them, become

@@ -59,7 +59,7 @@ class _Part:
                     index, factors, constant, relation = self._rows[node]
                     one, other = factors * low[:, index], factors * high[:, index]
                     least = np.minimum(one, other).sum(1) + constant
-                    known[node] = _possible(relation, least, np.maximum(one, other).sum(1) + constant)
+                    known[node] = ~relation.negated.certain(least, np.maximum(one, other).sum(1) + constant)
                 case And(operands):
                     known[node] = np.logical_and.reduce([known[o] for o in operands])
                 case Or(operands):
@@ -157,20 +157,3 @@ def _row(comparison: Comparison, number: dict[str, int], ranges: _Longs) -> tupl
     if sum((abs(f) * e for f, e in zip(whole, ends, strict=True)), abs(int(constant * by))) > LARGEST:
         raise TooManyError
     return index, np.array(whole, dtype=np.int64), int(constant * by), comparison.relation
-
-
-def _possible(relation: Relation, least: _Longs, most: _Longs) -> _Bools:
-    match relation:
-        case Relation.LT:
-            found = least < 0
-        case Relation.LE:
-            found = least <= 0
-        case Relation.GT:
-            found = most > 0
-        case Relation.GE:
-            found = most >= 0
-        case Relation.EQ:
-            found = (least <= 0) & (most >= 0)
-        case Relation.NE:
-            found = (least != 0) | (most != 0)
-    return np.asarray(found)

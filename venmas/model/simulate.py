@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from venmas.budget import ask
 from venmas.errors import ModelError
-from venmas.linear import Relation, format_number, weighted
+from venmas.linear import format_number, weighted
 from venmas.model.expr import (
     All,
     Any,
@@ -148,7 +148,7 @@ class Batch:
             case Truth(value):
                 return np.full(self.size, value)
             case Compare(expr, relation):
-                return np.asarray(_COMPARE[relation](self.value(expr), 0.0), dtype=np.bool_)
+                return relation.truth(self.value(expr))
             case All(operands):
                 truth = np.full(self.size, True)
                 for operand in operands:
@@ -207,16 +207,6 @@ class Batch:
             outputs = self._runtime.evaluate(application.network, inputs, self._precision)
             known = self._outputs[id(application)] = (application, outputs)
         return known[1]
-
-
-_COMPARE: dict[Relation, np.ufunc] = {
-    Relation.LT: np.less,
-    Relation.LE: np.less_equal,
-    Relation.GT: np.greater,
-    Relation.GE: np.greater_equal,
-    Relation.EQ: np.equal,
-    Relation.NE: np.not_equal,
-}
 
 
 def _no_case(value: object, cases: tuple[tuple[int, Expr], ...]) -> ModelError:

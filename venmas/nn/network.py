@@ -16,9 +16,9 @@ and refuses an activation that is neither ReLU nor the identity, until it is tau
 5. Zonotopes with symbols, and substitution backward (CROWN): venmas/bounds/crown_plan.py, venmas/bounds/crown.py.
 6. Their compiled twins: venmas/bounds/compiled/crown.py, venmas/bounds/compiled/crown_kernel.py,
    venmas/bounds/compiled/crown_layers_kernel.py, venmas/bounds/compiled/zonotope_kernel.py,
-   venmas/bounds/compiled/relaxation_kernel.py, and what fills their arrays: venmas/search/regions/compiled.py.
+   venmas/bounds/compiled/relaxation_kernel.py, and what fills their arrays: venmas/bounds/compiled/cutting.py.
 7. MILP programs: venmas/encoding/network.py.
-8. The explicit search: venmas/search/explicit/undecided.py. The search over polytopes: venmas/search/polytopes/step.py.
+8. The explicit search: venmas/search/states/undecided.py. The search over polytopes: venmas/search/polytopes/step.py.
 9. Unrolled loops as programs: venmas/model/lowering.py, venmas/model/program_writer.py, and gradients through them:
    venmas/search/unrolled/gradient.py.
 10. The checker of certificates, which is independent of all the above: venmas/checker/networks.py; of tables:

@@ -1,1 +1,1 @@
-"""Our own decision procedures: reach graphs of regions and of explicit states (design section 4)."""
+"""Our own decision procedures, a package each, and what several of them read of a system: `space`, `states`."""

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.abstraction.policy import Policy
-from venmas.abstraction.queries import FREE, Queries
+from venmas.abstraction.states.policy import Policy
+from venmas.abstraction.states.queries import FREE, Queries
 from venmas.nn import Network, relu_network
 
 Ints = NDArray[np.int64]

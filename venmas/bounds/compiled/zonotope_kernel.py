@@ -26,7 +26,7 @@ UNKNOWN, SETTLED, SEVERAL = 0, 1, 2
 """What a table says of a box with some outcomes: not known yet, its cases are one, or several."""
 NONE, SIGN, AT_MOST, BELOW, EQUAL = 0, 1, 2, 3, 4
 """What a row is there for: nothing, a choice by its sign, or an atom that says that it is <= 0, < 0, or 0."""
-MINOR, TINY = 0.25, 2.0**-1000  # those of search.regions.step and bounds.rounding
+MINOR, TINY = 0.25, 2.0**-1000  # those of search.regions.graph.step and bounds.rounding
 _FUSED = {"contract"}
 
 
@@ -34,7 +34,7 @@ _FUSED = {"contract"}
 def cut(nets, gammas, inputs, lines, table, rules, group, low, high, most):
     """Cut boxes (B, n) until what is open of them is settled, or no side is above its least, by `most` sweeps.
 
-    nets: see `search.regions.compiled`. inputs: (coefficients (G, k, n) and constants (G, k) of the networks' inputs
+    nets: see `bounds.compiled.cutting`. inputs: (coefficients (G, k, n) and constants (G, k) of the networks' inputs
     over the boxes' coordinates, the network of each group (G,)). lines: rows in whole numbers, (weights (G, R, n),
     constants (G, R), what they are for (G, R)). table (G, 2^q 8^S): see `UNKNOWN`. rules: (n,) least sides, the wide
     coordinates (m,), and whether halves are joined.

@@ -10,13 +10,13 @@ import numpy as np
 from venmas.budget import ask
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import TRUE, Formula, Globally, Quantifier, nnf
+from venmas.model.cone import Cones
 from venmas.model.regions import contains, sample, sample_initial, snap
 from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.model.witness.build import UndecidedError, explain
 from venmas.model.witness.tree import Witness
-from venmas.search.closure.cone import Cones
-from venmas.search.closure.graph import StateGraph
+from venmas.search.closure.graph.graph import StateGraph
 
 _STARTS = 16
 """Initial states of the whole that are tried in each initial set."""

@@ -23,9 +23,9 @@ from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.model.witness.build import collect, explain
 from venmas.model.witness.tree import Witness
-from venmas.search.explicit.atoms import AtomRows
 from venmas.search.explicit.reach import ABSENT, MAX_BYTES, OUTSIDE, StateGraph
-from venmas.search.explicit.vectorised import NotExplicitError
+from venmas.search.states.atoms import AtomRows
+from venmas.search.states.integers import NotExplicitError
 
 Costs = NDArray[np.unsignedinteger]
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.logic import TRUE
-from venmas.model.points import TooManyError, initial_points
 from venmas.model.system import System
-from venmas.search.explicit.initial import integer_points
-from venmas.search.explicit.undecided import Integers
-from venmas.search.explicit.vectorised import Columns, NotExplicitError
+from venmas.search.states.initial import integer_points
+from venmas.search.states.integers import Integers, NotExplicitError
+from venmas.search.states.starts import points_of_condition
+from venmas.search.states.vectorised import Columns
 
 MAX_BYTES = 1 << 28
 """Most memory for the states, and for the truth of the atoms of a formula in them."""
@@ -81,16 +81,10 @@ class StateGraph:
         """The initial states, part by part, in blocks."""
         system, ranges = self.system, self.columns.ranges
         if system.initial_condition is not TRUE:
-            yield self._by_condition()
+            yield points_of_condition(system, self.limit, self.tick)
             return
         for region in system.regions:
             yield integer_points(system, region, ranges, self.limit, self.tick)
-
-    def _by_condition(self) -> Iterator[Integers]:
-        try:
-            yield from initial_points(self.system, self.limit, self.tick)
-        except TooManyError as error:
-            raise NotExplicitError from error
 
     def state(self, number: int) -> dict[str, Fraction]:
         """A state by name."""
@@ -126,15 +120,8 @@ class StateGraph:
     def _expand(self, first: int, states: Integers) -> NDArray[np.int32]:
         """(B, variables) -> (branches, B)."""
         columns = self.columns
-        matrix = columns.run(states).matrix
         found = np.full((len(columns.guards), len(states)), ABSENT, np.int32)
-        for b, guard in enumerate(columns.guards):
-            rows = np.flatnonzero(matrix[:, guard])
-            new = (matrix if len(rows) == len(matrix) else matrix[rows]).take(columns.updates[b], axis=1)
-            unsafe = np.flatnonzero(~columns.safe[b])
-            outside = ((new[:, unsafe] < columns.ranges[0, unsafe]) | (new[:, unsafe] > columns.ranges[1, unsafe])).any(
-                1
-            )
+        for b, rows, new, outside in columns.steps(states):
             if outside.any():
                 found[b, rows[outside]] = OUTSIDE
                 self.left = self.left or (first + int(rows[outside][0]), b)

@@ -4,7 +4,7 @@ Where few dimensions of the initial set are free, the parts of it on which a run
 polytopes of few vertices, and few as long as choices are few. They are cut where a unit of a network, an argmax or a
 comparison changes, so that in contrast to boxes nothing is lost. Formulas are evaluated by what is left of them: ``EX``
 keeps what may hold after some move, ``AX`` what is kept by one move after the other, ``And`` by one operand after the
-other. Nothing is merged, so that many branches over many steps are better left to the reach graph.
+other. Nothing is merged, so that many branches over many steps are better left to the region graph.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from venmas.bounds.polytopes import Polytopes, joined
 from venmas.bounds.rounding import TINY, UNIT_ROUNDOFF, Bools
 from venmas.linear import Comparison, LinearExpr
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or
 from venmas.model.cases import UnsuitableError
-from venmas.search.polytopes.batch import Polytopes, joined
 from venmas.search.polytopes.step import Partition
-from venmas.search.regions.candidates import Candidate
-from venmas.search.regions.view import Space, Start
+from venmas.search.space.trials import Candidate
+from venmas.search.space.view import Space, Start
 
 _FREE = 4
 """Free dimensions, at most."""

@@ -22,9 +22,8 @@ from venmas.model.cases import UnsuitableError
 from venmas.question import Question
 from venmas.search.polytopes.enumerate import Enumeration
 from venmas.search.procedure import Run, few_paths
-from venmas.search.regions.concretise import Concretiser
-from venmas.search.regions.procedure import space_for
-from venmas.search.regions.view import Space
+from venmas.search.space.trials import Trials
+from venmas.search.space.view import Space, space_for
 
 
 @dataclass
@@ -75,7 +74,7 @@ class PolytopeSession:
 
     def __init__(self, question: Question, space: Space) -> None:
         self.question, self._enumeration = question, Enumeration(space, question.target)
-        self._concretiser = Concretiser(space, question.target)
+        self._trials = Trials(space.system, question.target)
 
     @property
     def figures(self) -> Polytopes:
@@ -88,7 +87,7 @@ class PolytopeSession:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             while not work.over:
                 found = work.run(budget)
-                witness = self._concretiser.look(iter(found), budget) if found else None
+                witness = self._trials.look(iter(found), budget) if found else None
                 if witness is not None:
                     return Witnessed(witness)
         if work.refuted:

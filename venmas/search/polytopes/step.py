@@ -10,13 +10,13 @@ from typing import TypeAlias
 
 import numpy as np
 
+from venmas.bounds.polytopes import Polytopes, joined, settled
 from venmas.bounds.rounding import SMALLEST_NORMAL, TINY, UNIT_ROUNDOFF, Floats, float_beside, gamma
 from venmas.linear import LinearExpr, Relation
 from venmas.model.cases import Case, Decision, Location, Move, Sign, UnsuitableError
 from venmas.model.domain import Ranges
 from venmas.model.expr import Application, ArgMax, Constant, Expr, Output, Sum, Variable
-from venmas.search.polytopes.batch import Polytopes, joined, settled
-from venmas.search.regions.view import Space
+from venmas.search.space.view import Space
 
 _RELATIONS: dict[tuple[int, ...], Relation | None] = {
     (0,): Relation.LT,

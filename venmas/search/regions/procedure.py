@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -29,31 +29,19 @@ from venmas.model.cases import UnsuitableError
 from venmas.model.witness.tree import Witness
 from venmas.question import Question
 from venmas.search.procedure import Run
-from venmas.search.regions.boxes import Boxes
-from venmas.search.regions.candidates import candidates
-from venmas.search.regions.concretise import Concretiser
-from venmas.search.regions.figures import Regions
-from venmas.search.regions.graph import Graph
-from venmas.search.regions.tables import write_tables
-from venmas.search.regions.view import Space, space_of
+from venmas.search.regions.concretise.candidates import candidates
+from venmas.search.regions.concretise.concretiser import Concretiser
+from venmas.search.regions.graph.figures import Regions
+from venmas.search.regions.graph.graph import Graph
+from venmas.search.regions.proof.tables import write_tables
+from venmas.search.space.boxes import Boxes
+from venmas.search.space.view import Space, space_for
 
 log = logging.getLogger(__name__)
 
-MAX_PASSES = 16
-MAX_PIECES = 20_000_000
-"""Pieces of all passes together after which the procedure gives up."""
-
-
-def space_for(question: Question, run: Run) -> Space:
-    """The view of the question's system that procedures share. Raises `UnsuitableError`."""
-    single = question.semantics == "float32"
-
-    def lend() -> AbstractContextManager[Space]:
-        return space_of(question.system, single)
-
-    space = run.once("space", lend)
-    space.workers = run.settings.workers
-    return space
+MAX_PASSES, MAX_PIECES = 16, 20_000_000
+"""Passes, and pieces of all of them together, after which the procedure gives up: each pass is twice as fine as
+the one before, and so many pieces take minutes, which others use better."""
 
 
 class RegionGraph:
@@ -96,8 +84,7 @@ class RegionSession:
     @property
     def figures(self) -> Regions:
         """Counts of all passes."""
-        counts = self.graph.counts
-        return Regions(counts.passes, counts.nodes, counts.pieces)
+        return replace(self.graph.counts)
 
     @property
     def struggling(self) -> bool:

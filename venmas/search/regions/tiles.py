@@ -1,4 +1,4 @@
-"""A wide initial set in tiles, which several processes search as graphs of their own."""
+"""Tiles of a wide initial set, which several processes search as graphs of their own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from venmas.answer import Answer, Open, Witnessed
-from venmas.bounds.rounding import Floats
+from venmas.bounds.rounding import Floats, Ints
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import ModelError, Reason, VenmasError
 from venmas.logic import Bounded, Formula
@@ -21,10 +21,10 @@ from venmas.model.witness.tree import Witness
 from venmas.nn import Network
 from venmas.nn.network import Semantics
 from venmas.question import Question
-from venmas.search.regions.boxes import Boxes
-from venmas.search.regions.frames import Ints
-from venmas.search.regions.graph import Counts, Graph
-from venmas.search.regions.view import Space
+from venmas.search.regions.graph.figures import Regions
+from venmas.search.regions.graph.graph import Graph
+from venmas.search.space.boxes import Boxes
+from venmas.search.space.view import Space
 from venmas.workers.mapper import Done, Job, MemoryLimitError
 from venmas.workers.pool import Pool, WorkerError
 
@@ -50,7 +50,7 @@ class Searched:
     """What came out of a tile: a witness, or none; `trouble` says why neither is known."""
 
     witness: Witness | None = None
-    counts: Counts = field(default_factory=Counts)
+    counts: Regions = field(default_factory=Regions)
     may_leave_box: bool = False
     may_deadlock: bool = False
     trouble: str | None = None

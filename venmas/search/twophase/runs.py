@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from venmas.bounds.rounding import Bools, Floats
-from venmas.linear import Relation
 from venmas.logic import And, Atom, Formula, Or, Top, subformulas
 from venmas.model.regions import bounding_box, sample, snap
 from venmas.model.simulate import Batch, within
@@ -18,15 +17,6 @@ _STARTS = 96
 _POINTS = 256
 _MOST = 1024
 """States of a layer that are kept: the extreme ones, and others at random."""
-
-_HOLDS = {
-    Relation.LT: np.less,
-    Relation.LE: np.less_equal,
-    Relation.GT: np.greater,
-    Relation.GE: np.greater_equal,
-    Relation.EQ: np.equal,
-    Relation.NE: np.not_equal,
-}
 
 
 class Runs:
@@ -103,7 +93,7 @@ class Runs:
                 case Atom(comparison):
                     factors = np.array([float(comparison.expr.coefficients.get(n, 0)) for n in self._names])
                     value = states @ factors + float(comparison.expr.constant)
-                    known[node] = _HOLDS[comparison.relation](value, 0.0)
+                    known[node] = comparison.relation.truth(value)
                 case And(operands) | Or(operands):
                     join = np.logical_and if isinstance(node, And) else np.logical_or
                     known[node] = np.asarray(join.reduce([known[o] for o in operands]))

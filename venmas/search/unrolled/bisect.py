@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from venmas.bounds.compiled.load import compiled
 from venmas.bounds.crown import Swept, sweep
-from venmas.bounds.crown_plan import Ints, Plan
-from venmas.bounds.rounding import Bools, Floats
+from venmas.bounds.crown_plan import Plan
+from venmas.bounds.rounding import Bools, Floats, Ints
 from venmas.formats.vnnlib import Box
 from venmas.search.unrolled.falsify import confirm, floats
 from venmas.search.unrolled.tree import Recorder

@@ -17,8 +17,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from venmas.bounds.crown_plan import AND, Ints, Plan
-from venmas.bounds.rounding import Bools, Floats
+from venmas.bounds.crown_plan import AND, Plan
+from venmas.bounds.rounding import Bools, Floats, Ints
 from venmas.formats.vnnlib import Box
 from venmas.search.unrolled.falsify import confirm, floats
 

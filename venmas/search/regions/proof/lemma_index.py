@@ -1,0 +1,114 @@
+"""Index of lemmas: which refuted regions of a graph cover a box."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from venmas.bounds.rounding import Index, Ints
+from venmas.logic import Formula
+from venmas.search.regions.graph.graph import Graph
+from venmas.search.regions.graph.split import Pieces
+
+
+@dataclass(frozen=True)
+class Key:
+    """A lemma: pass, step, node, and position of the formula in its stage."""
+
+    turn: int
+    step: int
+    node: int
+    formula: int
+
+
+class Cover:
+    """Looks up refuted nodes of all passes of a graph that kept its past."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._pieces: dict[tuple[int, int], Index] = {}
+
+    def find(
+        self, turn: int, step: int, formula: Formula, integers: tuple[int, ...], low: Ints, high: Ints
+    ) -> list[tuple[Key, Ints, Ints]] | None:
+        """Nodes of passes up to `turn` in which `formula` is refuted and which cover the box, with their boxes."""
+        number = self.graph.space.known(integers)
+        stage = self.graph.stages[step]
+        if number is None or formula not in stage.formulas:
+            return None
+        found: list[tuple[Key, Ints, Ints]] = []
+        self._collect(0, turn, step, stage.formulas.index(formula), number, low, high, found)
+        return found if _covered(low, high, [(a, b) for _, a, b in found]) else None
+
+    def _collect(
+        self,
+        turn: int,
+        last: int,
+        step: int,
+        formula: int,
+        number: int,
+        low: Ints,
+        high: Ints,
+        found: list[tuple[Key, Ints, Ints]],
+    ) -> None:
+        layers = self.graph.past[turn]
+        if step >= len(layers):
+            return
+        nodes, may = layers[step].nodes, layers[step].may
+        wide = high > low
+        a, b = np.maximum(nodes.low, low), np.minimum(nodes.high, high)
+        meets = np.where(wide, b > a, b >= a).all(1) & (nodes.location == number)
+        for node in np.flatnonzero(meets):
+            if nodes.wanted[node, formula] and not may[node, formula]:
+                found.append((Key(turn, step, int(node), formula), nodes.low[node], nodes.high[node]))
+            elif turn < last:
+                self._collect(turn + 1, last, step, formula, number, a[node], b[node], found)
+
+    def piece(self, pieces: Pieces, node: int, low: Ints, high: Ints) -> tuple[int | None, tuple[int, int] | None]:
+        """The piece of a node that contains a box, or where to cut the box: coordinate and place."""
+        key = (id(pieces), node)
+        if key not in self._pieces:
+            self._pieces[key] = np.flatnonzero(pieces.node == node)
+        rows = self._pieces[key]
+        a, b = pieces.boxes.low[rows], pieces.boxes.high[rows]
+        inside = ((a <= low) & (high <= b)).all(1)
+        if inside.any():
+            return int(rows[inside.argmax()]), None
+        wide = high > low
+        meets = np.where(wide, np.minimum(b, high) > np.maximum(a, low), (b >= low) & (a <= high)).all(1)
+        a, b = a[meets], b[meets]
+        for at in np.flatnonzero(wide):
+            places = np.unique(np.concatenate([a[:, at], b[:, at]]))
+            places = places[(places > low[at]) & (places < high[at])]
+            middle = (low[at] + high[at]) // 2
+            for where in places[np.argsort(np.abs(places - middle), kind="stable")]:
+                if not ((a[:, at] < where) & (where < b[:, at])).any():
+                    return None, (int(at), int(where))
+        return None, None
+
+
+def _covered(low: Ints, high: Ints, boxes: list[tuple[Ints, Ints]]) -> bool:
+    """Do closed boxes cover a box?"""
+    waiting = [(low, high, 0)]
+    while waiting:
+        low, high, first = waiting.pop()
+        wide = high > low
+        for index in range(first, len(boxes)):
+            a, b = np.maximum(boxes[index][0], low), np.minimum(boxes[index][1], high)
+            if np.where(wide, b > a, b >= a).all():
+                break
+        else:
+            return False
+        for at in np.flatnonzero(wide):  # what sticks out on either side, one coordinate after the other
+            if low[at] < a[at]:
+                end = high.copy()
+                end[at] = a[at]
+                waiting.append((low, end, index + 1))
+            if b[at] < high[at]:
+                start = low.copy()
+                start[at] = b[at]
+                waiting.append((start, high, index + 1))
+            low, high = low.copy(), high.copy()
+            low[at], high[at] = a[at], b[at]
+    return True
