@@ -23,7 +23,7 @@ from venmas.bounds.crown import Swept, sweep
 from venmas.bounds.crown_plan import Ints, Plan
 from venmas.bounds.rounding import Bools, Floats
 from venmas.formats.vnnlib import Box
-from venmas.search.unrolled.falsify import confirm, floats
+from venmas.search.unrolled.falsify import confirm, floats, glance
 from venmas.search.unrolled.tree import Recorder
 
 log = logging.getLogger(__name__)
@@ -49,6 +49,8 @@ _EXACT_SHARE = 0.3
 """Part of the time that exact trials of points, or of everything, may take."""
 _BOX_SECONDS = 2.0
 """Time for one small box in rationals."""
+_EARLY = 16
+"""Boxes beyond the first ones before a search for points, which costs as much as some of them."""
 _FIRST_TRIAL, _SMALL = 1000, 5000
 """Boxes after which everything is tried in rationals, and the most weights of a program for which it is."""
 _SHRUNK = 0.7
@@ -150,12 +152,16 @@ class Bisection:
         """Decide; raises what `tick` raises, `result` then holds the counts. falsify: looks for a point first."""
         several = self.plan.source.steps > 1
         self.tick()
-        self._step(min(len(self._open), self._most()))  # cheaper than points, and often enough
-        if falsify is not None and len(self._open) and self.result.point is None:
-            self.result.point = falsify(self.plan, self.boxes, self.tick)
-        size, trial = 4 * self.threads, _FIRST_TRIAL
+        if falsify is not None:
+            self.result.point = glance(self.plan, self.boxes)
+        if self.result.point is None:
+            self._step(min(len(self._open), self._most()))
+        size, trial, early = 4 * self.threads, _FIRST_TRIAL, self.result.boxes + _EARLY
         while len(self._open) and self.result.point is None:
             self.tick()
+            if falsify is not None and self.result.boxes >= early:
+                self.result.point, falsify = falsify(self.plan, self.boxes, self.tick), None
+                continue
             if self._open.bytes > MAX_OPEN_BYTES:
                 self.result.why = f"{len(self._open)} boxes are open, and memory is given for no more"
                 return self.result
