@@ -11,6 +11,9 @@ from venmas.bounds.crown import Swept
 from venmas.bounds.crown_plan import Plan
 from venmas.bounds.rounding import Bools, Floats, gammas
 
+_WORTH_THREADS = 8
+"""Boxes from which several threads sweep them."""
+
 
 def sweep(
     plan: Plan,
@@ -35,7 +38,8 @@ def sweep(
         *(opened, np.zeros((count, m)), np.zeros((count, m))),
     )
     low, high = np.ascontiguousarray(low), np.ascontiguousarray(high)
-    size = max(1, -(-count // (4 * threads)))
+    threads = threads if count >= _WORTH_THREADS else 1
+    size = max(1, -(-count // (4 * threads))) if threads > 1 else max(1, count)
 
     def part(first: int) -> None:
         at = slice(first, min(first + size, count))
@@ -45,6 +49,9 @@ def sweep(
         )
         sweep_boxes(network, goals, condition, low[at], high[at], cap, gammas(most), plan.cuts, narrow, found)
 
+    if threads == 1:
+        part(0)
+        return swept
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(part, range(0, count, size)))
     return swept

@@ -37,8 +37,8 @@ Falsify = Callable[[Plan, Sequence[Box], Callable[[], None]], Point | None]
 
 MAX_OPEN_BYTES = 250_000_000
 """Most memory for boxes that wait; copies of them come and go."""
-_NUMPY_SECONDS = 1.0
-"""After this long the compiled sweep is worth its loading."""
+_NUMPY_SECONDS = 0.6
+"""Seconds of sweeps in numpy by this process, all searches together, after which the compiled one is worth loading."""
 _TURN = 0.5
 """Seconds of a sweep, in which nobody looks at the clock, above which the next one has fewer boxes."""
 _BATCH_VALUES = 2_000_000
@@ -116,6 +116,9 @@ class _Open:
 
 class Bisection:
     """The search over boxes of one plan."""
+
+    numpy_seconds = 0.0
+    """Of sweeps in this process."""
 
     def __init__(
         self,
@@ -238,7 +241,8 @@ class Bisection:
         self._open.add(right)
 
     def _sweep(self, taken: _Open) -> Swept:
-        if self._kernel is None and self._wanted is not False and (self._wanted or self._spent > _NUMPY_SECONDS):
+        worth = self._wanted or Bisection.numpy_seconds > _NUMPY_SECONDS
+        if self._kernel is None and self._wanted is not False and worth:
             fast = compiled("venmas.bounds.compiled.crown")
             self._kernel = fast.sweep if fast else sweep
             self.result.compiled = self._kernel is not sweep
@@ -248,6 +252,7 @@ class Bisection:
             found = self._kernel(self.plan, taken.low, taken.high, self._cap(), self.threads, taken.groups, narrow)
         else:
             found = sweep(self.plan, taken.low, taken.high, self._cap(), taken.groups, narrow)
+            Bisection.numpy_seconds += monotonic() - begun
         self._spent += monotonic() - begun
         return found
 
