@@ -25,8 +25,8 @@ from venmas.search.regions.view import Space
 _SHARES = {"search": 0.03, "paths": 0.03, "runs": 0.03, "slices": 0.03, "points": 0.1}
 """Parts of the time so far that go to candidates without a path and with one, to random runs, to lines of the initial
 set, and to single states of it."""
-_POINTS = 3.0
-"""Seconds beyond its part that the last may take: its graph is of use only as a whole."""
+_POINTS = 6.0
+"""Seconds beyond its part that the last may take: its graph is of use only as a whole, and small (`Runs`)."""
 _LEAST = 0.1
 """Seconds that each may take beyond its part."""
 _MOST = 2.0
