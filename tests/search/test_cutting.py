@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.search.test_graph import check
 from tests.search.test_region_forms import cancel
+from venmas.bounds.compiled import zonotope_kernel as lanes
 from venmas.bounds.zonotope_stacked import stack
 from venmas.engine.verify import verify
 from venmas.logic import nnf, parse
@@ -19,6 +20,7 @@ from venmas.model import System, apply_network, argmax, where
 from venmas.model.cases import Sign
 from venmas.model.simulate import Exact
 from venmas.nn import relu_network
+from venmas.search.regions import compiled
 from venmas.search.regions import step as layer
 from venmas.search.regions import view as space
 from venmas.search.regions.boxes import Boxes
@@ -26,9 +28,6 @@ from venmas.search.regions.split import Cases, cut_compiled
 from venmas.search.regions.view import Space
 from venmas.testing import adversarial_networks, initial_states, networks
 
-compiled = pytest.importorskip("venmas.search.regions.compiled", reason="numba is not installed")
-
-lanes = pytest.importorskip("venmas.bounds.compiled.zonotope_kernel")
 FORMULAS = ("AX AX (x <= 1)", "AG^2 (x < 1)", "AG^2 (x + y >= i)", "A((x != 1) U^2 (y > i))")
 MANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 WIDTHS = (2, 4, 3, 3)

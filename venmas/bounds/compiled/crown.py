@@ -1,4 +1,4 @@
-"""The compiled sweep of queries on several threads; importing it takes numba (extra ``fast``)."""
+"""The compiled sweep of queries on several threads; importing it takes half a second."""
 
 from __future__ import annotations
 

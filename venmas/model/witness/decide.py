@@ -144,7 +144,6 @@ class Decider(Generic[Key]):
                 return least
         raise TypeError(f"{type(formula).__name__} is no core formula: pass it through nnf() first")
 
-
     def _atom(self, atom: Atom, key: Key) -> Margin | None:
         """The margin of an atom: what most questions are about, so that it is looked up without a generator."""
         if (atom, key) not in self.margins:

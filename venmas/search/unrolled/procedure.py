@@ -3,8 +3,9 @@
     for each path of branches (one, where there is one branch) and each region of the initial set:
         program := the loop over the steps that the formula looks at, and the negated formula over it
                                                                               (`venmas.model.unroll`)
-        bound the condition on the whole box; then try points: random ones, corners, gradients through the loop
+        try a few points; bound the condition on the whole box
         boxes := the initial box; while there are boxes, nearest to the condition first           (`bisect`)
+            once, some boxes on: try points: random ones, corners, gradients through the loop
             bound the condition: zonotopes forward, linear bounds backward    (`venmas.bounds.crown`)
             excluded: drop the box; else shrink it to what its open groups leave, or cut it across the input that
             adds most
