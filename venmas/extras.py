@@ -1,4 +1,4 @@
-"""Parts of the package that need a dependency which not every machine has."""
+"""Compiled parts of the package, which not every machine can load."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ log = logging.getLogger(__name__)
 
 @lru_cache
 def compiled(name: str) -> ModuleType | None:
-    """A module that needs numba, or None where that is not installed or has no place for its cache."""
+    """A module that needs numba, or None where numba refuses what it finds here, or has no place for its cache."""
     try:
         return import_module(name)
-    except ImportError:
-        log.info("numba, which makes long searches several times faster, is not installed: pip install numba")
+    except ImportError as error:
+        log.warning("compiled code is not used, long searches take several times as long: %s", error)
     except RuntimeError as error:
         log.warning("compiled code is not used: %s; set NUMBA_CACHE_DIR to a folder that can be written", error)
     return None

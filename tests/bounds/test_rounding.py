@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from venmas.bounds import crown, crown_plan, rounding
+from venmas.bounds.compiled import crown_kernel as kernels
 from venmas.bounds.compiled import load
 from venmas.bounds.crown import Swept
 from venmas.bounds.crown_plan import plan_of
@@ -24,7 +25,6 @@ from venmas.logic import Atom, conjunction
 from venmas.nn import Layer, Network, relu_network
 from venmas.search.regions.graph import step
 
-kernels = pytest.importorskip("venmas.bounds.compiled.crown_kernel", reason="numba is not installed")
 U = Fraction(UNIT_ROUNDOFF)
 LEAST = 2.0**-1074
 

@@ -1,5 +1,6 @@
 """A time limit is kept, whatever a run is in the middle of: reading, bounds, programs, regions or rationals."""
 
+import gc
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
@@ -12,6 +13,7 @@ from venmas.budget import Budget, BudgetError, ask, asking, limited
 from venmas.choices import TRUSTS
 from venmas.engine.modes import of_bounded
 from venmas.engine.report import Verdict
+from venmas.memory import seldom_collected
 from venmas.model import clip
 
 OVERRUN = 1.0
@@ -118,3 +120,18 @@ def test_reading_the_formula_counts() -> None:
     assert (report.verdict, report.reason) == (Verdict.UNKNOWN, "time")
     assert report.formula == formula == report.asked.formula
     assert report.to_json()["reason"] == "time"
+
+
+def test_garbage_is_collected_as_before_afterwards() -> None:
+    before, within = gc.get_threshold(), []
+
+    @seldom_collected
+    def fails() -> None:
+        within.append(gc.get_threshold())
+        raise ValueError("once")
+
+    with pytest.raises(ValueError, match="once"):
+        fails()
+    assert gc.get_threshold() == before
+    assert all(a >= b for a, b in zip(within[0], before, strict=True))
+    assert within[0] != before

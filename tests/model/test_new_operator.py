@@ -125,9 +125,9 @@ INTERPRETERS: dict[str, Callable[[], object]] = {
     "bounds/exact.py": lambda: _Forms(NOTHING, True).of(NODE),  # type: ignore[arg-type]
     "bounds/zonotope.py": lambda: zonotope.Evaluator({}, 1, 1).form(NODE),
     "encoding/expressions.py": lambda: bare(ExpressionEncoder)._term(NOTHING, NODE),
-    "search/states/undecided.py": lambda: bare(
-        StateRows, _columns=SimpleNamespace(integral=lambda _: False)
-    )._compute(NODE),
+    "search/states/undecided.py": lambda: bare(StateRows, _columns=SimpleNamespace(integral=lambda _: False))._compute(
+        NODE
+    ),
     "search/polytopes/step.py": lambda: next(bare(Partition)._value(SimpleNamespace(known={}), NODE)),
     "checker/values.py": lambda: bare(Evaluation)._compute(NODE),
     "checker/moves.py": lambda: Reading(toy("update"), ()).value(NODE),

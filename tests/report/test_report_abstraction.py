@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from pages import EVIL, edit, evil_result, page_of, run
 
-from venmas.abstraction.graph.drawing import Drawn
+from venmas.abstraction.refinement.drawing import Drawn
 from venmas.report.graph_picture import picture_of
 
 SCENARIO = '''"""A cart that a policy moves, which is at even places at even times."""

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from tests.search.test_graph import check
 from tests.search.test_region_forms import cancel
+from venmas.bounds.compiled import cutting as compiled
+from venmas.bounds.compiled import zonotope_kernel as lanes
 from venmas.bounds.zonotope_stacked import stack
 from venmas.engine.verify import verify
 from venmas.logic import nnf, parse
@@ -26,9 +28,6 @@ from venmas.search.space.boxes import Boxes
 from venmas.search.space.view import Space
 from venmas.testing import adversarial_networks, initial_states, networks
 
-compiled = pytest.importorskip("venmas.bounds.compiled.cutting", reason="numba is not installed")
-
-lanes = pytest.importorskip("venmas.bounds.compiled.zonotope_kernel")
 FORMULAS = ("AX AX (x <= 1)", "AG^2 (x < 1)", "AG^2 (x + y >= i)", "A((x != 1) U^2 (y > i))")
 MANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 WIDTHS = (2, 4, 3, 3)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from venmas.abstraction.cegar import Cegar, ConcretePath
-from venmas.abstraction.graph.drawing import MOST, tree_of
 from venmas.abstraction.graph.explore import Explored
 from venmas.abstraction.graph.graph import condition
+from venmas.abstraction.refinement.drawing import MOST, tree_of
 from venmas.abstraction.refinement.figures import Refined
 from venmas.abstraction.safe_starts import SafeStarts
 from venmas.abstraction.settings import Choices

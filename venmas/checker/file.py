@@ -20,6 +20,7 @@ from venmas.checker.inductive.header import read_invariant
 from venmas.checker.phases import check_phases, read_phases
 from venmas.errors import InputError, UsageError
 from venmas.logic import Always, parse, parse_property
+from venmas.memory import seldom_collected
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.canonical_writer import canonical_text
 from venmas.model.system import System
@@ -109,6 +110,7 @@ def _check_always(
     return check_inductive(system, asked.invariant, invariant, lines, tick, header["semantics"])
 
 
+@seldom_collected
 def check_certificate(path: str | Path, system: System, tick: Callable[[int], None] = lambda _: None) -> Checked:
     """Check that the file proves its claim, which is about `system`. Raises `InputError` (`CheckError` names a line).
 

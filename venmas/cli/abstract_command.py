@@ -54,8 +54,8 @@ def command(
     loaded = load(scenario, read_settings(settings), networks)
 
     from venmas.abstraction.cegar import guard_atoms
-    from venmas.abstraction.graph.drawing import graph_of
     from venmas.abstraction.graph.graph import abstract
+    from venmas.abstraction.refinement.drawing import graph_of
     from venmas.abstraction.states.predicates import of_formula
     from venmas.abstraction.states.task import UnsuitableError, task_of
     from venmas.blas import on_one_thread

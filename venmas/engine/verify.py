@@ -25,6 +25,7 @@ from venmas.errors import Reason, SolverUnavailableError, UsageError
 from venmas.files import why_not_writable
 from venmas.logic import Always, Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
+from venmas.memory import seldom_collected
 from venmas.model.system import System
 from venmas.model.witness.build import replay
 from venmas.nn.network import Semantics
@@ -38,6 +39,7 @@ from venmas.solvers.registry import AUTO
 
 
 @on_one_thread
+@seldom_collected
 def verify(
     system: System,
     formula: str | Formula,

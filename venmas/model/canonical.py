@@ -125,8 +125,8 @@ def networks_of(system: System) -> dict[str, Network]:
     """The networks that the system applies, by digest."""
 
     def find() -> dict[str, Network]:
-        found = (node.application.network for _, node in system.nodes() if isinstance(node, Output))
-        return {network.digest: network for network in found}
+        found = {id(n): n for n in (node.application.network for _, node in system.nodes() if isinstance(node, Output))}
+        return {network.digest: network for network in found.values()}
 
     return dict(system.once("networks", find))
 

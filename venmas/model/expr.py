@@ -375,14 +375,16 @@ def to_comparison(condition: Compare) -> Comparison | None:
 def children(node: Expr | Condition) -> tuple[Expr | Condition, ...]:
     """Direct parts of a node, for walks over the graph. Raises `TypeError` for what is no node of this module."""
     match node:
-        case Sum(terms, _):
-            return tuple(e for _, e in terms)
+        case Constant() | Variable():
+            return ()
         case Output(application, _):
             return application.inputs
+        case Sum(terms, _):
+            return tuple([e for _, e in terms])
         case Maximum(operands) | ArgMax(operands):
             return operands
         case Switch(selector, cases):
-            return (selector, *(e for _, e in cases))
+            return (selector, *[e for _, e in cases])
         case Where(condition, then, otherwise):
             return (condition, then, otherwise)
         case Compare(expr, _):

@@ -30,7 +30,15 @@ def propagate(
     rows = list(rows)
     # one round is enough for intersections of closed intervals
     exact = all(len(r.expr.terms) == 1 and not r.relation.strict and r.relation is not Relation.NE for r in rows)
-    for _ in range(_ROUNDS):
+    for row in rows if exact else ():
+        ask()
+        ((name, c),) = row.expr.terms
+        at = -row.expr.constant / c
+        ends = [(at, upper) for upper in (True, False) if _bounding(row, upper)]
+        box[name] = _cut(box[name], ends, False, variables[name].integral)
+        if box[name][0] > box[name][1]:
+            return None
+    for _ in range(0 if exact else _ROUNDS):
         changed = False
         for row in rows:
             ask()
@@ -43,7 +51,7 @@ def propagate(
                 old = box[name]
                 rest_low = low - min(c * old[0], c * old[1])
                 rest_high = high - max(c * old[0], c * old[1])
-                ends = []  # c * x + rest <= 0 for the least rest, >= 0 for the greatest
+                ends = list[tuple[Fraction, bool]]()  # c * x + rest <= 0 for the least rest, >= 0 for the greatest
                 if row.relation in (Relation.LT, Relation.LE, Relation.EQ):
                     ends.append((-rest_low / c, c > 0))
                 if row.relation in (Relation.GT, Relation.GE, Relation.EQ):
@@ -54,7 +62,7 @@ def propagate(
                 if new != old:
                     box[name], changed = new, True
                     low, high = rest_low + min(c * new[0], c * new[1]), rest_high + max(c * new[0], c * new[1])
-        if not changed or exact:
+        if not changed:
             break
     return box
 

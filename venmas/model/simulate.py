@@ -217,9 +217,11 @@ def misfit(system: System, state: State) -> str | None:
     """What keeps a point from being a state of the system (range, integrality), or None (design S1)."""
     for decl in system.variables.values():
         value = state[decl.name]
-        if not decl.lower <= value <= decl.upper:
+        top, bottom = value.numerator, value.denominator  # fractions compare slowly
+        below = top * decl.lower.denominator < decl.lower.numerator * bottom
+        if below or top * decl.upper.denominator > decl.upper.numerator * bottom:
             return f"{decl.name} = {_number(value)} is outside its range [{_number(decl.lower)}, {_number(decl.upper)}]"
-        if decl.integral and value.denominator != 1:
+        if decl.integral and bottom != 1:
             return f"{decl.name} = {format_number(value)[:40]} is no integer"
     return None
 

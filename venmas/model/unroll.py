@@ -20,12 +20,12 @@ from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import AX, EX, Atom, Formula, conjunction, nnf
-from venmas.model.expr import Condition, Constant, Expr, Truth, Variable, children
+from venmas.model.expr import ArgMax, Compare, Condition, Constant, Expr, Maximum, Truth, Variable, children
 from venmas.model.lowering import UnloweredError, lower
 from venmas.model.program import AND, INPUTS, OR, Program, ProgramLayer, Row
 from venmas.model.program_writer import LongFormulaError, Writer
 from venmas.model.regions import bounding_box
-from venmas.model.simplify import Simplifier
+from venmas.model.simplify import OpenError, Simplifier
 from venmas.model.system import Branch, System
 from venmas.model.variables import Region
 
@@ -50,6 +50,8 @@ def unroll(system: System, region: Region, target: Formula, path: Sequence[int] 
         return _Unrolling(system, region, target, path).program()
     except (UnloweredError, LongFormulaError) as error:
         return str(error)
+    except OpenError as error:
+        return f"a choice ({'argmax' if isinstance(error.node, ArgMax) else 'comparison'}) stays open in a step"
     except ModelError:
         return "a guard compares what is not affine"
     except OverflowError:
@@ -144,7 +146,7 @@ class _Unrolling:
         self, branch: Branch, entry: list[str], known: Mapping[str, Fraction], wanted: list[str]
     ) -> tuple[list[ProgramLayer], list[str], dict[str, Fraction]]:
         """The layers of a step, the variables after it that are no numbers, and the numbers."""
-        simplifier, updates = Simplifier(known), dict(branch.updates)
+        simplifier, updates = _Settled(known), dict(branch.updates)
         after = {n: simplifier.expr(updates.get(n, self.system.nodes_by_name[n])) for n in wanted}
         numbers = {n: e.value for n, e in after.items() if isinstance(e, Constant)}
         rest = {n: e for n, e in after.items() if n not in numbers}
@@ -177,6 +179,14 @@ class _Unrolling:
             roots = [updates.get(name, self.system.nodes_by_name[name]) for name in needed[step + 1]]
             needed[step] |= _read(roots)
         return needed
+
+
+class _Settled(Simplifier):
+    """A partial evaluator that stops at a choice which numbers do not settle: no layer has words for it."""
+
+    def _open(self, node: ArgMax | Compare | Maximum) -> None:
+        if not isinstance(node, Maximum):
+            raise OpenError(node)
 
 
 def _read(roots: Sequence[Expr | Condition]) -> set[str]:

@@ -10,7 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from venmas._version import __version__
-from venmas.abstraction.graph.drawing import Drawn
+from venmas.abstraction.refinement.drawing import Drawn
 from venmas.checker.check import Checked
 from venmas.engine.report import Report, Verdict
 from venmas.errors import UsageError, install

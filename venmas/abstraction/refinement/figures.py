@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from venmas.abstraction.graph.drawing import Drawn
+from venmas.abstraction.refinement.drawing import Drawn
 from venmas.abstraction.states.predicates import Predicate
 
 

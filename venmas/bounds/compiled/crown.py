@@ -1,4 +1,4 @@
-"""The compiled sweep of queries on several threads; importing it takes numba (extra ``fast``)."""
+"""The compiled sweep of queries on several threads; importing it takes half a second."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from venmas.bounds.compiled.crown_kernel import sweep_boxes
 from venmas.bounds.crown import Swept
 from venmas.bounds.crown_plan import Plan
 from venmas.bounds.rounding import Bools, Floats, gammas
+
+_WORTH_THREADS = 8
+"""Boxes from which several threads sweep them."""
 
 
 def sweep(
@@ -35,7 +38,8 @@ def sweep(
         *(opened, np.zeros((count, m)), np.zeros((count, m))),
     )
     low, high = np.ascontiguousarray(low), np.ascontiguousarray(high)
-    size = max(1, -(-count // (4 * threads)))
+    threads = threads if count >= _WORTH_THREADS else 1
+    size = max(1, -(-count // (4 * threads))) if threads > 1 else max(1, count)
 
     def part(first: int) -> None:
         at = slice(first, min(first + size, count))
@@ -46,7 +50,6 @@ def sweep(
         sweep_boxes(network, goals, condition, low[at], high[at], cap, gammas(most), plan.cuts, narrow, found)
 
     if threads == 1:  # many small batches: a pool for each would take longer than they do
-        size = count
         part(0)
         return swept
     with ThreadPoolExecutor(threads) as pool:

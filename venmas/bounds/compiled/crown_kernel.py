@@ -1,4 +1,4 @@
-"""The sweep of `venmas.bounds.crown` compiled by numba (extra ``fast``), one box at a time and in cache.
+"""The sweep of `venmas.bounds.crown` compiled by numba, one box at a time and in cache.
 
 Additions are made in another order than by numpy, and fused with products, which the a-priori bounds allow for. Threads
 are Python's own (compiled code runs without the lock of the interpreter), as numba's parallel loops take half a minute

@@ -1,4 +1,4 @@
-"""The sweep of `zonotope_stacked` compiled by numba (extra ``fast``): the same bounds, several boxes at once."""
+"""The sweep of `zonotope_stacked` compiled by numba: the same bounds, several boxes at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loading of what numba compiles (extra ``fast``)."""
+"""Loading of what numba compiles."""
 
 from __future__ import annotations
 

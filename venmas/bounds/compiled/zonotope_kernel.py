@@ -1,4 +1,4 @@
-"""Compiled by numba (extra ``fast``): networks over several boxes side by side, and the cutting of boxes by winners.
+"""Compiled by numba: networks over several boxes side by side, and the cutting of boxes by winners.
 
 The bounds are those of `bounds.zonotope` (affine arithmetic), for `LANES` boxes at once: a row of a matrix here holds
 one quantity, for each coefficient of its form the numbers of all lanes. Additions are made in another order than by

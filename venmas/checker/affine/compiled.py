@@ -1,4 +1,4 @@
-"""The compiled pass on several threads; importing it takes numba (extra ``fast``)."""
+"""The compiled pass on several threads; importing it takes numba."""
 
 from __future__ import annotations
 

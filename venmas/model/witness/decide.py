@@ -102,12 +102,12 @@ class Decider(Generic[Key]):
                 return inf
             case Bottom():
                 return None
-            case Atom(comparison):
-                return comparison_margin(comparison.relation, self.structure.value(formula, key))
+            case Atom():
+                return self._atom(formula, key)
             case And(operands):
                 least: Margin = inf
                 for operand in self._order(formula, operands):  # what speaks of the present is refuted fastest
-                    margin = yield operand, key, trail
+                    margin = self._atom(operand, key) if type(operand) is Atom else (yield operand, key, trail)
                     if margin is None:
                         return None
                     least = min(least, margin)
@@ -118,7 +118,7 @@ class Decider(Generic[Key]):
                 for operand in self._order(formula, operands):
                     if best is not None and operand.depth > 0:
                         break
-                    margin = yield operand, key, trail
+                    margin = self._atom(operand, key) if type(operand) is Atom else (yield operand, key, trail)
                     if margin is not None and (best is None or margin > best):
                         best, self.chosen[formula, key] = margin, (operand,)
                 return best
@@ -143,6 +143,13 @@ class Decider(Generic[Key]):
                 self.followed[formula, key] = tuple(taken)
                 return least
         raise TypeError(f"{type(formula).__name__} is no core formula: pass it through nnf() first")
+
+    def _atom(self, atom: Atom, key: Key) -> Margin | None:
+        """The margin of an atom: what most questions are about, so that it is looked up without a generator."""
+        if (atom, key) not in self.margins:
+            value = self.structure.value(atom, key)
+            self.margins[atom, key] = comparison_margin(atom.comparison.relation, value)
+        return self.margins[atom, key]
 
 
 def _depth(formula: Formula) -> int:

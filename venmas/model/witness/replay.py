@@ -214,6 +214,7 @@ class _FloatTree:
         self._numbers: dict[tuple[float, ...], int] = {}
         self._moves: dict[tuple[int, int], tuple[bool, int]] = {}
         self._values: dict[tuple[Atom, int], float] = {}
+        self._children: dict[_FloatKey, list[tuple[int, bool, _FloatKey]]] = {}
         self._followed: dict[_FloatKey, list[tuple[int, _FloatKey]] | None] = {}
         """All successors of a place, None where not all are known."""
         self._terms: dict[Atom, tuple[list[tuple[float, int]], float]] = {}
@@ -275,15 +276,19 @@ class _FloatTree:
         for number, holds, state in zip(numbers, enabled, new.tolist(), strict=True):
             self._moves[number, branch] = holds, self._number(tuple(state))
 
-    def children(self, key: _FloatKey) -> Iterator[tuple[int, bool, _FloatKey]]:
+    def children(self, key: _FloatKey) -> list[tuple[int, bool, _FloatKey]]:
         """Branch, whether its guard holds in floats, and the next place."""
-        node, number = key
-        for name, child in self._witness.nodes[node].children:
-            index = self._index[name]
-            if (number, index) not in self._moves:
-                self._step((number,), index)
-            enabled, new = self._moves[number, index]
-            yield index, enabled, (child, new)
+        if key not in self._children:
+            node, number = key
+            found = []
+            for name, child in self._witness.nodes[node].children:
+                index = self._index[name]
+                if (number, index) not in self._moves:
+                    self._step((number,), index)
+                enabled, new = self._moves[number, index]
+                found.append((index, enabled, (child, new)))
+            self._children[key] = found
+        return self._children[key]
 
     def value(self, atom: Atom, key: _FloatKey) -> float:
         if (atom, key[1]) not in self._values:

@@ -23,7 +23,7 @@ from venmas.bounds.crown import Swept, sweep
 from venmas.bounds.crown_plan import Plan
 from venmas.bounds.rounding import Bools, Floats, Ints
 from venmas.formats.vnnlib import Box
-from venmas.search.unrolled.falsify import confirm, floats
+from venmas.search.unrolled.falsify import confirm, floats, glance
 from venmas.search.unrolled.tree import Recorder
 
 log = logging.getLogger(__name__)
@@ -37,8 +37,8 @@ Falsify = Callable[[Plan, Sequence[Box], Callable[[], None]], Point | None]
 
 MAX_OPEN_BYTES = 250_000_000
 """Most memory for boxes that wait; copies of them come and go."""
-_NUMPY_SECONDS = 1.0
-"""After this long the compiled sweep is worth its loading."""
+_NUMPY_SECONDS = 0.6
+"""Seconds of sweeps in numpy by this process, all searches together, after which the compiled one is worth loading."""
 _TURN = 0.5
 """Seconds of a sweep, in which nobody looks at the clock, above which the next one has fewer boxes."""
 _BATCH_VALUES = 2_000_000
@@ -49,6 +49,8 @@ _EXACT_SHARE = 0.3
 """Part of the time that exact trials of points, or of everything, may take."""
 _BOX_SECONDS = 2.0
 """Time for one small box in rationals."""
+_EARLY = 16
+"""Boxes beyond the first ones before a search for points, which costs as much as some of them."""
 _FIRST_TRIAL, _SMALL = 1000, 5000
 """Boxes after which everything is tried in rationals, and the most weights of a program for which it is."""
 _SHRUNK = 0.7
@@ -115,6 +117,9 @@ class _Open:
 class Bisection:
     """The search over boxes of one plan."""
 
+    numpy_seconds = 0.0
+    """Of sweeps in this process."""
+
     def __init__(
         self,
         plan: Plan,
@@ -150,12 +155,16 @@ class Bisection:
         """Decide; raises what `tick` raises, `result` then holds the counts. falsify: looks for a point first."""
         several = self.plan.source.steps > 1
         self.tick()
-        self._step(min(len(self._open), self._most()))  # cheaper than points, and often enough
-        if falsify is not None and len(self._open) and self.result.point is None:
-            self.result.point = falsify(self.plan, self.boxes, self.tick)
-        size, trial = 4 * self.threads, _FIRST_TRIAL
+        if falsify is not None:
+            self.result.point = glance(self.plan, self.boxes)
+        if self.result.point is None:
+            self._step(min(len(self._open), self._most()))
+        size, trial, early = 4 * self.threads, _FIRST_TRIAL, self.result.boxes + _EARLY
         while len(self._open) and self.result.point is None:
             self.tick()
+            if falsify is not None and self.result.boxes >= early:
+                self.result.point, falsify = falsify(self.plan, self.boxes, self.tick), None
+                continue
             if self._open.bytes > MAX_OPEN_BYTES:
                 self.result.why = f"{len(self._open)} boxes are open, and memory is given for no more"
                 return self.result
@@ -232,7 +241,8 @@ class Bisection:
         self._open.add(right)
 
     def _sweep(self, taken: _Open) -> Swept:
-        if self._kernel is None and self._wanted is not False and (self._wanted or self._spent > _NUMPY_SECONDS):
+        worth = self._wanted or Bisection.numpy_seconds > _NUMPY_SECONDS
+        if self._kernel is None and self._wanted is not False and worth:
             fast = compiled("venmas.bounds.compiled.crown")
             self._kernel = fast.sweep if fast else sweep
             self.result.compiled = self._kernel is not sweep
@@ -242,6 +252,7 @@ class Bisection:
             found = self._kernel(self.plan, taken.low, taken.high, self._cap(), self.threads, taken.groups, narrow)
         else:
             found = sweep(self.plan, taken.low, taken.high, self._cap(), taken.groups, narrow)
+            Bisection.numpy_seconds += monotonic() - begun
         self._spent += monotonic() - begun
         return found
 

@@ -16,6 +16,7 @@ from venmas.bounds.rounding import Floats, float_beside
 from venmas.formats.vnnlib import Box
 
 _SAMPLES = 2000
+_GLANCED = 32
 _POPULATION = 100
 _CHILDREN = 5
 _ROUNDS = 150
@@ -53,6 +54,20 @@ def _inside(value: float, low: Fraction, high: Fraction, precision: type[np.floa
             return exact
         near = np.nextafter(near, precision(np.inf if exact < low else -np.inf))
     return min(max(Fraction(float(value)), low), high)
+
+
+def glance(plan: Plan, boxes: Sequence[Box]) -> tuple[Fraction, ...] | None:
+    """The best of a few points, where it meets the condition: what is false at most points is seen at once."""
+    low, high = floats(boxes)
+    random = np.random.default_rng(1)
+    index = np.arange(_GLANCED) % len(low)
+    part = np.rint(random.random((_GLANCED, low.shape[1])))  # corners
+    part[::4] = 0.5
+    with np.errstate(all="ignore"):
+        x = low[index] + part * (high[index] - low[index])
+        distance = np.nan_to_num(plan.violation(plan.values(x)), nan=np.inf)
+    at = int(distance.argmin())
+    return confirm(plan, boxes[index[at]], x[at]) if distance[at] <= 0 else None
 
 
 def search(plan: Plan, boxes: Sequence[Box], tick: Callable[[], None]) -> tuple[Fraction, ...] | None:

@@ -3,8 +3,9 @@
     for each path of branches (one, where there is one branch) and each region of the initial set:
         program := the loop over the steps that the formula looks at, and the negated formula over it
                                                                               (`venmas.model.unroll`)
-        bound the condition on the whole box; then try points: random ones, corners, gradients through the loop
+        try a few points; bound the condition on the whole box
         boxes := the initial box; while there are boxes, nearest to the condition first           (`bisect`)
+            once, some boxes on: try points: random ones, corners, gradients through the loop
             bound the condition: zonotopes forward, linear bounds backward    (`venmas.bounds.crown`)
             excluded: drop the box; else shrink it to what its open groups leave, or cut it across the input that
             adds most
@@ -21,8 +22,11 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from venmas.answer import Answer, Basis, Open, Refuted, Witnessed
 from venmas.bounds.crown_plan import flatten
+from venmas.bounds.intervals import intervals
 from venmas.budget import Budget
 from venmas.errors import Reason
 from venmas.formats.vnnlib import Box
@@ -187,7 +191,7 @@ class _Session:
                 return Witnessed(witness)
             if not result.proved:
                 return Open(Reason.OPEN, result.why)
-            leaving |= part.leaving
+            leaving |= part.leaving | (_moved(system) - _kept(system, program))
             if part.recorder is not None:
                 trees[index] = part.recorder.tree
         log.info("decided as an unrolled loop")
@@ -195,7 +199,7 @@ class _Session:
         if self.question.inside:
             proof = writer(self.question, trees) if self.question.certified else None
             return Refuted(basis, frozenset(), system.may_deadlock, inside=True, proof=proof)
-        return Refuted(basis, frozenset(leaving | _moved(system)), may_deadlock=system.may_deadlock)
+        return Refuted(basis, frozenset(leaving), may_deadlock=system.may_deadlock)
 
 
 class _Paths:
@@ -228,6 +232,20 @@ def _moved(system: System) -> frozenset[str]:
     """The variables that some branch changes."""
     updates = [update for branch in system.branches for update in branch.updates]
     return frozenset(name for name, expr in updates if not (isinstance(expr, Variable) and expr.name == name))
+
+
+def _kept(system: System, program: Program) -> frozenset[str]:
+    """Variables that intervals show to be in their declared ranges after every step of the program."""
+    low, high = (ends[0] for ends in floats([tuple(zip(program.low, program.high, strict=True))]))
+    with np.errstate(all="ignore"):
+        after = intervals(program.layers, low, high)
+    found = set(system.variables)
+    for layer, places, known in list(zip(program.step_layer, program.places, program.known, strict=True))[1:]:
+        lows, highs = (ends.tolist() for ends in after[layer + 1])
+        ends = {name: (lows[i], highs[i]) for name, i in places.items()} | {name: (v, v) for name, v in known.items()}
+        decls = ((name, system.variables[name]) for name in ends)
+        found &= {name for name, decl in decls if decl.lower <= ends[name][0] and ends[name][1] <= decl.upper}
+    return frozenset(found)
 
 
 class _Part:

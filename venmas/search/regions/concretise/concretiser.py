@@ -21,8 +21,8 @@ from venmas.search.space.view import Space
 
 _SHARES = {"runs": 0.03, "slices": 0.03, "points": 0.1}
 """Parts of the time so far that go to random runs, to lines of the initial set, and to single states of it."""
-_POINTS = 3.0
-"""Seconds beyond its part that the last may take: its graph is of use only as a whole."""
+_POINTS = 6.0
+"""Seconds beyond its part that the last may take: its graph is of use only as a whole, and small (`Runs`)."""
 _SLICES = 6
 """Lines, or points, of the initial set that one graph is made of: more are likelier to meet a violation in one
 graph."""

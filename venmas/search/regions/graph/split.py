@@ -178,7 +178,7 @@ def cut_compiled(
     join: parts that were cut in vain are one again; bounds alone do not show then what was found of them.
 
     Returns the parts, the box that each is of, and the numbers of their cases; None where `undecided` has no words for
-    what is open, or numba is not installed.
+    what is open, or compiled code cannot be loaded.
     """
     if compiled("venmas.bounds.compiled.cutting") is None:
         return None
