@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 from venmas.checker import lemmas, trees
 from venmas.checker.affine.scaled import LEAST_BITS, MOST_BITS, ScaledProgram, UnscaledError
@@ -131,10 +131,12 @@ class End(Rule):
 class Program(Rule):
     """Proofs of an initial set by split trees follow, of the programs that its first goal is unrolled to.
 
-    bits: the unit of values is ``2**-bits``. hash: sha256 of the programs, which the checker unrolls itself.
+    bits: the unit of values is ``2**-bits``. hash: sha256 of the programs, which the checker unrolls itself. Leaves are
+    checked by forms alone, as all were before there was `Narrowed`, which may close others.
     """
 
     misfit = "no program of an initial set"
+    narrow: ClassVar[bool] = False
     index: int
     bits: int
     hash: str
@@ -150,12 +152,20 @@ class Program(Rule):
     def apply(self, at: Place) -> ScaledProgram:
         """The program. Raises `CheckError` where there is none, or it is another one."""
         try:
-            made = trees.program_of(at.book, self.index, self.bits)
+            made = trees.program_of(at.book, self.index, self.bits, self.narrow)
         except UnscaledError as error:
             raise CheckError(at.line, f"the initial set is not checked by a tree: {error}") from error
         if trees.digest(made) != self.hash:
             raise CheckError(at.line, "the program is another one than that of the initial set")
         return made
+
+
+@rule("narrowed")
+@dataclass(frozen=True, slots=True)
+class Narrowed(Program):
+    """The same, and leaves are checked by forms whose ends intervals narrow."""
+
+    narrow: ClassVar[bool] = True
 
 
 @rule("tree")

@@ -28,14 +28,17 @@ _NUMPY_SECONDS = 1.0
 _THREADS = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
-def program_of(book: Book, region: int, bits: int) -> ScaledProgram:
-    """The program of an initial set in units of ``2**-bits``. Raises `UnscaledError` with the reason for none."""
+def program_of(book: Book, region: int, bits: int, narrow: bool = True) -> ScaledProgram:
+    """The program of an initial set in units of ``2**-bits``. Raises `UnscaledError` with the reason for none.
+
+    narrow: are the ends of units narrowed by intervals?
+    """
     if book.semantics != "real":
         raise UnscaledError("networks are evaluated in float32")
     found = unroll(book.system, book.system.regions[region], book.formulas[0])
     if isinstance(found, str):
         raise UnscaledError(found)
-    return scaled(found, bits)
+    return scaled(found, bits, narrow)
 
 
 def digest(program: ScaledProgram) -> str:
