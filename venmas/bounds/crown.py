@@ -102,6 +102,8 @@ def _swept(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools, narro
             _forward(plan, level - 1, forms, cap, narrow)
         for group in plan.at(level):
             ask()
+            if not opened[:, group].any():
+                continue
             members = plan.group(group)
             g, g_err, base = _goals(plan, members, forms, centre, radius)
             bound, mix, combined = _mix(g, g_err)
