@@ -82,8 +82,7 @@ class _Forms:
 def sweep(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools | None = None, narrow: bool = True) -> Swept:
     """Bound the condition over the boxes low, high (B, m); at most `cap` symbols, which boxes share in numpy.
 
-    opened (B, G): groups that are not known to be closed (None: all). narrow: by interval arithmetic, too, which the
-    checker of certificates does not do.
+    opened (B, G): groups that are not known to be closed (None: all). narrow: by interval arithmetic, too.
     """
     opened = np.ones((len(low), plan.groups), dtype=bool) if opened is None else opened.copy()
     with np.errstate(all="ignore"):

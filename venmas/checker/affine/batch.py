@@ -77,8 +77,8 @@ class Layer:
 class Forms:
     """Forms of n quantities in B boxes: z (B, 1 + g, n), the constants first; radii, magnitudes (B, n).
 
-    interval: lower and upper ends, (B, n) both. size: (B,), as of `reference`; symbols: (B,), the number of a box, of which some of the g places may be more.
-    shares: see `advice`.
+    interval: lower and upper ends, (B, n) both. size: (B,), as of `reference`; symbols: (B,), the number of a box, of
+    which some of the g places may be more. shares: see `advice`.
     """
 
     z: Ints

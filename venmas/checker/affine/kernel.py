@@ -5,9 +5,10 @@ products of limbs, which are integers below 2**53. What may go out of range wrap
 
 A layer is a row of `layers`: out, in, where its numbers begin in `floats`, `weights`, `units` and `columns`, shift,
 norm, most, largest (as of `scaled`). floats: for each input the low limbs of all W^_ji, then the high ones; after them
-the same of all |W^_ji|. weights: W^ itself. units: bias, vague, bias vague, whole, relu of every output. columns: is a column whole? order: for the inputs,
-and each layer, the layer of the rows there (-1: none), and the layer itself (-1). groups: position in `order`, first
-row there, how many rows, where they begin in all rows of all groups, and the layer of these rows.
+the same of all |W^_ji|. weights: W^ itself. units: bias, vague, bias vague, whole, relu of every output. columns: is a
+column whole? order: for the inputs, and each layer, the layer of the rows there (-1: none), and the layer itself (-1).
+groups: position in `order`, first row there, how many rows, where they begin in all rows of all groups, and the layer
+of these rows. near: lower and upper ends of the values of the last layer, and of z of the next one.
 """
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment"
 # numba infers the types
@@ -32,7 +33,7 @@ LOW_27, LOW_19 = (1 << 27) - 1, (1 << 19) - 1
 def check_boxes(program, narrow, low, high, chosen, given, found):
     """Fill in `found` (bounds, ranged, closed, bounded) for boxes low, high (B, m) of integers.
 
-    narrow: by intervals, `near`: lower and upper ends of the values of the last layer, then of z of the next. chosen: (B, rows of all groups), weights; given: (B, groups), where they are to be used.
+    narrow: by intervals? chosen: (B, rows of all groups), weights; given: (B, groups), where they are to be used.
     """
     layers, _floats, _weights, units, _columns, order, groups, stricts, most = program
     bounds, ranged, closed, bounded = found

@@ -26,8 +26,8 @@ W^_ji hi_i where W^_ji > 0, and of W^_ji hi_i and W^_ji lo_i where W^_ji < 0,
     floor(A / 2^T) + b^_j - D <= z_j / u <= up(B, T) + b^_j + D,
     D = [vague_j] up(sum m_i, T + 1) + [bias vague_j].                                                           (2)
 
-A <= sum W^_ji x_i / u <= B as each product is between those with the ends of x_i; the two parts of D are, as above, what
-the stored weights and the stored bias differ from the true ones by. No term of (2) is rounded inward.
+A <= sum W^_ji x_i / u <= B as each product is between those with the ends of x_i; the two parts of D are, as above,
+what the stored weights and the stored bias differ from the true ones by. No term of (2) is rounded inward.
 
 **Ends** of z are l and h of its form. Where the program says `narrow` they are the greater of l and the lower end of
 (2), and the less of h and the upper one: both pairs hold z / u in the whole box, so these do, and they are in order, as
@@ -123,7 +123,7 @@ class RangeError(Exception):
 
 @dataclass
 class Values:
-    """Forms of a vector: coefficients [c, G_1, ..], radius, magnitude and interval of each entry, and M before units."""
+    """Forms of a vector: coefficients [c, G_1, ..], radius, magnitude, interval of each entry, and M before units."""
 
     forms: list[list[int]]
     radii: list[int]
