@@ -131,12 +131,11 @@ class End(Rule):
 class Program(Rule):
     """Proofs of an initial set by split trees follow, of the programs that its first goal is unrolled to.
 
-    bits: the unit of values is ``2**-bits``. hash: sha256 of the programs, which the checker unrolls itself. Leaves are
-    checked by forms alone, as all were before there was `Narrowed`, which may close others.
+    bits: the unit of values is ``2**-bits``. hash: sha256 of the programs, which the checker unrolls itself.
     """
 
     misfit = "no program of an initial set"
-    narrow: ClassVar[bool] = False
+    narrow: ClassVar[bool] = False  # leaves are checked by forms alone, as all were before there was `Narrowed`
     index: int
     bits: int
     hash: str
@@ -165,7 +164,7 @@ class Program(Rule):
 class Narrowed(Program):
     """The same, and leaves are checked by forms whose ends intervals narrow."""
 
-    narrow: ClassVar[bool] = True
+    narrow = True
 
 
 @rule("tree")

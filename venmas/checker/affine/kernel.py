@@ -1,7 +1,7 @@
 """The pass compiled by numba, one box at a time and in cache; the same numbers as `batch`.
 
-Products are exact: values are split into limbs of 27 and 24 bits, weights of 19 and 17, and floats add up at most 128
-products of limbs, which are integers below 2**53. What may go out of range wraps, as in `batch`, and is not used.
+Products are exact: values are split into limbs of 27 bits, weights of 19 and 17, and floats add up at most 128 products
+of limbs, whose sum is an integer below 2**53. What may go out of range wraps, as in `batch`, and is not used.
 
 A layer is a row of `layers`: out, in, where its numbers begin in `floats`, `weights`, `units` and `columns`, shift,
 norm, most, largest (as of `scaled`). floats: for each input the low limbs of all W^_ji, then the high ones; after them

@@ -56,7 +56,8 @@ def up(x, shift):
 def limbs(floats, start, z, n_in, n_out, parts, sums):
     """Sums of products of limbs of a row of values (n_in,) with those of a matrix: sums (2, 2 n_out).
 
-    The low limb of a value is the one of least size, so that small values of either sign have no high one.
+    The low limb of a value, below 2**54, is the one of least size, so that small values of either sign have no high
+    one; either is at most 2**27, so that sums of 128 products with 19 bits are below 2**53.
     """
     both = 2 * n_out
     low, high = parts[0], parts[1]
