@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 log = logging.getLogger(__name__)
@@ -20,3 +22,12 @@ def compiled(name: str) -> ModuleType | None:
     except RuntimeError as error:
         log.warning("compiled code is not used: %s; set NUMBA_CACHE_DIR to a folder that can be written", error)
     return None
+
+
+def forget_stale(folder: Path) -> None:
+    """Delete numba's indices of kernels older than a source in a folder: it looks at the kernel's own file only."""
+    newest = max(source.stat().st_mtime for source in folder.glob("*kernel.py"))
+    for index in (folder / "__pycache__").glob("*kernel.*.nbi"):
+        if index.stat().st_mtime < newest:
+            with suppress(OSError):
+                index.unlink()

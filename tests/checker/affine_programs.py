@@ -11,11 +11,16 @@ from venmas.checker.affine.scaled import Ints, ScaledProgram, scaled
 from venmas.model.program import OR, Group, Program, ProgramLayer, Row
 
 
-def random_program(rng: np.random.Generator, widths: list[int] | None = None) -> Program:
-    """Some inputs, layers with weights of 20 bits and some sevenths, and groups of rows after any of them."""
+def random_program(rng: np.random.Generator, widths: list[int] | None = None, scales: int = 0) -> Program:
+    """Some inputs, layers with weights of 20 bits and some sevenths, and groups of rows after any of them.
+
+    scales: columns of layers are multiplied, and those of the next divided, by powers of two up to this one.
+    """
     inputs = int(rng.integers(1, 5))
     sizes = [inputs, *(widths or [int(rng.integers(1, 14)) for _ in range(int(rng.integers(1, 6)))])]
     layers = [_layer(rng, a, b) for a, b in pairwise(sizes)]
+    if scales:
+        layers = [_scaled(rng, layer, scales) for layer in layers]
     groups = []
     for _ in range(int(rng.integers(1, 4))):
         at = int(rng.integers(-1, len(layers)))
@@ -39,6 +44,21 @@ def _layer(rng: np.random.Generator, inputs: int, outputs: int) -> ProgramLayer:
     return ProgramLayer(weights, bias, rng.random(outputs) < 0.8, inexact)
 
 
+def _scaled(rng: np.random.Generator, layer: ProgramLayer, most: int) -> ProgramLayer:
+    """Weights of very different sizes; of one row most are 0, as behind a clip, and what is inexact is one of them."""
+    factors = 2.0 ** rng.integers(-most, most + 1, layer.weights.shape)
+    factors[rng.random(layer.weights.shape) < 0.5] = 0
+    factors[rng.integers(layer.out_size)] = 1
+    weights = layer.weights * factors
+    exact = {
+        (i, j): v * Fraction(float(factors[i, j])) if j < layer.in_size else v for (i, j), v in layer.inexact.items()
+    }
+    for (i, j), value in exact.items():
+        if j < layer.in_size:
+            weights[i, j] = float(value)
+    return ProgramLayer(weights, layer.bias, layer.relu, {at: v for at, v in exact.items() if v})
+
+
 def _row(rng: np.random.Generator, layer: int, outputs: int, inputs: int) -> Row:
     def number() -> Fraction:
         return Fraction(int(rng.integers(-9, 9)), int(rng.integers(1, 4)))
@@ -48,8 +68,8 @@ def _row(rng: np.random.Generator, layer: int, outputs: int, inputs: int) -> Row
     return Row(layer, tuple(number() for _ in range(outputs)), direct, constant, bool(rng.random() < 0.3))
 
 
-def in_integers(rng: np.random.Generator, program: Program) -> ScaledProgram:
-    return scaled(program, int(rng.choice((16, 20, 30, 36, 36, 36, 40))))
+def in_integers(rng: np.random.Generator, program: Program, narrow: bool = True) -> ScaledProgram:
+    return scaled(program, int(rng.choice((16, 20, 30, 36, 36, 36, 40))), narrow)
 
 
 def random_boxes(rng: np.random.Generator, program: ScaledProgram, count: int, deep: int = 60) -> tuple[Ints, Ints]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
 import pytest
@@ -35,10 +37,13 @@ class AnySlope(Rectified):
         return kept, least >> ROW_BITS
 
 
-@pytest.mark.parametrize("seed", range(50))
-def test_three_implementations_agree_on_1000_boxes(seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "narrow", "scales"),
+    [(s, True, 0) for s in range(50)] + [(s, False, 0) for s in range(50, 65)] + [(s, True, 12) for s in range(65, 90)],
+)
+def test_three_implementations_agree_on_1000_boxes(seed: int, narrow: bool, scales: int) -> None:
     rng = np.random.default_rng(seed)
-    program = in_integers(rng, random_program(rng, [150, 270, 3] if seed % 25 == 3 else None))
+    program = in_integers(rng, random_program(rng, [150, 270, 3] if seed % 25 == 3 else None, scales), narrow)
     low, high = random_boxes(rng, program, 20)
     weights = [random_weights(rng, program) for _ in low]
     batch, compiled = (
@@ -57,17 +62,23 @@ def test_three_implementations_agree_on_1000_boxes(seed: int) -> None:
 
 
 @pytest.mark.parametrize("first", range(1000, 1040, 10))
-@pytest.mark.parametrize("slopes", ["chosen", "any"])
-def test_forms_and_bounds_enclose_exact_values(first: int, slopes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("slopes", "narrow", "scales"),
+    [("chosen", True, 0), ("chosen", False, 0), ("chosen", True, 12), ("any", True, 0), ("any", True, 12)],
+)
+def test_forms_and_bounds_enclose_exact_values(
+    first: int, slopes: str, narrow: bool, scales: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if slopes == "any":
         monkeypatch.setattr(reference, "RECTIFIED", AnySlope(np.random.default_rng(first)))
-    assert sum(_enclosed(np.random.default_rng(seed)) for seed in range(first, first + 10)) > 20
+    assert sum(_enclosed(np.random.default_rng(seed), narrow, scales) for seed in range(first, first + 10)) > 20
 
 
-def _enclosed(rng: np.random.Generator) -> int:
-    """How many groups of a random program were closed, in boxes where all forms enclose exact values."""
-    source = random_program(rng)
-    program = in_integers(rng, source)
+def _enclosed(rng: np.random.Generator, narrow: bool, scales: int) -> int:
+    """How many groups of a random program were closed, in boxes where forms and ends enclose exact values."""
+    source = random_program(rng, scales=scales)
+    program = in_integers(rng, source, narrow)
+    plain = [replace(layer, relu=np.zeros_like(layer.relu)) for layer in source.layers]
     unit = Fraction(1, 2**program.bits)
     boxes = random_boxes(rng, program, 3, 12)
     closed = 0
@@ -89,6 +100,12 @@ def _enclosed(rng: np.random.Generator) -> int:
                     known = form[0] + sum(g * e for g, e in zip(form[1:], eps, strict=False))
                     rest = sum(map(abs, form[1 + len(eps) :])) + radius
                     assert abs(v / unit - known) <= rest and abs(v / unit) <= most
+            for values, now in zip(trace.values, [x, *after], strict=False):
+                assert all(a <= v / unit <= b for (a, b), v in zip(values.intervals, now, strict=True))
+            for ends, layer, before in zip(trace.ends, plain, [x, *after], strict=False):
+                common = lcm(*(v.denominator for v in before))
+                numbers, below = layer.apply([int(v * common) for v in before], common)
+                assert all(a <= Fraction(v, below) / unit <= b for (a, b), v in zip(ends, numbers, strict=True))
             for group, scaled_group, bound, shut in zip(
                 source.groups, program.groups, verdict.bounds, verdict.closed, strict=True
             ):

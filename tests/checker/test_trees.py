@@ -19,7 +19,7 @@ from venmas.answer import IncompleteError
 from venmas.checker.affine.scaled import UnscaledError
 from venmas.checker.affine.tree import AXES, DIGITS, BrokenTreeError, cut, leaves
 from venmas.checker.check import claim
-from venmas.checker.file import check_certificate
+from venmas.checker.file import check_certificate, read_certificate
 from venmas.checker.lemmas import Book
 from venmas.checker.rule import Rule
 from venmas.checker.trees import digest, program_of
@@ -66,7 +66,7 @@ def read(system: System) -> System:
     return system_from_json(system_to_json(system), networks_of(system))
 
 
-CLAIMS = ("AG^3 (x < 3.2)", "AX (y > -1.205 | x > 0.5)", "AX (x <= 2 & y < 1.9)", "AF^2 (v < 2.5)")
+CLAIMS = ("AG^3 (x < 3.2)", "AX (y > -1.2035 | x > 0.5)", "AX (x <= 2 & y < 1.9)", "AF^2 (v < 2.5)")
 
 
 @cache
@@ -76,7 +76,7 @@ def claims() -> tuple[Certified, ...]:
 
 @pytest.mark.parametrize("index", range(len(CLAIMS)))
 def test_claims_about_a_loop_are_written_and_accepted(index: int) -> None:
-    assert [line["rule"] for line in claims()[index].lines] == ["program", "tree", "end"]
+    assert [line["rule"] for line in claims()[index].lines] == ["narrowed", "tree", "end"]
     assert refusal(claims()[index]) is None
 
 
@@ -109,7 +109,7 @@ def test_of_random_loops_what_is_written_is_accepted_and_true() -> None:
             continue
         assert not false, (seed, text)
         program = program_of(book(question), 0, 36)
-        line = {"rule": "program", "index": 0, "bits": 36, "hash": digest(program)}
+        line = {"rule": "narrowed", "index": 0, "bits": 36, "hash": digest(program)}
         lines = (line, {"rule": "tree", "splits": splits, "weights": weights}, {"rule": "end", "lines": 3})
         assert refusal(Certified(system, question.formula, True, lines)) is None
         told["proved"] += 1
@@ -140,9 +140,9 @@ def _another_text(rng: Random, text: str, letters: str) -> str:
 
 
 def _another_tree(rng: Random, c: Certified) -> Certified:
-    """Another cut, axis, weight, unit, hash, initial set, or order of lines."""
+    """Another cut, axis, weight, unit, hash, initial set, rule for leaves, or order of lines."""
     program, tree, end = (dict(line) for line in c.lines)
-    field = rng.choice(("splits", "splits", "splits", "weights", "bits", "hash", "index", "lines"))
+    field = rng.choice(("splits", "splits", "splits", "weights", "bits", "hash", "index", "rule", "lines"))
     if field == "splits":
         tree["splits"] = _another_text(rng, tree["splits"], "LMC0123B_")
     elif field == "weights":
@@ -151,6 +151,8 @@ def _another_tree(rng: Random, c: Certified) -> Certified:
         program["bits"] += rng.choice((-6, -1, 1, 6, 10**6))
     elif field == "hash":
         program["hash"] = program["hash"][:-1] + rng.choice("0123456789abcdef")
+    elif field == "rule":
+        program["rule"] = rng.choice(("program", "region", "narrow", "tree"))
     elif field == "index":
         program["index"] = rng.choice((1, -1, True, "0", None))
     else:
@@ -218,6 +220,59 @@ def test_another_claim_is_refused_or_true(seed: int) -> None:
                 except ModelError as error:
                     raise AssertionError(f"{kind}: a run leaves the box") from error
     assert told["refused"] > 5 and told["accepted"] > 5, told
+
+
+# -- intervals ---------------------------------------------------------------------------------------------------------
+
+
+def clipped() -> System:
+    """A wide range behind a clip: forms forget where the clip ends, intervals do not."""
+    system = System("clipped")
+    x, y = system.real("x", -100, 100), system.real("y", -100, 100)
+    system.branch("go", x=clip(40 * (x - y), -1, 1) + clip(30 * (x + y), -1, 1), y=y)
+    system.initial(x >= -1, x <= 1, y >= -1, y <= 1)
+    return read(system)
+
+
+def test_intervals_close_what_forms_do_not() -> None:
+    """2 is what both clips reach together, one step further they are at most 1 each."""
+    question = question_of(clipped(), "AX AX (x <= 2 & x >= -2)")
+    program = program_of(book(question), 0, 36)
+    assert proof(program, Tree(), most=1)[0] == "L"
+    with pytest.raises(IncompleteError):
+        proof(replace(program, narrow=False), Tree(), most=1)
+
+
+def test_a_tree_is_checked_by_the_rule_that_it_was_written_for() -> None:
+    written = certified(question_of(clipped(), "AX AX (x <= 2 & x >= -2)"))
+    assert refusal(written) is None
+    (first, *others), other = written.lines, {**written.lines[0], "rule": "program"}
+    assert first["rule"] == "narrowed" and "leaf 0 is not shown" in str(refusal(written.but(lines=(other, *others))))
+
+
+def steered() -> System:
+    """That of the stored certificate."""
+    system = System("steered")
+    x, v = system.real("x", -100, 100), system.real("v", -100, 100)
+    sizes = ((2, 6), (6, 6), (6, 1))
+    weights = [
+        [[((7 * i + 3 * j + k) % 11 - 5) / 8 for j in range(a)] for i in range(b)] for k, (a, b) in enumerate(sizes)
+    ]
+    (u,) = apply_network(relu_network(weights, [[0.25] * 6, [-0.125] * 6, [0.5]]), [x, v])
+    system.branch("go", x=x + v / 3, v=v * "0.9" + clip(u, -1, 1))
+    system.initial(x >= 0, x <= 1, v >= 0, v <= 2, x + v <= 2)
+    return system
+
+
+def test_a_certificate_of_before_there_were_intervals_is_accepted(tmp_path: Path) -> None:
+    """It is checked as it was written; today its claim takes no more leaves."""
+    path = Path(__file__).with_name("stored") / "trees.gz"
+    _, lines = read_certificate(path)
+    assert [line["rule"] for _, line in lines] == ["program", "tree", "end"]
+    before = check_certificate(path, steered())
+    question = question_of(steered(), "AX^3 (x + v < 4.717)")
+    write_certificate(tmp_path / "c.gz", question, {}, writer(question, {}))
+    assert before.leaves == 16 and check_certificate(tmp_path / "c.gz", steered()).leaves <= 16
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

@@ -82,8 +82,7 @@ class _Forms:
 def sweep(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools | None = None, narrow: bool = True) -> Swept:
     """Bound the condition over the boxes low, high (B, m); at most `cap` symbols, which boxes share in numpy.
 
-    opened (B, G): groups that are not known to be closed (None: all). narrow: by interval arithmetic, too, which the
-    checker of certificates does not do.
+    opened (B, G): groups that are not known to be closed (None: all). narrow: by interval arithmetic, too.
     """
     opened = np.ones((len(low), plan.groups), dtype=bool) if opened is None else opened.copy()
     with np.errstate(all="ignore"):
@@ -102,6 +101,8 @@ def _swept(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools, narro
             _forward(plan, level - 1, forms, cap, narrow)
         for group in plan.at(level):
             ask()
+            if not opened[:, group].any():
+                continue
             members = plan.group(group)
             g, g_err, base = _goals(plan, members, forms, centre, radius)
             bound, mix, combined = _mix(g, g_err)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 from venmas.checker import lemmas, trees
 from venmas.checker.affine.scaled import LEAST_BITS, MOST_BITS, ScaledProgram, UnscaledError
@@ -135,6 +135,7 @@ class Program(Rule):
     """
 
     misfit = "no program of an initial set"
+    narrow: ClassVar[bool] = False  # leaves are checked by forms alone, as all were before there was `Narrowed`
     index: int
     bits: int
     hash: str
@@ -150,12 +151,20 @@ class Program(Rule):
     def apply(self, at: Place) -> ScaledProgram:
         """The program. Raises `CheckError` where there is none, or it is another one."""
         try:
-            made = trees.program_of(at.book, self.index, self.bits)
+            made = trees.program_of(at.book, self.index, self.bits, self.narrow)
         except UnscaledError as error:
             raise CheckError(at.line, f"the initial set is not checked by a tree: {error}") from error
         if trees.digest(made) != self.hash:
             raise CheckError(at.line, "the program is another one than that of the initial set")
         return made
+
+
+@rule("narrowed")
+@dataclass(frozen=True, slots=True)
+class Narrowed(Program):
+    """The same, and leaves are checked by forms whose ends intervals narrow."""
+
+    narrow = True
 
 
 @rule("tree")

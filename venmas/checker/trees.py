@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Sequence
 from itertools import islice
 from time import monotonic
@@ -23,19 +24,25 @@ from venmas.model.unroll import unroll
 
 _BATCH_VALUES = 1 << 21
 """Coefficients that a batch of leaves may have in a layer."""
-_FIRST, _MOST = 16, 128
-_NUMPY_SECONDS = 1.0
+_FIRST, _MOST = 8, 128
+"""The first batch, which tells what a leaf takes, is one `_FIRST`th of others; most boxes of a batch."""
+_COMPILED = "venmas.checker.affine.compiled"
+_NUMPY_SECONDS = 0.5
+"""What loading compiled code takes, about, the first time."""
 _THREADS = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
-def program_of(book: Book, region: int, bits: int) -> ScaledProgram:
-    """The program of an initial set in units of ``2**-bits``. Raises `UnscaledError` with the reason for none."""
+def program_of(book: Book, region: int, bits: int, narrow: bool = True) -> ScaledProgram:
+    """The program of an initial set in units of ``2**-bits``. Raises `UnscaledError` with the reason for none.
+
+    narrow: are the ends of units narrowed by intervals?
+    """
     if book.semantics != "real":
         raise UnscaledError("networks are evaluated in float32")
     found = unroll(book.system, book.system.regions[region], book.formulas[0])
     if isinstance(found, str):
         raise UnscaledError(found)
-    return scaled(found, bits)
+    return scaled(found, bits, narrow)
 
 
 def digest(program: ScaledProgram) -> str:
@@ -68,14 +75,15 @@ class Checking:
         self.program, self._left, self._done = program, count, 0
         self._numpy, self._spent = Batch(program), 0.0
         self._compiled: Any = None
-        self.size = min(_FIRST, _batch_size(program))
+        self.size = max(1, _batch_size(program) // _FIRST)
         """How many boxes are evaluated together."""
 
     def refuted(self, low: Ints, high: Ints, weights: Sequence[Weights]) -> Bools:
         """Which boxes (B, inputs) of integers are shown free."""
         each = self._spent / self._done if self._done else 0.0
-        if self._compiled is None and self._spent + each * self._left > _NUMPY_SECONDS:
-            fast = compiled("venmas.checker.affine.compiled")
+        worth = 0.0 if _COMPILED in sys.modules else _NUMPY_SECONDS
+        if self._compiled is None and self._spent + each * self._left >= worth:
+            fast = compiled(_COMPILED)
             self._compiled = fast.Compiled(self.program, _THREADS) if fast else self._numpy
         begun = monotonic()
         found = (self._compiled or self._numpy).check(low, high, weights).refuted

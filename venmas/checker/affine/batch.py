@@ -31,6 +31,7 @@ from venmas.checker.affine.units import ROW_BITS, SLOPE_BITS
 from venmas.model.program import INPUTS, Floats
 
 Places = NDArray[np.intp]
+Interval = tuple[Ints, Ints]
 
 _DIRECT = 1 << 46
 """Values below it are multiplied with slopes as they are."""
@@ -57,18 +58,33 @@ class Layer:
         """Its weights."""
         return Factor(self.scaled.weight)
 
+    @cached_property
+    def ends(self) -> Factor:
+        """What lower ends of values, and then upper ones, are multiplied with for lower ends of z."""
+        w = self.scaled.weight
+        return Factor(np.concatenate([np.maximum(w, 0), np.minimum(w, 0)], axis=1).T)
+
+    def interval(self, x: Forms) -> Interval:
+        """Ends (2) of `reference` of z, (B, out) both."""
+        s, (low, high) = self.scaled, x.interval
+        both = np.concatenate([np.concatenate([low, high], axis=1), -np.concatenate([high, low], axis=1)])
+        least, most = np.split(self.ends.times(both, 0, s.shift), 2)
+        lost = np.where(s.vague, -(-x.magnitudes.sum(1) >> (s.shift + 1))[:, None], 0) + s.bias_vague
+        return least + s.bias - lost, s.bias + lost - most
+
 
 @dataclass(eq=False)
 class Forms:
     """Forms of n quantities in B boxes: z (B, 1 + g, n), the constants first; radii, magnitudes (B, n).
 
-    size: (B,), as of `reference`; symbols: (B,), the number of a box, of which some of the g places may be more.
-    shares: see `advice`.
+    interval: lower and upper ends, (B, n) both. size: (B,), as of `reference`; symbols: (B,), the number of a box, of
+    which some of the g places may be more. shares: see `advice`.
     """
 
     z: Ints
     radii: Ints
     magnitudes: Ints
+    interval: Interval
     size: Ints
     symbols: Ints
     shares: Floats | None = None
@@ -76,8 +92,9 @@ class Forms:
     def of(self, boxes: Places) -> Forms:
         """Those of some boxes."""
         shares = None if self.shares is None else self.shares[boxes]
-        arrays = (self.z[boxes], self.radii[boxes], self.magnitudes[boxes], self.size[boxes], self.symbols[boxes])
-        return Forms(*arrays, shares)
+        interval = self.interval[0][boxes], self.interval[1][boxes]
+        arrays = self.z[boxes], self.radii[boxes], self.magnitudes[boxes]
+        return Forms(*arrays, interval, self.size[boxes], self.symbols[boxes], shares)
 
 
 @dataclass(eq=False)
@@ -105,10 +122,7 @@ class Batch:
         made: dict[int, Layer] = {}
         self.layers = [made.setdefault(id(s), Layer(s)) for s in program.layers]
         self.groups = [Layer(g.rows) for g in program.groups]
-        self.intervals = {
-            at: (Factor(np.maximum(rows.weight.T, 0)), Factor(np.minimum(rows.weight.T, 0)))
-            for at, rows in program.rows.items()
-        }
+        self.rows = {at: Layer(rows) for at, rows in program.rows.items()}
 
     def check(self, low: Ints, high: Ints, weights: Sequence[Weights] | None = None, moving: bool = False) -> Verdicts:
         """Decide boxes (B, inputs) of integers; weights: of each box, as of `reference.check_box`.
@@ -126,7 +140,7 @@ class _Pass:
         self.mixes: dict[int, tuple[Places, Ints]] = {}
         self.size = np.zeros(self.count, dtype=np.int64)
         self.magnitudes: list[Ints] = []
-        self.ends: list[tuple[Ints, Ints]] = []
+        self.ends: list[Interval] = []
         self.slopes: list[Ints] = []
 
     def run(self) -> Verdicts:
@@ -137,12 +151,12 @@ class _Pass:
         after = {INPUTS: values}
         for at, layer in enumerate(self.batch.layers):
             ask()
-            values = self._units(layer.scaled, *self._affine(layer, values), values)
+            values = self._units(layer, *self._affine(layer, values), values)
             self._note(values)
             if at in wanted:
                 after[at] = values
         joined = {at: _joined(after, at) for at in wanted}
-        intervals = {at: self._intervals(at, joined[at]) for at in wanted}
+        lowest = {at: self._lowest(at, joined[at]) for at in wanted}
         shape = self.count, len(program.groups)
         bounds, ranged = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=bool)
         closed, influence = np.zeros(shape, dtype=bool), np.zeros(self.low.shape)
@@ -150,7 +164,7 @@ class _Pass:
             ask()
             if not group.strict:
                 continue
-            lower = intervals[group.layer][:, group.first : group.first + len(group.strict)]
+            lower = lowest[group.layer][:, group.first : group.first + len(group.strict)]
             _, bounds[:, i], closed[:, i] = _best(lower, group)
             left = np.flatnonzero(~closed[:, i] & self.bounded)
             if len(left):
@@ -181,7 +195,7 @@ class _Pass:
         magnitudes = np.maximum(np.abs(low), np.abs(high))
         size, symbols = np.abs(z).sum(1).max(1, initial=LEAST_SIZE), np.full(count, m)
         shares = np.broadcast_to(np.eye(m), (count, m, m)) if self.moving else None
-        return Forms(z, np.zeros_like(low), magnitudes, size, symbols, shares)
+        return Forms(z, np.zeros_like(low), magnitudes, (low, high), size, symbols, shares)
 
     def _affine(self, layer: Layer, x: Forms, boxes: Places | slice = slice(None)) -> tuple[Ints, Ints]:
         """Forms and radii of z, in some of the boxes."""
@@ -196,12 +210,15 @@ class _Pass:
         radii += np.where(s.whole_rows, 0, _roundings(x.symbols)) + s.bias_vague
         return z, radii
 
-    def _units(self, layer: Scaled, z: Ints, radii: Ints, x: Forms) -> Forms:
+    def _units(self, layer: Layer, z: Ints, radii: Ints, x: Forms) -> Forms:
         """Forms of y."""
-        spread = np.abs(z[:, 1:]).sum(1)
+        spread, relu = np.abs(z[:, 1:]).sum(1), layer.scaled.relu
         low, high = z[:, 0] - spread - radii, z[:, 0] + spread + radii
         size = np.maximum(high, -low)
-        keep = ~layer.relu | (low >= 0)
+        if self.batch.program.narrow:
+            least, most = layer.interval(x)
+            low, high = np.maximum(low, least), np.minimum(high, most)
+        keep = ~relu | (low >= 0)
         open_ = ~keep & (high > 0)
         slope = np.where(keep, 1 << SLOPE_BITS, 0)
         slope[open_], half = _lines(low[open_], high[open_])
@@ -213,27 +230,20 @@ class _Pass:
         born = new > 0
         y = _times(z, slope, new, born, bool(size.max(initial=0) < _DIRECT))
         y[:, 0][open_] += half
-        magnitudes = np.where(layer.relu, np.maximum(high, 0), size)
+        least, most = (np.where(relu, np.maximum(end, 0), end) for end in (low, high))
+        magnitudes = np.maximum(most, -least)
         radii = np.where(keep & ~born, radii, 0)
         shares = None if x.shares is None else advice.shares(z, x.shares, born, y.shape[1])
-        return Forms(y, radii, magnitudes, size.max(1, initial=LEAST_SIZE), x.symbols + born.sum(1), shares)
+        symbols = x.symbols + born.sum(1)
+        return Forms(y, radii, magnitudes, (least, most), size.max(1, initial=LEAST_SIZE), symbols, shares)
 
     # -- groups --------------------------------------------------------------------------------------------------------
 
-    def _intervals(self, at: int, joined: Forms) -> Ints:
-        """(B, rows): lower bounds of the rows of a layer, from the ends of values."""
-        rows, (above, below) = self.batch.program.rows[at], self.batch.intervals[at]
-        self.bounded &= joined.size <= (SUM_LIMIT - 1) // rows.norm
-        low, high = self.low, self.high
-        if at != INPUTS:
-            relu, ends = self.batch.program.layers[at].relu, self.ends[at]
-            low, high = (
-                np.concatenate([np.where(relu, np.maximum(end, 0), end), of_inputs], axis=1)
-                for end, of_inputs in zip(ends, (low, high), strict=True)
-            )
-        lost = -(-joined.magnitudes.sum(1) >> (rows.shift + 1))
-        found = above.times(low, 0, rows.shift) + below.times(high, 0, rows.shift) + rows.bias - rows.bias_vague
-        return np.asarray(found - np.where(rows.vague, lost[:, None], 0))
+    def _lowest(self, at: int, joined: Forms) -> Ints:
+        """(B, rows): lower ends (2) of the rows of a layer."""
+        rows = self.batch.rows[at]
+        self.bounded &= joined.size <= (SUM_LIMIT - 1) // rows.scaled.norm
+        return rows.interval(joined)[0]
 
     def _group(self, index: int, left: Places, joined: Forms) -> tuple[Ints, Bools, Bools, Floats | None]:
         """Of the boxes `left`, the bounds of a group, where they are in range, where it is closed, and influences."""
@@ -372,6 +382,10 @@ def _joined(after: dict[int, Forms], layer: int) -> Forms:
         z,
         np.concatenate([values.radii, inputs.radii], axis=1),
         np.concatenate([values.magnitudes, inputs.magnitudes], axis=1),
+        (
+            np.concatenate([values.interval[0], inputs.interval[0]], axis=1),
+            np.concatenate([values.interval[1], inputs.interval[1]], axis=1),
+        ),
         np.maximum(values.size, inputs.size),
         values.symbols,
         values.shares,

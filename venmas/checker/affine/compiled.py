@@ -41,7 +41,8 @@ class Compiled:
 
         def part(first: int) -> None:
             at = slice(first, first + size)
-            check_boxes(self._flat, low[at], high[at], chosen[at], given[at], tuple(f[at] for f in found))
+            of_part = tuple(f[at] for f in found)
+            check_boxes(self._flat, self.program.narrow, low[at], high[at], chosen[at], given[at], of_part)
 
         if self.threads == 1 or count < 2:
             size = max(1, count)
@@ -64,13 +65,13 @@ def _flat(program: ScaledProgram, starts: Sequence[int]) -> tuple[np.ndarray, ..
     for _, layer in distinct.values():
         out, width = layer.weight.shape
         layers.append((out, width, *sizes, layer.shift, layer.norm, layer.most, layer.largest))
-        across = layer.weight.T
-        floats.append(np.concatenate([across & _LOW, across >> 19], axis=1).astype(np.float64).ravel())
+        for across in (layer.weight.T, np.abs(layer.weight.T)):
+            floats.append(np.concatenate([across & _LOW, across >> 19], axis=1).astype(np.float64).ravel())
         weights.append(layer.weight.ravel())
         of_units = layer.bias, layer.vague, layer.bias_vague, layer.whole_rows, layer.relu
         units.append(np.stack(of_units, axis=1).astype(np.int64))
         columns.append(layer.whole_columns)
-        sizes += (2 * out * width, out * width, out, width)
+        sizes += (4 * out * width, out * width, out, width)
     order = []
     for at in range(INPUTS, len(program.layers)):
         rows = program.rows.get(at)

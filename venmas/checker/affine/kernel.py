@@ -1,13 +1,14 @@
 """The pass compiled by numba, one box at a time and in cache; the same numbers as `batch`.
 
-Products are exact: values are split into limbs of 27 and 24 bits, weights of 19 and 17, and floats add up at most 128
-products of limbs, which are integers below 2**53. What may go out of range wraps, as in `batch`, and is not used.
+Products are exact: values are split into limbs of 27 bits, weights of 19 and 17, and floats add up at most 128 products
+of limbs, whose sum is an integer below 2**53. What may go out of range wraps, as in `batch`, and is not used.
 
 A layer is a row of `layers`: out, in, where its numbers begin in `floats`, `weights`, `units` and `columns`, shift,
-norm, most, largest (as of `scaled`). floats: for each input the low limbs of all W^_ji, then the high ones. weights: W^
-itself. units: bias, vague, bias vague, whole, relu of every output. columns: is a column whole? order: for the inputs,
-and each layer, the layer of the rows there (-1: none), and the layer itself (-1). groups: position in `order`, first
-row there, how many rows, where they begin in all rows of all groups, and the layer of these rows.
+norm, most, largest (as of `scaled`). floats: for each input the low limbs of all W^_ji, then the high ones; after them
+the same of all |W^_ji|. weights: W^ itself. units: bias, vague, bias vague, whole, relu of every output. columns: is a
+column whole? order: for the inputs, and each layer, the layer of the rows there (-1: none), and the layer itself (-1).
+groups: position in `order`, first row there, how many rows, where they begin in all rows of all groups, and the layer
+of these rows. near: lower and upper ends of the values of the last layer, and of z of the next one.
 """
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment"
 # numba infers the types
@@ -29,30 +30,32 @@ LOW_27, LOW_19 = (1 << 27) - 1, (1 << 19) - 1
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def check_boxes(program, low, high, chosen, given, found):
+def check_boxes(program, narrow, low, high, chosen, given, found):
     """Fill in `found` (bounds, ranged, closed, bounded) for boxes low, high (B, m) of integers.
 
-    chosen: (B, rows of all groups), weights; given: (B, groups), where they are to be used.
+    narrow: by intervals? chosen: (B, rows of all groups), weights; given: (B, groups), where they are to be used.
     """
     layers, _floats, _weights, units, _columns, order, groups, stricts, most = program
     bounds, ranged, closed, bounded = found
     m, widest = low.shape[1], most[0]
     z, y = np.empty((most[1], widest), np.int64), np.empty((most[1], widest), np.int64)
-    radii, more = np.empty(widest, np.int64), np.empty(widest, np.int64)
+    radii, more, near = np.empty(widest, np.int64), np.empty(widest, np.int64), np.empty((4, widest), np.int64)
     work = np.empty((2, 2 * widest), np.float64), np.empty((4, 2 * widest), np.int64), np.empty((3, widest), np.int64)
     ends, magnitudes = np.empty((2, most[2] + 1), np.int64), np.empty(most[2] + m, np.int64)
     best = np.empty(len(groups), np.int64)
     for b in range(low.shape[0]):
         box, fine, at = (low[b], high[b]), True, 0
-        size = _inputs(box, z, radii, magnitudes)
+        size = _inputs(box, z, radii, magnitudes, near)
         greatest, k = size, 1 + m
         fine &= size < VALUE_LIMIT
         for p in range(order.shape[0]):
             if p:
                 layer = layers[order[p, 1]]
                 fine &= _affine(program, layer, z, k, radii, magnitudes[at:], size, work, y, more)
+                if narrow:
+                    _intervals(program, layer, near, magnitudes[at:], work)
                 at = m if p == 1 else at + layers[order[p - 1, 1], 0]
-                k, size = _units(units, layer, y, k, more, work, ends[:, at - m :], magnitudes[at:])
+                k, size = _units(units, layer, y, k, more, work, ends[:, at - m :], magnitudes[at:], near, narrow)
                 fine &= size < VALUE_LIMIT
                 greatest = max(greatest, size)
                 z, y = y, z
@@ -60,7 +63,7 @@ def check_boxes(program, low, high, chosen, given, found):
             if order[p, 0] >= 0 and fine:
                 values = (z, k, radii, magnitudes, at, size)
                 results = (bounds[b], closed[b], best)
-                fine &= _rows(program, p, box, values, ends, work, (y, more), results)
+                fine &= _rows(program, p, box, values, near, work, (y, more), results)
         bounded[b] = fine
         for g in range(groups.shape[0]):
             ranged[b, g] = fine
@@ -81,14 +84,14 @@ def check_boxes(program, low, high, chosen, given, found):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _inputs(box, z, radii, magnitudes):
+def _inputs(box, z, radii, magnitudes, near):
     low, high = box
     m, size = len(low), np.int64(LEAST_SIZE)
     z[: 1 + m, :m] = 0
     for i in range(m):
         z[0, i] = (low[i] + high[i]) >> 1
         z[1 + i, i] = high[i] - z[0, i]
-        radii[i] = 0
+        radii[i], near[0, i], near[1, i] = 0, low[i], high[i]
         magnitudes[i] = max(abs(low[i]), abs(high[i]))
         size = max(size, abs(z[0, i]) + z[1 + i, i])
     return size
@@ -97,10 +100,8 @@ def _inputs(box, z, radii, magnitudes):
 @njit(nogil=True, cache=True, error_model="numpy")
 def _affine(program, layer, x, k, radii, magnitudes, size, work, z, radii_z):
     """Forms and radii of z from those of x (k coefficients); is it in range?"""
-    _layers, floats, weights, units, _columns, _order, _groups, _stricts, _most = program
-    n_out, n_in, at_float, at_weight, at_unit, shift, norm = (
-        layer[0], layer[1], layer[2], layer[3], layer[4], layer[6], layer[7]
-    )  # fmt: skip
+    floats, units = program[1], program[3]
+    n_out, n_in, at_float, at_unit, shift, norm = layer[0], layer[1], layer[2], layer[4], layer[6], layer[7]
     parts, sums, _rows = work
     half, total = (np.int64(1) << shift) >> 1, np.int64(0)
     for i in range(n_in):
@@ -111,19 +112,10 @@ def _affine(program, layer, x, k, radii, magnitudes, size, work, z, radii_z):
         for j in range(n_out):
             row[j] = _total(sums[0, j], sums[0, n_out + j], sums[1, j], sums[1, n_out + j], half, shift)
     add, rounding = (np.int64(1) << shift) - 1, (k + 1) // 2
+    _limbs(floats, at_float + 2 * n_in * n_out, radii, n_in, n_out, parts, sums)
     for j in range(n_out):
         z[0, j] += units[at_unit + j, 0]
-        s00, s01, s10, s11 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-        for i in range(n_in):
-            e = radii[i]
-            if e:
-                w = abs(weights[at_weight + j * n_in + i])
-                e0, e1, w0, w1 = e & LOW_27, e >> 27, w & LOW_19, w >> 19
-                s00 += e0 * w0
-                s01 += e0 * w1
-                s10 += e1 * w0
-                s11 += e1 * w1
-        e = _total(s00, s01, s10, s11, add, shift)
+        e = _total(sums[0, j], sums[0, n_out + j], sums[1, j], sums[1, n_out + j], add, shift)
         if units[at_unit + j, 1]:
             e += _up(total, shift + 1)
         if not units[at_unit + j, 3]:
@@ -133,7 +125,28 @@ def _affine(program, layer, x, k, radii, magnitudes, size, work, z, radii_z):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _units(units, layer, z, k, radii, work, ends, magnitudes):
+def _intervals(program, layer, near, magnitudes, work):
+    """Ends (2) of `reference` of z: with s = lo + hi, d = hi - lo, both sums are those of (W^ s -+ |W^| d) / 2."""
+    floats, units = program[1], program[3]
+    n_out, n_in, at_float, at_unit, shift = layer[0], layer[1], layer[2], layer[4], layer[6] + 1
+    parts, sums, _rows = work
+    lower, upper, total = near[0], near[1], np.int64(0)
+    for i in range(n_in):
+        total += magnitudes[i]
+        lower[i], upper[i] = lower[i] + upper[i], upper[i] - lower[i]
+    _limbs(floats, at_float, lower, n_in, n_out, parts, sums)
+    _limbs(floats, at_float + 2 * n_in * n_out, upper, n_in, n_out, parts, sums[2:])
+    for j in range(n_out):
+        i = n_out + j
+        s00, s01, s10, s11 = sums[0, j], sums[0, i], sums[1, j], sums[1, i]
+        d00, d01, d10, d11 = sums[2, j], sums[2, i], sums[3, j], sums[3, i]
+        lost = units[at_unit + j, 2] + (_up(total, shift) if units[at_unit + j, 1] else np.int64(0))
+        near[2, j] = _total(s00 - d00, s01 - d01, s10 - d10, s11 - d11, 0, shift) + units[at_unit + j, 0] - lost
+        near[3, j] = units[at_unit + j, 0] + lost - _total(-s00 - d00, -s01 - d01, -s10 - d10, -s11 - d11, 0, shift)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _units(units, layer, z, k, radii, work, ends, magnitudes, near, narrow):
     """Forms of y in the place of those of z; how many coefficients they have, and the greatest size before."""
     n, at_unit = layer[0], layer[4]
     spread, slope, new = work[2]
@@ -145,9 +158,12 @@ def _units(units, layer, z, k, radii, work, ends, magnitudes):
     for j in range(n):
         e, relu = radii[j], units[at_unit + j, 4]
         low, high = z[0, j] - spread[j] - e, z[0, j] + spread[j] + e
-        ends[0, j], ends[1, j] = low, high
         size = max(size, high, -low)
-        magnitudes[j] = max(high, np.int64(0)) if relu else max(high, -low)
+        if narrow:
+            low, high = max(low, near[2, j]), min(high, near[3, j])
+        ends[0, j], ends[1, j] = low, high
+        near[0, j], near[1, j] = (max(low, np.int64(0)), max(high, np.int64(0))) if relu else (low, high)
+        magnitudes[j] = max(near[1, j], -near[0, j])
         slope[j], new[j] = 1 << 16, 0
         half = np.int64(0)
         if not relu or low >= 0:
@@ -177,7 +193,7 @@ def _units(units, layer, z, k, radii, work, ends, magnitudes):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _rows(program, p, box, values, ends, work, room, results):
+def _rows(program, p, box, values, near, work, room, results):
     """Bounds of the groups at a position by intervals, then by forms; are they in range?  room: for forms of rows."""
     layers, order, groups, stricts = program[0], program[5], program[6], program[7]
     z, k, radii, magnitudes, at, size = values
@@ -187,10 +203,7 @@ def _rows(program, p, box, values, ends, work, room, results):
     n, made = rows[1] - m, False
     seen, lower, upper, widest = np.empty(n + m, np.int64), np.empty(n + m, np.int64), np.empty(n + m, np.int64), size
     seen[:n], seen[n:] = magnitudes[at : at + n], magnitudes[:m]
-    for i in range(n):
-        lower[i], upper[i] = ends[0, at - m + i], ends[1, at - m + i]
-        if program[3][layers[order[p, 1], 4] + i, 4]:
-            lower[i], upper[i] = max(lower[i], np.int64(0)), max(upper[i], np.int64(0))
+    lower[:n], upper[:n] = near[0, :n], near[1, :n]
     for i in range(m):
         lower[n + i], upper[n + i] = low[i], high[i]
         centre = (low[i] + high[i]) >> 1
@@ -232,25 +245,16 @@ def _interval(program, rows, r, lower, upper, magnitudes):
     """A lower bound of a row from the ends of values."""
     weights, unit, n, shift = program[2], program[3][rows[4] + r], rows[1], rows[6]
     row = weights[rows[3] + r * n : rows[3] + (r + 1) * n]
-    l00, l01, l10, l11 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    h00, h01, h10, h11 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    total = np.int64(0)
+    s00, s01, s10, s11, total = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for i in range(n):
         w, total = row[i], total + magnitudes[i]
-        w0, w1 = w & LOW_19, w >> 19
-        if w > 0:
-            v0, v1 = lower[i] & LOW_27, lower[i] >> 27
-            l00 += v0 * w0
-            l01 += v0 * w1
-            l10 += v1 * w0
-            l11 += v1 * w1
-        elif w < 0:
-            v0, v1 = upper[i] & LOW_27, upper[i] >> 27
-            h00 += v0 * w0
-            h01 += v0 * w1
-            h10 += v1 * w0
-            h11 += v1 * w1
-    found = _total(l00, l01, l10, l11, 0, shift) + _total(h00, h01, h10, h11, 0, shift) + unit[0] - unit[2]
+        v = lower[i] if w > 0 else upper[i]
+        v0, v1, w0, w1 = v & LOW_27, v >> 27, w & LOW_19, w >> 19
+        s00 += v0 * w0
+        s01 += v0 * w1
+        s10 += v1 * w0
+        s11 += v1 * w1
+    found = _total(s00, s01, s10, s11, 0, shift) + unit[0] - unit[2]
     return found - _up(total, shift + 1) if unit[1] else found
 
 

@@ -4,10 +4,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from numba import njit
 
-LOW_27, LOW_19, LOW_30 = (1 << 27) - 1, (1 << 19) - 1, (1 << 30) - 1
+from venmas.extras import forget_stale
+
+forget_stale(Path(__file__).parent)  # `kernel` imports this module before it is compiled
+
+HALF_27, LOW_27, LOW_19, LOW_30 = 1 << 26, (1 << 27) - 1, (1 << 19) - 1, (1 << 30) - 1
 CHUNK = 128
 _EXACT = {"contract", "reassoc", "nsz"}
 
@@ -48,7 +54,11 @@ def up(x, shift):
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_EXACT)
 def limbs(floats, start, z, n_in, n_out, parts, sums):
-    """Sums of products of limbs of a row of values (n_in,) with those of a matrix: sums (2, 2 n_out)."""
+    """Sums of products of limbs of a row of values (n_in,) with those of a matrix: sums (2, 2 n_out).
+
+    The low limb of a value, below 2**54, is the one of least size, so that small values of either sign have no high
+    one; either is at most 2**27, so that sums of 128 products with 19 bits are below 2**53.
+    """
     both = 2 * n_out
     low, high = parts[0], parts[1]
     for begin in range(0, n_in, CHUNK):
@@ -58,11 +68,16 @@ def limbs(floats, start, z, n_in, n_out, parts, sums):
             v = z[i]
             if v == 0:
                 continue
-            v0, v1 = np.float64(v & LOW_27), np.float64(v >> 27)
+            upper = (v + HALF_27) >> 27
+            v0, v1 = np.float64(v - (upper << 27)), np.float64(upper)
             w = floats[start + i * both : start + (i + 1) * both]
-            for j in range(both):
-                low[j] += v0 * w[j]
-                high[j] += v1 * w[j]
+            if upper:
+                for j in range(both):
+                    low[j] += v0 * w[j]
+                    high[j] += v1 * w[j]
+            else:
+                for j in range(both):
+                    low[j] += v0 * w[j]
         if begin == 0:
             for j in range(both):
                 sums[0, j], sums[1, j] = np.int64(low[j]), np.int64(high[j])

@@ -19,32 +19,44 @@ By (1) for the x_i, sum W^_ji x_i 2^-T is the sum of the unrounded coefficients 
 e_j; the g + 1 roundings move it by at most (g + 1) / 2, and by nothing where all W^_ji 2^-T are integers (whole);
 |W_ji - W^_ji 2^-T| <= 2^-(T+1) makes the second term, and the last one covers the bias.
 
+**Intervals.** Besides its form, each value y has an interval [lo, hi] with  u lo <= y <= u hi  in the whole box: [l, h]
+of the box for inputs. For z = W x + b, with [lo_i, hi_i] of the x_i, and with A and B the sums over i of W^_ji lo_i and
+W^_ji hi_i where W^_ji > 0, and of W^_ji hi_i and W^_ji lo_i where W^_ji < 0,
+
+    floor(A / 2^T) + b^_j - D <= z_j / u <= up(B, T) + b^_j + D,
+    D = [vague_j] up(sum m_i, T + 1) + [bias vague_j].                                                           (2)
+
+A <= sum W^_ji x_i / u <= B as each product is between those with the ends of x_i; the two parts of D are, as above,
+what the stored weights and the stored bias differ from the true ones by. No term of (2) is rounded inward.
+
+**Ends** of z are l and h of its form. Where the program says `narrow` they are the greater of l and the lower end of
+(2), and the less of h and the upper one: both pairs hold z / u in the whole box, so these do, and they are in order, as
+a box has points. A form forgets the ends of a unit: behind a clip of a wide range it may be as wide as that, which
+intervals are not. Everything below that needs ends of z needs only that they hold z / u in the box; the form of z is
+the same with either. The interval of y = z are the ends of z, and that of y = relu(z) is [max(l, 0), max(h, 0)].
+
 **Unit** y = relu(z) with ends l, h of z. l >= 0: the form of z. h <= 0: 0. Else, with s z + t- <= relu(z) <= s z + t+
 (`units`; s over 2^16), mid = floor((t- + t+) / 2) and half = t+ - mid >= mid - t-:
 
     c = nearest(s c, 16) + mid,  G_k = nearest(s G_k, 16),  e = 0, and a new symbol with the coefficient
-    half + up(s e, 16) + ceil((g + 1) / 2):  y - s z - mid is at most half; the rest are the radius and the roundings.
+    half + up(s e, 16) + ceil((g + 1) / 2):  y - s z - mid is at most half as z is within its ends; the rest are the
+    radius and the roundings.
 
 **Flush.** A form that is kept, of a unit without ReLU or with l >= 0, whose radius is e > floor(|G| / 2^16) + 2^10,
 gives it to a new symbol: (1) allows for any theta, so for eps. Radii are pushed through |W| and symbols through W;
 this is what keeps radii small over hundreds of layers. New symbols are numbered by unit.
 
-**Magnitudes** m of y: max(h, 0) for rectified units, max(|l|, |h|) for others and for inputs.
+**Magnitudes** m of y: max(h, 0) for rectified units, max(|l|, |h|) for others and for inputs, of the ends.
 
 **Groups.** A group is closed where a combination of its rows f_r with weights w_r >= 0 is positive in the whole box, or
 not negative while a strict row has a positive weight: then not all of f_r <= 0 (< 0) hold anywhere in it. The rows are
 a layer over the values y after the group's layer and the inputs. Three times it is tried, and the first bound that is
-positive (or 0 with a strict row) closes the group. First by intervals: with y_i / u in [l_i, h_i], both ends at least 0
-where the unit is rectified, the greatest of
-
-    b^_r - [bias vague_r] - [vague_r] up(sum m_i, T + 1) + floor(sum over W^ > 0 of W^_ri l_i / 2^T)
-    + floor(sum over W^ < 0 of W^_ri h_i / 2^T),
-
-then by forms, the greatest l_r of a row; then backward, from the weights of the leaf for the group, or from 1 for the
-row with the greatest l_r, the first of these:
+positive (or 0 with a strict row) closes the group. First by intervals, the greatest lower end (2) of a row; then by
+forms, the greatest l_r of a row; then backward, from the weights of the leaf for the group, or from 1 for the row with
+the greatest l_r, the first of these:
 
 **Backward.** A row of integers a over 2^32 and a number acc in units, with  sum w_r f_r >= u acc + sum a_i y_i 2^-32.
-(2) It starts with a_r = w_r 2^32 over the rows f_r, and acc = 0. Through a layer y = W x + b, where |x_i| <= m_i u:
+(3) It starts with a_r = w_r 2^32 over the rows f_r, and acc = 0. Through a layer y = W x + b, where |x_i| <= m_i u:
 
     acc += sum floor(a_j b^_j / 2^32) - up(sum of |a_j| over bias vague j, 33)
            - up(V sum m_i, 32) - up(sum of m_i over columns i that are not whole, 33)
@@ -52,7 +64,7 @@ row with the greatest l_r, the first of these:
 
 The true coefficient sum a_j W_ji differs from a_i by at most V, and by 1/2 more where it was rounded; this is times
 |x_i| <= m_i u. Through units, a_j becomes a'_j with `through`, which adds its gain, rounded down, to acc. At the
-inputs, x_i in [l, h], acc += floor(a_i (l or h) / 2^32), l where a_i >= 0. Then (2) says that the combination is at
+inputs, x_i in [l, h], acc += floor(a_i (l or h) / 2^32), l where a_i >= 0. Then (3) says that the combination is at
 least u acc.
 
 **Range.** So that 64 bits hold everything in `batch`, a box is not decided (`bounded` is false) where M >= 2^50 for a
@@ -64,7 +76,8 @@ fails, with N the greatest M, P = floor(sum |a_i| / 2^32) + 1 and X = sum m_i: f
 
 Then no result wraps: a form after units has at most the size 2 M + g + 4 < 3 M (there are at most 2^18 units), so that
 the size of forms of z is below 3 M norm + 2^20 < 2^62; products of a and values are below P N 2^32, |a_i| after a layer
-is at most P most 2^32 + 1 <= 2^60, and acc changes by less than 2^62 in a layer.
+is at most P most 2^32 + 1 <= 2^60, and acc changes by less than 2^62 in a layer. Ends are within those of the form, so
+at most M in size, and intervals, too: A 2^-T and B 2^-T are at most M norm < 2^60.
 """
 
 from __future__ import annotations
@@ -87,6 +100,9 @@ RECTIFIED: Unit = Rectified()
 Box = tuple[Sequence[int], Sequence[int]]
 """Lower and upper ends."""
 
+Interval = tuple[int, int]
+"""Lower and upper end."""
+
 Weights = Mapping[int, Sequence[int]]
 """By group, the weight of each of its rows."""
 
@@ -107,11 +123,12 @@ class RangeError(Exception):
 
 @dataclass
 class Values:
-    """Forms of a vector: coefficients [c, G_1, ..], radius and magnitude of each entry, and M of before the units."""
+    """Forms of a vector: coefficients [c, G_1, ..], radius, magnitude, interval of each entry, and M before units."""
 
     forms: list[list[int]]
     radii: list[int]
     magnitudes: list[int]
+    intervals: list[Interval]
     size: int
 
 
@@ -119,7 +136,7 @@ class Values:
 class Trace:
     """What a pass found: by layer, ends of z; M of all; values after each layer (-1: the inputs)."""
 
-    ends: list[list[tuple[int, int]]] = field(default_factory=list)
+    ends: list[list[Interval]] = field(default_factory=list)
     values: list[Values] = field(default_factory=list)
     size: int = 0
 
@@ -142,7 +159,7 @@ def check_box(program: ScaledProgram, low: Sequence[int], high: Sequence[int], w
     count, box = len(program.groups), (low, high)
     try:
         trace = forward(program, low, high)
-        intervals = _intervals(program, box, trace)
+        intervals = _lowest(program, trace)
         found = [
             _group(program, box, g, trace, intervals[g.layer], weights.get(i)) for i, g in enumerate(program.groups)
         ]
@@ -160,7 +177,7 @@ def forward(program: ScaledProgram, low: Sequence[int], high: Sequence[int]) -> 
     trace.values.append(values)
     trace.size = _sized(values.size)
     for layer in program.layers:
-        values, ends = _units(layer, *_affine(layer, values))
+        values, ends = _units(layer, *_affine(layer, values), _intervals(layer, values) if program.narrow else None)
         trace.values.append(values)
         trace.ends.append(ends)
         trace.size = max(trace.size, _sized(values.size))
@@ -173,7 +190,8 @@ def _inputs(low: Sequence[int], high: Sequence[int]) -> Values:
         centre = (a + b) >> 1
         forms.append([centre, *(b - centre if k == i else 0 for k in range(len(low)))])
     magnitudes = [max(abs(a), abs(b)) for a, b in zip(low, high, strict=True)]
-    return Values(forms, [0] * len(forms), magnitudes, max([LEAST_SIZE, *(sum(map(abs, f)) for f in forms)]))
+    size = max([LEAST_SIZE, *(sum(map(abs, f)) for f in forms)])
+    return Values(forms, [0] * len(forms), magnitudes, list(zip(low, high, strict=True)), size)
 
 
 def _affine(layer: Scaled, x: Values) -> tuple[list[list[int]], list[int]]:
@@ -195,14 +213,31 @@ def _affine(layer: Scaled, x: Values) -> tuple[list[list[int]], list[int]]:
     return forms, radii
 
 
-def _units(layer: Scaled, forms: list[list[int]], radii: list[int]) -> tuple[Values, list[tuple[int, int]]]:
-    """Forms of y, and the ends of z."""
+def _intervals(layer: Scaled, x: Values) -> list[Interval]:
+    """Ends (2) of z."""
+    total = up(sum(x.magnitudes), layer.shift + 1)
+    found = []
+    for j, row in enumerate(layer.rows):
+        lost = (total if layer.vague[j] else 0) + int(layer.bias_vague[j])
+        least = sum(w * x.intervals[i][w < 0] for i, w in enumerate(row))
+        most = sum(w * x.intervals[i][w > 0] for i, w in enumerate(row))
+        bias = int(layer.bias[j])
+        found.append(((least >> layer.shift) + bias - lost, up(most, layer.shift) + bias + lost))
+    return found
+
+
+def _units(
+    layer: Scaled, forms: list[list[int]], radii: list[int], within: Sequence[Interval] | None
+) -> tuple[Values, list[Interval]]:
+    """Forms of y, and the ends of z. within: ends of z that are known besides."""
     count = len(forms[0]) if forms else 1
     kept, ends, magnitudes, size = [], [], [], LEAST_SIZE
     symbols: dict[int, int] = {}
     for j, (form, e) in enumerate(zip(forms, radii, strict=True)):
         spread = sum(map(abs, form[1:]))
         low, high = form[0] - spread - e, form[0] + spread + e
+        if within is not None:
+            low, high = max(low, within[j][0]), min(high, within[j][1])
         ends.append((low, high))
         size = max(size, abs(form[0]) + spread + e)
         if not layer.relu[j] or low >= 0:
@@ -220,30 +255,19 @@ def _units(layer: Scaled, forms: list[list[int]], radii: list[int]) -> tuple[Val
         magnitudes.append(max(high, 0) if layer.relu[j] else max(abs(low), abs(high)))
     places = {j: k for k, j in enumerate(symbols)}
     more = [[symbols[j] if places.get(j) == k else 0 for k in range(len(symbols))] for j in range(len(kept))]
-    values = Values([f + m for (f, _), m in zip(kept, more, strict=True)], [e for _, e in kept], magnitudes, size)
-    return values, ends
+    forms = [f + m for (f, _), m in zip(kept, more, strict=True)]
+    between = [(max(a, 0), max(b, 0)) if relu else (a, b) for (a, b), relu in zip(ends, layer.relu, strict=True)]
+    return Values(forms, [e for _, e in kept], magnitudes, between, size), ends
 
 
-def _intervals(program: ScaledProgram, box: Box, trace: Trace) -> dict[int, list[int]]:
-    """By layer, lower bounds of all rows there, from the ends of values. Raises `RangeError`."""
+def _lowest(program: ScaledProgram, trace: Trace) -> dict[int, list[int]]:
+    """By layer, lower ends (2) of all rows there. Raises `RangeError`."""
     found = {}
     for at, layer in program.rows.items():
         joined = _joined(trace.values[1 + at], trace.values[0], at)
         if joined.size * layer.norm >= SUM_LIMIT:
             raise RangeError
-        relu = program.layers[at].relu if at != INPUTS else ()
-        ends = trace.ends[at] if at != INPUTS else []
-        values = [(max(low, 0), max(high, 0)) if r else (low, high) for (low, high), r in zip(ends, relu, strict=True)]
-        values += zip(*box, strict=True)
-        lost = up(sum(joined.magnitudes), layer.shift + 1)
-        found[at] = [
-            int(layer.bias[r])
-            - int(layer.bias_vague[r])
-            - (lost if layer.vague[r] else 0)
-            + (sum(w * low for w, (low, _) in zip(row, values, strict=True) if w > 0) >> layer.shift)
-            + (sum(w * high for w, (_, high) in zip(row, values, strict=True) if w < 0) >> layer.shift)
-            for r, row in enumerate(layer.rows)
-        ]
+        found[at] = [low for low, _ in _intervals(layer, joined)]
     return found
 
 
@@ -287,6 +311,7 @@ def _joined(after: Values, inputs: Values, layer: int) -> Values:
         [*after.forms, *(f + [0] * more for f in inputs.forms)],
         [*after.radii, *inputs.radii],
         [*after.magnitudes, *inputs.magnitudes],
+        [*after.intervals, *inputs.intervals],
         max(after.size, inputs.size),
     )
 

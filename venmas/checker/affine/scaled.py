@@ -118,7 +118,8 @@ class ScaledGroup:
 class ScaledProgram:
     """A program over boxes of integers: low and high are its box, rounded outward to the unit ``2**-bits``.
 
-    rows: by layer, the rows of the groups there as a layer over the values after it and the inputs.
+    rows: by layer, the rows of the groups there as a layer over the values after it and the inputs. narrow: are the
+    ends of units narrowed by intervals (`reference`)?
     """
 
     bits: int
@@ -128,9 +129,10 @@ class ScaledProgram:
     rows: Mapping[int, Scaled]
     groups: tuple[ScaledGroup, ...]
     formula: tuple[int, ...]
+    narrow: bool = True
 
 
-def scaled(program: Program, bits: int) -> ScaledProgram:
+def scaled(program: Program, bits: int, narrow: bool = True) -> ScaledProgram:
     """The program in units of ``2**-bits``. Raises `UnscaledError` where numbers or layers are too large for it."""
     low = tuple(floor(a * 2**bits) for a in program.low)
     high = tuple(ceil(a * 2**bits) for a in program.high)
@@ -168,6 +170,7 @@ def scaled(program: Program, bits: int) -> ScaledProgram:
         rows,
         tuple(groups),
         program.formula,
+        narrow,
     )
 
 

@@ -247,11 +247,10 @@ class Bisection:
             self._kernel = fast.sweep if fast else sweep
             self.result.compiled = self._kernel is not sweep
         begun = monotonic()
-        narrow = self._recorder is None  # else boxes are to be closed as the checker closes them
         if self.result.compiled and self._kernel is not None:
-            found = self._kernel(self.plan, taken.low, taken.high, self._cap(), self.threads, taken.groups, narrow)
+            found = self._kernel(self.plan, taken.low, taken.high, self._cap(), self.threads, taken.groups)
         else:
-            found = sweep(self.plan, taken.low, taken.high, self._cap(), taken.groups, narrow)
+            found = sweep(self.plan, taken.low, taken.high, self._cap(), taken.groups)
             Bisection.numpy_seconds += monotonic() - begun
         self._spent += monotonic() - begun
         return found

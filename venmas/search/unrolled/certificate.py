@@ -19,7 +19,7 @@ from venmas.checker.affine.scaled import ScaledProgram, UnscaledError
 from venmas.checker.affine.tree import AXES, CUT, DIGITS, LEAF, MIDDLE, MIXED, MOST_GROUPS, cut, written
 from venmas.checker.lemmas import Book
 from venmas.checker.rule import Rule
-from venmas.checker.rules import Program as ProgramLine
+from venmas.checker.rules import Narrowed
 from venmas.checker.rules import Tree as TreeLine
 from venmas.checker.trees import Checking, digest, program_of
 from venmas.logic import parse
@@ -85,7 +85,7 @@ def _proved(book: Book, region: int, tree: Tree) -> list[Rule]:
         except LargeError as error:
             problem = str(error)
             continue
-        return [ProgramLine(region, bits, digest(program)), TreeLine(splits, weights)]
+        return [Narrowed(region, bits, digest(program)), TreeLine(splits, weights)]
     raise IncompleteError(problem)
 
 
