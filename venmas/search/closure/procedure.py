@@ -55,6 +55,7 @@ class Closure:
 
     name = "closure"
     help = "All states that are ever reached, where they are finitely many."
+    conditions = True
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """Properties without a bound; what they depend on is integral; and networks are real functions."""
