@@ -19,9 +19,9 @@ Array = npt.NDArray[Any]
 class Task:
     """A planning problem with its model, and a simulator of its steps without failures.
 
-    scale: the greatest value of each input of the policy. start: rows of planning states, (n, state), that runs
-    start in; begin: the same for a property file. complete: the policy reads no counter, so that runs without failures
-    meet all there is. lesson: inputs (n, inputs) and which labels the planner may choose (n, labels, Boolean) at states,
+    scale: the greatest value of each input of the policy. start: rows of planning states, (n, state), that runs start
+    in; begin: the same for a property file. complete: the policy reads no counter, so that runs without failures meet
+    all there is. lesson: inputs (n, inputs) and which labels the planner may choose (n, labels, Boolean) at states,
     counters drawn at random. step: the states after a label each, and for which it is applicable. hard: states where
     one label leads to an unsafe state, to be learned by heart. unsafe: which states are. limits: values of constants
     that the measured runs take.

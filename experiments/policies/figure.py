@@ -56,10 +56,10 @@ def decided(title: str, ways: Mapping[str, Points], published: Mapping[str, Sequ
         style = {"color": "#7f7f7f", "linewidth": 1.0, "linestyle": ("--", ":", "-.")[number % 3]}
         left.plot(range(1, len(times) + 1), sorted(times), label=f"published: {name}", **style)
     left.axhline(limit, color="#bbbbbb", linewidth=0.8)
-    left.set(xlabel="instances decided", ylabel="seconds", yscale="log")
+    left.set(xlabel="instances decided", ylabel="CPU seconds", yscale="log")
     low, high = LEAST, 1e5
     right.plot((low, high), (low, high), color="#bbbbbb", linewidth=0.8)
-    right.set(xlabel="published seconds of the variant of that name", ylabel="seconds here")
+    right.set(xlabel="published seconds of the variant of that name", ylabel="CPU seconds here")
     right.set(xscale="log", yscale="log", xlim=(1, high), ylim=(low / 1.5, high))
     for axis in (left.yaxis, right.xaxis, right.yaxis):
         _plain(axis)
