@@ -45,6 +45,8 @@ def decided(title: str, ways: Mapping[str, Points], published: Mapping[str, Sequ
     ways: for each decided instance its seconds and the published ones of its row (nan: none). published: all seconds of
     a variant on the rows of the instances here. limit: of each run here, seconds.
     """
+    from matplotlib.ticker import MaxNLocator
+
     figure, (left, right) = _new(11.0, 4.6, 2)
     for number, (name, points) in enumerate(ways.items()):
         seconds = sorted(max(s, LEAST) for s, _ in points)
@@ -52,10 +54,12 @@ def decided(title: str, ways: Mapping[str, Points], published: Mapping[str, Sequ
         both = [(them, max(us, LEAST)) for us, them in points if them == them]
         if both:
             right.plot(*zip(*both, strict=True), linestyle="", **_look(number))
-    for number, (name, times) in enumerate(published.items()):
-        style = {"color": "#7f7f7f", "linewidth": 1.0, "linestyle": ("--", ":", "-.")[number % 3]}
-        left.plot(range(1, len(times) + 1), sorted(times), label=f"published: {name}", **style)
+    for name, times in published.items():
+        colour = COLOURS[list(ways).index(name) % len(COLOURS)] if name in ways else "#7f7f7f"
+        label = f"published: {name}"
+        left.plot(range(1, len(times) + 1), sorted(times), color=colour, linewidth=1.0, linestyle="--", label=label)
     left.axhline(limit, color="#bbbbbb", linewidth=0.8)
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
     left.set(xlabel="instances decided", ylabel="CPU seconds", yscale="log")
     low, high = LEAST, 1e5
     right.plot((low, high), (low, high), color="#bbbbbb", linewidth=0.8)
@@ -105,7 +109,9 @@ def shares(title: str, columns: Sequence[str], series: Mapping[str, Sequence[Seq
             look, x = _look(number), [row[0] for row in rows]
             panel.plot(x, [row[c + 1] for row in rows], linewidth=1.2, label="" if c else name, **look)
         panel.set(xlabel="% of the predicates", ylabel=column, yscale="linear" if column.startswith("%") else "log")
-        if not column.startswith("%"):
+        if column.startswith("%"):
+            panel.set_ylim(-3, 103)
+        else:
             _plain(panel.yaxis)
     figure.suptitle(title, fontsize=12)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
