@@ -26,7 +26,7 @@ def make(task: Task, folder: Path, shapes: Mapping[str, Sequence[int]] = SHAPES)
     """Write the task with its policies; where one is neither kept nor there as its manifest says, train it."""
     task.write(folder, f"{next(iter(shapes))}.jani2nnet")
     for name, hidden in shapes.items():
-        if known(folder, name) is None and not take(task, name, hidden, folder):
+        if not take(task, name, hidden, folder) and known(folder, name) is None:
             policy(task, name, hidden, folder, folder)
 
 
