@@ -2,9 +2,11 @@
 
 Every option of refinement, one at a time from its default and in the combinations of the papers (predicates from
 nothing; [B]: Vinzent, Sharma, Hoffmann; [C]: Vinzent, Wu, Wu, Hoffmann), on one JANI model: verdict, iterations,
-refinements by the policy, predicates, abstract states and seconds, each a mean over seeds, beside the published seconds
-of [C]. The default model is four blocks, cost-aware, of the published data. What is decided is kept in
-``predicate_selection.db`` of --out; --quick: two variants, one seed. Exit status 1 where two verdicts differ.
+refinements by the policy, predicates, abstract states and seconds, each a mean over seeds, beside the published
+seconds of [C]. The default model is four blocks, cost-aware, of the published data. What is decided is kept in
+``predicate_selection.db`` of --out; a table and two figures are written there, too (all runs of each variant;
+iterations against seconds). --quick: two variants, one seed. Exit status 1 where two verdicts differ. Seconds are CPU
+seconds.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import mean
+from statistics import mean, stdev
 from typing import Any
 
-from experiments.policies.cells import Cell, Cells, line, table
+from experiments.policies import figure
+from experiments.policies.cells import Cell, Cells
 from experiments.policies.instances import Instance, data, published
+from experiments.policies.output import Output
 from experiments.policies.published import SELECTION, told
 from venmas.abstraction.settings import OPTIONS
 
@@ -51,6 +55,11 @@ def variants() -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, {"predicates": "none", **given}
 
 
+def told_mean(value: float) -> str:
+    """Three digits at least."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m experiments.predicate_selection", description=__doc__)
@@ -78,16 +87,30 @@ def main(arguments: list[str] | None = None) -> int:
     if args.quick:
         chosen, args.seeds = chosen[:2], 1
     decided: set[str] = set()
+    runs: dict[str, list[list[float]]] = {}
+    output = Output(args.out, "predicate_selection")
     with Cells(args.out / "predicate_selection.db") as cells:
-        print(table("variant", "verdict", *FIGURES, "published s"))
+        output.head("variant", "verdict", *FIGURES, "+-", "published s")
         for name, options in chosen:
             asked = [{"mode": "abstraction", "seed": seed, **options} for seed in range(args.seeds)]
             rows = [cells.decide(Cell(instance, each, args.timeout)) for each in asked]
             verdicts = {row["verdict"] for row in rows}
             decided |= verdicts
-            means = [round(mean(float(row[figure] or 0) for row in rows), 2) for figure in FIGURES]
+            runs[name] = [[float(row[column] or 0) for column in FIGURES] for row in rows]
+            means = [told_mean(mean(column)) for column in zip(*runs[name], strict=True)]
+            clock = [run[-1] for run in runs[name]]
+            around = f"{stdev(clock):.2g}" if len(clock) > 1 else ""
             beside = told(SELECTION[name]) if name in SELECTION and args.model is None else ""
-            print(line(name, ", ".join(sorted(verdicts)), *means, beside), flush=True)
+            output.row(name, ", ".join(sorted(verdicts)), *means, around, beside)
+    title = f"{instance.name}: {args.seeds} seeds"
+    columns = [FIGURES.index(name) for name in ("iterations", "predicates", "states", "CPU")]
+    picked = {name: [[max(run[c], 0.01) for c in columns] for run in rows] for name, rows in runs.items()}
+    series = {name: [(run[0], run[-1]) for run in rows] for name, rows in picked.items() if name in PAPERS}
+    shown = series or {name: [(run[0], run[-1]) for run in rows] for name, rows in picked.items()}
+    output.end(
+        runs=lambda: figure.spread(title, ("iterations", "predicates", "abstract states", "CPU seconds"), picked),
+        iterations=lambda: figure.against(title, "iterations", "CPU seconds", shown),
+    )
     return int(len(decided - {"unknown"}) > 1)
 
 

@@ -122,7 +122,7 @@ def task(n: int, aware: bool, bound: int = 12) -> Task:
         name=f"blocks_{n}_{'aware' if aware else 'ignoring'}",
         model=model(n),
         start=starts(n),
-        values=lambda s: [valuation(blocks, row) for row in s],
+        begin=lambda: jani.states(valuation(blocks, row) for row in starts(n)),
         unsafe_when=least(n, "table-counter"),
         goal=every(*(equal(f"block_{b}", int(v)) for b, v in enumerate(blocks.goal[0]))),
         inputs=tuple(v["name"] for v in variables(n)[:width]),
@@ -133,6 +133,7 @@ def task(n: int, aware: bool, bound: int = 12) -> Task:
         hard=hard,
         unsafe=blocks.unsafe,
         limits={BOUND: str(bound), jani.FAILING: "0.5"},
+        complete=not aware,
     )
 
 
@@ -186,4 +187,4 @@ def model(n: int) -> jani.Json:
                 edges.append(paid(f"choose_block_{b}", stands, take | {f"clear_{c}": 1}, cost))
                 over = every(held, least(1, f"clear_{c}"))
                 edges.append(paid(f"choose_block_{c}", over, put | {block: on(b, c), f"clear_{c}": 0}, cost))
-    return jani.model(f"blocks_{n}", variables(n), labels(n), edges)
+    return jani.model(f"blocks_{n}", variables(n), labels(n), edges, jani.FAILURES)

@@ -23,8 +23,17 @@ def every(*conditions: Json) -> Json:
     return reduce(lambda a, b: binary(a, "∧", b), conditions)
 
 
-def equal(name: str, value: int) -> Json:
+def some(*conditions: Json) -> Json:
+    """Their disjunction."""
+    return reduce(lambda a, b: binary(a, "∨", b), conditions)
+
+
+def equal(name: str, value: Json) -> Json:
     return binary(name, "=", value)
+
+
+def different(name: str, value: int) -> Json:
+    return binary(name, "≠", value)
 
 
 def least(value: int, name: Json) -> Json:
@@ -32,8 +41,13 @@ def least(value: int, name: Json) -> Json:
     return binary(value, "≤", name)
 
 
-def plus(name: str, value: int) -> Json:
-    return binary(name, "+", value)
+def between(low: int, value: Json, high: int) -> Json:
+    """`value` is in `low` to `high`."""
+    return every(least(low, value), binary(value, "≤", high))
+
+
+def plus(left: Json, right: Json) -> Json:
+    return binary(left, "+", right)
 
 
 def integer(name: str, low: int, high: int | str, start: int = 0) -> Json:
@@ -66,7 +80,13 @@ def paid(label: str, guard: Json, updates: Mapping[str, Json], cost: str) -> Jso
     )
 
 
-def model(name: str, variables: Iterable[Json], labels: Sequence[str], edges: Iterable[Json]) -> Json:
+FAILURES = ({"name": FAILING, "type": "real"}, {"name": BOUND, "type": "int"})
+"""Declarations of the constants of models whose actions may fail."""
+
+
+def model(
+    name: str, variables: Iterable[Json], labels: Sequence[str], edges: Iterable[Json], constants: Iterable[Json] = ()
+) -> Json:
     """A model of one automaton with one location."""
     part = {"name": "acting", "locations": [{"name": "here"}], "initial-locations": ["here"], "edges": list(edges)}
     return {
@@ -74,7 +94,7 @@ def model(name: str, variables: Iterable[Json], labels: Sequence[str], edges: It
         "name": name,
         "type": "mdp",
         "actions": [{"name": label} for label in labels],
-        "constants": [{"name": FAILING, "type": "real"}, {"name": BOUND, "type": "int"}],
+        "constants": list(constants),
         "variables": list(variables),
         "automata": [part],
         "system": {

@@ -1,7 +1,8 @@
 """Imitation of a planner by a ReLU network: cross entropy on the planner's choices, Adam, plain numpy.
 
-What is learned from: states that plans from the start pass, then in rounds those that the policy itself reaches (Ross,
-Gordon, Bagnell 2011), and the states from which one wrong label is unsafe.
+What is learned from: states that plans from the start pass, then in rounds those that the policy itself reaches
+(Ross, Gordon, Bagnell 2011), and the states from which one wrong label is unsafe: those that the task names, and
+those in which the policy was wrong.
 """
 
 from __future__ import annotations
@@ -28,32 +29,50 @@ def train(
     """A policy, and how well it does: the share of right choices, states it reaches, how many are unsafe."""
     rng = np.random.default_rng(SEED)
     layers = he_layers((len(task.inputs), *hidden, len(task.labels)), rng)
-    states = follow(task, None, rng)
+    states, hard = follow(task, None, rng), task.hard
     for number in range(rounds):
-        s = np.concatenate([np.repeat(states, COPIES, 0), np.repeat(task.hard, 10 * COPIES, 0)])
+        s = np.concatenate([np.repeat(states, COPIES, 0), np.repeat(hard, 10 * COPIES, 0)])
         x, good = task.lesson(s, rng)
         fit(layers, x / task.scale, good, steps, RATE / (1 + number), rng)
         reached = follow(task, layers, rng)
         states = np.unique(np.concatenate([states, reached]), axis=0)
+        hard = np.concatenate([hard, others(mistaken(task, layers, reached), hard)])
     x, good = task.lesson(reached, rng)
     right = good[np.arange(len(good)), evaluate(layers, x / task.scale).argmax(1)].mean()
     figures = {"right": round(float(right), 4), "reached": len(reached), "unsafe": int(task.unsafe(reached).sum())}
     return fold_input_scaling(layers, (1 / task.scale).tolist(), [0.0] * len(task.scale)), figures
 
 
-def follow(task: Task, layers: Layers | None, rng: np.random.Generator) -> Array:
-    """The states that runs without failures reach under the policy, None: under the planner, first choice each."""
+def follow(
+    task: Task, layers: Layers | None, rng: np.random.Generator, scale: Array | None = None, most: int = MOST
+) -> Array:
+    """The states that runs without failures reach under the policy, None: under the planner, first choice each.
+
+    scale: of the policy's inputs, by default the task's.
+    """
     front = known = np.unique(task.start, axis=0)
-    while len(front) and len(known) < MOST:
+    while len(front) and len(known) < most:
         x, good = task.lesson(front, rng)
-        chosen = good.argmax(1) if layers is None else evaluate(layers, x / task.scale).argmax(1)
+        values = good if layers is None else evaluate(layers, x / (task.scale if scale is None else scale))
+        chosen = values.argmax(1)
         after, fits = task.step(front, chosen)
-        after = np.unique(after[fits], axis=0)
-        both = np.concatenate([known, after])
-        _, first = np.unique(both, axis=0, return_index=True)
-        front = both[first[first >= len(known)]]
+        front = others(after[fits], known)
         known = np.concatenate([known, front])
     return known
+
+
+def others(s: Array, known: Array) -> Array:
+    """The rows of s that are not in `known`, each once."""
+    both = np.concatenate([known, np.unique(s, axis=0)])
+    _, first = np.unique(both, axis=0, return_index=True)
+    return np.asarray(both[first[first >= len(known)]])
+
+
+def mistaken(task: Task, layers: Layers, s: Array) -> Array:
+    """The states of s, safe themselves, that the policy leaves to an unsafe one; it may read any counters."""
+    x, _ = task.lesson(s, np.random.default_rng(SEED))
+    after, fits = task.step(s, evaluate(layers, x / task.scale).argmax(1))
+    return np.asarray(s[fits & task.unsafe(after) & ~task.unsafe(s)])
 
 
 def fit(layers: Layers, x: Array, good: Array, steps: int, rate: float, rng: np.random.Generator) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from experiments.domains import jani
 from experiments.domains.learn import ROUNDS, SEED, STEPS, train
@@ -16,17 +18,39 @@ from experiments.training.export import ROOT, sha256, widths, write_onnx
 
 SHAPES = {"16_16": (16, 16), "32_32": (32, 32), "64_64": (64, 64)}
 MANIFEST = "MANIFEST.json"
+KEPT = Path(__file__).parent / "policies"
+"""Networks of every task with a manifest each, so that all machines decide the same ones."""
 
 
-def make(task: Task, folder: Path, shapes: Mapping[str, Sequence[int]] = SHAPES, quick: bool = False) -> None:
-    """Write the task and train what is not there yet; a policy is trained anew where the manifest has another file."""
+def make(task: Task, folder: Path, shapes: Mapping[str, Sequence[int]] = SHAPES) -> None:
+    """Write the task with its policies; where one is neither kept nor there as its manifest says, train it."""
     task.write(folder, f"{next(iter(shapes))}.jani2nnet")
     for name, hidden in shapes.items():
-        if known(folder, name) is None:
-            policy(task, name, hidden, folder, folder, quick)
+        if not take(task, name, hidden, folder) and known(folder, name) is None:
+            policy(task, name, hidden, folder, folder)
 
 
-def known(folder: Path, name: str) -> dict[str, object] | None:
+def keep(task: Task, shapes: Mapping[str, Sequence[int]] = SHAPES) -> None:
+    """Train the policies of a task that are not kept yet, into the repository."""
+    for name, hidden in shapes.items():
+        if known(KEPT / task.name, name) is None:
+            policy(task, name, hidden, KEPT / task.name, None)
+
+
+def take(task: Task, name: str, hidden: Sequence[int], folder: Path) -> bool:
+    """Copy a kept policy, if there is one."""
+    kept = KEPT / task.name
+    entry = known(kept, name)
+    if entry is None or (entry["inputs"], entry["outputs"]) != (list(task.inputs), list(task.labels)):
+        return False
+    shutil.copyfile(kept / f"{name}.onnx", folder / f"{name}.onnx")
+    about = json.loads((kept / MANIFEST).read_text(encoding="utf-8"))
+    listed(folder, entry, {k: v for k, v in about.items() if k != "files"})
+    jani.write(folder / f"{name}.jani2nnet", jani.interface(f"{name}.onnx", hidden, task.inputs, task.labels))
+    return True
+
+
+def known(folder: Path, name: str) -> dict[str, Any] | None:
     """What the manifest says of a policy, None where there is none or the file is another."""
     path, network = folder / MANIFEST, folder / f"{name}.onnx"
     if not (path.is_file() and network.is_file()):
@@ -36,17 +60,23 @@ def known(folder: Path, name: str) -> dict[str, object] | None:
     return found[0] if found else None
 
 
-def policy(task: Task, name: str, hidden: Sequence[int], networks: Path, interfaces: Path, quick: bool = False) -> None:
-    """Train one policy and write network, interface and manifest."""
+def policy(
+    task: Task,
+    name: str,
+    hidden: Sequence[int],
+    networks: Path,
+    interfaces: Path | None,
+    steps: int = STEPS,
+    rounds: int = ROUNDS,
+) -> None:
+    """Train one policy and write network, interface (None: not) and manifest."""
     began = monotonic()
-    steps, rounds = (100, 1) if quick else (STEPS, ROUNDS)
     layers, fit = train(task, hidden, steps, rounds)
     minutes = (monotonic() - began) / 60
     network = networks / f"{name}.onnx"
     write_onnx(network, layers, f"{task.name}_{name}")
-    jani.write(interfaces / f"{name}.jani2nnet", jani.interface(network.name, hidden, task.inputs, task.labels))
-    path = networks / MANIFEST
-    manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"files": []}
+    if interfaces is not None:
+        jani.write(interfaces / f"{name}.jani2nnet", jani.interface(network.name, hidden, task.inputs, task.labels))
     entry = {
         "file": network.name,
         "sha256": sha256(network),
@@ -59,12 +89,19 @@ def policy(task: Task, name: str, hidden: Sequence[int], networks: Path, interfa
         "seed": SEED,
         "training_minutes": round(minutes, 1),
     }
-    manifest |= {
+    about = {
         "about": "Policies that imitate a planner, unscaled inputs (experiments/domains)",
         "command": "python -m experiments.domains",
         "versions": {"python": platform.python_version(), "numpy": version("numpy"), "onnx": version("onnx")},
-        "files": [*(e for e in manifest["files"] if e["file"] != network.name), entry],
     }
+    listed(networks, entry, about)
+
+
+def listed(folder: Path, entry: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+    """Put a policy into the manifest of its folder."""
+    path = folder / MANIFEST
+    manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"files": []}
+    manifest |= {**about, "files": [*(e for e in manifest["files"] if e["file"] != entry["file"]), entry]}
     jani.write(path, manifest)
 
 

@@ -19,16 +19,18 @@ Array = npt.NDArray[Any]
 class Task:
     """A planning problem with its model, and a simulator of its steps without failures.
 
-    scale: the greatest value of each input of the policy. start: rows of planning states, (n, state). lesson: inputs
-    (n, inputs) and which labels the planner may choose (n, labels, Boolean) at states, counters drawn at random. step:
-    the states after a label each, and for which it is applicable. hard: states where one label leads to an unsafe
-    state, to be learned by heart. unsafe: which states are. limits: values of constants that the measured runs take.
+    scale: the greatest value of each input of the policy. start: rows of planning states, (n, state), that runs start
+    in; begin: the same for a property file. complete: the policy reads no counter, so that runs without failures meet
+    all there is. lesson: inputs (n, inputs) and which labels the planner may choose (n, labels, Boolean) at states,
+    counters drawn at random. step: the states after a label each, and for which it is applicable. hard: states where
+    one label leads to an unsafe state, to be learned by heart. unsafe: which states are. limits: values of constants
+    that the measured runs take.
     """
 
     name: str
     model: jani.Json
     start: Array
-    values: Callable[[Array], list[dict[str, int]]]
+    begin: Callable[[], jani.Json]
     unsafe_when: jani.Json
     goal: jani.Json
     inputs: tuple[str, ...]
@@ -39,9 +41,10 @@ class Task:
     hard: Array
     unsafe: Callable[[Array], Array]
     limits: Mapping[str, str]
+    complete: bool
 
     def write(self, folder: Path, policy: str) -> None:
         """``model.jani`` and ``property.jani``; policy: the interface that the property names."""
         jani.write(folder / "model.jani", self.model)
-        start = jani.states(self.values(self.start))
-        jani.write(folder / "property.jani", jani.safety("safe", policy, start, self.unsafe_when, self.goal))
+        asked = jani.safety("safe", policy, self.begin(), self.unsafe_when, self.goal)
+        jani.write(folder / "property.jani", asked)

@@ -59,20 +59,23 @@ def published() -> list[Instance]:
     return [i for i in found if i.model.is_file()]
 
 
+ROWS = {f"blocks_{n}_{kind}": f"{n} Blocks {kind[:3]}" for n in (4, 6, 8) for kind in ("ignoring", "aware")}
+ROWS |= {"puzzle_8_ignoring": "8-puzzle ign", "puzzle_8_aware": "8-puzzle awa", "transport_10": "Transport"}
+"""The published rows of own tasks of that kind and size, without the width of the network."""
+
+
 def own(folder: Path = OUT) -> Iterator[Instance]:
     """What is in the folder of own domains."""
     for manifest in sorted(folder.glob(f"*/{MANIFEST}")):
         place = manifest.parent
-        domain, size, kind = place.name.split("_")
         for entry in json.loads(manifest.read_text(encoding="utf-8"))["files"]:
             shape = Path(entry["file"]).stem
-            short = {"ignoring": "ign", "aware": "awa"}[kind]
-            row = f"{size} Blocks {short} {shape.split('_')[0]}" if domain == "blocks" else ""
+            row = ROWS.get(place.name)
             yield Instance(
                 f"{place.name} {shape}",
                 place / "model.jani",
                 place / f"{shape}.jani2nnet",
                 place / "property.jani",
                 constants=entry["constants"],
-                row=row,
+                row="" if row is None else f"{row} {shape.split('_')[0]}",
             )

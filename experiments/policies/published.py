@@ -46,6 +46,15 @@ REFINEMENT = {
     "8 Blocks awa 16": Row("unsafe", 169.2, 28756.8, 207.5, 10.0, 63, 13),
     "8 Blocks awa 32": Row("", None, None, None, None, 63, 20),
     "8 Blocks awa 64": Row("", None, None, None, None, 21, 4),
+    "8-puzzle ign 16": Row("unsafe", 280.5, 3936.3, 300.9, 221.5, 50, 26),
+    "8-puzzle ign 32": Row("safe", 39868.1, None, 42098.4, 31168.2, 123, 72),
+    "8-puzzle ign 64": Row("safe", 42285.7, None, 42813.3, None, 128, 66),
+    "8-puzzle awa 16": Row("unsafe", 8039.2, None, 9342.9, 7383.4, 87, 30),
+    "8-puzzle awa 32": Row("", None, None, None, None, 86, 34),
+    "8-puzzle awa 64": Row("", None, None, None, None, 79, 25),
+    "Transport 16": Row("unsafe", 1.3, 1.2, 1.2, 335.4, 16, 4),
+    "Transport 32": Row("unsafe", 63.7, 68.0, 67.4, 360.7, 39, 22),
+    "Transport 64": Row("unsafe", 1.4, 1.4, 1.4, 608.6, 12, 3),
 }
 
 SELECTION = {

@@ -9,13 +9,19 @@ import numpy as np
 import pytest
 
 from experiments import cegar, ppa, predicate_selection
-from experiments.domains import blocksworld
+from experiments.domains import blocksworld, transport
 from experiments.domains.learn import gradient, train
-from experiments.domains.make import MANIFEST, known, make
+from experiments.domains.make import MANIFEST, known, make, policy
+from experiments.policies import figure
 from experiments.policies.cells import Cell, Cells
 from experiments.policies.instances import own
+from experiments.policies.output import Output
 from experiments.training.export import he_layers
-from venmas import load_jani
+from venmas import abstract, load_jani
+from venmas.abstraction.cegar import guard_atoms
+from venmas.abstraction.predicates import of_formula
+from venmas.abstraction.task import task_of
+from venmas.logic import nnf, parse
 from venmas.model.simulate import successors
 
 
@@ -63,7 +69,8 @@ def test_domains_are_made_repeatably_and_decided_once(tmp_path, monkeypatch):
     task = blocksworld.task(4, aware=True)
     folders = [tmp_path / name / task.name for name in ("one", "two")]
     for folder in folders:
-        make(task, folder, {"16_16": (16, 16)}, quick=True)
+        task.write(folder, "16_16.jani2nnet")
+        policy(task, "16_16", (16, 16), folder, folder, steps=100, rounds=1)
     files = [sorted(p.name for p in folder.iterdir()) for folder in folders]
     assert files[0] == files[1] == ["16_16.jani2nnet", "16_16.onnx", MANIFEST, "model.jani", "property.jani"]
     assert (folders[0] / "16_16.onnx").read_bytes() == (folders[1] / "16_16.onnx").read_bytes()
@@ -99,6 +106,44 @@ def test_papers_in_small(data_dir, tmp_path, monkeypatch, capsys):
     assert cegar.main(quick) == 0
     out = capsys.readouterr().out
     assert out.count("| satisfied |") == 3
+    tables = {"ppa.md", "predicate_selection.md", "cegar.md"}
+    assert tables <= {path.name for path in tmp_path.iterdir()}
+    assert (tmp_path / "cegar.md").read_text().splitlines()[-1] in out.splitlines()
+
+
+def test_parts_of_a_predicate_set(tmp_path, capsys):
+    """All guards: what `venmas abstract` has; a part: some of them; no time: no counts."""
+    make(transport.task(4, 6), tmp_path / "transport_4", {"16_16": (16, 16)})
+    (instance,) = own(tmp_path)
+    whole, half = ppa.counts(instance, 1.0, 60.0), ppa.counts(instance, 0.5, 60.0)
+    system = instance.load().system()
+    task = task_of(system)
+    unsafe = nnf(parse("unsafe_safe", system.vocabulary))
+    graph = abstract(system, [*guard_atoms(task), *of_formula(unsafe, task.columns)], unsafe).to_json()
+    assert whole["counts"] == [graph[name] for name in ppa.NAMES] and whole["counts"][0] > half["counts"][0] >= 2
+    assert whole["safe_starts"] == graph["safe_starts"]
+    assert ppa.counts(instance, 1.0, 0.0)["counts"] is None
+    with Cells(tmp_path / "ppa.db") as cells:
+        series = ppa.parts([instance], 60.0, cells, Output(tmp_path, "ppa"))
+    (rows,) = series.values()
+    assert [row[0] for row in rows] == [25, 50, 75, 100] and rows[-1][2] == graph["states"]
+    assert capsys.readouterr().out.count("transport_4 16_16") == 4
+
+
+def test_figures_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    output, nan = Output(tmp_path, "all"), float("nan")
+    output.head("a", "b")
+    output.row(1, 2)
+    output.end(
+        decided=lambda: figure.decided("t", {"WS": [(0.5, 8.6), (0.001, nan)], "CE": []}, {"WS": [8.6], "CE": []}, 60),
+        spread=lambda: figure.spread("t", ("x", "y"), {"one": [[1, 2], [3, 4]], "two": [[5, 6]]}),
+        against=lambda: figure.against("t", "x", "y", {"one": [(1, 2)], "two": [(2, 3)]}),
+        shares=lambda: figure.shares("t", ("seconds", "% safe"), {"one": [[25, 1, 0], [50, 2, 100]]}),
+    )
+    assert (tmp_path / "all.md").read_text() == "| a | b |\n|---|---|\n| 1 | 2 |\n"
+    drawn = sorted(path.name for path in tmp_path.glob("*.png"))
+    assert drawn == ["all_against.png", "all_decided.png", "all_shares.png", "all_spread.png"]
 
 
 def test_papers_without_the_data(tmp_path, monkeypatch, capsys):

@@ -132,6 +132,19 @@ def test_verdicts_of_a_condition(tmp_path):
         certify(system, parse("AG^1 y <= 36", system.vocabulary), path, {})
 
 
+def test_slices_of_a_condition():
+    """What is said of the variables that are left out is dropped; that starts agree with the whole is looked at."""
+    system = System("parts")
+    x, y, z = (system.integer(name, 0, 60) for name in "xyz")
+    system.branch("up", x=x + 1, when=x <= 49)
+    system.branch("count", z=z + 1, when=z <= 59)
+    system.start(conjunction([disjunction((x == i) & (y == (7 * i) % 41) for i in range(40)), y != z, x != z, x != y]))
+    assert system.initial_condition is not TRUE
+    for formula, expected in (("x <= 50", "satisfied"), ("!(x == 0 & y == 0)", "satisfied"), ("x <= 49", "violated")):
+        report = verify(system, f"AG {formula}", mode="invariant")
+        assert (report.verdict.value, report.decided_by) == (expected, "closure"), formula
+
+
 def test_witnesses_of_a_condition_are_replayed():
     system, states = many()
     report = verify(system, "AG^3 !(x == 4 & y == 1)")

@@ -70,6 +70,7 @@ class Closure:
     name = "closure"
     conditions = True
     help = "All states that are ever reached, where they are finitely many."
+    conditions = True
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """Properties without a bound; what they depend on is integral; and networks are real functions."""
