@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from venmas.bounds.compiled.load import compiled
 from venmas.bounds.crown import Swept, sweep
 from venmas.bounds.crown_plan import Ints, Plan
+from venmas.bounds.crown_slopes import ROUNDS
 from venmas.bounds.rounding import Bools, Floats
 from venmas.formats.vnnlib import Box
 from venmas.search.unrolled.falsify import confirm, floats
@@ -35,10 +36,14 @@ Exact = Callable[[Box, float], tuple[bool, Point | None]]
 Falsify = Callable[[Plan, Sequence[Box], Callable[[], None]], Point | None]
 """Looks for a point of the boxes that meets the condition."""
 
+_SYMBOLS, _FEW_SYMBOLS = 1000, 200
+"""Most symbols of a box; and as many as it has where more did not close more boxes of a sweep."""
+_GAIN = 1.02
+"""How many times as many boxes more symbols have to close for that."""
 MAX_OPEN_BYTES = 250_000_000
 """Most memory for boxes that wait; copies of them come and go."""
-_NUMPY_SECONDS = 1.0
-"""After this long the compiled sweep is worth its loading."""
+_NUMPY_SECONDS = 0.4
+"""After this long the compiled sweep is worth its loading, which takes as long."""
 _TURN = 0.5
 """Seconds of a sweep, in which nobody looks at the clock, above which the next one has fewer boxes."""
 _BATCH_VALUES = 2_000_000
@@ -131,6 +136,7 @@ class Bisection:
         self._wanted = compiled
         self._kernel: Callable[..., Swept] | None = None
         self._spent = self._confirming = 0.0
+        self._many, self._compared = False, 0  # are there many symbols, and when that is asked next
         self._begun = monotonic()
         low, high = floats(boxes)
         self._open = _Open(
@@ -183,7 +189,7 @@ class Bisection:
         return max(4, min(_MOST, _BATCH_VALUES // (widest * rows) if self._kernel is None else _MOST))
 
     def _cap(self) -> int:
-        return min(self.plan.symbols, 1000)
+        return min(self.plan.symbols, _SYMBOLS if self._many else _FEW_SYMBOLS)
 
     def _step(self, size: int) -> None:
         taken = self._open.take(size)
@@ -237,13 +243,22 @@ class Bisection:
             self._kernel = fast.sweep if fast else sweep
             self.result.compiled = self._kernel is not sweep
         begun = monotonic()
-        narrow = self._recorder is None  # else boxes are to be closed as the checker closes them
-        if self.result.compiled and self._kernel is not None:
-            found = self._kernel(self.plan, taken.low, taken.high, self._cap(), self.threads, taken.groups, narrow)
-        else:
-            found = sweep(self.plan, taken.low, taken.high, self._cap(), taken.groups, narrow)
+        found = self._bounds(taken)
+        if self.result.boxes >= self._compared and not self._many and self.plan.symbols > _FEW_SYMBOLS:
+            self._compared = 8 * (self.result.boxes + len(taken))
+            self._many = True
+            more = self._bounds(taken)
+            self._many = more.closed.sum() >= _GAIN * found.closed.sum() + 1
+            found = more
         self._spent += monotonic() - begun
         return found
+
+    def _bounds(self, taken: _Open) -> Swept:
+        free = self._recorder is None  # else boxes are to be closed as the checker closes them
+        rounds = ROUNDS if free else 0
+        if self.result.compiled and self._kernel is not None:
+            return self._kernel(self.plan, taken.low, taken.high, self._cap(), self.threads, taken.groups, free, rounds)
+        return sweep(self.plan, taken.low, taken.high, self._cap(), taken.groups, free, rounds)
 
     def _try(self, swept: Swept, root: np.ndarray, opened: Bools) -> None:
         """Confirm points that floats promise, as long as that takes a part of the time only."""
