@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from fractions import Fraction
+from threading import Event
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from venmas import load_network, verify
 from venmas.answer import Open, Refuted, Witnessed
 from venmas.bounds import crown
 from venmas.bounds.compiled import crown as compiled
+from venmas.bounds.compiled.load import beside
 from venmas.bounds.crown_plan import flatten
 from venmas.budget import Budget
 from venmas.errors import ModelError
@@ -223,6 +225,16 @@ def test_ascent_on_slopes_never_loses_and_gains(sweep) -> None:
         assert (better.lower >= bare.lower).all()
         gained += int((better.lower > bare.lower).sum())
     assert gained >= 5
+
+
+def test_compiled_code_is_waited_for_beside() -> None:
+    """A search goes on, and looks at its clock, while compiled code is made."""
+    gate, name = Event(), "of this test"
+    assert not beside(name, gate.wait, 0.01)
+    gate.set()
+    assert beside(name, gate.wait, 60.0)
+    with pytest.raises(ZeroDivisionError):
+        beside("another of this test", lambda: 1 // 0, 60.0)
 
 
 def test_gradients_are_those_of_the_distance() -> None:

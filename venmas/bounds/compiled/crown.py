@@ -47,6 +47,10 @@ def sweep(
         )
         sweep_boxes(network, goals, condition, low[at], high[at], cap, gammas(most), plan.cuts, narrow, rounds, found)
 
+    if threads == 1:  # not in a pool: the end of the process would wait for its threads, which may be compiling
+        for first in range(0, count, size):
+            part(first)
+        return swept
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(part, range(0, count, size)))
     return swept

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.compiled.load import compiled
+from venmas.bounds.compiled.load import beside, compiled
 from venmas.bounds.crown import Swept, sweep
 from venmas.bounds.crown_plan import Ints, Plan
 from venmas.bounds.crown_slopes import ROUNDS
@@ -44,6 +44,8 @@ MAX_OPEN_BYTES = 250_000_000
 """Most memory for boxes that wait; copies of them come and go."""
 _NUMPY_SECONDS = 0.4
 """After this long the compiled sweep is worth its loading, which takes as long."""
+_PATIENCE = 0.5
+"""Seconds that are waited for it; it takes longer only where it has to be compiled, and numpy goes on meanwhile."""
 _TURN = 0.5
 """Seconds of a sweep, in which nobody looks at the clock, above which the next one has fewer boxes."""
 _BATCH_VALUES = 2_000_000
@@ -136,6 +138,7 @@ class Bisection:
         self._wanted = compiled
         self._kernel: Callable[..., Swept] | None = None
         self._spent = self._confirming = 0.0
+        self._waited = False
         self._many, self._compared = False, 0  # are there many symbols, and when that is asked next
         self._begun = monotonic()
         low, high = floats(boxes)
@@ -239,9 +242,7 @@ class Bisection:
 
     def _sweep(self, taken: _Open) -> Swept:
         if self._kernel is None and self._wanted is not False and (self._wanted or self._spent > _NUMPY_SECONDS):
-            fast = compiled("venmas.bounds.compiled.crown")
-            self._kernel = fast.sweep if fast else sweep
-            self.result.compiled = self._kernel is not sweep
+            self._load(taken)
         begun = monotonic()
         found = self._bounds(taken)
         if self.result.boxes >= self._compared and not self._many and self.plan.symbols > _FEW_SYMBOLS:
@@ -252,6 +253,21 @@ class Bisection:
             found = more
         self._spent += monotonic() - begun
         return found
+
+    def _load(self, taken: _Open) -> None:
+        """Go on with compiled code, once it is there."""
+        name, low, high, groups = "venmas.bounds.compiled.crown", taken.low[:1], taken.high[:1], taken.groups[:1]
+
+        def first() -> None:
+            module = compiled(name)
+            if module is not None:
+                module.sweep(self.plan, low, high, 1, 1, groups)
+
+        if self._wanted or beside(name, first, 0.0 if self._waited else _PATIENCE):
+            fast = compiled(name)
+            self._kernel = fast.sweep if fast else sweep
+            self.result.compiled = self._kernel is not sweep
+        self._waited = True
 
     def _bounds(self, taken: _Open) -> Swept:
         free = self._recorder is None  # else boxes are to be closed as the checker closes them
