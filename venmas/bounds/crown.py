@@ -66,6 +66,7 @@ class _Forms:
     middle, half: (B, n) ``middle +- half``, intervals of the units, within that of the form up to rounding.
     lo, hi, spread: (B, n) by layer: ends of pre-activations, and ``abs(weight) @ mass`` of the layer below.
     below: (B,) by layer: the sum of the mass of the layer below.
+    chords: slope and lift of the chord (B, n) by layer.
     share: (B, R - 1 - m, m), what part of a symbol is due to which input.
     """
 
@@ -78,6 +79,7 @@ class _Forms:
     hi: list[Floats]
     spread: list[Floats]
     below: list[Floats]
+    chords: list[tuple[Floats, Floats]]
     share: Floats
 
 
@@ -103,7 +105,7 @@ def sweep(
 def _swept(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools, narrow: bool, rounds: int) -> Swept:
     count, m = low.shape
     centre, radius = ball(low, high)
-    forms = _Forms(*_inputs(centre, radius), centre, radius, [], [], [], [], np.zeros((count, 0, m)))
+    forms = _Forms(*_inputs(centre, radius), centre, radius, [], [], [], [], [], np.zeros((count, 0, m)))
     lower, influence = np.zeros((plan.groups, count)), np.zeros((count, m))
     points, cuts = [centre], Cuts(centre, radius)
     last = int(plan.levels[opened.any(0)].max(initial=0))
@@ -121,7 +123,7 @@ def _swept(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools, narro
             corner = centre - radius * np.sign(combined[:, 1 : 1 + m])
             cut = cuts.goals(g, alone)
             if level and not (done | ~opened[:, group]).all():
-                slopes, over = Slopes(forms.lo, forms.hi), done | ~opened[:, group]
+                slopes, over = Slopes(forms.lo, forms.hi, forms.chords), done | ~opened[:, group]
                 lowest, first = corner, bound
                 for step in range(rounds + 1):
                     if step:
@@ -220,6 +222,7 @@ def _relu(forms: _Forms, new: Floats, e: Floats, reach: Floats, lo: Floats, hi: 
     mass = (np.abs(new[:, 0]) + reach) * (1 + FEW)
     off, crossing = relu & (hi <= 0), relu & (lo < 0) & (hi > 0)
     slope, lift = chord(lo, hi)
+    forms.chords.append((slope, lift))
     slope = np.where(off, 0.0, np.where(crossing, slope, 1.0))  # what is never above 0 is 0
     lift = np.where(crossing, 0.5 * lift, 0.0)
     error = np.where(crossing, rounding(mass, lift), 0.0)
@@ -305,8 +308,7 @@ def _backward(
     constant, size = mix @ plan.goal_bias[members], mix @ np.abs(plan.goal_bias[members])
     terms = 8 + m + k
     for i in range(len(forms.lo) - 1, -1, -1):
-        layer, lo, hi = plan.hidden[i], forms.lo[i], forms.hi[i]
-        slope, lift = chord(lo, hi)
+        layer, lo, hi, (slope, lift) = plan.hidden[i], forms.lo[i], forms.hi[i], forms.chords[i]
         crossing = layer.relu & (lo < 0) & (hi > 0)
         above = crossing & (back < 0)
         raised = np.where(above, back * np.where(above, lift, 0.0), 0.0)

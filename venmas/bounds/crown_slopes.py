@@ -17,7 +17,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from venmas.bounds.relaxation import chord
 from venmas.bounds.rounding import Floats
 from venmas.budget import ask
 from venmas.model.program import ProgramLayer
@@ -38,9 +37,10 @@ class Slopes:
     pull: the coefficients that the lines met in the last substitution, which writes them.
     """
 
-    def __init__(self, lo: Sequence[Floats], hi: Sequence[Floats]) -> None:
-        """lo, hi: ends of pre-activations, by layer; those of the units that lie further from 0 choose the line."""
-        self.lo, self.hi = lo, hi
+    def __init__(self, lo: Sequence[Floats], hi: Sequence[Floats], chords: Sequence[tuple[Floats, Floats]]) -> None:
+        """lo, hi: ends of pre-activations, by layer, of which that further from 0 chooses the first line; chords: of
+        them (`relaxation.chord`)."""
+        self.lo, self.hi, self.chords = lo, hi, chords
         self.alpha = [np.where(h > -a, 1.0, 0.0) for a, h in zip(lo, hi, strict=True)]
         self.pull = [np.zeros_like(a) for a in lo]
         self._pace = [np.zeros_like(a) for a in lo]
@@ -49,10 +49,10 @@ class Slopes:
     def ascend(self, layers: Sequence[ProgramLayer], corner: Floats, step: int) -> None:
         """One step (the first is 0), from the corner (B, m) at which the last form is least."""
         h, most = corner, np.zeros((len(corner), 1))
-        for k, (layer, lo, hi) in enumerate(zip(layers, self.lo, self.hi, strict=True)):
+        for k, (layer, lo, hi, (slope, lift)) in enumerate(zip(layers, self.lo, self.hi, self.chords, strict=True)):
             ask()
             z = h @ layer.weights.T + layer.bias
-            crossing, slope, lift = layer.relu & (lo < 0) & (hi > 0), *chord(lo, hi)
+            crossing = layer.relu & (lo < 0) & (hi > 0)
             below = self.pull[k] >= 0
             gain = np.where(crossing & below, self.pull[k] * z, 0.0)
             line = np.where(below, self.alpha[k] * z, slope * z + lift)

@@ -38,6 +38,8 @@ Falsify = Callable[[Plan, Sequence[Box], Callable[[], None]], Point | None]
 
 _SYMBOLS, _FEW_SYMBOLS = 1000, 200
 """Most symbols of a box; and as many as it has where more did not close more boxes of a sweep."""
+_COMPARED = 64
+"""Boxes after which that is tried, and again after eight times as many."""
 _GAIN = 1.02
 """How many times as many boxes more symbols have to close for that."""
 MAX_OPEN_BYTES = 250_000_000
@@ -139,7 +141,7 @@ class Bisection:
         self._kernel: Callable[..., Swept] | None = None
         self._spent = self._confirming = 0.0
         self._waited = False
-        self._many, self._compared = False, 0  # are there many symbols, and when that is asked next
+        self._many, self._compared = False, _COMPARED  # are there many symbols, and when that is asked next
         self._begun = monotonic()
         low, high = floats(boxes)
         self._open = _Open(
@@ -271,7 +273,7 @@ class Bisection:
 
     def _bounds(self, taken: _Open) -> Swept:
         free = self._recorder is None  # else boxes are to be closed as the checker closes them
-        rounds = ROUNDS if free else 0
+        rounds = ROUNDS if free and self.result.boxes else 0  # the first look is to be cheap
         if self.result.compiled and self._kernel is not None:
             return self._kernel(self.plan, taken.low, taken.high, self._cap(), self.threads, taken.groups, free, rounds)
         return sweep(self.plan, taken.low, taken.high, self._cap(), taken.groups, free, rounds)
