@@ -36,6 +36,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="a few cells, once, in a minute or two")
     parser.add_argument("--repeat", type=int, help="runs of each cell (default 3, with --quick 1); the median counts")
     parser.add_argument("--csv", type=Path, help="write all rows to this file")
+    parser.add_argument(
+        "--resume", type=Path, metavar="FILE", help="keep rows there, and ask no cell again that it has"
+    )
     parser.add_argument("--only", default="", metavar="TEXT", help="cells with TEXT in 'section: name$'")
     parser.add_argument("--modes", nargs="+", default=(), help="only these modes")
     parser.add_argument("--timeout", type=float, help="seconds per run, in place of the benchmark's own limits")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -32,9 +33,21 @@ class Bench:
     trust: str = "auto"
     solver: str = "highs"
     csv: Path | None = None
+    resume: Path | None = None
     rows: list[Row] = field(default_factory=list)
     title: str = ""
     shown: str = ""
+    kept: dict[tuple[str, str, str], Row] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Read the rows of a run before, by section, question and mode; a last line that is cut off is none."""
+        if self.resume is None or not self.resume.exists():
+            return
+        whole = self.resume.read_text(encoding="utf-8").rpartition("\n")[0]
+        self.resume.write_text(whole + "\n" if whole else "", encoding="utf-8")
+        for line in whole.splitlines():
+            row = Row(**json.loads(line))
+            self.kept[row.section, row.what, row.mode] = row
 
     def start(self) -> None:
         print(f"# {self.name}\n")
@@ -52,6 +65,8 @@ class Bench:
         """Ask and show; None where the cell is filtered out. timeout: of this cell (s), unless --timeout says else."""
         if not self.wanted(question.name, mode):
             return None
+        if (kept := self.recall(question.name, mode)) is not None:
+            return kept
         limit = self.timeout if self.timeout is not None else timeout
         certify = self.certify and mode in ("adaptive", "exact", "invariant")
         fixed = {"fresh": self.fresh, "workers": self.workers, "trust": self.trust, "solver": self.solver}
@@ -60,7 +75,21 @@ class Bench:
         self.add(row)
         return row
 
+    def recall(self, what: str, mode: str) -> Row | None:
+        """The row of a cell that a run before has asked (`--resume`), shown again; else None."""
+        kept = self.kept.pop((self.title, what, mode), None)
+        if kept is not None:
+            self._show(kept)
+        return kept
+
     def add(self, row: Row) -> None:
+        """Show a row, and keep it for a run that resumes."""
+        self._show(row)
+        if self.resume is not None:
+            with self.resume.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(row)) + "\n")
+
+    def _show(self, row: Row) -> None:
         """Show and keep a row; two modes that contradict each other are both marked.
 
         A peer that differs from what is known has its mark already.

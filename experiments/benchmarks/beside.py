@@ -12,7 +12,7 @@ from experiments.benchmarks.marabou import solve
 MILP = {"gurobi": "gurobipy", "highs": "highspy", "scip": "pyscipopt"}
 """Solvers with the packages that they come in."""
 NAMES = (*MILP, "marabou")
-LIMIT = 10.0
+LIMIT = 5.0
 """Seconds for each."""
 
 
@@ -30,7 +30,7 @@ def ask_solvers(bench: Bench, question: Question, loop: dict[str, Any] | None = 
     left_out = missing()
     limit = bench.timeout if bench.timeout is not None else LIMIT
     for solver in MILP:
-        if solver in left_out or not bench.wanted(question.name, solver):
+        if solver in left_out or not bench.wanted(question.name, solver) or bench.recall(question.name, solver):
             continue
         row = ask(bench.title, question, Way("mono", limit, 1, workers=bench.workers, trust="solver", solver=solver))
         row.mode = solver

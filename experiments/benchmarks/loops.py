@@ -10,7 +10,8 @@ the spread above the greatest value of 20,000 random runs?
 Bundled: the cruise control, for how many steps it is safe behind leaders of several speeds, both ways.
 
 Beside the default mode stand, where they are installed, Gurobi, HiGHS and SCIP on one program of the question (mode
-``mono``, whose solver is trusted) and Marabou on the unrolled loop, each with 10 s.
+``mono``, whose solver is trusted) and Marabou on the unrolled loop, each with 5 s; of published loops on the questions
+about one step, from the third on. All of it takes a quarter of an hour; with ``--resume FILE`` in parts.
 """
 
 from __future__ import annotations
@@ -102,9 +103,16 @@ FACTORS: dict[str, tuple[dict[str, Any], ...]] = {
     "network": tuple({"variables": 4, "layers": n, "units": k} for n, k in ((2, 16), (3, 24), (4, 64), (2, 256))),
     "margin": tuple({"margin": m} for m in (0.5, 0.1, 0.02)),
     "steps": tuple({"steps": k} for k in (1, 2, 8)),
+    "together": (
+        {"variables": 4, "layers": 4, "units": 64, "margin": 0.02},
+        {"variables": 8, "layers": 4, "units": 64, "margin": 0.5},
+        {"variables": 8, "layers": 3, "units": 24, "margin": 0.02},
+        {"variables": 12, "layers": 2, "units": 256, "margin": 0.1},
+        {"variables": 12, "layers": 2, "units": 16, "margin": 0.02},
+    ),
     "violated": tuple({"variables": n, "violated": True} for n in (4, 8, 12)),
 }
-"""One at a time, from a `Case` on."""
+"""One at a time, from a `Case` on, and some of all together."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +170,8 @@ def generated(case: Case) -> Built:
     return system, f"AG^{case.steps} (x[1] < {top.numerator}/{top.denominator})"
 
 
+SHORT = 10.0
+"""The limit of most questions, s."""
 KNOWN = {
     "ground_robot_4d": {3: "satisfied"},
     "quadrotor_6d_40": {3: "satisfied"},
@@ -234,8 +244,12 @@ def run(bench: Bench) -> None:
         bench.section(name)
         for question in questions(name):
             if not bench.quick or question.name in ("AX^3 free", "AG^3 free", "AX^3 (p[1] < -1.8)"):
-                bench.ask(question, timeout=limit)
-                if question.name.startswith("AX"):
+                long = question.name in (
+                    "AX^4 free",
+                    "AX^3 (p[1] < -1.5)",
+                )  # open at first; the rest is known to be hard
+                bench.ask(question, timeout=limit if long else SHORT)
+                if question.name.startswith("AX") and not question.name.startswith(("AX^1", "AX^2")):
                     ask_solvers(bench, question, {"name": name, "formula": question.name})
     for factor, values in FACTORS.items():
         bench.section(f"generated, {factor}")
@@ -245,7 +259,7 @@ def run(bench: Bench) -> None:
                 f"{case.variables} variables, {case.layers}x{case.units}, {case.steps} steps, margin {case.margin:g}"
             )
             question = Question(shown, partial(generated, case), "violated" if case.violated else "satisfied?")
-            bench.ask(question, timeout=limit)
+            bench.ask(question, timeout=SHORT)
             ask_solvers(bench, question, {"case": asdict(case)})
     thresholds(bench)
     table(bench)

@@ -36,7 +36,7 @@ def solve(
     repeat: int | None = None,
 ) -> None:
     """Ask Marabou so often (None: as --repeat says); names: of the variables whose initial values it finds."""
-    if not bench.wanted(question.name, "marabou"):
+    if not bench.wanted(question.name, "marabou") or bench.recall(question.name, "marabou") is not None:
         return
     row = Row(bench.title, question.name, "marabou", question.expected)
     for _ in range(bench.repeat if repeat is None else repeat):

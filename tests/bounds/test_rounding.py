@@ -30,9 +30,13 @@ LEAST = 2.0**-1074
 
 
 def test_compiled_code_has_the_same_constants() -> None:
-    from venmas.bounds.compiled import crown_layers_kernel, relaxation_kernel, zonotope_kernel
+    from venmas.bounds import crown_slopes
+    from venmas.bounds.compiled import crown_layers_kernel, crown_slopes_kernel, relaxation_kernel, zonotope_kernel
 
     assert (kernels.STEPS, kernels.OR) == (crown.STEPS, crown_plan.OR)
+    assert (kernels.TRIAL, kernels.HOPE) == (crown_slopes.TRIAL, crown_slopes.HOPE)
+    for name in ("PACE", "SQUARE", "NOISE"):
+        assert getattr(crown_slopes_kernel, name) == getattr(crown_slopes, name)
     assert crown_layers_kernel.FLUSH == crown.FLUSH
     assert zonotope_kernel.MINOR == step.MINOR
     for module in (kernels, crown_layers_kernel, relaxation_kernel, zonotope_kernel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from threading import Event
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from venmas import load_network, verify
 from venmas.answer import Open, Refuted, Witnessed
 from venmas.bounds import crown
 from venmas.bounds.compiled import crown as compiled
+from venmas.bounds.compiled.load import beside
 from venmas.bounds.crown_plan import flatten
 from venmas.budget import Budget, BudgetError
 from venmas.errors import ModelError
@@ -170,6 +172,73 @@ def test_what_is_cut_off_holds_no_answer(seed: int) -> None:
             assert all(
                 Fraction(a) <= v <= Fraction(b) for a, v, b in zip(both[0].low[0], x, both[0].high[0], strict=True)
             )
+
+
+def some_questions(count: int) -> list[int]:
+    """Seeds of questions that have a state to ask about."""
+    return [seed for seed in range(4 * count) if question(seed, 4) is not None][:count]
+
+
+@pytest.mark.parametrize("seed", some_questions(12))
+def test_any_slopes_of_lower_lines_give_lower_bounds(seed: int) -> None:
+    asked = question(seed, 4)
+    assert asked is not None
+    program = unroll(asked.system, asked.system.regions[0], asked.target)
+    assert isinstance(program, Program)
+    plan, rng = flatten(program), np.random.default_rng(seed)
+    low, high = (np.array([[float(v) for v in end]]) for end in (program.low, program.high))
+    xs = points(program, rng, 100)
+    after = [program.values(x) for x in xs]
+    bounds: list[tuple[int, int, float]] = []
+    original = crown._backward
+
+    def drawn(plan, forms, mix, members, base, centre, radius, slopes):
+        for alpha in slopes.alpha:
+            alpha[:] = rng.choice([rng.random(alpha.shape), np.rint(rng.random(alpha.shape))])
+        mix = np.eye(len(members))[[0]]
+        found = original(plan, forms, mix, members, base, centre, radius, slopes)
+        bounds.append((int(members[0]), len(forms.lo), float(found[0][0])))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(crown, "_backward", drawn)
+        crown.sweep(plan, low, high, 5 if seed % 2 else 500, narrow=seed % 3 > 0)
+    rows = [row for group in program.groups for row in group.rows]
+    for goal, _, bound in bounds:
+        row = rows[goal]
+        for x, v in zip(xs, after, strict=True):
+            assert Fraction(bound) <= row.value(x, v[row.layer] if row.layer >= 0 else ()) or bound == -np.inf
+
+
+@pytest.mark.parametrize("sweep", [crown.sweep, compiled.sweep], ids=["numpy", "numba"])
+def test_ascent_on_slopes_never_loses_and_gains(sweep) -> None:
+    rng, gained = np.random.default_rng(3), 0
+    for seed in some_questions(20):
+        asked = question(seed, 4)
+        assert asked is not None
+        program = unroll(asked.system, asked.system.regions[0], asked.target)
+        assert isinstance(program, Program)
+        if not program.inputs:
+            continue
+        plan = flatten(program)
+        low, high = (np.array([[float(v) for v in end]]) for end in (program.low, program.high))
+        part = low + rng.random((40, low.shape[1])) * (high - low)
+        low, high = np.maximum(low, part - 0.2 * (high - low)), np.minimum(high, part + 0.2 * (high - low))
+        bare, better = (sweep(plan, low, high, 500, rounds=rounds) for rounds in (0, 8))
+        assert (better.closed | ~bare.closed).all()
+        assert (better.lower >= bare.lower).all()
+        gained += int((better.lower > bare.lower).sum())
+    assert gained >= 5
+
+
+def test_compiled_code_is_waited_for_beside() -> None:
+    """A search goes on, and looks at its clock, while compiled code is made."""
+    gate, name = Event(), "of this test"
+    assert not beside(name, gate.wait, 0.01)
+    gate.set()
+    assert beside(name, gate.wait, 60.0)
+    with pytest.raises(ZeroDivisionError):
+        beside("another of this test", lambda: 1 // 0, 60.0)
 
 
 def test_gradients_are_those_of_the_distance() -> None:

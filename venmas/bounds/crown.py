@@ -6,9 +6,10 @@ bounded as what they are, combinations of the forms after their layer. What that
 through the same pre-activation bounds, with a lower line per ReLU that suits the sign (Zhang et al., *Efficient neural
 network robustness certification with general activation functions*, NeurIPS 2018). The better bound counts. All
 constraints of a group must hold together, so the bound is that of a convex combination of goals, chosen by
-multiplicative weights. Groups that are closed on a box stay closed on its parts: they are not looked at again, and the
-last layers not computed once only groups before them are open. Where a group is open, each of its goals, and the mix
-that was substituted backward, must be at most 0 at any answer: that cuts the box (`crown_cut`).
+multiplicative weights; what stays open is substituted again with better lower lines (`crown_slopes`). Groups that are
+closed on a box stay closed on its parts: they are not looked at again, and the last layers not computed once only
+groups before them are open. Where a group is open, each of its goals, and the mix that was substituted backward, must
+be at most 0 at any answer: that cuts the box (`crown_cut`).
 
 This is CROWN over pre-activation bounds of a zonotope. Rounding is bounded as `venmas.bounds.rounding` derives: each
 unit has a radius e besides its symbols. Ends of pre-activations are those of forms or of interval arithmetic from layer
@@ -25,6 +26,7 @@ import numpy as np
 
 from venmas.bounds.crown_cut import Cuts
 from venmas.bounds.crown_plan import Plan
+from venmas.bounds.crown_slopes import HOPE, ROUNDS, TRIAL, Slopes
 from venmas.bounds.relaxation import chord, rounding
 from venmas.bounds.rounding import FEW, TINY, Bools, Floats, Ints, ball, gamma
 from venmas.bounds.zonotope import span
@@ -64,6 +66,7 @@ class _Forms:
     middle, half: (B, n) ``middle +- half``, intervals of the units, within that of the form up to rounding.
     lo, hi, spread: (B, n) by layer: ends of pre-activations, and ``abs(weight) @ mass`` of the layer below.
     below: (B,) by layer: the sum of the mass of the layer below.
+    chords: slope and lift of the chord (B, n) by layer.
     share: (B, R - 1 - m, m), what part of a symbol is due to which input.
     """
 
@@ -76,23 +79,33 @@ class _Forms:
     hi: list[Floats]
     spread: list[Floats]
     below: list[Floats]
+    chords: list[tuple[Floats, Floats]]
     share: Floats
 
 
-def sweep(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools | None = None, narrow: bool = True) -> Swept:
+def sweep(
+    plan: Plan,
+    low: Floats,
+    high: Floats,
+    cap: int,
+    opened: Bools | None = None,
+    narrow: bool = True,
+    rounds: int = ROUNDS,
+) -> Swept:
     """Bound the condition over the boxes low, high (B, m); at most `cap` symbols, which boxes share in numpy.
 
-    opened (B, G): groups that are not known to be closed (None: all). narrow: by interval arithmetic, too.
+    opened (B, G): groups that are not known to be closed (None: all). narrow: by interval arithmetic, too. rounds: of
+    ascent on slopes (`crown_slopes`). The checker of certificates does without.
     """
     opened = np.ones((len(low), plan.groups), dtype=bool) if opened is None else opened.copy()
     with np.errstate(all="ignore"):
-        return _swept(plan, low, high, cap, opened, narrow)
+        return _swept(plan, low, high, cap, opened, narrow, rounds)
 
 
-def _swept(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools, narrow: bool) -> Swept:
+def _swept(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools, narrow: bool, rounds: int) -> Swept:
     count, m = low.shape
     centre, radius = ball(low, high)
-    forms = _Forms(*_inputs(centre, radius), centre, radius, [], [], [], [], np.zeros((count, 0, m)))
+    forms = _Forms(*_inputs(centre, radius), centre, radius, [], [], [], [], [], np.zeros((count, 0, m)))
     lower, influence = np.zeros((plan.groups, count)), np.zeros((count, m))
     points, cuts = [centre], Cuts(centre, radius)
     last = int(plan.levels[opened.any(0)].max(initial=0))
@@ -112,11 +125,22 @@ def _swept(plan: Plan, low: Floats, high: Floats, cap: int, opened: Bools, narro
             corner = centre - radius * np.sign(combined[:, 1 : 1 + m])
             cut = cuts.goals(g, alone)
             if level and not (done | ~opened[:, group]).all():
-                below, slopes = _backward(plan, forms, mix, members, base, centre, radius)
-                bound = np.fmax(bound, below)
+                slopes, over = Slopes(forms.lo, forms.hi, forms.chords), done | ~opened[:, group]
+                lowest, first = corner, bound
+                for step in range(rounds + 1):
+                    if step:
+                        slopes.ascend(plan.hidden[:level], lowest, step - 1)
+                    below, back = _backward(plan, forms, mix, members, base, centre, radius, slopes)
+                    below = np.where(over, np.nan, below)
+                    cuts.form(cut, below, back)
+                    lowest = centre - radius * np.sign(back)
+                    corner = np.where((below > bound)[:, None], lowest, corner) if step else lowest
+                    bound = np.fmax(bound, below)
+                    first = bound if not step else first
+                    over |= (bound > 0) | (-bound > HOPE * (bound - first)) & (step == TRIAL)
+                    if over.all():
+                        break
                 done |= bound > 0
-                corner = centre - radius * np.sign(slopes)
-                cuts.form(cut, below, slopes)
             points.append(corner)
             opened[:, group] &= ~done
             opened[:, group] &= cuts.join(cut, opened[:, group])
@@ -200,6 +224,7 @@ def _relu(forms: _Forms, new: Floats, e: Floats, reach: Floats, lo: Floats, hi: 
     mass = (np.abs(new[:, 0]) + reach) * (1 + FEW)
     off, crossing = relu & (hi <= 0), relu & (lo < 0) & (hi > 0)
     slope, lift = chord(lo, hi)
+    forms.chords.append((slope, lift))
     slope = np.where(off, 0.0, np.where(crossing, slope, 1.0))  # what is never above 0 is 0
     lift = np.where(crossing, 0.5 * lift, 0.0)
     error = np.where(crossing, rounding(mass, lift), 0.0)
@@ -268,9 +293,9 @@ def _mix(g: Floats, error: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _backward(
-    plan: Plan, forms: _Forms, mix: Floats, members: Ints, base: Floats, centre: Floats, radius: Floats
+    plan: Plan, forms: _Forms, mix: Floats, members: Ints, base: Floats, centre: Floats, radius: Floats, slopes: Slopes
 ) -> tuple[Floats, Floats]:
-    """A lower bound (B,) of the mixed goals and the slopes (B, m) of the linear form that gives it.
+    """A lower bound (B,) of the mixed goals and the coefficients (B, m) of the linear form that gives it.
 
     Invariant: before layer i, the mixed goals are at least ``constant + back . h_i - error`` for the units h_i of layer
     i, but for the rounding of `constant`, which is at most ``gamma(terms) * size``: `size` adds the absolute values of
@@ -285,15 +310,18 @@ def _backward(
     constant, size = mix @ plan.goal_bias[members], mix @ np.abs(plan.goal_bias[members])
     terms = 8 + m + k
     for i in range(len(forms.lo) - 1, -1, -1):
-        layer, lo, hi = plan.hidden[i], forms.lo[i], forms.hi[i]
-        slope, lift = chord(lo, hi)
+        layer, lo, hi, (slope, lift) = plan.hidden[i], forms.lo[i], forms.hi[i], forms.chords[i]
         crossing = layer.relu & (lo < 0) & (hi > 0)
         above = crossing & (back < 0)
         raised = np.where(above, back * np.where(above, lift, 0.0), 0.0)
         constant, size = constant + raised.sum(1), size - raised.sum(1)
         error += TINY * np.where(above, np.maximum(np.where(slope > 0, -lo, 0.0), hi), 0.0).sum(1)
-        zero = (layer.relu & (hi <= 0)) | (crossing & (back >= 0) & (hi <= -lo))
-        back = np.where(zero, 0.0, np.where(above, back * slope, back))
+        slopes.pull[i] = back
+        lower = crossing & (back >= 0)  # max(x, 0) >= alpha x for any alpha in [0, 1], however it was found
+        scaled = lower & (slopes.alpha[i] > 0) & (slopes.alpha[i] < 1)
+        error += TINY * np.where(scaled, np.maximum(-lo, hi), 0.0).sum(1)
+        line = np.where(above, slope, np.where(lower, slopes.alpha[i], 1.0))
+        back = np.where(layer.relu & (hi <= 0), 0.0, np.where(crossing, back * line, back))
         slack = gamma(layer.out_size) + plan.errors[i]
         reach = slack * forms.spread[i] + 4 * FEW * np.maximum(-lo, hi) + plan.errors[i] * np.abs(layer.bias) + TINY
         error += (np.abs(back) * np.where(back == 0, 0.0, reach)).sum(1) + TINY * forms.below[i]

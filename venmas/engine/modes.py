@@ -66,7 +66,7 @@ ADAPTIVE = Mode(
     "explicit states, unrolled loops, polytopes, regions and a search in rationals, in turns",
     (
         (Turn("explicit"),),
-        (Turn("unrolled", left=1 / 2),),
+        (Turn("unrolled", left=3 / 4),),
         (
             Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),
             Turn("rational", first=0.1, then=1.0, share=0.1, lead=True),

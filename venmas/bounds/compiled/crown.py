@@ -9,6 +9,7 @@ import numpy as np
 from venmas.bounds.compiled.crown_kernel import sweep_boxes
 from venmas.bounds.crown import Swept
 from venmas.bounds.crown_plan import Plan
+from venmas.bounds.crown_slopes import ROUNDS
 from venmas.bounds.rounding import Bools, Floats, gammas
 
 _WORTH_THREADS = 8
@@ -23,6 +24,7 @@ def sweep(
     threads: int = 1,
     opened: Bools | None = None,
     narrow: bool = True,
+    rounds: int = ROUNDS,
 ) -> Swept:
     """As `venmas.bounds.crown.sweep`, on several threads."""
     count, m = low.shape
@@ -47,9 +49,9 @@ def sweep(
             *(swept.closed[at], swept.lower[at], swept.influence[at], swept.tried[at], swept.worst[at]),
             *(swept.opened[at], swept.low[at], swept.high[at]),
         )
-        sweep_boxes(network, goals, condition, low[at], high[at], cap, gammas(most), plan.cuts, narrow, found)
+        sweep_boxes(network, goals, condition, low[at], high[at], cap, gammas(most), plan.cuts, narrow, rounds, found)
 
-    if threads == 1:  # many small batches: a pool for each would take longer than they do
+    if threads == 1:  # not in a pool: the end of the process would wait for its threads, which may be compiling
         part(0)
         return swept
     with ThreadPoolExecutor(threads) as pool:

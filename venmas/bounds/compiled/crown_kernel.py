@@ -13,16 +13,18 @@ import numpy as np
 from numba import njit
 
 from venmas.bounds.compiled.crown_layers_kernel import backward, begin, forward
+from venmas.bounds.compiled.crown_slopes_kernel import ascend, start
 
 STEPS, OR, TINY, FEW = 12, -2, 2.0**-1000, 2.0**-50  # those of bounds.crown, crown_plan and rounding
+TRIAL, HOPE = 3, 3.0  # those of bounds.crown_slopes
 _PLAIN = {"contract"}
 _ANYORDER = {"contract", "reassoc", "nsz"}
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_PLAIN)
-def sweep_boxes(network, goals, condition, low, high, cap, gammas, cuts, narrow, found):
+def sweep_boxes(network, goals, condition, low, high, cap, gammas, cuts, narrow, rounds, found):
     """Fill in `found` for the boxes low, high; the tuples hold the arrays of a `Plan` and of a `Swept`."""
-    sizes, _begins, _offsets, _weights, _rows, _biases, relus, _errors = network
+    sizes, begins, _offsets, _weights, _rows, _biases, relus, _errors = network
     goal_bias, strict = goals[2], goals[5]
     starts, levels_of, order, first_of, program = condition
     closed, bound, influence, tried, worst, opened, kept_low, kept_high = found
@@ -41,13 +43,15 @@ def sweep_boxes(network, goals, condition, low, high, cap, gammas, cuts, narrow,
         *(np.zeros(widest), np.zeros(widest), np.zeros(widest), np.zeros(widest), np.zeros(widest)),
         *(np.zeros(widest, np.int64), share, np.zeros(units), np.zeros(units), np.zeros(units), np.zeros(len(sizes))),
     )
-    lines = np.zeros(widest), np.zeros(widest)
+    slopes = np.zeros(units), np.zeros(units), np.zeros(units), np.zeros(units)
+    lines, ones, lowest = (np.zeros(widest), np.zeros(widest)), np.ones(m), np.zeros(m)
     g, g_err, g_base = np.zeros((largest, most)), np.zeros(largest), np.zeros(largest)
     centre, radius, corner, best = np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m)
     mix, spare, trial = np.zeros(largest), np.zeros(largest), np.zeros(largest)
     values = np.zeros(len(goal_bias))
     combined, cut_low, cut_high = np.zeros(most), np.zeros(m), np.zeros(m)
     bounds, met, stack = np.zeros(groups), np.zeros(groups), np.zeros(len(program) + 1)
+    first = 0.0
     for b in range(count):
         for i in range(m):
             c = 0.5 * low[b, i] + 0.5 * high[b, i]
@@ -91,16 +95,22 @@ def sweep_boxes(network, goals, condition, low, high, cap, gammas, cuts, narrow,
                         done |= strict[own[0] + a] and alone >= 0
                         _cut(g[a, 1 : 1 + m], alone, radius, centre, radius, cut_low, cut_high)
                 if not done and level > 0:
-                    below = backward(
-                        network, goals, own, level, gammas, g_base, mix, centre, radius, room, lines, corner
-                    )
-                    done = below > 0
-                    if not lower >= below:
-                        lower = below
-                    spare_ones = lines[1]
-                    for i in range(m):
-                        spare_ones[i] = 1.0
-                    _cut(lines[0][:m], below, spare_ones, centre, radius, cut_low, cut_high)
+                    start(begins[level], room, slopes)
+                    for step in range(rounds + 1):
+                        if step > 0:
+                            ascend(network, level, lowest, step - 1, room, slopes, lines)
+                        below = backward(
+                            network, goals, own, level, gammas, g_base, mix, centre, radius, room, slopes, lines, lowest
+                        )
+                        _cut(lines[0][:m], below, ones, centre, radius, cut_low, cut_high)
+                        if step == 0 or below > lower:
+                            corner[:] = lowest
+                        if not lower >= below:
+                            lower = below
+                        first = lower if step == 0 else first
+                        done = below > 0
+                        if done or (step == TRIAL and -lower > HOPE * (lower - first)):
+                            break
                 for i in range(m):
                     done |= cut_low[i] > cut_high[i]
                 if done:

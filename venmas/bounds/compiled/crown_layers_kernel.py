@@ -187,15 +187,17 @@ def forward(network, gammas, k, symbols, fresh, cap, narrow, room):
 
 
 @njit(cache=True, error_model="numpy", fastmath=_PLAIN)
-def backward(network, goals, own, layers, gammas, g_base, mix, centre, radius, room, lines, corner):
+def backward(network, goals, own, layers, gammas, g_base, mix, centre, radius, room, slopes, lines, corner):
     """A lower bound of a mix of goals after some layers, substituted backward, and the corner where its form is least.
 
-    own: the first goal and the one behind the last. The slopes of the form are left in ``lines[0]``.
+    own: the first goal and the one behind the last. slopes: of lower lines, see `crown_slopes_kernel`; the coefficients
+    that meet them are left there, and those of the form in ``lines[0]``.
     """
     sizes, begins, offsets, _weights, rows, biases, relus, errors = network
     goal, goal_error, goal_bias, _bias_error, direct, _strict = goals
     first, last = own
     mass, lo, hi, spread, below = room[3], room[-4], room[-3], room[-2], room[-1]
+    alpha, pull = slopes[:2]
     # invariant: before a layer, the mixed goals are at least constant + back . h - error for its units h, but for the
     # rounding of `constant`, which `size` and `terms` bound at the end
     back, down = lines
@@ -229,12 +231,16 @@ def backward(network, goals, own, layers, gammas, g_base, mix, centre, radius, r
         for j in range(width):
             c = back[j]
             bottom, above = lo[offset_b + j], hi[offset_b + j]
+            pull[offset_b + j] = c
             if bottom < 0 and relus[offset_b + j]:
                 if above <= 0:
                     c = 0.0
                 elif c >= 0:
-                    if above <= -bottom:
-                        c = 0.0
+                    # max(x, 0) >= alpha x for any alpha in [0, 1], so that how it was found does not matter
+                    a = alpha[offset_b + j]
+                    if a < 1:
+                        c *= a
+                        error += TINY * max(above, -bottom) if a > 0 else 0.0
                 else:
                     s, lift = chord(bottom, above)
                     constant += c * lift

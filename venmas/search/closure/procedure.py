@@ -68,7 +68,6 @@ class Closure:
     """The procedure."""
 
     name = "closure"
-    conditions = True
     help = "All states that are ever reached, where they are finitely many."
     conditions = True
 

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.bounds.compiled.load import compiled
+from venmas.bounds.compiled.load import beside, compiled
 from venmas.bounds.crown import Swept, sweep
 from venmas.bounds.crown_plan import Plan
+from venmas.bounds.crown_slopes import ROUNDS
 from venmas.bounds.rounding import Bools, Floats, Ints
 from venmas.formats.vnnlib import Box
 from venmas.search.unrolled.falsify import confirm, floats, glance
@@ -35,10 +36,18 @@ Exact = Callable[[Box, float], tuple[bool, Point | None]]
 Falsify = Callable[[Plan, Sequence[Box], Callable[[], None]], Point | None]
 """Looks for a point of the boxes that meets the condition."""
 
+_SYMBOLS, _FEW_SYMBOLS = 1000, 200
+"""Most symbols of a box; and as many as it has where more did not close more boxes of a sweep."""
+_COMPARED = 64
+"""Boxes after which that is tried, and again after eight times as many."""
+_GAIN = 1.02
+"""How many times as many boxes more symbols have to close for that."""
 MAX_OPEN_BYTES = 250_000_000
 """Most memory for boxes that wait; copies of them come and go."""
 _NUMPY_SECONDS = 0.6
 """Seconds of sweeps in numpy by this process, all searches together, after which the compiled one is worth loading."""
+_PATIENCE = 0.5
+"""Seconds that are waited for it; it takes longer only where it has to be compiled, and numpy goes on meanwhile."""
 _TURN = 0.5
 """Seconds of a sweep, in which nobody looks at the clock, above which the next one has fewer boxes."""
 _BATCH_VALUES = 2_000_000
@@ -136,6 +145,8 @@ class Bisection:
         self._wanted = compiled
         self._kernel: Callable[..., Swept] | None = None
         self._spent = self._confirming = 0.0
+        self._waited = False
+        self._many, self._compared = False, _COMPARED  # are there many symbols, and when that is asked next
         self._begun = monotonic()
         low, high = floats(boxes)
         self._open = _Open(
@@ -192,7 +203,7 @@ class Bisection:
         return max(4, min(_MOST, _BATCH_VALUES // (widest * rows) if self._kernel is None else _MOST))
 
     def _cap(self) -> int:
-        return min(self.plan.symbols, 1000)
+        return min(self.plan.symbols, _SYMBOLS if self._many else _FEW_SYMBOLS)
 
     def _step(self, size: int) -> None:
         taken = self._open.take(size)
@@ -243,17 +254,43 @@ class Bisection:
     def _sweep(self, taken: _Open) -> Swept:
         worth = self._wanted or Bisection.numpy_seconds > _NUMPY_SECONDS
         if self._kernel is None and self._wanted is not False and worth:
-            fast = compiled("venmas.bounds.compiled.crown")
-            self._kernel = fast.sweep if fast else sweep
-            self.result.compiled = self._kernel is not sweep
+            self._load(taken)
         begun = monotonic()
-        if self.result.compiled and self._kernel is not None:
-            found = self._kernel(self.plan, taken.low, taken.high, self._cap(), self.threads, taken.groups)
-        else:
-            found = sweep(self.plan, taken.low, taken.high, self._cap(), taken.groups)
+        found = self._bounds(taken)
+        if self.result.boxes >= self._compared and not self._many and self.plan.symbols > _FEW_SYMBOLS:
+            self._compared = 8 * (self.result.boxes + len(taken))
+            self._many = True
+            more = self._bounds(taken)
+            self._many = more.closed.sum() >= _GAIN * found.closed.sum() + 1
+            found = more
+        if not self.result.compiled:
             Bisection.numpy_seconds += monotonic() - begun
         self._spent += monotonic() - begun
         return found
+
+    def _load(self, taken: _Open) -> None:
+        """Go on with compiled code, once it is there."""
+        name, low, high, groups = "venmas.bounds.compiled.crown", taken.low[:1], taken.high[:1], taken.groups[:1]
+
+        def first() -> None:
+            module = compiled(name)
+            if module is not None:
+                module.sweep(self.plan, low, high, 1, 1, groups)
+
+        if self._wanted or beside(name, first, 0.0 if self._waited else _PATIENCE):
+            fast = compiled(name)
+            self._kernel = fast.sweep if fast else sweep
+            self.result.compiled = self._kernel is not sweep
+        self._waited = True
+
+    def _bounds(self, taken: _Open) -> Swept:
+        # with a recorder, boxes are to be closed as the checker closes them; the first look is to be cheap
+        rounds = ROUNDS if self._recorder is None and self.result.boxes else 0
+        if self.result.compiled and self._kernel is not None:
+            return self._kernel(
+                self.plan, taken.low, taken.high, self._cap(), self.threads, taken.groups, rounds=rounds
+            )
+        return sweep(self.plan, taken.low, taken.high, self._cap(), taken.groups, rounds=rounds)
 
     def _try(self, swept: Swept, root: np.ndarray, opened: Bools) -> None:
         """Confirm points that floats promise, as long as that takes a part of the time only."""

@@ -51,11 +51,13 @@ log = logging.getLogger(__name__)
 
 MOST_INPUTS = 16
 """Initial values that are no numbers up to which boxes are cut."""
-_SHARE = 0.6
+_SHARE = 0.4
 """Part of its time that it takes where a formula looks further than one step: other procedures may do better."""
+_BOXED = 0.6
+"""Part of its time for a question together with whether runs stay in their box."""
 _MORE = 0.95
 """The same where there are many open initial values, so that others hardly do."""
-_FEW = 4
+_FEW = 3
 """Open initial values up to which that is so."""
 _PATIENCE = 60.0
 """Seconds that it has then without a limit of time."""
@@ -166,7 +168,7 @@ class _Session:
         if isinstance(programs, str):
             return None
         session = _Session(asked, programs, self.threads, self.figures)
-        return budget.spend(_PATIENCE if budget.left is None else _SHARE * budget.left, session._decide)
+        return budget.spend(_PATIENCE if budget.left is None else _BOXED * budget.left, session._decide)
 
     def _narrow(self) -> None:
         """Leave to others the hull of what is open, and the initial sets that were not looked at."""
