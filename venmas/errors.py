@@ -64,6 +64,10 @@ class NetworkError(InputError):
     """A network file that cannot be read as a fully connected ReLU network."""
 
 
+class CircuitError(InputError):
+    """A netlist that is not well formed, or has something that is not read."""
+
+
 class UsageError(InputError):
     """Options that do not fit together, files that cannot be read or written."""
 
