@@ -1,0 +1,1 @@
+"""Linear temporal logic without a horizon: automata, ranking certificates, lassos."""

@@ -1,0 +1,181 @@
+"""Learner: neurons mined from the netlist, their weights a linear program over counterexamples.
+
+    for each level:   weights: cheapest that meet all samples           (`linear`)
+                      each edge, each value of the control registers:   (`circuit.smt`)
+                          is there a step of the edge on which the rank does not fall as it must?
+                      none: done.   some: they are new samples.   no weights: next level.
+
+Giacobbe, Kroening, Pal, Tautschnig, *Neural Model Checking*, NeurIPS 2024, equation 5, for the obligation; asked of the
+edges of an accepting component only, and only where a run can stay in it (one letter of look-ahead).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product as combinations
+
+from venmas.budget import Budget
+from venmas.circuit.operators import Op, words
+from venmas.circuit.simulate import evaluate
+from venmas.circuit.smt import Sat, Smt, Undecided
+from venmas.errors import Reason
+from venmas.ltl.ranking.component import Component, Edge, Product, product
+from venmas.ltl.ranking.linear import Weights
+from venmas.ltl.ranking.mining import LEVELS, Pool, control_registers, pool, sampled_states
+
+_SPLITS = 64
+"""Most values of control registers that an edge is asked about one by one."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """Ranks of the automaton's states: of each a sum of weights times neurons, all integers."""
+
+    weights: dict[int, tuple[int, ...]]
+    pool: Pool
+    mark: int
+    level: int
+
+    def text(self) -> dict[int, str]:
+        """Of each state its rank as people write it."""
+        texts = [neuron.text for neuron in self.pool.neurons]
+        return {
+            state: " ".join(f"{w:+d} {t}" for w, t in zip(weights, texts, strict=True) if w) or "0"
+            for state, weights in self.weights.items()
+        }
+
+
+@dataclass
+class Figures:
+    """What the work took."""
+
+    rounds: int = 0
+    samples: int = 0
+    queries: int = 0
+    smt_seconds: float = 0.0
+    dead: list[Edge] = field(default_factory=list)
+    levels: list[str] = field(default_factory=list)
+
+
+def rank(component: Component, mark: int, budget: Budget, figures: Figures) -> Network | Reason:
+    """A network that falls on every edge with the mark and rises on none; else why there is none here."""
+    circuit = component.circuit
+    step = product(circuit, component.letters)
+    control = control_registers(circuit)
+    states = sampled_states(circuit)
+    smt = Smt(step.builder)
+    try:
+        for level in LEVELS:
+            budget()
+            neurons = pool(component, level, control, states)
+            found = _Level(component, mark, level, neurons, step, smt, control, figures).run(budget)
+            if not isinstance(found, str):
+                return found
+            figures.levels.append(f"level {level}: {found}")
+        return Reason.OPEN
+    finally:
+        figures.queries += smt.queries
+        figures.smt_seconds += smt.seconds
+
+
+class _Level:
+    def __init__(
+        self,
+        component: Component,
+        mark: int,
+        level: int,
+        neurons: Pool,
+        step: Product,
+        smt: Smt,
+        control: Sequence[int],
+        figures: Figures,
+    ) -> None:
+        self.component, self.mark, self.level, self.pool = component, mark, level, neurons
+        self.step, self.smt, self.control, self.figures = step, smt, control, figures
+        b = step.builder
+        nodes = [neuron.node for neuron in neurons.neurons]
+        self.before = b.copy(neurons.builder, {neurons.registers[n]: step.before[n] for n in neurons.registers}, nodes)
+        self.after = b.copy(neurons.builder, {neurons.registers[n]: step.after[n] for n in neurons.registers}, nodes)
+        self.place = {state: at for at, state in enumerate(component.states)}
+        self.program = Weights([neuron.cost for neuron in neurons.neurons] * len(component.states))
+
+    def run(self, budget: Budget) -> Network | str:
+        cases = [(edge, case) for edge in self.component.edges for case in self._cases(edge)]
+        while True:
+            budget()
+            flat = self.program.solve()
+            if flat is None:
+                return f"no weights for {self.program.rows} samples"
+            self.figures.rounds += 1
+            size = len(self.pool.neurons)
+            weights = {q: tuple(flat[at * size : (at + 1) * size]) for q, at in self.place.items()}
+            fresh = 0
+            for edge, case in cases:
+                budget()
+                answer = self.smt.check([*case, self._rises(edge, weights)], budget.left)
+                if isinstance(answer, Undecided):
+                    return f"the solver did not decide an edge ({answer.reason})"
+                if isinstance(answer, Sat):
+                    self._learn(edge, answer.values)
+                    fresh += 1
+            self.figures.samples += fresh
+            if not fresh:
+                return Network(weights, self.pool, self.mark, self.level)
+
+    def _cases(self, edge: Edge) -> list[list[int]]:
+        """Conditions under which the edge is taken and the run may stay, one list for each value of the controls."""
+        b, step = self.step.builder, self.step
+        on = [e for e in self.component.edges if e.source == edge.target]
+        stays = b.any_of([step.label(e, later=True) for e in on])
+        taken = [step.label(edge), stays, *step.assumed]
+        values = [[(n, v) for v in range(1 << self.component.circuit.width(n))] for n in self.control]
+        values = [v for v in values if len(v) <= 4]
+        while values and _count(values) > _SPLITS:
+            values.pop()
+        out = []
+        for case in combinations(*values):
+            here = [b.apply(Op.EQ, [step.before[n], b.const(v, b.width(step.before[n]))]) for n, v in case]
+            if all(b.value(condition) != 0 for condition in [*taken, *here]):
+                out.append([*taken, *here])
+        return out
+
+    def _rises(self, edge: Edge, weights: dict[int, tuple[int, ...]]) -> int:
+        """One bit: V_q(s) - [the edge is marked] < V_q'(s')."""
+        b = self.step.builder
+        terms = [(w, n) for w, n in zip(weights[edge.source], self.before, strict=True) if w]
+        others = [(w, n) for w, n in zip(weights[edge.target], self.after, strict=True) if w]
+        marked = int(self.mark in edge.marks)
+        reach = sum(abs(w) * ((1 << b.width(n)) - 1) for w, n in [*terms, *others]) + 1
+        width = reach.bit_length() + 2
+        left = self._sum([*terms, (-marked, b.const(1, 1))], width)
+        return b.apply(Op.SLT, [left, self._sum(others, width)])
+
+    def _sum(self, terms: Sequence[tuple[int, int]], width: int) -> int:
+        b = self.step.builder
+        total = b.const(0, width)
+        for weight, node in terms:
+            word = b.apply(Op.UEXT, [node], [width - b.width(node)])
+            if abs(weight) != 1:
+                word = b.apply(Op.MUL, [word, b.const(abs(weight), width)])
+            total = b.apply(Op.ADD if weight > 0 else Op.SUB, [total, word])
+        return total
+
+    def _learn(self, edge: Edge, found: dict[int, int]) -> None:
+        b = self.step.builder
+        known = {node: words([value], b.width(node)) for node, value in found.items()}
+        for node in [*b.registers, *b.inputs]:
+            known.setdefault(node, words([0], b.width(node)))
+        size = len(self.pool.neurons)
+        row = [0] * (size * len(self.place))
+        for nodes, state, sign in ((self.before, edge.source, 1), (self.after, edge.target, -1)):
+            for at, value in enumerate(evaluate(b, known, nodes)):
+                row[self.place[state] * size + at] += sign * int(value[0])
+        self.program.add(row, int(self.mark in edge.marks))
+
+
+def _count(values: Sequence[Sequence[object]]) -> int:
+    out = 1
+    for each in values:
+        out *= len(each)
+    return out
