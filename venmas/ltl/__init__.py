@@ -1,0 +1,1 @@
+"""Linear temporal logic over unbounded time: formulas to Büchi automata."""
