@@ -28,8 +28,9 @@ from venmas.logic.formula import (
     variables_of,
 )
 from venmas.logic.nnf import MAX_CORE_SIZE, MAX_DEPTH, fixpoints, nnf
-from venmas.logic.parser import MAX_TEXT, parse, parse_property
+from venmas.logic.parser import parse, parse_property
 from venmas.logic.property import Always, Bounded, Property, Unbounded, bounded, classified
+from venmas.logic.terms import MAX_TEXT
 from venmas.logic.vocabulary import Vocabulary
 
 __all__ = [

@@ -1,1 +1,1 @@
-"""Linear temporal logic without a horizon: automata, ranking certificates, lassos."""
+"""Linear temporal logic over unbounded time: formulas to Büchi automata."""
