@@ -19,10 +19,10 @@ from venmas.budget import Budget
 from venmas.circuit.operators import Op, words
 from venmas.circuit.simulate import evaluate
 from venmas.circuit.smt import Sat, Smt, Undecided
-from venmas.errors import Reason
-from venmas.ltl.ranking.component import Component, Edge, Product, product
+from venmas.ltl.automaton import Edge
 from venmas.ltl.ranking.linear import Weights
 from venmas.ltl.ranking.mining import LEVELS, Pool, control_registers, pool, sampled_states
+from venmas.ltl.ranking.step import Goal, Step, step_of
 
 _SPLITS = 64
 """Most values of control registers that an edge is asked about one by one."""
@@ -34,7 +34,6 @@ class Network:
 
     weights: dict[int, tuple[int, ...]]
     pool: Pool
-    mark: int
     level: int
 
     def text(self) -> dict[int, str]:
@@ -48,32 +47,28 @@ class Network:
 
 @dataclass
 class Figures:
-    """What the work took."""
+    """What the work took. levels: why each level that had no network had none."""
 
     rounds: int = 0
     samples: int = 0
     queries: int = 0
     smt_seconds: float = 0.0
-    dead: list[Edge] = field(default_factory=list)
     levels: list[str] = field(default_factory=list)
 
 
-def rank(component: Component, mark: int, budget: Budget, figures: Figures) -> Network | Reason:
-    """A network that falls on every edge with the mark and rises on none; else why there is none here."""
-    circuit = component.circuit
-    step = product(circuit, component.letters)
-    control = control_registers(circuit)
-    states = sampled_states(circuit)
+def rank(goal: Goal, budget: Budget, figures: Figures) -> Network | None:
+    """A network that falls on every strict edge and rises on none, for all states. Raises `BudgetError`."""
+    step = step_of(goal.circuit, goal.letters)
+    control = control_registers(goal.circuit)
+    states = sampled_states(goal.circuit)
     smt = Smt(step.builder)
     try:
         for level in LEVELS:
-            budget()
-            neurons = pool(component, level, control, states)
-            found = _Level(component, mark, level, neurons, step, smt, control, figures).run(budget)
-            if not isinstance(found, str):
+            found = _Level(goal, level, pool(goal, level, control, states), step, smt, control, figures).run(budget)
+            if isinstance(found, Network):
                 return found
             figures.levels.append(f"level {level}: {found}")
-        return Reason.OPEN
+        return None
     finally:
         figures.queries += smt.queries
         figures.smt_seconds += smt.seconds
@@ -81,27 +76,19 @@ def rank(component: Component, mark: int, budget: Budget, figures: Figures) -> N
 
 class _Level:
     def __init__(
-        self,
-        component: Component,
-        mark: int,
-        level: int,
-        neurons: Pool,
-        step: Product,
-        smt: Smt,
-        control: Sequence[int],
-        figures: Figures,
+        self, goal: Goal, level: int, neurons: Pool, step: Step, smt: Smt, control: Sequence[int], figures: Figures
     ) -> None:
-        self.component, self.mark, self.level, self.pool = component, mark, level, neurons
+        self.goal, self.level, self.pool = goal, level, neurons
         self.step, self.smt, self.control, self.figures = step, smt, control, figures
         b = step.builder
         nodes = [neuron.node for neuron in neurons.neurons]
         self.before = b.copy(neurons.builder, {neurons.registers[n]: step.before[n] for n in neurons.registers}, nodes)
         self.after = b.copy(neurons.builder, {neurons.registers[n]: step.after[n] for n in neurons.registers}, nodes)
-        self.place = {state: at for at, state in enumerate(component.states)}
-        self.program = Weights([neuron.cost for neuron in neurons.neurons] * len(component.states))
+        self.place = {state: at for at, state in enumerate(goal.states)}
+        self.program = Weights([neuron.cost for neuron in neurons.neurons] * len(self.place))
 
     def run(self, budget: Budget) -> Network | str:
-        cases = [(edge, case) for edge in self.component.edges for case in self._cases(edge)]
+        cases = [(edge, case) for edge in self.goal.edges for case in self._cases(edge)]
         while True:
             budget()
             flat = self.program.solve()
@@ -121,15 +108,14 @@ class _Level:
                     fresh += 1
             self.figures.samples += fresh
             if not fresh:
-                return Network(weights, self.pool, self.mark, self.level)
+                return Network(weights, self.pool, self.level)
 
     def _cases(self, edge: Edge) -> list[list[int]]:
         """Conditions under which the edge is taken and the run may stay, one list for each value of the controls."""
         b, step = self.step.builder, self.step
-        on = [e for e in self.component.edges if e.source == edge.target]
-        stays = b.any_of([step.label(e, later=True) for e in on])
-        taken = [step.label(edge), stays, *step.assumed]
-        values = [[(n, v) for v in range(1 << self.component.circuit.width(n))] for n in self.control]
+        on = [e for e in self.goal.edges if e.source == edge.target]
+        taken = [step.taken(edge), step.leaves(on), *step.assumed]
+        values = [[(n, v) for v in range(1 << self.goal.circuit.width(n))] for n in self.control]
         values = [v for v in values if len(v) <= 4]
         while values and _count(values) > _SPLITS:
             values.pop()
@@ -145,7 +131,7 @@ class _Level:
         b = self.step.builder
         terms = [(w, n) for w, n in zip(weights[edge.source], self.before, strict=True) if w]
         others = [(w, n) for w, n in zip(weights[edge.target], self.after, strict=True) if w]
-        marked = int(self.mark in edge.marks)
+        marked = int(edge in self.goal.strict)
         reach = sum(abs(w) * ((1 << b.width(n)) - 1) for w, n in [*terms, *others]) + 1
         width = reach.bit_length() + 2
         left = self._sum([*terms, (-marked, b.const(1, 1))], width)
@@ -171,7 +157,7 @@ class _Level:
         for nodes, state, sign in ((self.before, edge.source, 1), (self.after, edge.target, -1)):
             for at, value in enumerate(evaluate(b, known, nodes)):
                 row[self.place[state] * size + at] += sign * int(value[0])
-        self.program.add(row, int(self.mark in edge.marks))
+        self.program.add(row, int(edge in self.goal.strict))
 
 
 def _count(values: Sequence[Sequence[object]]) -> int:

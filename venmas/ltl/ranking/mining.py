@@ -1,6 +1,6 @@
 """Mining of neurons: integer functions of the registers that are read off the netlist, by levels of richness.
 
-A network is a weighted sum of them (`specification`: docs/ltl.md). Every one is a node over registers alone, so that
+A network is a weighted sum of them (docs/ltl.md). Every one is a node over registers alone, so that
 simulation, solver and checker read the same thing; its ReLU form is in `network`.
 """
 
@@ -14,8 +14,8 @@ import numpy as np
 from venmas.circuit.builder import Builder
 from venmas.circuit.nodes import Circuit, needed
 from venmas.circuit.operators import Op, Words, words
-from venmas.circuit.simulate import evaluate, step, values
-from venmas.ltl.ranking.component import Component
+from venmas.circuit.simulate import evaluate, step
+from venmas.ltl.ranking.step import Goal
 
 LEVELS = (0, 1, 2, 3)
 """0: registers. 1: and values of control registers. 2: and thresholds, and conditions. 3: and pairs of conditions."""
@@ -81,9 +81,9 @@ def random_words(rng: np.random.Generator, width: int, count: int) -> Words:
     return words([int.from_bytes(rng.bytes((width + 7) // 8), "big") % (1 << width) for _ in range(count)], width)
 
 
-def pool(component: Component, level: int, control: Sequence[int], states: Sequence[Words]) -> Pool:
+def pool(goal: Goal, level: int, control: Sequence[int], states: Sequence[Words]) -> Pool:
     """The neurons of a level. `states`: of each register a batch of values, by which equal neurons are one."""
-    circuit, b = component.circuit, Builder()
+    circuit, b = goal.circuit, Builder()
     registers = {node: b.register(circuit.width(node)) for node in circuit.registers}
     wide = [node for node in circuit.registers if circuit.width(node) > 1]
     found = [Neuron(b.const(1, 1), "1", 1e-6)]
@@ -97,8 +97,8 @@ def pool(component: Component, level: int, control: Sequence[int], states: Seque
             here = [(value, b.apply(Op.EQ, [registers[node], b.const(value, circuit.width(node))])) for value in seen]
             conditions += [(at, f"[{circuit.name(node)}={value}]") for value, at in here]
     if level >= 2:
-        conditions += _thresholds(component, b, registers, wide)
-        conditions += _conditions(component, b, registers)
+        conditions += _thresholds(goal, b, registers, wide)
+        conditions += _conditions(goal, b, registers)
     conditions = list({node: (node, text) for node, text in reversed(conditions)}.values())[::-1]
     if level >= 3:
         plain = conditions[: int((2 * _MOST) ** 0.5)]
@@ -118,11 +118,9 @@ def _seen(circuit: Circuit, node: int, states: Sequence[Words]) -> list[int]:
     return sorted({int(value) for value in states[circuit.registers.index(node)][-200:]})[:CONTROL_VALUES]
 
 
-def _thresholds(
-    component: Component, b: Builder, registers: dict[int, int], wide: Sequence[int]
-) -> list[tuple[int, str]]:
+def _thresholds(goal: Goal, b: Builder, registers: dict[int, int], wide: Sequence[int]) -> list[tuple[int, str]]:
     """[r > k] for constants of comparators of the netlist, and one below."""
-    circuit, constants = component.circuit, compared(component.circuit)
+    circuit, constants = goal.circuit, compared(goal.circuit)
     found = []
     for register in wide:
         width = circuit.width(register)
@@ -143,14 +141,14 @@ def compared(circuit: Circuit) -> set[int]:
     return found
 
 
-def _conditions(component: Component, b: Builder, registers: dict[int, int]) -> list[tuple[int, str]]:
+def _conditions(goal: Goal, b: Builder, registers: dict[int, int]) -> list[tuple[int, str]]:
     """Single bits of the netlist that depend on registers only, once inputs that all labels fix are fixed."""
-    circuit, fixed = component.circuit, component.fixed()
+    circuit, fixed = goal.circuit, goal.fixed()
     inputs = {n: b.const(fixed[n], 1) if n in fixed else b.input(circuit.width(n)) for n in circuit.inputs}
-    order = needed(circuit, [*circuit.next, *component.letters])
+    order = needed(circuit, [*circuit.next, *goal.letters])
     made = b.copy(circuit, {**registers, **inputs}, order)
     free = {node for n, node in inputs.items() if n not in fixed}
-    reads = {}
+    reads: dict[int, bool] = {}
     for index in range(len(b.nodes)):
         reads[index] = index in free or any(reads[arg] for arg in b.nodes[index].args)
     found = []
@@ -188,6 +186,3 @@ def sampled_states(circuit: Circuit, seed: int = 0, count: int = SAMPLES) -> tup
             other[2 * near.index(value) + rng.integers(2)] = value
         columns.append(np.concatenate((one, two, other)))
     return tuple(columns)
-
-
-__all__ = ["Neuron", "Pool", "control_registers", "pool", "sampled_states", "values"]
