@@ -18,7 +18,7 @@ from itertools import product as combinations
 from venmas.budget import Budget
 from venmas.circuit.operators import Op, words
 from venmas.circuit.simulate import evaluate
-from venmas.circuit.smt import Sat, Smt, Undecided
+from venmas.circuit.smt import Sat, Smt, Undecided, Unsat
 from venmas.ltl.automaton import Edge
 from venmas.ltl.ranking.linear import Weights
 from venmas.ltl.ranking.mining import LEVELS, Pool, control_registers, pool, sampled_states
@@ -26,6 +26,8 @@ from venmas.ltl.ranking.step import Goal, Step, step_of
 
 _SPLITS = 64
 """Most values of control registers that an edge is asked about one by one."""
+_SOON = 1.0
+"""Seconds after which a query is split. Sums with odd weights can take a solver minutes, their pieces milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ class _Level:
             fresh = 0
             for edge, case in cases:
                 budget()
-                answer = self.smt.check([*case, self._rises(edge, weights)], budget.left)
+                rises = self._rises(edge, weights)
+                answer = self._ask([*case, rises], self._switches(weights), budget)
                 if isinstance(answer, Undecided):
                     return f"the solver did not decide an edge ({answer.reason})"
                 if isinstance(answer, Sat):
@@ -126,6 +129,30 @@ class _Level:
                 out.append([*taken, *here])
         return out
 
+    def _ask(self, conditions: list[int], switches: list[int], budget: Budget) -> Sat | Unsat | Undecided:
+        """Can the conditions be met? What the solver does not see soon is split by what switches neurons on and off."""
+        budget()
+        left = budget.left
+        soon = _SOON if left is None else min(_SOON, left)
+        answer = self.smt.check(conditions, soon if switches else left)
+        if not isinstance(answer, Undecided) or not switches:
+            return answer
+        for side in (switches[0], self.step.builder.not_(switches[0])):
+            answer = self._ask([*conditions, side], switches[1:], budget)
+            if not isinstance(answer, Unsat):
+                return answer
+        return answer
+
+    def _switches(self, weights: dict[int, tuple[int, ...]]) -> list[int]:
+        """The conditions in neurons with a weight, now and a step later."""
+        b, found = self.step.builder, []
+        used = [at for at in range(len(self.before)) if any(row[at] for row in weights.values())]
+        for node in [side[at] for at in used for side in (self.before, self.after)]:
+            condition = node if b.width(node) == 1 else b.nodes[node].args[0] if b.nodes[node].op is Op.ITE else None
+            if condition is not None and b.value(condition) is None and condition not in found:
+                found.append(condition)
+        return found
+
     def _rises(self, edge: Edge, weights: dict[int, tuple[int, ...]]) -> int:
         """One bit: V_q(s) - [the edge is marked] < V_q'(s')."""
         b = self.step.builder
@@ -141,9 +168,14 @@ class _Level:
         b = self.step.builder
         total = b.const(0, width)
         for weight, node in terms:
-            word = b.apply(Op.UEXT, [node], [width - b.width(node)])
-            if abs(weight) != 1:
-                word = b.apply(Op.MUL, [word, b.const(abs(weight), width)])
+            if (
+                b.width(node) == 1
+            ):  # a choice between constants; a product with one bit takes the solver ten times as long
+                word = b.apply(Op.ITE, [node, b.const(abs(weight), width), b.const(0, width)])
+            else:
+                word = b.apply(Op.UEXT, [node], [width - b.width(node)])
+                if abs(weight) != 1:
+                    word = b.apply(Op.MUL, [word, b.const(abs(weight), width)])
             total = b.apply(Op.ADD if weight > 0 else Op.SUB, [total, word])
         return total
 

@@ -51,9 +51,9 @@ class Weights:
             return None
         columns = np.asarray(self._highs.getSolution().col_value)
         weights = columns[: self._size] - columns[self._size :]
-        sizes = sorted({abs(value) for value in weights if abs(value) > 1e-7})
-        scales = [*range(1, 9), *(1 / value for value in sizes[:20]), *(2 / value for value in sizes[:5])]
-        for scale in scales:
+        sizes = sorted({abs(value) for value in weights if abs(value) > 1e-10})
+        scales = [*range(1, 9), *(part / value for value in sizes[:20] for part in (1, 2, 3))]
+        for scale in sorted(scales):  # small weights first: large odd ones are dear to the solver
             rounded = [round(value * scale) for value in weights]
             if self.meets(rounded):
                 return rounded
