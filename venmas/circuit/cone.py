@@ -12,11 +12,12 @@ from venmas.circuit.operators import Op
 def cone(circuit: Circuit, roots: Sequence[int]) -> tuple[Circuit, list[int]]:
     """The circuit of what `roots` depend on in any number of steps, and the roots in it.
 
-    Constraints stay, with what they depend on. Properties of the circuit itself (bad, fair, justice) go unless they are
-    roots; so do the names of what goes. A register whose first value is that of others keeps these.
+    Constraints and conditions of initial states stay, with what they depend on. Properties of the circuit itself (bad,
+    fair, justice) go unless they are roots; so do the names of what goes. A register whose first value is that of
+    others keeps these.
     """
     place = {node: at for at, node in enumerate(circuit.registers)}
-    wanted = [*roots, *circuit.constraints]
+    wanted = [*roots, *circuit.starts, *circuit.constraints]
     seen: set[int] = set()
     while wanted:
         fresh = [node for node in needed(circuit, wanted) if node not in seen]
@@ -43,6 +44,7 @@ def cone(circuit: Circuit, roots: Sequence[int]) -> tuple[Circuit, list[int]]:
         registers=tuple(builder.registers),
         next=tuple(there[circuit.next[place[node]]] for node in kept),
         init=tuple(None if first is None else there[first] for first in firsts),
+        starts=tuple(there[node] for node in circuit.starts),
         constraints=tuple(there[node] for node in circuit.constraints),
         names={name: there[node] for name, node in circuit.names.items() if node in there},
     )

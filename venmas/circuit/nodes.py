@@ -51,6 +51,7 @@ class Circuit:
         `init` says more.
     next: of each register the node that it has the value of one step later.
     init: of each register the node that gives its first value (it may read other registers' first values), or None.
+    starts: one-bit nodes over registers that are 1 in initial states.
     constraints: one-bit nodes that are assumed to be 1 at every step.
     bad, fair: one-bit nodes. justice: each a set of one-bit nodes that may all be 1 again and again.
     names: the nodes that have names.
@@ -61,6 +62,7 @@ class Circuit:
     registers: tuple[int, ...]
     next: tuple[int, ...]
     init: tuple[int | None, ...]
+    starts: tuple[int, ...] = ()
     constraints: tuple[int, ...] = ()
     bad: tuple[int, ...] = ()
     fair: tuple[int, ...] = ()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import lcm
 
 from venmas.circuit.builder import Builder
 from venmas.circuit.cone import cone
-from venmas.circuit.nodes import Circuit
+from venmas.circuit.nodes import Circuit, needed
 from venmas.circuit.operators import Op
 from venmas.errors import CircuitError
 from venmas.linear import Comparison, Relation
-from venmas.logic.formula import Atom
-from venmas.logic.paths import Leaf
+from venmas.logic.formula import And, Atom, Bottom, Formula, Not, Or, Top
+from venmas.logic.paths import Leaf, Proposition, leaves
 
 _BIT = re.compile(r"(.+)\[(\d{1,9})\]")
 
@@ -24,25 +24,68 @@ def bind(circuit: Circuit, atoms: Sequence[Leaf]) -> tuple[Circuit, tuple[int, .
     A name is a signal of one bit, ``s[3]`` the bit 3 of s (0 the lowest); comparisons are of signals as unsigned
     integers, without wrapping around. Raises `CircuitError` for names that the circuit does not have.
     """
+    whole, letters = _extended(circuit, atoms)
+    part, roots = cone(whole, letters)
+    return part, tuple(roots)
+
+
+def started(circuit: Circuit, condition: Formula) -> Circuit:
+    """The circuit whose initial states meet a condition besides. Raises as `bind`, and for conditions about inputs."""
+    atoms = leaves(condition)
+    whole, letters = _extended(circuit, atoms)
+    for atom, node in zip(atoms, letters, strict=True):
+        if any(whole.nodes[index].op is Op.INPUT for index in needed(whole, [node])):
+            raise CircuitError(f"initial states are said by registers; {atom} depends on inputs")
     b = Builder()
-    known = {node: b.input(circuit.width(node)) for node in circuit.inputs}
-    known |= {node: b.register(circuit.width(node)) for node in circuit.registers}
-    firsts = [node for node in circuit.init if node is not None]
-    order = [*circuit.next, *circuit.constraints, *firsts, *circuit.names.values()]
-    there = dict(zip(order, b.copy(circuit, known, order), strict=True))
-    names = {name: there[node] for name, node in circuit.names.items()}
-    letters = [_comparison(b, names, a.comparison) if isinstance(a, Atom) else _flag(b, names, a.name) for a in atoms]
-    whole = Circuit(
+    known = {node: b.input(whole.width(node)) for node in whole.inputs}
+    known |= {node: b.register(whole.width(node)) for node in whole.registers}
+    order = list(range(len(whole.nodes)))
+    there = dict(zip(order, b.copy(whole, known, order), strict=True))
+    start = _truth(b, condition, dict(zip(atoms, (there[node] for node in letters), strict=True)))
+    return _moved(whole, b, there, start)
+
+
+def _truth(b: Builder, condition: Formula, atoms: Mapping[Leaf, int]) -> int:
+    match condition:
+        case Atom() | Proposition():
+            return atoms[condition]
+        case Top() | Bottom():
+            return b.const(int(isinstance(condition, Top)), 1)
+        case Not(operand):
+            return b.not_(_truth(b, operand, atoms))
+        case And(operands):
+            return b.all_of([_truth(b, one, atoms) for one in operands])
+        case Or(operands):
+            return b.any_of([_truth(b, one, atoms) for one in operands])
+    raise CircuitError(
+        f"{condition}: a condition of initial states is built of comparisons with ! & | and says nothing of time"
+    )
+
+
+def _moved(circuit: Circuit, b: Builder, there: Mapping[int, int], *starts: int) -> Circuit:
+    """The circuit with its nodes where they are in the builder."""
+    return Circuit(
         nodes=tuple(b.nodes),
         inputs=tuple(b.inputs),
         registers=tuple(b.registers),
         next=tuple(there[node] for node in circuit.next),
         init=tuple(None if node is None else there[node] for node in circuit.init),
+        starts=(*(there[node] for node in circuit.starts), *starts),
         constraints=tuple(there[node] for node in circuit.constraints),
-        names=names,
+        names={name: there[node] for name, node in circuit.names.items()},
     )
-    part, roots = cone(whole, letters)
-    return part, tuple(roots)
+
+
+def _extended(circuit: Circuit, atoms: Sequence[Leaf]) -> tuple[Circuit, list[int]]:
+    """The circuit with a node of one bit for each atom."""
+    b = Builder()
+    known = {node: b.input(circuit.width(node)) for node in circuit.inputs}
+    known |= {node: b.register(circuit.width(node)) for node in circuit.registers}
+    order = list(range(len(circuit.nodes)))
+    there = dict(zip(order, b.copy(circuit, known, order), strict=True))
+    names = {name: there[node] for name, node in circuit.names.items()}
+    letters = [_comparison(b, names, a.comparison) if isinstance(a, Atom) else _flag(b, names, a.name) for a in atoms]
+    return _moved(circuit, b, there), letters
 
 
 def _flag(b: Builder, names: dict[str, int], name: str) -> int:
