@@ -2,8 +2,8 @@
 
 The tasks of *Neural Model Checking* (Giacobbe, Kroening, Pal, Tautschnig, NeurIPS 2024), and the liveness tasks of its
 successor (NeurIPS 2025), on the netlists of the data folder: verdict, level of neurons, queries and seconds of each,
-beside the published seconds. Kept in ``nmc.db`` of the folder, so that a run that was cut is gone on with. Exit status 1
-where a verdict is not the expected one, 2 where the data are not there.
+beside the published seconds. Kept in ``nmc.db`` of the folder, so that a run that was cut is gone on with. Exit status
+1 where a verdict is not the expected one, 2 where the data are not there.
 """
 
 from __future__ import annotations
