@@ -24,7 +24,7 @@ def ran(command: list[str], given: str = "") -> str:
 
 
 def infix(formula: Formula) -> str:
-    """A formula in core form as spin reads it; p0 and p1 for a and b."""
+    """A formula in core form without X as spin reads it; p0 and p1 for a and b."""
     match formula:
         case Top() | Bottom():
             return "true" if isinstance(formula, Top) else "false"
@@ -34,8 +34,6 @@ def infix(formula: Formula) -> str:
             return f"!({infix(p)})"
         case And(parts) | Or(parts):
             return (" && " if isinstance(formula, And) else " || ").join(f"({infix(part)})" for part in parts)
-        case X(p):
-            return f"X({infix(p)})"
         case U(p, q):
             return f"({infix(p)}) U ({infix(q)})"
         case R(p, q):
@@ -99,6 +97,7 @@ def by_spin(formula: Formula) -> Automaton:
             edges.append((number[name], "t", number[name]))
         for condition, target in re.findall(r"::\s*(?:atomic \{)?\s*(.*?) -> (?:goto (\w+)|assert)", body):
             label = condition.replace("(1)", "t").replace("&&", "&").replace("||", "|")
+            label = label.replace("true", "t").replace("false", "f")
             edges.append((number[name], re.sub(r"p(\d)", r"\1", label), number[target] if target else everything))
     return text_of(["0"], 1, rows, edges)
 

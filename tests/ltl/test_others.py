@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from itertools import islice
 
 import pytest
 
 from tests.ltl.ltl_cases import A, B, random_formulas, shapes
 from tests.ltl.others import TooLongError, by_lbt, by_spin
-from venmas.logic import Formula
+from venmas.logic import Formula, subformulas
+from venmas.logic.paths import X
 from venmas.ltl import Automaton, accepted, automaton_of
 from venmas.ltl.rewrite import core
 
@@ -20,7 +22,12 @@ def test_others_accept_the_same_words(tool: str, other: Callable[[Formula], Auto
     if shutil.which(tool) is None:
         pytest.skip(f"{tool} is not installed")
     late = 0
-    for formula in random_formulas(31, count, largest=7):
+    drawn = random_formulas(31, 4 * count, largest=7)
+    if tool == "spin":  # as Debian builds it, it has no X
+        drawn = (f for f in drawn if not any(isinstance(node, X) for node in subformulas(core(f))))
+    formulas = list(islice(drawn, count))
+    assert len(formulas) == count
+    for formula in formulas:
         try:
             theirs = other(core(formula))
         except TooLongError:
