@@ -87,12 +87,14 @@ def by_lbt(formula: Formula) -> Automaton:
 def by_spin(formula: Formula) -> Automaton:
     """A Büchi automaton, accepting states by name; an ``assert`` leads to where everything is accepted."""
     text = re.sub(r"/\*.*?\*/", "", ran(["spin", "-f", infix(formula)]), flags=re.DOTALL)
-    blocks = re.findall(r"(\w+):\n(.*?)(?=\n\w+:|\n})", text, flags=re.DOTALL)
-    number = {name: str(i) for i, (name, _) in enumerate(blocks)}
+    found = re.findall(r"((?:\w+:\n)+)(.*?)(?=\n\w+:|\n})", text, flags=re.DOTALL)
+    blocks = [(names.replace(":", "").split(), body) for names, body in found]  # a state may have two names
+    number = {name: str(i) for i, (names, _) in enumerate(blocks) for name in names}
     everything = str(len(blocks))
-    rows = [(number[name], "0" if name.startswith("accept") else "") for name in number] + [(everything, "0")]
+    rows = [(number[names[0]], "0" if any(n.startswith("accept") for n in names) else "") for names, _ in blocks]
+    rows.append((everything, "0"))
     edges = [(everything, "t", everything)]
-    for name, body in blocks:
+    for (name, *_), body in blocks:
         if re.search(r"^\s*skip", body, flags=re.MULTILINE):
             edges.append((number[name], "t", number[name]))
         for condition, target in re.findall(r"::\s*(?:atomic \{)?\s*(.*?) -> (?:goto (\w+)|assert)", body):
