@@ -1,4 +1,4 @@
-"""Random formulas of LTL, and all words of a shape at once, for tests and for `tests.ltl.run`."""
+"""Random formulas of LTL, and all words of a shape at once."""
 
 from __future__ import annotations
 

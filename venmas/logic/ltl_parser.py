@@ -5,14 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from lark import Token
+from lark import ParseTree, Token
 from lark.exceptions import UnexpectedInput, VisitError
 
+from venmas.budget import ask
 from venmas.linear import Comparison, LinearExpr
-from venmas.logic.formula import FALSE, TRUE, And, Atom, Formula, Iff, Implies, Not, Or, is_temporal, subformulas
+from venmas.logic.formula import FALSE, TRUE, Atom, Formula, Not, is_temporal
 from venmas.logic.grammar import LINEAR_GRAMMAR, tree
 from venmas.logic.messages import NO_BRANCHING, explain
-from venmas.logic.paths import Proposition, R, U, X, finally_, globally, strong_release, weak_until
+from venmas.logic.paths import Proposition, R, U, X, finally_, globally, leaves, replaced, strong_release, weak_until
 from venmas.logic.printing import RESERVED
 from venmas.logic.terms import FormulaBuilder, Number, Truth, readable
 from venmas.logic.vocabulary import Vocabulary
@@ -36,7 +37,7 @@ def parse_ltl(text: str, vocabulary: Vocabulary | None = None) -> Formula:
             builder = _Builder(text, vocabulary)
             found: Formula = builder.transform(parsed)
             return found
-        names = _names(parsed.scan_values(lambda value: isinstance(value, Token) and value.type in ("NAME", "QUOTED")))
+        names = _names(parsed)
         builder = _Builder(text, Vocabulary(names))
         builder.flags = set()
         found = builder.transform(parsed)
@@ -54,17 +55,8 @@ def flagged(formula: Formula, booleans: frozenset[str]) -> Formula:
 
     Comparisons without a variable become true or false.
     """
-    done: dict[Formula, Formula] = {}
-    for node in subformulas(formula):
-        if isinstance(node, Atom):
-            done[node] = _literal(node.comparison, booleans)
-        elif isinstance(node, And | Or):
-            done[node] = type(node)(tuple(done[part] for part in node.operands))
-        elif isinstance(node, Not | Implies | Iff | X | U | R):
-            done[node] = type(node)(*(done[part] for part in node.children))
-        else:
-            done[node] = node
-    return done[formula]
+    atoms = (leaf for leaf in leaves(formula) if isinstance(leaf, Atom))
+    return replaced(formula, {atom: _literal(atom.comparison, booleans) for atom in atoms})
 
 
 def _literal(comparison: Comparison, booleans: frozenset[str]) -> Formula:
@@ -80,8 +72,18 @@ def _literal(comparison: Comparison, booleans: frozenset[str]) -> Formula:
     return Proposition(name) if at_one else Not(Proposition(name))
 
 
-def _names(tokens: Any) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(token.strip('"') for token in tokens))
+def _names(parsed: ParseTree) -> tuple[str, ...]:
+    """Every name of a text."""
+    found: dict[str, None] = {}
+    stack: list[ParseTree | Token] = [parsed]
+    while stack:
+        ask()
+        node = stack.pop()
+        if not isinstance(node, Token):
+            stack.extend(node.children)
+        elif node.type in ("NAME", "QUOTED"):
+            found[node.strip('"')] = None
+    return tuple(found)
 
 
 class _Builder(FormulaBuilder):

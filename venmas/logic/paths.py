@@ -6,6 +6,7 @@ operators are functions that build it. Runs do not end: what a deadlock means is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,13 +15,11 @@ from venmas.logic.formula import (
     TRUE,
     And,
     Atom,
-    Bottom,
     Formula,
     Iff,
     Implies,
     Not,
     Or,
-    Top,
     conjunction,
     disjunction,
     subformulas,
@@ -66,9 +65,6 @@ class R(_Path):
 Leaf: TypeAlias = Proposition | Atom
 """What a letter says true or false of: a name, or a linear comparison of integers. Leaves are interned and hashable."""
 
-LTL = (Proposition, Atom, Top, Bottom, Not, And, Or, Implies, Iff, X, U, R)
-"""The kinds of node that a formula of LTL may have."""
-
 
 def finally_(operand: Formula) -> Formula:
     """``F p``: at some step, the present included."""
@@ -93,3 +89,18 @@ def strong_release(left: Formula, right: Formula) -> Formula:
 def leaves(formula: Formula) -> tuple[Leaf, ...]:
     """The names and comparisons that occur, in the order of the formula."""
     return tuple(node for node in subformulas(formula) if isinstance(node, Proposition | Atom))
+
+
+def replaced(formula: Formula, by: Mapping[Formula, Formula]) -> Formula:
+    """The formula with other formulas in the place of some of its leaves."""
+    done: dict[Formula, Formula] = {}
+    for node in subformulas(formula):
+        if node in by:
+            done[node] = by[node]
+        elif isinstance(node, And | Or):
+            done[node] = type(node)(tuple(done[part] for part in node.operands))
+        elif isinstance(node, Not | Implies | Iff | X | U | R):
+            done[node] = type(node)(*(done[part] for part in node.children))
+        else:
+            done[node] = node
+    return done[formula]

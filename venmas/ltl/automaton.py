@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from venmas.errors import FormulaError
+from venmas.errors import AutomatonError
 from venmas.logic.paths import Leaf
 from venmas.logic.printing import to_text
 from venmas.ltl.label import Label
@@ -27,7 +27,7 @@ class Automaton:
     """States 0 to ``states - 1``, the first of them initial, over letters that say of each atom whether it is true.
 
     A word is accepted when it has a run that meets each of the acceptance sets 0 to ``marks - 1`` again and again; with
-    none, every run that does not end is accepting. Raises `FormulaError` for numbers out of range.
+    none, every run that does not end is accepting. Raises `AutomatonError` for numbers out of range.
     """
 
     atoms: tuple[Leaf, ...]
@@ -37,18 +37,18 @@ class Automaton:
 
     def __post_init__(self) -> None:
         if len(set(self.atoms)) < len(self.atoms):
-            raise FormulaError("an automaton has each atom once")
+            raise AutomatonError("an automaton has each atom once")
         if self.states < 1:
-            raise FormulaError("an automaton has one state or more: one without edges accepts nothing")
+            raise AutomatonError("an automaton has one state or more: one without edges accepts nothing")
         for edge in self.edges:
             inside = 0 <= edge.source < self.states and 0 <= edge.target < self.states
             if not inside or edge.marks >> self.marks or edge.label.care >> len(self.atoms):
-                raise FormulaError(
+                raise AutomatonError(
                     f"{edge} is no edge between {self.states} states, over {len(self.atoms)} atoms and "
                     f"{self.marks} acceptance sets"
                 )
             if edge.label.value & ~edge.label.care:
-                raise FormulaError(f"{edge}: the value of a label lies within what it cares for")
+                raise AutomatonError(f"{edge}: the value of a label lies within what it cares for")
 
     @cached_property
     def leaving(self) -> tuple[tuple[Edge, ...], ...]:

@@ -11,11 +11,12 @@ one are left out. Gastin, Oddoux, *Fast LTL to Büchi Automata Translation*, CAV
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from venmas.errors import FormulaError
 from venmas.logic.formula import And, Atom, Bottom, Formula, Not, Or, Top, subformulas
-from venmas.logic.paths import Proposition, R, U, X
+from venmas.logic.paths import Leaf, Proposition, R, U, X
 from venmas.ltl.automaton import Automaton, Edge
 from venmas.ltl.effort import Effort
 from venmas.ltl.label import Label
@@ -70,6 +71,17 @@ def tableau(formula: Formula, effort: Effort) -> Automaton:
     return Automaton(made.atoms, len(order), every.bit_length(), tuple(edges))
 
 
+def cubes(condition: Formula, atoms: Sequence[Leaf], effort: Effort) -> list[Label]:
+    """A condition in core form, without temporal operators, as labels over some atoms."""
+    made = _Tableau(condition, effort)
+    place = [atoms.index(atom) for atom in made.atoms]
+
+    def moved(bits: int) -> int:
+        return sum(1 << new for old, new in enumerate(place) if bits >> old & 1)
+
+    return [Label(moved(term.care), moved(term.value)) for term in made.steps(made.obligations(condition))]
+
+
 class _Tableau:
     """Steps of formulas and of sets of them."""
 
@@ -79,6 +91,7 @@ class _Tableau:
         self.atoms = tuple(node for node in nodes if isinstance(node, Proposition | Atom))
         self._number = {node: i for i, node in enumerate(nodes)}
         self._nodes = nodes
+        self._width = 1 + len(nodes) // 256  # of the integers that stand for sets
         self._bits = {atom: 1 << i for i, atom in enumerate(self.atoms)}
         self._promises = {node: 1 << i for i, node in enumerate(n for n in nodes if isinstance(n, U))}
         self.every_promise = (1 << len(self._promises)) - 1
@@ -153,7 +166,7 @@ class _Tableau:
                 raise TypeError(f"{type(node).__name__} is no node of the core form")
 
     def _product(self, some: list[Term], others: list[Term]) -> list[Term]:
-        self._effort.spend(len(some) * len(others))
+        self._effort.spend(len(some) * len(others) * self._width)
         return self._least(
             [
                 Term(a.care | b.care, a.value | b.value, self._pruned(a.next | b.next), a.promised | b.promised)
