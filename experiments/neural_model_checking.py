@@ -85,9 +85,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="of a task")
     parser.add_argument("--out", type=Path, default=Path("results/ltl"))
     args = parser.parse_args(arguments)
-    folder = data() / "ltl"
+    folder = data().parent / "ltl"
     if not folder.is_dir():
-        print(f"there are no netlists in {data()}: set VENMAS_DATA to the folder that holds ltl/")
+        print(f"there are no netlists in {folder}: set VENMAS_DATA to the folder that holds ltl/")
         return 2
     theirs = published(folder, args.year)
     total, longest, open_, count = 0.0, 0.0, 0, 0
