@@ -101,6 +101,7 @@ def test_names_are_those_of_the_system() -> None:
         ("a & & b", 5, "expected a formula"),
         ("a $ b", 3, "unexpected character '\\$'"),
         ("a*b > 2", 2, "not linear"),
+        ('G ""', 3, "unknown name ''"),
     ],
 )
 def test_errors_say_what_and_where(text: str, column: int, told: str) -> None:

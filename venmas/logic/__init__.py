@@ -1,4 +1,7 @@
-"""CTL: formulas, their text, properties by kind, the core form of bounded ones, finite models (design S5, S6)."""
+"""CTL: formulas, their text, properties by kind, the core form of bounded ones, finite models (design S5, S6).
+
+LTL shares its connectives and comparisons: `paths`, `ltl_parser`, `lassos` (design L2, L3).
+"""
 
 from venmas.logic.evaluate import FiniteModel, evaluate
 from venmas.logic.formula import (

@@ -83,6 +83,7 @@ def _names(parsed: ParseTree) -> tuple[str, ...]:
             stack.extend(node.children)
         elif node.type in ("NAME", "QUOTED"):
             found[node.strip('"')] = None
+    found.pop("", None)  # refused where it stands
     return tuple(found)
 
 

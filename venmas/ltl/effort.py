@@ -5,7 +5,7 @@ from __future__ import annotations
 from venmas.budget import ask
 from venmas.errors import FormulaError
 
-MOST = 5_000_000
+MOST = 4_000_000
 """Elementary steps of a translation, a few seconds of them."""
 
 

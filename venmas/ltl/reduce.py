@@ -1,6 +1,6 @@
 """Smaller automata of the same language.
 
-In turns, until nothing changes: what cannot be reached or cannot accept is left out, acceptance sets are those that
+In turns, until it gets no smaller: what cannot be reached or cannot accept is left out, acceptance sets are those that
 matter within a component (`marks`), states that simulate each other become one, and edges to where another one with
 more letters and marks leads to more are left out. Direct simulation: Etessami, Holzmann, CONCUR 2000, section 4; that
 all such edges may go at once: Bustan, Grumberg, *Simulation-Based Minimization*, ACM TOCL 4 (2), 2003, section 4.
@@ -13,17 +13,14 @@ from venmas.ltl.effort import Effort
 from venmas.ltl.label import Label, cover, covered
 from venmas.ltl.simulation import simulation
 
-MAX_EDGES = 20_000
-"""Most edges of an automaton that is compared state by state and edge by edge."""
-
 
 def reduced(automaton: Automaton, effort: Effort) -> Automaton:
     """A smaller automaton of the same language, its states numbered as they are reached."""
     now = _merged_alike(_trimmed(automaton), effort)
     while True:
-        before = (now.states, now.marks, now.edges)
-        now = _simulated(_trimmed(now), effort)
-        if (now.states, now.marks, now.edges) == before:
+        before, now = now, _simulated(_trimmed(now), effort)
+        # no step makes one of the three larger, so that this ends
+        if (now.states, now.marks, len(now.edges)) == (before.states, before.marks, len(before.edges)):
             return _only_used_atoms(now)
 
 
@@ -37,9 +34,7 @@ def _only_used_atoms(automaton: Automaton) -> Automaton:
     def moved(bits: int) -> int:
         return sum(1 << new for new, old in enumerate(kept) if bits >> old & 1)
 
-    edges = [
-        Edge(e.source, Label(moved(e.label.care), moved(e.label.value)), e.target, e.marks) for e in automaton.edges
-    ]
+    edges = [e._replace(label=Label(moved(e.label.care), moved(e.label.value))) for e in automaton.edges]
     atoms = tuple(automaton.atoms[i] for i in kept)
     return Automaton(atoms, automaton.states, automaton.marks, tuple(sorted(edges)))
 
