@@ -52,6 +52,10 @@ class FormulaError(InputError):
         return type(self), (self.problem, self.text, self.line, self.column)
 
 
+class AutomatonError(FormulaError):
+    """An automaton that is not well formed, or a file that cannot be read as one."""
+
+
 class ModelError(InputError):
     """A system that is not well formed: unknown variables, missing cases, a state that leaves its box."""
 
@@ -62,6 +66,10 @@ class ScenarioError(InputError):
 
 class NetworkError(InputError):
     """A network file that cannot be read as a fully connected ReLU network."""
+
+
+class CircuitError(InputError):
+    """A netlist that is not well formed, or has something that is not read."""
 
 
 class UsageError(InputError):

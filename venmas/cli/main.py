@@ -34,6 +34,7 @@ COMMANDS = {
     "plot": "venmas.cli.plot_command",
     "report": "venmas.cli.report_command",
     "abstract": "venmas.cli.abstract_command",
+    "ltl": "venmas.cli.ltl_command",
     "check": "venmas.cli.check_command",
     "export": "venmas.cli.export_command",
     "solvers": "venmas.cli.solvers_command",

@@ -1,4 +1,7 @@
-"""CTL: formulas, their text, properties by kind, the core form of bounded ones, finite models (design S5, S6)."""
+"""CTL: formulas, their text, properties by kind, the core form of bounded ones, finite models (design S5, S6).
+
+LTL shares its connectives and comparisons: `paths`, `ltl_parser`, `lassos` (design L2, L3).
+"""
 
 from venmas.logic.evaluate import FiniteModel, evaluate
 from venmas.logic.formula import (
@@ -28,8 +31,9 @@ from venmas.logic.formula import (
     variables_of,
 )
 from venmas.logic.nnf import MAX_CORE_SIZE, MAX_DEPTH, fixpoints, nnf
-from venmas.logic.parser import MAX_TEXT, parse, parse_property
+from venmas.logic.parser import parse, parse_property
 from venmas.logic.property import Always, Bounded, Property, Unbounded, bounded, classified
+from venmas.logic.terms import MAX_TEXT
 from venmas.logic.vocabulary import Vocabulary
 
 __all__ = [

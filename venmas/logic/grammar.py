@@ -17,23 +17,15 @@ from venmas.logic.printing import NAME_PATTERN
 
 _END = r"(?![A-Za-z0-9_])"
 
-GRAMMAR = rf"""
+CONNECTIVES = """
 start: equivalence
 ?equivalence: implication | equivalence _IFF implication
 ?implication: disjunction | disjunction _IMPLIES implication
 ?disjunction: conjunction (_OR conjunction)*
-?conjunction: unary (_AND unary)*
-?unary: NOT unary -> negation
-      | NEXT unary -> next
-      | NEXT upto unary -> next_power
-      | ALWAYS bound? unary -> globally
-      | SOMETIMES bound? unary -> finally_
-      | QUANTIFIER "(" equivalence UNTIL bound? equivalence ")" -> until
-      | TRUE -> true
-      | FALSE -> false
-      | comparison
-?bound: upto | "[" NUMBER "," (NUMBER | TIMES) "]" -> window
-upto: "^" NUMBER
+"""
+"""The loosest operators, down to ``conjunction``, which is a grammar's own."""
+
+TERMS = rf"""
 ?comparison: sum (RELATION sum)*
 ?sum: product ((PLUS | MINUS) product)*
 ?product: factor ((TIMES | DIVIDE) factor)*
@@ -45,11 +37,6 @@ upto: "^" NUMBER
        | "(" equivalence ")" -> group
 
 NUMBER: /(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?/
-QUANTIFIER.2: /[AE](?=\s*\()/
-NEXT.2: /[AE]X{_END}/
-ALWAYS.2: /[AE]G{_END}/
-SOMETIMES.2: /[AE]F{_END}/
-UNTIL.2: /U{_END}/
 TRUE.2: /true{_END}/
 FALSE.2: /false{_END}/
 NOT.2: /!(?!=)|~|not{_END}/
@@ -66,9 +53,47 @@ NAME: /{NAME_PATTERN}/
 QUOTED: /"[^"\n]*"/
 %ignore /\s+/
 """
+"""Comparisons, arithmetic, names and the words of every logic."""
+
+GRAMMAR = rf"""
+{CONNECTIVES}?conjunction: unary (_AND unary)*
+?unary: NOT unary -> negation
+      | NEXT unary -> next
+      | NEXT upto unary -> next_power
+      | ALWAYS bound? unary -> globally
+      | SOMETIMES bound? unary -> finally_
+      | QUANTIFIER "(" equivalence UNTIL bound? equivalence ")" -> until
+      | TRUE -> true
+      | FALSE -> false
+      | comparison
+?bound: upto | "[" NUMBER "," (NUMBER | TIMES) "]" -> window
+upto: "^" NUMBER
+QUANTIFIER.2: /[AE](?=\s*\()/
+NEXT.2: /[AE]X{_END}/
+ALWAYS.2: /[AE]G{_END}/
+SOMETIMES.2: /[AE]F{_END}/
+UNTIL.2: /U{_END}/
+{TERMS}"""
+"""Bounded logic, and that of branching time without bounds."""
+
+LINEAR_GRAMMAR = rf"""
+{CONNECTIVES}?conjunction: until (_AND until)*
+?until: unary | unary UNTIL until
+?unary: NOT unary -> negation
+      | PATH unary -> path
+      | TRUE -> true
+      | FALSE -> false
+      | comparison
+PATH.2: /[XFG]+{_END}/
+UNTIL.2: /[URWM]{_END}/
+{TERMS}"""
+"""Linear temporal logic. A word of the letters X, F and G is as many operators: ``GF p`` is ``G F p``.
+
+``U``, ``R``, ``W``, ``M`` bind tighter than ``&`` and to the right; where none of them may stand they are names.
+"""
 
 
-_FREQUENT = ("NUMBER", "NAME", "QUOTED", "TRUE", "FALSE", "NOT", "NEXT", "PLUS", "MINUS", "LPAR")
+_FREQUENT = ("NUMBER", "NAME", "QUOTED", "TRUE", "FALSE", "NOT", "NEXT", "PATH", "PLUS", "MINUS", "LPAR")
 """Of these tokens one occurs in every formula again and again, so that there the clock is asked."""
 
 _SHORT = 1000
@@ -76,20 +101,20 @@ _SHORT = 1000
 
 
 @cache
-def grammar() -> Lark:
-    """The LALR parser, built once."""
+def _parser(text: str) -> Lark:
+    """The LALR parser of a grammar, built once."""
     looks = dict.fromkeys(_FREQUENT, _asked)
-    return Lark(GRAMMAR, parser="lalr", lexer="contextual", maybe_placeholders=False, lexer_callbacks=looks)
+    return Lark(text, parser="lalr", lexer="contextual", maybe_placeholders=False, lexer_callbacks=looks)
 
 
-def tree(text: str) -> ParseTree:
+def tree(text: str, grammar: str = GRAMMAR) -> ParseTree:
     """The tree of a text. That of a short one is kept: a formula is asked of many systems. Raises as `Lark.parse`."""
-    return _kept(text) if len(text) <= _SHORT else grammar().parse(text)
+    return _kept(text, grammar) if len(text) <= _SHORT else _parser(grammar).parse(text)
 
 
 @lru_cache(maxsize=64)
-def _kept(text: str) -> ParseTree:
-    return grammar().parse(text)
+def _kept(text: str, grammar: str) -> ParseTree:
+    return _parser(grammar).parse(text)
 
 
 def _asked(token: Token) -> Token:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
 from lark.lexer import Token
 
@@ -20,34 +22,67 @@ _WORDS = (
     (("RPAR",), "`)`"),
     (("$END",), "the end of the formula"),
 )
+NO_BRANCHING = "is an operator of branching time (CTL), and LTL speaks of all runs: write X F G U R W M without A and E"
+_OTHERS = {
+    "s_eventually": "F",
+    "eventually": "F",
+    "always": "G",
+    "nexttime": "X",
+    "s_until": "U",
+    "until": "W",
+    "implies": "->",
+}
+"""Words of SystemVerilog assertions and what LTL writes."""
 _TEMPORAL = ("NEXT", "ALWAYS", "SOMETIMES", "UNTIL")
-_OPENERS = ("NAME", "NUMBER", "QUOTED", "NOT", "NEXT", "ALWAYS", "SOMETIMES", "QUANTIFIER", "TRUE", "FALSE", "LPAR")
+_NAMED = ("NAME", "NUMBER", "QUOTED", "TRUE", "FALSE", "LPAR")
+_OPENERS = ("PATH", "NOT", "NEXT", "ALWAYS", "SOMETIMES", "QUANTIFIER", *_NAMED)
 
 
-def explain(error: UnexpectedInput, text: str) -> FormulaError:
-    """The error of the parser generator as a `FormulaError` at the same place."""
+def explain(error: UnexpectedInput, text: str, linear: bool = False) -> FormulaError:
+    """The error of the parser generator as a `FormulaError` at the same place. linear: the text was to be LTL."""
     if isinstance(error, UnexpectedToken) and error.token.type != "$END":
         found = f"unexpected `{_shortened(error.token)}`"
-        return FormulaError(f"{found}: {_advice(error)}", text, error.token.line or 1, error.token.column or 1)
+        return FormulaError(f"{found}: {_advice(error, linear)}", text, error.token.line or 1, error.token.column or 1)
     if isinstance(error, UnexpectedCharacters):
         found = f"unexpected character {error.char!r}"
         advice = "a name with such characters, if it is one, is written in double quotes"
+        if linear and error.char in "^[":
+            advice = "operators of LTL speak of all steps to come and take no bound"
         if error.char == '"':
             found, advice = 'a `"` without its partner', 'a quoted name ends with `"` on the same line'
         return FormulaError(f"{found}: {advice}", text, error.line, error.column)
     assert isinstance(error, UnexpectedToken | UnexpectedEOF)
-    advice = _advice(error) if isinstance(error, UnexpectedToken) else "expected more"
+    advice = _advice(error, linear) if isinstance(error, UnexpectedToken) else "expected more"
     lines = text.split("\n")
     return FormulaError(f"the formula ends too early: {advice}", text, len(lines), len(lines[-1]) + 1)
 
 
-def _advice(error: UnexpectedToken) -> str:
+def _advice(error: UnexpectedToken, linear: bool) -> str:
     state = error.interactive_parser.parser_state
     *_, operator, before = (None, None, *(t if isinstance(t, Token) else None for t in state.value_stack[-2:]))
     accepted: set[str] = error.interactive_parser.accepts()  # type: ignore[no-untyped-call]
+    if linear and (advice := _linear_hint(before, error.token)):
+        return advice
     if before is not None and before.type == "NUMBER" and operator is not None and operator.type in _TEMPORAL:
         return f"the bound of {operator} is written with ^ or as a window: {operator}^{before} or AG[0,5]"
     return _hint(before, error.token, accepted) or f"expected {_expected(accepted)}"
+
+
+def _linear_hint(before: Token | None, found: Token) -> str:
+    """The same for LTL."""
+    kind = before.type if before is not None else ""
+    for word in (str(before), str(found)):
+        if word in _OTHERS:
+            return f"{word} is not read, LTL writes {_OTHERS[word]}"
+        if word in ("Y", "O", "H", "S", "T", "Z") and "NAME" in (kind, found.type) and found.type in ("PATH", *_NAMED):
+            return f"operators of the past such as {word} are not read: write what follows what, with X F G U R W M"
+    if re.fullmatch("[AE][XFG]", before or "") or (before in ("A", "E") and found == "("):
+        return f"{before} {NO_BRANCHING}"
+    if kind in ("PATH", "UNTIL") and found.type == "LSQB":
+        return f"{before} speaks of all steps to come and takes no bound"
+    if kind == "PATH" and found.type in ("RELATION", *_ARITHMETIC):
+        return f'{before} is an operator: a signal of this name is written "{before}"'
+    return f"{before} is followed by a formula" if kind == "UNTIL" else ""
 
 
 def _hint(before: Token | None, found: Token, accepted: set[str]) -> str:

@@ -25,6 +25,7 @@ from venmas.logic.formula import (
     Top,
     Until,
 )
+from venmas.logic.paths import Proposition, R, U, X
 
 RESERVED = frozenset(("true", "false", "not", "and", "or", "AX", "EX", "AG", "EG", "AF", "EF"))
 """Words that are never names by themselves; a variable so called is written in double quotes."""
@@ -34,12 +35,14 @@ NAME_PATTERN = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*(?:\[[0-9]+(
 
 _PLAIN = re.compile(NAME_PATTERN)
 _SHORT = 200
-_IFF, _IMPLIES, _OR, _AND, _UNARY, _PRIMARY = range(6)
+_PATH = re.compile(r"[XFG]+")  # operators of LTL
+_IFF, _IMPLIES, _OR, _AND, _UNTIL, _UNARY, _PRIMARY = range(7)
 
 
 def quoted(name: str) -> str:
     """The name as a formula writes it: in double quotes where it would read as something else."""
-    return name if _PLAIN.fullmatch(name) and name not in RESERVED else f'"{name}"'
+    plain = _PLAIN.fullmatch(name) and name not in RESERVED and not _PATH.fullmatch(name)
+    return name if plain else f'"{name}"'
 
 
 def to_text(formula: Formula) -> str:
@@ -107,6 +110,16 @@ def _layout(node: Formula) -> tuple[int, list[str | tuple[Formula, int]]]:
         case Fixpoint(least, quantifier, left, right):  # for messages: nothing parses it
             between = " U " if least else " R "
             return _PRIMARY, [f"{quantifier.value}(", (left, _IFF), between, (right, _IFF), ")"]
+        case Proposition(name):
+            return _PRIMARY, [quoted(name)]
+        case X(operand):
+            return _UNARY, ["X ", (operand, _UNARY)]
+        case U(Top(), operand):
+            return _UNARY, ["F ", (operand, _UNARY)]
+        case R(Bottom(), operand):
+            return _UNARY, ["G ", (operand, _UNARY)]
+        case U(left, right) | R(left, right):
+            return _UNTIL, [(left, _UNARY), f" {type(node).__name__} ", (right, _UNTIL)]
         case And(operands):
             return _AND, _separated(operands, " & ", _AND)
         case Or(operands):

@@ -1,0 +1,106 @@
+"""Formulas of linear temporal logic (LTL): what is said of one infinite run.
+
+The core is small: `Proposition`, `Atom` and the connectives of `logic.formula`, with `X`, `U` and `R`. The other
+operators are functions that build it. Runs do not end: what a deadlock means is said where runs are made (design L2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from venmas.logic.formula import (
+    FALSE,
+    TRUE,
+    And,
+    Atom,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    conjunction,
+    disjunction,
+    subformulas,
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Proposition(Formula):
+    """A name that is true or false at each step; what it stands for is up to the system."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Path(Formula):
+    def _horizon(self) -> int | None:
+        return None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class X(_Path):
+    """``X p``: p at the next step."""
+
+    operand: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class U(_Path):
+    """``p U q``: q at some step, the present included, and p at every step before it."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class R(_Path):
+    """``p R q``: q at every step up to and with the first one that has p, for ever where none has."""
+
+    left: Formula
+    right: Formula
+
+
+Leaf: TypeAlias = Proposition | Atom
+"""What a letter says true or false of: a name, or a linear comparison of integers. Leaves are interned and hashable."""
+
+
+def finally_(operand: Formula) -> Formula:
+    """``F p``: at some step, the present included."""
+    return U(TRUE, operand)
+
+
+def globally(operand: Formula) -> Formula:
+    """``G p``: at every step, the present included."""
+    return R(FALSE, operand)
+
+
+def weak_until(left: Formula, right: Formula) -> Formula:
+    """``p W q``: ``p U q``, or p for ever."""
+    return R(right, disjunction((left, right)))
+
+
+def strong_release(left: Formula, right: Formula) -> Formula:
+    """``p M q``: ``p R q``, and p at some step."""
+    return U(right, conjunction((left, right)))
+
+
+def leaves(formula: Formula) -> tuple[Leaf, ...]:
+    """The names and comparisons that occur, in the order of the formula."""
+    return tuple(node for node in subformulas(formula) if isinstance(node, Proposition | Atom))
+
+
+def replaced(formula: Formula, by: Mapping[Formula, Formula]) -> Formula:
+    """The formula with other formulas in the place of some of its leaves."""
+    done: dict[Formula, Formula] = {}
+    for node in subformulas(formula):
+        if node in by:
+            done[node] = by[node]
+        elif isinstance(node, And | Or):
+            done[node] = type(node)(tuple(done[part] for part in node.operands))
+        elif isinstance(node, Not | Implies | Iff | X | U | R):
+            done[node] = type(node)(*(done[part] for part in node.children))
+        else:
+            done[node] = node
+    return done[formula]

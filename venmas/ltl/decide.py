@@ -1,0 +1,144 @@
+"""Decision of LTL properties of circuits, over unbounded time.
+
+    automaton of the runs that break the property                                     (`translate`)
+    short lassos: a run that it accepts                                               (`lasso`)
+    each accepting component: a network that ranks it, from every state               (`ranking`)
+        for one of its acceptance sets that falls with every edge of the set, and rises on none
+    all ranked, each obligation proved: satisfied. Else longer lassos, by simulation and as before
+
+Giacobbe, Kroening, Pal, Tautschnig, *Neural Model Checking*, NeurIPS 2024. No initial state, no range of a register is
+assumed by a proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from venmas.budget import Budget, BudgetError
+from venmas.circuit.nodes import Circuit
+from venmas.errors import Reason
+from venmas.logic.formula import TRUE, Formula, Implies, conjunction
+from venmas.logic.paths import finally_, globally
+from venmas.ltl.automaton import Automaton, Component, components
+from venmas.ltl.binding import bind
+from venmas.ltl.lasso import LONGEST, Search
+from venmas.ltl.ranking.exact import checks, proof_of
+from venmas.ltl.ranking.learn import Figures, Network, rank
+from venmas.ltl.ranking.obligations import Obligations
+from venmas.ltl.ranking.step import Goal, step_of
+from venmas.ltl.replay import Observed, Run
+from venmas.ltl.rollouts import rollouts
+from venmas.ltl.translate import refuting
+
+_SHORT = 4
+"""Steps of lassos that are looked for before anything is learned."""
+_SHARE = 0.5
+"""Of the time, for learning and proving."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A component without fair runs: the network, and of each obligation the number of steps of its checked proof.
+
+    steps is empty where the word of the SMT solver was taken.
+    """
+
+    goal: Goal
+    network: Network
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Satisfied:
+    """Every run has the property. solver: whose word was taken, where no exact proofs were made."""
+
+    ranked: tuple[Ranked, ...]
+    solver: str | None
+
+
+@dataclass(frozen=True)
+class Violated:
+    """A run from an initial state does not have the property; it was replayed."""
+
+    run: Run
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Neither was found."""
+
+    reason: Reason
+    message: str
+
+
+@dataclass
+class Work:
+    """What was done. cone: registers and bits that the property depends on."""
+
+    automaton: Automaton
+    cone: tuple[int, int]
+    figures: Figures = field(default_factory=Figures)
+
+
+def decide(
+    circuit: Circuit, formula: Formula, budget: Budget, fair: Iterable[Formula] = (), exact: bool = True
+) -> tuple[Satisfied | Violated | Unknown, Work]:
+    """Does every run of the circuit from an initial state have the property (L3 of docs/semantics.md)?
+
+    fair: conditions that hold again and again on the runs that are meant. exact: proofs are checked gate by gate; else
+    the word of the SMT solver is taken. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`.
+    """
+    assumed = conjunction([globally(finally_(one)) for one in fair])
+    formula = formula if assumed == TRUE else Implies(assumed, formula)
+    automaton = refuting(formula)
+    part, letters = bind(circuit, automaton.atoms)
+    work = Work(automaton, (len(part.registers), part.register_bits))
+    lassos = Search(circuit, formula, automaton)
+    try:
+        if (run := lassos.advance(_SHORT, budget)) is not None:
+            return Violated(run), work
+        left = budget.left
+        share = budget.within(None if left is None else _SHARE * left)
+        try:
+            found = [_ranked(part, letters, one, share, work.figures, exact) for one in components(automaton)]
+        except BudgetError as error:
+            if error.budget is not share:
+                raise
+            found = [None]
+            work.figures.levels.append("the time for ranking functions was over")
+        proofs = [one for one in found if one is not None]
+        if len(proofs) == len(found):
+            return Satisfied(tuple(proofs), None if exact else "Bitwuzla"), work
+        run = rollouts(Observed(circuit, formula), budget) or lassos.advance(LONGEST, budget)
+        if run is not None:
+            return Violated(run), work
+    except BudgetError as error:
+        return Unknown(error.reason, error.message), work
+    return Unknown(
+        Reason.OPEN, f"no ranking function of this kind, and no lasso of up to {LONGEST} steps, was found"
+    ), work
+
+
+def _ranked(
+    circuit: Circuit, letters: tuple[int, ...], component: Component, budget: Budget, figures: Figures, exact: bool
+) -> Ranked | None:
+    """A proof that no run in the component is fair, by one of its acceptance sets; None where none is found."""
+    for strict in component.sets:
+        goal = Goal(circuit, letters, component.edges, strict)
+        network = rank(goal, budget, figures)
+        if network is None:
+            continue
+        if not exact:
+            return Ranked(goal, network, ())
+        asked = Obligations(goal, step_of(circuit, letters), network.pool)
+        steps = []
+        for edge in goal.edges:
+            conditions = [*asked.taken(edge), asked.rises(edge, network.weights)]
+            proof = proof_of(asked.step.builder, conditions, budget)
+            if proof is None or not checks(asked.step.builder, conditions, proof, budget):
+                figures.levels.append(f"edge {edge.source} -> {edge.target}: the SMT solver's word is not confirmed")
+                return None
+            steps.append(len(proof))
+        return Ranked(goal, network, tuple(steps))
+    return None

@@ -1,0 +1,50 @@
+"""Exact proofs of obligations: no word of an SMT solver is taken for them.
+
+Conditions are written as gates by the checker's own bit-blaster (`checker.gates`), a SAT solver refutes them with a
+proof, and the checker's own propagator repeats it (`checker.rup`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from venmas.budget import Budget, limited
+from venmas.checker.gates import Gates
+from venmas.checker.rup import refutes
+from venmas.circuit.nodes import Nodes
+from venmas.errors import SolverUnavailableError, install
+
+_SOLVER = "cadical195"
+
+
+def proof_of(source: Nodes, conditions: Sequence[int], budget: Budget) -> list[list[int]] | None:
+    """Clauses that refute that the conditions hold together; None where they can.
+
+    Raises `BudgetError`, and `SolverUnavailableError` where python-sat is not installed.
+    """
+    gates, goals = written(source, conditions)
+    try:
+        from pysat.solvers import Solver
+    except ImportError as error:
+        raise SolverUnavailableError(
+            f"exact proofs need python-sat, which is not installed: {install('hardware')}"
+        ) from error
+    with Solver(name=_SOLVER, bootstrap_with=[*map(list, gates.clauses), *map(list, goals)], with_proof=True) as solver:
+        budget()
+        if solver.solve():
+            return None
+        steps = solver.get_proof()
+    return [[int(word) for word in step.split()[:-1]] for step in steps if not step.startswith("d")]
+
+
+def checks(source: Nodes, conditions: Sequence[int], proof: Sequence[Sequence[int]], budget: Budget) -> bool:
+    """Does the proof refute the conditions? Raises `BudgetError`."""
+    gates, goals = written(source, conditions)
+    with limited(budget):
+        return refutes(gates.variables, [*gates.clauses, *goals], proof)
+
+
+def written(source: Nodes, conditions: Sequence[int]) -> tuple[Gates, list[tuple[int, ...]]]:
+    """The gates of one-bit nodes, and the clauses that say that all of these are true."""
+    gates = Gates(source)
+    return gates, [(gates.write(condition)[0],) for condition in conditions]
