@@ -28,6 +28,6 @@ def forget_stale(folder: Path) -> None:
     """Delete numba's indices of kernels older than a source in a folder: it looks at the kernel's own file only."""
     newest = max(source.stat().st_mtime for source in folder.glob("*kernel.py"))
     for index in (folder / "__pycache__").glob("*kernel.*.nbi"):
-        if index.stat().st_mtime < newest:
-            with suppress(OSError):
+        with suppress(OSError):  # another process may have deleted it
+            if index.stat().st_mtime < newest:
                 index.unlink()
