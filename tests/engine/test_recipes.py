@@ -29,6 +29,7 @@ OWN_TESTS = {
     "An operator of expressions": "tests/model/test_new_operator.py",
     "An ONNX operator": "tests/nn/test_new_onnx_operator.py",
     "An activation": "tests/nn/test_activations.py",
+    "An operator of LTL": "tests/ltl/test_translation.py",
     "A certificate rule": "tests/checker/test_new_rule.py",
     "A prover of `AG p` for ever": "tests/cli/test_new_prover.py",
 }
