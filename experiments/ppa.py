@@ -19,8 +19,6 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from venmas.abstraction.predicates import Predicate, of_formula
-from venmas.abstraction.task import task_of
 
 from experiments.policies import figure
 from experiments.policies.cells import Cell, Cells
@@ -29,6 +27,8 @@ from experiments.policies.output import Output
 from experiments.policies.published import COUNTS
 from venmas import abstract
 from venmas.abstraction.cegar import guard_atoms
+from venmas.abstraction.states.predicates import Predicate, of_formula
+from venmas.abstraction.states.task import task_of
 from venmas.blas import on_one_thread
 from venmas.budget import Budget, BudgetError, limited
 from venmas.logic import Always, nnf

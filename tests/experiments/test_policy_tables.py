@@ -7,8 +7,6 @@ from collections import deque
 
 import numpy as np
 import pytest
-from venmas.abstraction.predicates import of_formula
-from venmas.abstraction.task import task_of
 
 from experiments import cegar, ppa, predicate_selection
 from experiments.domains import blocksworld, transport
@@ -21,6 +19,8 @@ from experiments.policies.output import Output
 from experiments.training.export import he_layers
 from venmas import abstract, load_jani
 from venmas.abstraction.cegar import guard_atoms
+from venmas.abstraction.states.predicates import of_formula
+from venmas.abstraction.states.task import task_of
 from venmas.logic import nnf, parse
 from venmas.model.simulate import successors
 

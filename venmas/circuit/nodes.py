@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from venmas.circuit.operators import Op
@@ -73,10 +74,18 @@ class Circuit:
         """Bits of a node."""
         return self.nodes[node].width
 
+    @cached_property
+    def named(self) -> dict[int, str]:
+        """Of each node that has names the shortest one, of these the first."""
+        found: dict[int, str] = {}
+        for name, node in self.names.items():
+            if node not in found or len(name) < len(found[node]):
+                found[node] = name
+        return found
+
     def name(self, node: int) -> str:
-        """A name of a node, else its number: the shortest of its names, of these the first."""
-        found = [name for name, at in self.names.items() if at == node]
-        return min(found, key=len) if found else f"#{node}"
+        """A name of a node, else its number."""
+        return self.named.get(node, f"#{node}")
 
     @property
     def register_bits(self) -> int:

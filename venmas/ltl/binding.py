@@ -12,8 +12,8 @@ from venmas.circuit.nodes import Circuit, needed
 from venmas.circuit.operators import Op
 from venmas.errors import CircuitError
 from venmas.linear import Comparison, Relation
-from venmas.logic.formula import And, Atom, Bottom, Formula, Not, Or, Top
-from venmas.logic.paths import Leaf, Proposition, leaves
+from venmas.logic.formula import And, Atom, Bottom, Formula, Not, Or, Top, subformulas
+from venmas.logic.paths import Leaf, leaves
 
 _BIT = re.compile(r"(.+)\[(\d{1,9})\]")
 
@@ -46,20 +46,21 @@ def started(circuit: Circuit, condition: Formula) -> Circuit:
 
 
 def _truth(b: Builder, condition: Formula, atoms: Mapping[Leaf, int]) -> int:
-    match condition:
-        case Atom() | Proposition():
-            return atoms[condition]
-        case Top() | Bottom():
-            return b.const(int(isinstance(condition, Top)), 1)
-        case Not(operand):
-            return b.not_(_truth(b, operand, atoms))
-        case And(operands):
-            return b.all_of([_truth(b, one, atoms) for one in operands])
-        case Or(operands):
-            return b.any_of([_truth(b, one, atoms) for one in operands])
-    raise CircuitError(
-        f"{condition}: a condition of initial states is built of comparisons with ! & | and says nothing of time"
-    )
+    found: dict[Formula, int] = dict(atoms.items())
+    for node in subformulas(condition):
+        if isinstance(node, Top | Bottom):
+            found[node] = b.const(int(isinstance(node, Top)), 1)
+        elif isinstance(node, Not):
+            found[node] = b.not_(found[node.operand])
+        elif isinstance(node, And):
+            found[node] = b.all_of([found[one] for one in node.operands])
+        elif isinstance(node, Or):
+            found[node] = b.any_of([found[one] for one in node.operands])
+        elif node not in found:
+            raise CircuitError(
+                f"{condition}: a condition of initial states is made of comparisons with ! & | and says nothing of time"
+            )
+    return found[condition]
 
 
 def _moved(circuit: Circuit, b: Builder, there: Mapping[int, int], *starts: int) -> Circuit:

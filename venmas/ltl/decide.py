@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from venmas.budget import Budget, BudgetError
 from venmas.circuit.nodes import Circuit
-from venmas.errors import Reason
+from venmas.errors import CircuitError, Reason
 from venmas.logic.formula import TRUE, Formula, Implies, conjunction
 from venmas.logic.paths import finally_, globally
 from venmas.ltl.automaton import Automaton, Component, components
@@ -89,6 +89,8 @@ def decide(
     fair: conditions that hold again and again on the runs that are meant. exact: proofs are checked gate by gate; else
     the word of the SMT solver is taken. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`.
     """
+    if circuit.fair:
+        raise CircuitError("the netlist has `fair` lines, which are not read as assumptions yet: name them with --fair")
     assumed = conjunction([globally(finally_(one)) for one in fair])
     formula = formula if assumed == TRUE else Implies(assumed, formula)
     automaton = refuting(formula)

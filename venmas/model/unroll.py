@@ -51,7 +51,7 @@ def unroll(system: System, region: Region, target: Formula, path: Sequence[int] 
     except (UnloweredError, LongFormulaError) as error:
         return str(error)
     except OpenError as error:
-        return f"a choice ({'argmax' if isinstance(error.node, ArgMax) else 'comparison'}) stays open in a step"
+        return f"a choice ({'argmax' if isinstance(error.node, ArgMax) else 'where, or a guard'}) stays open in a step"
     except ModelError:
         return "a guard compares what is not affine"
     except OverflowError:

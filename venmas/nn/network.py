@@ -10,13 +10,15 @@ and refuses an activation that is neither ReLU nor the identity, until it is tau
 1. Exact and float evaluation, `Layer.rectified` and `IntegerLayer`: venmas/nn/network.py.
 2. Export to onnxruntime: venmas/nn/runtime.py. Readers build layers by `Chain`, which merges linear ones:
    venmas/nn/chain.py.
-3. Bounds by two affine forms or intervals: venmas/bounds/methods.py, venmas/bounds/linear_forms.py; the relaxation
-   itself: venmas/bounds/relaxation.py.
+3. Bounds by two affine forms or intervals: venmas/bounds/methods.py, venmas/bounds/linear_forms.py, of unrolled loops
+   venmas/bounds/intervals.py; the relaxation itself: venmas/bounds/relaxation.py.
 4. Zonotopes: venmas/bounds/zonotope.py, venmas/bounds/zonotope_stacked.py.
-5. Zonotopes with symbols, and substitution backward (CROWN): venmas/bounds/crown_plan.py, venmas/bounds/crown.py.
+5. Zonotopes with symbols, and substitution backward (CROWN): venmas/bounds/crown_plan.py, venmas/bounds/crown.py,
+   and its slopes: venmas/bounds/crown_slopes.py.
 6. Their compiled twins: venmas/bounds/compiled/crown.py, venmas/bounds/compiled/crown_kernel.py,
-   venmas/bounds/compiled/crown_layers_kernel.py, venmas/bounds/compiled/zonotope_kernel.py,
-   venmas/bounds/compiled/relaxation_kernel.py, and what fills their arrays: venmas/bounds/compiled/cutting.py.
+   venmas/bounds/compiled/crown_layers_kernel.py, venmas/bounds/compiled/crown_slopes_kernel.py,
+   venmas/bounds/compiled/zonotope_kernel.py, venmas/bounds/compiled/relaxation_kernel.py, and what fills their arrays:
+   venmas/bounds/compiled/cutting.py.
 7. MILP programs: venmas/encoding/network.py.
 8. The explicit search: venmas/search/states/undecided.py. The search over polytopes: venmas/search/polytopes/step.py.
 9. Unrolled loops as programs: venmas/model/lowering.py, venmas/model/program_writer.py, and gradients through them:

@@ -14,7 +14,8 @@ from venmas.checker.rup import refutes
 from venmas.circuit.nodes import Nodes
 from venmas.errors import SolverUnavailableError, install
 
-_SOLVER = "cadical195"
+_SOLVER, _CONFLICTS = "glucose4", 5000
+"""It writes proofs and gives its turn back: conflicts between two looks at the clock."""
 
 
 def proof_of(source: Nodes, conditions: Sequence[int], budget: Budget) -> list[list[int]] | None:
@@ -30,8 +31,12 @@ def proof_of(source: Nodes, conditions: Sequence[int], budget: Budget) -> list[l
             f"exact proofs need python-sat, which is not installed: {install('hardware')}"
         ) from error
     with Solver(name=_SOLVER, bootstrap_with=[*map(list, gates.clauses), *map(list, goals)], with_proof=True) as solver:
-        budget()
-        if solver.solve():
+        found = None
+        while found is None:
+            budget()
+            solver.conf_budget(_CONFLICTS)
+            found = solver.solve_limited()
+        if found:
             return None
         steps = solver.get_proof()
     return [[int(word) for word in step.split()[:-1]] for step in steps if not step.startswith("d")]

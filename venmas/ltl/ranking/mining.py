@@ -154,7 +154,7 @@ def _conditions(goal: Goal, b: Builder, registers: dict[int, int]) -> list[tuple
     found = []
     for index, node in zip(order, made, strict=True):
         if b.width(node) == 1 and b.value(node) is None and not reads[node]:
-            found.append((node, f"[#{index}]" if index not in circuit.names.values() else f"[{circuit.name(index)}]"))
+            found.append((node, f"[{circuit.name(index)}]"))
     return found
 
 
