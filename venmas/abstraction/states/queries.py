@@ -280,7 +280,8 @@ class QueryEngine:
         if self._kernel is None:
             fast = compiled("venmas.bounds.compiled.crown") if self._sweeping > _NUMPY_SECONDS else None
             self._kernel = fast.sweep if fast else sweep if self._sweeping > _NUMPY_SECONDS else None
-        found = (self._kernel or sweep)(plan, policy.gather(low), policy.gather(high), self._cap(plan))
+        bounds = self._kernel or sweep  # without ascent on slopes, which takes more than it spares on many small boxes
+        found = bounds(plan, policy.gather(low), policy.gather(high), self._cap(plan), rounds=0)
         self._sweeping += monotonic() - begun
         return found
 
