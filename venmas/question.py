@@ -167,8 +167,5 @@ def deadlocked(witness: Witness) -> dict[str, Fraction]:
 
 def deadlock_note(system: System, state: Mapping[str, Fraction]) -> str:
     """What a report says of a deadlock."""
-    shown = []
-    for name, decl in system.variables.items():
-        label = dict(decl.labels).get(int(state[name])) if decl.integral else None
-        shown.append(f"{name} = {label or float(state[name])}")
-    return f"a deadlock is reachable ({', '.join(shown)}): there AX holds and EX does not"
+    shown = ", ".join(f"{name} = {decl.show(state[name])}" for name, decl in system.variables.items())
+    return f"a deadlock is reachable ({shown}): there AX holds and EX does not"

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,10 @@ def test_simulate_takes_a_model(files):
         (("--networks", "."), "--networks is not about JANI models: name the policy with --policy FILE"),
         (("--inputs", "x"), "name it with --policy NET"),
         (("--policy", "n.nnet"), "with --inputs and --outputs"),
+        (
+            ("--policy", "n.onnx", "--inputs", "hot-water", "--outputs", "heat", "--set", "most=4"),
+            "there is no network n.onnx: put the file there, or name another interface or network with --policy FILE",
+        ),
         (("--policy", "n.pth", "--inputs", "hot-water", "--outputs", "heat"), "is a pickle"),
         (("--property-name", "3"), "there is no single property '3'"),
         ((), "needs a value of 'most', a whole number: --set most=VALUE"),
@@ -101,3 +106,17 @@ def test_mistakes_have_a_message(files, args, message):
     given = args if "--scenario" in args else ("--scenario", files[0], *args, "--formula", "AX true")
     done = run(*given)
     assert done.exit_code == 2 and message in " ".join(done.stderr.split())
+
+
+def test_a_result_and_its_page_tell_which_options_were_given(files, tmp_path):
+    given = ("--scenario", files[0], "--property", files[1], "--policy", "none", "--goal-terminal")
+    chosen = ("--mode", "abstraction", "--predicates", "none", "--refine", "ws", "--seed", "3")
+    stored, page = tmp_path / "r.json", tmp_path / "r.html"
+    assert run(*given, *chosen, "--set", "most=2", "--json", stored, "--quiet").exit_code == 0
+    options = json.loads(stored.read_text())["asked"]["options"]
+    told = {"property": str(files[1]), "policy": "none", "goal-terminal": ""}
+    assert options == {**told, "predicates": "none", "refine": "ws", "seed": "3"}
+    run("report", stored, "-o", page, *given[:4], "--policy", "none", "--goal-terminal")
+    command = next(line for line in unescape(page.read_text()).splitlines() if "venmas verify --scenario" in line)
+    for name, value in options.items():
+        assert f"--{name} {value}".strip() in command

@@ -7,6 +7,8 @@ from jani_models import automaton, bounded, counter, edge, model, op, put
 
 from venmas import load_jani, verify
 from venmas.errors import InputError
+from venmas.formats.jani import load
+from venmas.formats.jani.build import build
 from venmas.model.regions import is_initial
 from venmas.model.simulate import Step, successors
 from venmas.search.explicit.reach import StateGraph
@@ -388,3 +390,15 @@ def test_pickles_are_never_loaded(tmp_path):
         put(tmp_path, "x", name)
         with pytest.raises(InputError, match="is a pickle, which is code"):
             load_jani(path, policy=tmp_path / name, inputs=["x"], outputs=["go-0"])
+
+
+def test_predicates_are_those_of_the_model_that_was_built_last(tmp_path, monkeypatch):
+    """With the same constants it is not built again, with others it is."""
+    data = counter(properties=[unsafe(op("≥", "x", 3), predicates=[op("≥", "x", "k")])])
+    data["constants"] = [{"name": "k", "type": "int"}]
+    scenario, built = load_jani(put(tmp_path, data)), []
+    monkeypatch.setattr(load, "build", lambda *given: built.append(given[1]["k"]) or build(*given))
+    scenario.system(k=1)
+    for k in (1, "1", 2, 2):
+        assert [str(p) for p in scenario.predicates(k=k)] == [f"x >= {k}"]
+    assert built == [1, 2]

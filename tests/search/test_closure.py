@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,10 +13,14 @@ from hypothesis import strategies as st
 from tests.corpus.forever import check
 from venmas import System, verify
 from venmas.errors import ModelError
-from venmas.logic import Globally, Quantifier, evaluate
+from venmas.logic import EX, TRUE, Globally, Quantifier, evaluate
 from venmas.model import Witness, replay, where
-from venmas.question import Question, read_property
+from venmas.model.cone import Cones
+from venmas.model.simulate import Step
+from venmas.question import Question, deadlocked, read_property
+from venmas.search.closure.dive import dive
 from venmas.search.closure.graph.graph import StateGraph
+from venmas.search.closure.paths import run_path
 from venmas.search.states.integers import NotExplicitError
 from venmas.testing import atoms, formulas
 from venmas.testing.finite import finite_model, finite_systems
@@ -174,3 +179,41 @@ def test_a_million_states_and_more_than_there_is_room_for():
 def test_random_cases_with_certificates(seed, tmp_path):
     kind, problem = check(seed, tmp_path)
     assert not problem, kind
+
+
+# -- deadlocks ---------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(finite_systems())
+def test_random_runs_that_end_are_deadlocks_of_the_oracle(system):
+    graph = StateGraph(system, lambda: None, transitions=False)
+    path = dive(graph)
+    while graph.expand():
+        pass
+    if path is None:
+        return
+    assert graph.deadlock is not None
+    found = run_path(Cones(system), system, path, EX(TRUE))
+    assert isinstance(found, Witness)
+    assert not list(Step(system, deadlocked(found)).successors())
+
+
+def test_a_random_run_finds_a_deep_deadlock():
+    """Breadth first, 64^3 states lie above it."""
+    system = System("deep")
+    counters = [system.integer(name, 0, 63) for name in "abc"]
+    for counter in counters:
+        system.branch(f"count {counter.name}", {counter: counter + 1}, when=counter <= 62)
+    system.initial(*(counter == 0 for counter in counters))
+    path = dive(StateGraph(system, lambda: None, transitions=False))
+    assert path is not None and set(path.first.values()) == {0}
+    assert Counter(path.branches) == {0: 63, 1: 63, 2: 63}
+
+
+def test_random_runs_that_leave_the_box_are_no_deadlocks():
+    system = System("off")
+    x = system.integer("x", 0, 3)
+    system.branch("on", {x: x + 1})
+    system.initial(x == 0)
+    assert dive(StateGraph(system, lambda: None, transitions=False)) is None

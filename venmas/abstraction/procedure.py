@@ -9,6 +9,7 @@ real: run the path in the whole system; it runs: witnessed; else the slice grows
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -33,7 +34,6 @@ from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.errors import ModelError, Reason
 from venmas.logic import Always, Formula, Globally, Quantifier, nnf, variables_of
 from venmas.model.canonical import networks_of
-from venmas.model.cone import Cones
 from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.model.witness.build import UndecidedError, explain
@@ -64,15 +64,10 @@ class Abstraction:
         if question.semantics != "real" and networks_of(question.system):
             return "choices of the policy are exact, and networks compute in float32"
         try:
-            task_of(self._slice(question, run))
+            _task(question, run)
         except UnsuitableError as error:
             return str(error)
         return None
-
-    @staticmethod
-    def _slice(question: Question, run: Run) -> System:
-        assert isinstance(question.asked, Always)
-        return _sliced(question.system, variables_of(question.asked.invariant), _choices(run))
 
     def eager(self, question: Question, run: Run) -> bool:
         """Most of its refinements take milliseconds."""
@@ -80,31 +75,34 @@ class Abstraction:
 
     def start(self, question: Question, run: Run) -> Session:
         """Nothing is done yet."""
-        return Session(question, _choices(run))
+        return Session(question, run)
 
 
 def _choices(run: Run) -> Choices:
     return run.settings.refinement or Choices()
 
 
-def _sliced(system: System, wanted: frozenset[str], choices: Choices) -> System:
-    if choices.slice == "off":
-        return system
-    cones = Cones(system)
-    return cones.part(cones.kept(wanted, exact=False), exact=False)
+def _task(question: Question, run: Run) -> Task:
+    """The operators of the slice that the property depends on. Raises `UnsuitableError`."""
+    assert isinstance(question.asked, Always)
+    if _choices(run).slice == "off":
+        return task_of(question.system)
+    cones = run.cones(question.system)
+    kept = cones.kept(variables_of(question.asked.invariant), exact=False)
+    return run.once(("task", question.system, kept), lambda: nullcontext(task_of(cones.part(kept, exact=False))))
 
 
 class Session:
     """Refinement of one question, an iteration at a time."""
 
-    def __init__(self, question: Question, choices: Choices) -> None:
+    def __init__(self, question: Question, run: Run) -> None:
         assert isinstance(question.asked, Always)
-        self.question, self.choices = question, choices
+        self.question, self.run, self.choices = question, run, _choices(run)
         self.invariant = nnf(question.asked.invariant)
         self.figures = Refined()
         self._cegar: Cegar | None = None
         self._split: SafeStarts | None = None
-        self._whole = choices.slice == "off"
+        self._whole = self.choices.slice == "off"
 
     @property
     def struggling(self) -> bool:
@@ -161,12 +159,11 @@ class Session:
 
     def _begin(self) -> Cegar:
         whole = self.question.system
-        part = whole if self._whole else _sliced(whole, variables_of(self.invariant), self.choices)
-        self._whole = part is whole
-        task = task_of(part)
+        task = task_of(whole) if self._whole else _task(self.question, self.run)
+        self._whole = task.system is whole
         if first_point(_starts(task), task.low, task.high, *_no_rows(task)) is None:
             raise ModelError(f"the initial set of system {whole.name!r} is empty: check the initial conditions")
-        self.figures.variables = len(part.variables), len(whole.variables)
+        self.figures.variables = len(task.names), len(whole.variables)
         cegar = Cegar(task, nnf(self.invariant, negate=True), self.choices, self._listed(task))
         self._split = SafeStarts(cegar) if self.choices.starts == "split" else None
         self.figures.split = None if self._split is None else self._split.counts

@@ -68,6 +68,11 @@ def refuse_options(scenario: str) -> None:
         raise UsageError(f"{name} is about JANI models, and {scenario!r} is none: leave it out, or give a .jani file")
 
 
+def given_options() -> dict[str, str]:
+    """Those that were given, as they were given, by name; those of flags are empty."""
+    return {name.replace("_", "-"): "" if value is True else str(value) for name, value in _given().items()}
+
+
 def load_model(scenario: str, networks: str | None) -> JaniScenario:
     """The model as the options say. Raises `UsageError` and `ScenarioError`."""
     if networks is not None:
@@ -83,10 +88,10 @@ def without_policy(scenario: str) -> JaniScenario | None:
 def _loaded(scenario: str, given: dict[str, Any]) -> JaniScenario:
     from venmas.formats.jani.load import load_jani
 
-    for key in ("inputs", "outputs"):
-        if key in given:
-            given[key] = [part.strip() for part in given[key].split(",")]
-    return load_jani(scenario, **given)
+    lists: dict[str, Any] = {
+        k: [part.strip() for part in given[k].split(",")] for k in ("inputs", "outputs") if k in given
+    }
+    return load_jani(scenario, **(given | lists))
 
 
 def read_files(scenario: JaniScenario) -> list[tuple[str, Path]]:

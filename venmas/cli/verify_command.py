@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +23,7 @@ from venmas.cli.choices import (
     mode_names,
     solver_choices,
 )
+from venmas.cli.jani_options import given_options
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import (
     Positive,
@@ -182,6 +184,9 @@ def command(
         )
     report.scenario = loaded.scenario.name
     report.origin = loaded.origin
+    if report.asked is not None:
+        options = {**given_options(), **{name: str(v) for name, v in refinement.items() if v is not None}}
+        report.asked = replace(report.asked, options=options)
     if json_path is not None or (witness_path is not None and report.witness is not None):
         from venmas.model.canonical import system_digest
 

@@ -5,7 +5,7 @@ is the main one, which makes a step at each of its turns; the others have parts 
 main procedure is; what another one has begun may go on in a later stage.
 
     adaptive:  explicit -> unrolled -> (polytopes, rational, bounds | regions) -> (mono | rational)
-    invariant: (closure | abstraction) -> closure -> two-phase
+    invariant: (closure | abstraction) -> closure -> two-phase -> region-closure
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ _MODES = (
         (
             (Turn("closure", first=0.5, share=0.35), Turn("abstraction")),
             (Turn("closure", left=1 / 2),),  # goes on where it was
-            (Turn("two-phase"),),
+            (Turn("two-phase", left=1 / 2),),
+            (Turn("region-closure"),),
         ),
         workers=True,
         kinds=("always", "unbounded"),

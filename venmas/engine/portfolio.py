@@ -87,8 +87,8 @@ class Portfolio:
             return []
         # the verdict is known: what is only told is not worth much more time than it took
         bounded = isinstance(question.asked, Bounded)
-        least = 1.0 if bounded else 0.4
-        part = self.budget.within(max(least, self.budget.spent)) if self.mode.resort or not bounded else self.main
+        seconds = max(1.0, self.budget.spent) if bounded else max(0.2, self.budget.spent / 2)
+        part = self.budget.within(seconds) if self.mode.resort or not bounded else self.main
         try:
             mode = self.mode if bounded else MODES[DEFAULT_UNBOUNDED]  # a mode for AG p alone does not take it
             found = Portfolio(mode, self.run, part, part.left).decide(question.deadlocks)

@@ -74,7 +74,8 @@ class Origin:
 @dataclass(frozen=True)
 class Asked:
     """What the caller asked for, where the report tells only what came of it: the text of the formula or its name, the
-    preferred solver, the limits (seconds, MB; None: none), and the inductive set, if one was given.
+    preferred solver, the limits (seconds, MB; None: none), the inductive set, if one was given; options: of the command
+    line about abstraction and JANI models, by their names without dashes before them, those of flags empty.
     """
 
     formula: str
@@ -82,6 +83,7 @@ class Asked:
     timeout: float | None
     memory: int | None
     invariant: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass

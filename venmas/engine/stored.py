@@ -95,6 +95,7 @@ def read_report(data: object) -> Report:
             None if asked.get("timeout", int | float | None, None) is None else asked.number("timeout"),
             None if asked.get("memory", int | None, None) is None else asked.count("memory"),
             asked.text("invariant", ""),
+            _Object(asked.get("options", dict, {}), "the result, 'options'").texts(),
         ),
         system=given.text("system", ""),
         started=given.text("started", ""),

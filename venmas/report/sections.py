@@ -190,6 +190,8 @@ def _options(report: Report, defaults: Mapping[str, tuple[str, str, str]]) -> It
             yield from ("--solver", report.asked.solver)
         if report.asked.invariant:
             yield from ("--invariant", report.asked.invariant)
+        for name, value in report.asked.options.items():
+            yield from (f"--{name}", value) if value else (f"--{name}",)
         if report.asked.timeout:
             yield from ("--timeout", f"{report.asked.timeout:g}")
         if report.asked.memory:

@@ -7,7 +7,7 @@ other procedures of a portfolio nor reports.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
@@ -15,6 +15,8 @@ from typing import Any, Protocol, TypeVar
 from venmas.answer import Answer, Figures
 from venmas.budget import Budget
 from venmas.logic import TRUE
+from venmas.model.cone import Cones
+from venmas.model.system import System
 from venmas.question import Question
 from venmas.search.programs import Programs
 
@@ -66,6 +68,10 @@ class Run:
         if key not in self._made:
             self._made[key] = self._stack.enter_context(make())
         return self._made[key]  # type: ignore[return-value]
+
+    def cones(self, system: System) -> Cones:
+        """The cones of influence of a system."""
+        return self.once(("cones", system), lambda: nullcontext(Cones(system)))
 
     def narrow(self, question: Question, smaller: Question) -> None:
         """Note a question that has the same answer, about the part of the initial set that is still open."""

@@ -20,6 +20,7 @@ PROCEDURES = {
     "closure": "venmas.search.closure.procedure:CLOSURE",
     "abstraction": "venmas.abstraction.procedure:ABSTRACTION",
     "two-phase": "venmas.search.twophase.procedure:TWO_PHASE",
+    "region-closure": "venmas.search.regions.cells:CELLS",
     "mono": "venmas.search.milp.procedure:MONO",
     "comp-seq": "venmas.search.milp.procedure:COMP_SEQ",
     "comp-par": "venmas.search.milp.procedure:COMP_PAR",

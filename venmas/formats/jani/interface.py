@@ -49,8 +49,13 @@ class Interface:
     def load(self, networks: NetworkFolder) -> tuple[Network, list[str]]:
         """The network, and notes on it; `networks` is its file, or a folder with a file of its name.
 
-        Raises `ScenarioError` where its sizes are others than the interface says.
+        Raises `ScenarioError` where there is none, or its sizes are others than the interface says.
         """
+        if networks.path == self.network and not self.network.is_file():
+            self.place.refuse(
+                f"there is no network {self.network}: put the file there, or name another interface or network with "
+                "--policy FILE"
+            )
         network = networks.load(glob.escape(self.network.name), normalization="ignore")
         sizes = (network.input_size, network.output_size)
         if sizes != (len(self.inputs), len(self.outputs)):

@@ -36,7 +36,8 @@ class JaniScenario(Scenario):
 
     properties: those that are known, of which `chosen` is the one that is asked; unsure: why none is chosen, where one
     should be. policy: the interface of what acts, None where every action is free. noted: what was noted when the
-    system was built. formula: the name of the property's own formula, None where it has no `reach`.
+    system was built. formula: the name of the property's own formula, None where it has no `reach`. kept: what was
+    built last, with its constants, so that predicates need no model of their own.
     """
 
     header: Header = field(kw_only=True)
@@ -47,6 +48,7 @@ class JaniScenario(Scenario):
     given: Mapping[str, object] = field(kw_only=True)
     unsure: str = field(kw_only=True)
     noted: list[str] = field(default_factory=list, kw_only=True)
+    kept: list[tuple[Mapping[str, Setting], Built]] = field(default_factory=list, kw_only=True, repr=False)
 
     @property
     def formula(self) -> str | None:
@@ -84,7 +86,8 @@ class JaniScenario(Scenario):
 
         Raises `ScenarioError`.
         """
-        built = self.built(**settings)
+        values = self.values(settings)
+        built = self.kept[0][1] if self.kept and self.kept[0][0] == values else self._built(values)
         conditions, data = built.conditions, None
         if file is not None:
             data = read_json(Path(file))
@@ -104,7 +107,7 @@ class JaniScenario(Scenario):
             raise ScenarioError(self.unsure)
         networks = given or NetworkFolder(self.networks)
         built = build(self.header, values, self.chosen, self.policy, self.options, networks)
-        self.noted[:] = built.notes
+        self.noted[:], self.kept[:] = built.notes, [(values, built)]
         return built
 
 

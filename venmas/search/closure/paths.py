@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -22,33 +23,41 @@ _STARTS = 16
 """Initial states of the whole that are tried in each initial set."""
 
 
-def run_path(
-    cones: Cones, graph: StateGraph, end: int, leaving: int | None, holds: Formula
-) -> Witness | frozenset[str]:
-    """The witness of the path to a state of the part that `holds` does not satisfy; or variables why it does not run.
+@dataclass(frozen=True)
+class Path:
+    """A run of a part: its first state, and the branches that are taken one after the other."""
 
-    leaving: the branch that leads out of the box there, None for a violation. Raises `ModelError` where the whole
-    system leaves the box.
-    """
-    whole, part = cones.system, graph.system
-    path, first = [], end
+    first: dict[str, Fraction]
+    branches: tuple[int, ...]
+
+
+def path_to(graph: StateGraph, end: int) -> Path:
+    """The path that found a state."""
+    taken, first = [], end
     while (step := graph.parent(first)) is not None:
-        path.append(step[1])
+        taken.append(step[1])
         first = step[0]
-    if leaving is not None:
-        path.insert(0, leaving)
-    names = [part.branches[b].name for b in reversed(path)]
+    return Path(graph.state(first), tuple(reversed(taken)))
+
+
+def run_path(cones: Cones, part: System, path: Path, holds: Formula) -> Witness | frozenset[str]:
+    """The witness of a path whose last state `holds` does not satisfy; or variables why it does not run in the whole.
+
+    Raises `ModelError` where the whole system leaves the box.
+    """
+    whole = cones.system
+    names = [part.branches[b].name for b in path.branches]
     number = {branch.name: i for i, branch in enumerate(whole.branches)}
-    target = nnf(Globally(Quantifier.ALL, len(path), len(path), holds), negate=True)
+    target = nnf(Globally(Quantifier.ALL, len(names), len(names), holds), negate=True)
     failing: frozenset[str] = frozenset(whole.variables)
-    for initial in _starts(whole, graph.state(first)):
+    for initial in _starts(whole, path.first):
         ask()
         blocked = _blocked(whole, initial, [number[name] for name in names])
         if blocked is not None:
             failing = cones.left_out(blocked, part.variables)
             continue
         try:
-            witness = explain(whole, target, initial, names, budget=len(path) + 1, tick=ask)
+            witness = explain(whole, target, initial, names, budget=len(names) + 1, tick=ask)
         except UndecidedError:
             continue
         if witness is not None:

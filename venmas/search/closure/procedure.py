@@ -17,8 +17,7 @@ influence and localisation reduction: Kurshan, 1994). States are exact, argmax i
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,14 +32,18 @@ from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.model.witness.tree import Witness
 from venmas.question import Question
+from venmas.search.closure.dive import dive
 from venmas.search.closure.graph.boxes import inductive_set
 from venmas.search.closure.graph.graph import StateGraph
 from venmas.search.closure.graph.labels import Labels
 from venmas.search.closure.graph.reasons import MAX_STATES, Shown, TooLargeError
-from venmas.search.closure.paths import run_path
+from venmas.search.closure.paths import Path, path_to, run_path
 from venmas.search.procedure import Run
 from venmas.search.states.atoms import AtomRows
 from venmas.search.states.integers import Integers, NotExplicitError
+
+_FEW = 256
+"""States that are found before random runs look for a deadlock."""
 
 Steps = Generator[StateGraph, None, Answer]
 """Yields the graph while it grows, and returns the answer."""
@@ -82,7 +85,7 @@ class Closure:
         system = question.system
         if question.semantics != "real" and networks_of(system):
             return "states are exact, and networks compute in float32"
-        kept = _cones(question, run).kept(variables_of(question.shown), exact=not _sliceable(question))
+        kept = run.cones(question.system).kept(variables_of(question.shown), exact=not _sliceable(question))
         real = [name for name in system.variables if name in kept and not system.variables[name].integral]
         if real:
             return f"it depends on variable {real[0]}, which is real, so that states are not finitely many"
@@ -94,12 +97,7 @@ class Closure:
 
     def start(self, question: Question, run: Run) -> _Session:
         """Nothing is done yet."""
-        return _Session(question, _cones(question, run))
-
-
-def _cones(question: Question, run: Run) -> Cones:
-    """The cones of the question's system, which procedures share."""
-    return run.once(("cones", question.system), lambda: nullcontext(Cones(question.system)))
+        return _Session(question, run.cones(question.system))
 
 
 def _sliceable(question: Question) -> bool:
@@ -163,8 +161,8 @@ def always(question: Question, cones: Cones, invariant: Formula) -> Steps:
                 may_deadlock=part is not whole and whole.may_deadlock,
                 proof=inductive_set(whole, graph) if question.certified else None,
             )
-        end, leaving = (bad, None) if bad is not None else graph.left or (0, None)
-        more = run_path(cones, graph, end, leaving, invariant)
+        path = _leaving(graph) if bad is None else path_to(graph, bad)
+        more = run_path(cones, part, path, invariant)
         if isinstance(more, Witness):
             return Witnessed(more)
         more = more if more - kept else frozenset(whole.variables)
@@ -173,15 +171,27 @@ def always(question: Question, cones: Cones, invariant: Formula) -> Steps:
         wanted = kept | more
 
 
+def _leaving(graph: StateGraph) -> Path:
+    """The path that leaves the box."""
+    assert graph.left is not None
+    path = path_to(graph, graph.left[0])
+    return replace(path, branches=(*path.branches, graph.left[1]))
+
+
 def deadlock(cones: Cones) -> Steps:
     """Has every state that is ever reached a successor?"""
     graph = _started(_exact(cones, frozenset()), transitions=False)
     yield graph
-    while graph.deadlock is None and graph.expand():
+    path, dived = None, False
+    while graph.deadlock is None and path is None and graph.expand():
         yield graph
-    if graph.deadlock is None:
+        if graph.count > _FEW and not dived:
+            path, dived = dive(graph), True
+    if graph.deadlock is not None:
+        path = path_to(graph, graph.deadlock)
+    if path is None:
         return Refuted("bounds")
-    found = run_path(cones, graph, graph.deadlock, None, EX(TRUE))
+    found = run_path(cones, graph.system, path, EX(TRUE))
     return Witnessed(found) if isinstance(found, Witness) else Open(Reason.OPEN, "no run of the system shows it")
 
 

@@ -135,8 +135,12 @@ class Divider:
             stack += [(node.parts[1], halves[1]), (node.parts[0], halves[0])]
 
     def _along_form(self, node: Node, claim: Claim, cell: Cell) -> tuple[Cell, Cell] | None:
-        """Cut along the first form that decides a choice and tells states of the cell apart."""
-        for form in self._exact.forms(claim, cell):
+        """Cut along the first form that decides a choice and tells states of the cell apart.
+
+        Also along its other side: where a choice is open on an edge of the cell only, the edge is a part of its own.
+        """
+        forms = self._exact.forms(claim, cell)
+        for form in (*forms, *map(negative, forms)):
             if cell.inf(form).value < 0 <= cell.sup(form).value:
                 first, second = cell.cut(form), cell.cut(negative(form), strict=True)
                 if first is not None and second is not None:

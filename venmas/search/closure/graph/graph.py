@@ -162,5 +162,8 @@ class StateGraph:
 
     def state(self, number: int) -> dict[str, Fraction]:
         """A state by name."""
-        values = self.states(number, number + 1)[0].tolist()
-        return {name: Fraction(v) for name, v in zip(self.system.variables, values, strict=True)}
+        return self.named(self.states(number, number + 1)[0])
+
+    def named(self, values: Integers) -> dict[str, Fraction]:
+        """The values (variables,) of a state by name."""
+        return {name: Fraction(v) for name, v in zip(self.system.variables, values.tolist(), strict=True)}
