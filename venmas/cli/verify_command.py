@@ -89,7 +89,7 @@ log = logging.getLogger(__name__)
     metavar="ADDRESS|local:N",
     cls=Told,
     tell=lambda: (
-        f"Solve the programs of {cluster_modes()} on the Dask cluster of this scheduler, or on a trial one of N "
+        f"Work in {cluster_modes()} on the Dask cluster of this scheduler, or on a trial one of N "
         "workers."
     ),
 )

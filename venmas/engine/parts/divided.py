@@ -40,7 +40,7 @@ from venmas.workers.process import WorkerError
 
 log = logging.getLogger(__name__)
 
-GRANT, GROWTH = 4.0, 1.5
+GRANT, GROWTH = 20.0, 1.5
 """Seconds for a piece, and how many times as long each half of it may take: what was in vain stays a part of it all."""
 MOST = GRANT * GROWTH**6
 """Seconds of a piece that is refuted, but whose proof was not written, from which on it is not divided any more."""
@@ -143,7 +143,9 @@ class Divided:
                     yield None
                 elif piece.pieces:
                     waiting.extend(piece.pieces)
-                elif len(waiting) + len(jobs) + 1 >= 2 * cluster.threads or not divide(question.system, piece):
+                elif len(waiting) + len(jobs) + self.known + 1 >= 2 * cluster.threads or not divide(
+                    question.system, piece
+                ):
                     yield job(_Work(piece, GRANT))
                 else:
                     self._keep(question, piece, None)
