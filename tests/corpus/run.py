@@ -65,7 +65,11 @@ def run_case(job: Job) -> tuple[str, Tally]:
     logging.disable(logging.WARNING)
     if job.cluster:
         here = Config("comp-seq", "highs", "big-m")
-        configs = [ADAPTIVE, here, replace(here, mode="comp-par", cluster=job.cluster)]
+        configs = [
+            ADAPTIVE,
+            here,
+            *(replace(here, mode=mode, cluster=job.cluster) for mode in ("comp-par", "adaptive")),
+        ]
     elif job.turn is not None:
         configs = rotated(job.turn, job.timeout)
     else:

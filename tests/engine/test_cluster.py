@@ -343,7 +343,7 @@ def test_without_dask_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"mode": "mono"}, "comp-par"), ({"mode": "adaptive"}, "comp-par"), ({"workers": 2}, "local:N")],
+    [({"mode": "mono"}, "comp-par"), ({"mode": "invariant"}, "comp-par"), ({"workers": 2}, "local:N")],
 )
 def test_options_that_do_not_go_with_a_cluster(options: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
@@ -405,7 +405,7 @@ def test_verdicts_equal_those_of_the_pool(shared: LocalCluster, entry) -> None: 
     def ask(**options: object) -> Report:
         return verify(entry.system(), entry.formula, solver="highs", trust="solver", **options)  # type: ignore[arg-type]
 
-    pooled, sent = ask(mode="comp-par", workers=2), ask(cluster=shared.address)
+    pooled, sent = ask(mode="comp-par", workers=2), ask(mode="comp-par", cluster=shared.address)
     assert pooled.verdict is sent.verdict is entry.verdict
     assert (sent.mode, pooled.reason, pooled.basis) == ("comp-par", sent.reason, sent.basis)
     assert any("cluster" in note for note in sent.notes)
@@ -431,12 +431,25 @@ def test_a_lost_scheduler_is_an_unknown_verdict(monkeypatch: pytest.MonkeyPatch)
                 cluster.scheduler.kill()
                 killed = True
 
-        report = verify(system, "AX^2 (h > -489)", solver="highs", cluster=cluster.address, progress=kill, timeout=200)
+        options = {"mode": "comp-par", "solver": "highs", "cluster": cluster.address, "timeout": 200}
+        report = verify(system, "AX^2 (h > -489)", progress=kill, **options)  # type: ignore[arg-type]
     assert killed and (report.verdict, report.reason) == (Verdict.UNKNOWN, "failure")
     assert "did not come back" in report.message and report.subproblems.cancelled > 0
 
 
-LONG = ["--scenario", "vcas", "--solver", "highs", "--set", "climb0=-45..45", "--set", "h_min=-400", "--set"]
+LONG = [
+    "--scenario",
+    "vcas",
+    "--mode",
+    "comp-par",
+    "--solver",
+    "highs",
+    "--set",
+    "climb0=-45..45",
+    "--set",
+    "h_min=-400",
+    "--set",
+]
 LONG += ["h_max=400", "--formula", "AX^2 (h > -489)", "--cluster", "local:2", "--json", "-"]
 
 

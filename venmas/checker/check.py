@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import assert_never
 
 from venmas.checker import rules
@@ -18,7 +19,7 @@ from venmas.checker.initial import first_goal
 from venmas.checker.lemmas import Book
 from venmas.checker.listing import listed
 from venmas.checker.numbers import CheckError
-from venmas.checker.rule import Line, Place, Rule
+from venmas.checker.rule import Line, Place, Rule, kind_of
 from venmas.checker.sharing import lemma_key
 from venmas.logic import Formula
 from venmas.model.system import System
@@ -61,6 +62,7 @@ def check(
     lines: (number, line) after the header. tick: called with the number of every line. semantics: of networks.
     """
     target = claim(system, formula, inside)
+    system, lines = _divided(system, Book(system, target, semantics), lines)
     checker = _Checker(lines, tick, Book(system, target, semantics), inside)
     try:
         for index, region in enumerate(system.regions):
@@ -69,6 +71,19 @@ def check(
     except RecursionError as error:
         raise CheckError(checker.done.lines, "expressions are nested too deeply to be checked") from error
     return checker.done
+
+
+def _divided(
+    system: System, book: Book, lines: Iterator[tuple[int, Line]]
+) -> tuple[System, Iterator[tuple[int, Line]]]:
+    """The system with the initial sets that the first line makes, if it divides them, and the lines that are left."""
+    first = next(lines, None)
+    if first is None:
+        return system, lines
+    at = Place(first[0], book)
+    if kind_of(first[1]) is not rules.Divide:
+        return system, chain((first,), lines)
+    return rules.Divide.from_json(first[1], at).apply(system, at), lines
 
 
 class _Checker:
@@ -111,7 +126,7 @@ class _Checker:
                     self.book.awaited.settle()
                     self._prove_by_tree(at, named)
                     return
-                case rules.Region() | rules.End() | rules.Program() | rules.Tree() | None:
+                case rules.Region() | rules.End() | rules.Program() | rules.Tree() | rules.Divide() | None:
                     raise _expected(at.line, expected)
                 case other:
                     assert_never(other)

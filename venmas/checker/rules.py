@@ -28,6 +28,7 @@ from typing import ClassVar, Self, TypeAlias
 from venmas.checker import lemmas, trees
 from venmas.checker.affine.scaled import LEAST_BITS, MOST_BITS, ScaledProgram, UnscaledError
 from venmas.checker.cell import refutes
+from venmas.checker.divide import Divide as Divide
 from venmas.checker.goals import Goal
 from venmas.checker.numbers import CheckError, read_form, read_index, read_number, read_texts, write_number
 from venmas.checker.rule import RULES as RULES  # complete once this module is imported: read it from here
@@ -192,7 +193,7 @@ class Tree(Rule):
         return trees.refute(at.line, program, self.splits, self.weights)
 
 
-Statement: TypeAlias = Frame | Lemma | Table | Region | End | Program | Tree
+Statement: TypeAlias = Frame | Lemma | Table | Region | End | Program | Tree | Divide
 
 
 def read_statement(data: Line, at: Place) -> Statement | None:
@@ -331,8 +332,7 @@ class Within(Step):
 
     @staticmethod
     def _unfit(at: Place, lemma: object) -> CheckError:
-        problem = "is no lemma about this obligation that was proved before"
-        return CheckError(at.line, f"line {str(lemma)[:40]} {problem}")
+        return CheckError(at.line, f"line {str(lemma)[:40]} is no lemma about this obligation that was proved before")
 
 
 @rule("listed")

@@ -65,16 +65,16 @@ def solver_choices() -> tuple[str, ...]:
 
 def mode_help() -> str:
     """What the modes are."""
-    from venmas.engine.modes import DEFAULT, DEFAULT_ON_CLUSTER, DEFAULT_UNBOUNDED, modes
+    from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, modes
 
     needing = listed([name for name, mode in modes().items() if mode.solver])
     told = described({name: mode.help for name, mode in modes().items()})
-    defaults = f"{DEFAULT}; {DEFAULT_ON_CLUSTER} with --cluster; {DEFAULT_UNBOUNDED} for formulas without a bound"
+    defaults = f"{DEFAULT}; {DEFAULT_UNBOUNDED} for formulas without a bound"
     return f"{told}. A solver is needed by {needing}.  [default: {defaults}]"
 
 
 def cluster_modes() -> str:
-    """Names of the modes that make streams of programs, for a sentence."""
+    """Names of the modes that work on a cluster, for a sentence."""
     from venmas.engine.modes import modes
 
     return listed([name for name, mode in modes().items() if mode.cluster])

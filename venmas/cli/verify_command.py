@@ -91,8 +91,8 @@ log = logging.getLogger(__name__)
     metavar="ADDRESS|local:N",
     cls=Told,
     tell=lambda: (
-        f"Solve the programs of {cluster_modes()} on the Dask cluster of this scheduler, or on a trial one of N "
-        "workers."
+        "Have the Dask cluster of this scheduler work, or a trial one of N workers: on parts of the initial set, or on "
+        f"programs. Modes: {cluster_modes()}."
     ),
 )
 @click.option(
@@ -111,8 +111,8 @@ log = logging.getLogger(__name__)
     metavar="FILE",
     cls=Told,
     tell=lambda: (
-        f"Keep there what is found, and go on from it: subproblems of {cluster_modes()} that a solver found "
-        "infeasible; in the other modes the verdict only."
+        "Keep there what is found, and go on from it: subproblems of comp-seq and comp-par that a solver found "
+        "infeasible, parts of the initial set that a cluster refuted, and in every mode the verdict."
     ),
 )
 @refinement_options

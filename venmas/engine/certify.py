@@ -59,13 +59,15 @@ def certify(
     tick: Callable[[], None] = lambda: None,
     semantics: Semantics = "real",
     whole: bool = False,
+    inside: bool = False,
 ) -> tuple[Proof, Certificate | Unwritten | None]:
     """The same, and write the certificate to `path` when the proof is complete. about: what the header says besides.
 
-    whole: by enclosures alone, which is quick where bounds are known to refute the negation.
+    whole: by enclosures alone, which is quick where bounds are known to refute the negation. inside: prove in any case
+    that no state leaves the declared box.
     """
     question = Question(system, Bounded(formula), semantics, certified=True)
-    for asked in (question, question.boxed):
+    for asked in (question, question.boxed)[inside:]:
         with CertificateFile(path) as file:
             file.add(header(asked, about))
             session = RationalSession(asked, file.write, whole)

@@ -158,9 +158,8 @@ def _prove(
             if not (isinstance(answer, Refuted) and answer.leaving):
                 break
         return answer, None
-    proof, stored = certify(
-        question.system, question.formula, proofs.certificate, proofs.about, budget, question.semantics, whole
-    )
+    system, path, semantics = question.system, proofs.certificate, question.semantics
+    proof, stored = certify(system, question.formula, path, proofs.about, budget, semantics, whole, question.inside)
     if proof.witness is not None:
         return Witnessed(proof.witness), None
     if stored:

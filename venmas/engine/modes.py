@@ -47,8 +47,8 @@ class Mode:
     """A name for a portfolio.
 
     help: what it does, in a phrase. solver: does it need solvers of programs? workers: does it use several processes or
-    threads? cluster: can its programs be solved on a cluster? resort: is its last stage a last resort, which has the
-    time that is kept for it? kinds: of the properties that it takes (`venmas.logic.property`).
+    threads? cluster: does it work on a cluster, by its programs or by parts of the initial set? resort: is its last
+    stage a last resort, which has the time that is kept for it? kinds: of properties (`venmas.logic.property`).
     """
 
     name: str
@@ -77,6 +77,7 @@ ADAPTIVE = Mode(
         (Turn("mono", share=0.5, after=1.0), Turn("rational", pause=0.4, again=True)),
     ),
     workers=True,
+    cluster=True,
     resort=True,
 )
 _MODES = (
@@ -88,6 +89,7 @@ _MODES = (
         "exact",
         "a search in exact rationals",
         ((Turn("enclosures", share=0.25, after=1.0, again=True), Turn("rational", pause=0.4, again=True)),),
+        cluster=True,
         resort=True,
     ),
     Mode(
@@ -109,8 +111,8 @@ _MODES = (
         kinds=("always",),
     ),
 )
-DEFAULT, DEFAULT_ON_CLUSTER, DEFAULT_UNBOUNDED = "adaptive", "comp-par", "invariant"
-"""Modes where none is named: of formulas with bounds, of those with a cluster, and of formulas without a bound."""
+DEFAULT, DEFAULT_UNBOUNDED = "adaptive", "invariant"
+"""Modes where none is named: of formulas with bounds, and of formulas without one."""
 
 
 MODES: dict[str, Mode] = {mode.name: mode for mode in _MODES}

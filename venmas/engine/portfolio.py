@@ -18,7 +18,7 @@ from venmas.search.registry import get_procedure
 
 log = logging.getLogger(__name__)
 
-_BASES: tuple[Basis, ...] = ("exact", "bounds", "solver")
+BASES: tuple[Basis, ...] = ("exact", "bounds", "solver")
 """What a refutation rests on, the strongest first."""
 
 
@@ -76,7 +76,7 @@ class Portfolio:
             raise AssertionError("a witness of leaving the box stays in it")
         if not isinstance(second, Refuted) or whole:
             return second
-        basis = max(first.basis, second.basis, key=_BASES.index)
+        basis = max(first.basis, second.basis, key=BASES.index)
         return replace(first, basis=basis, leaving=frozenset(), proof=None)
 
     def _deadlocks(self, question: Question, answer: Refuted) -> list[str]:

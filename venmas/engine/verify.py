@@ -18,7 +18,8 @@ from venmas.choices import check_choices
 from venmas.encoding import ReluEncoding, Task
 from venmas.engine.establish import Established, Proofs, establish
 from venmas.engine.journal import Journal
-from venmas.engine.modes import DEFAULT, DEFAULT_ON_CLUSTER, DEFAULT_UNBOUNDED, Mode, modes
+from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, Mode, modes
+from venmas.engine.parts.divided import Divided
 from venmas.engine.portfolio import Portfolio, limits
 from venmas.engine.report import Asked, Report, Tried, Verdict
 from venmas.errors import Reason, SolverUnavailableError, UsageError
@@ -68,13 +69,13 @@ def verify(
     formula: text, the name of a property of the system, or a formula. mode: a portfolio of `venmas.engine.modes`:
     ``adaptive`` (explicit states, regions and exact rationals in turns), ``mono`` (paper, Algorithm 1), ``comp-seq`` or
     ``comp-par`` (Algorithm 2), or ``exact`` (a search in rationals); the first and the last use no solver. The default
-    is ``adaptive``, with a cluster ``comp-par``, and ``invariant`` for formulas without a bound, which no other mode
+    is ``adaptive``, and ``invariant`` for formulas without a bound, which no other mode
     takes. workers: processes of ``comp-par``, threads of ``adaptive``, all cores
     by default. timeout: seconds. memory: MB of all processes together. isolated: solve in worker processes (with False,
     ``mono`` and ``comp-seq`` solve in this one; a solver that hangs then hangs the caller). progress: called a few
-    times a second. cluster: address of a Dask scheduler whose workers solve the programs of ``comp-par`` (one at a
-    time, of ``comp-seq``), or ``local:N`` to start one with N workers; memory then holds for this process and for each
-    worker by itself.
+    times a second. cluster: address of a Dask scheduler whose workers decide parts of the initial set, or solve the
+    programs of ``comp-par`` (one at a time, of ``comp-seq``), or ``local:N`` to start one with N workers; memory then
+    holds for this process and for each worker by itself.
 
     trust: what a *satisfied* that rests on a solver's "infeasible" needs. ``exact``: a proof in rationals, else the
     verdict is unknown. ``solver``: nothing more. ``auto``: a proof is tried for a while, and the report says what the
@@ -153,7 +154,7 @@ def _solvers(preference: str, needed: bool) -> Callable[[], tuple[str, ...]]:
 
 def _mode(name: str | None, cluster: str | None, workers: int | None) -> Mode:
     """The mode of that name. Raises `UsageError` for an unknown one, and for options that do not go with a cluster."""
-    name = name or (DEFAULT if cluster is None else DEFAULT_ON_CLUSTER)
+    name = name or DEFAULT
     known = modes()
     if name not in known:
         raise UsageError(f"unknown mode {name!r}: choose one of {', '.join(known)}")
@@ -162,8 +163,8 @@ def _mode(name: str | None, cluster: str | None, workers: int | None) -> Mode:
 
         if not known[name].cluster:
             raise UsageError(
-                f"mode {name} makes no stream of subproblems for a cluster: choose comp-par, the default with one, "
-                "or comp-seq, or leave the cluster out"
+                f"mode {name} does not work on a cluster: choose one of "
+                f"{', '.join(n for n, mode in known.items() if mode.cluster)}, or leave the cluster out"
             )
         if workers is not None:
             raise UsageError(
@@ -282,7 +283,7 @@ class _Verification:
         owed = proofs.asked(question) or (question.certified and proofs.trust == "auto")
         owed = owed and (question.certified or isinstance(question.asked, Bounded))
         with Run(settings, self.programs, self._bounded) as run:
-            portfolio = Portfolio(self.mode, run, self.budget, limits(self.budget.left, owed))
+            portfolio = self._portfolio(run, owed, book)
             try:
                 answer = self._settled(portfolio, question)
             except BudgetError:
@@ -303,12 +304,17 @@ class _Verification:
             self.report.credit("rational", self.budget.spent - begun)
         self._write(found.answer, found)
 
+    def _portfolio(self, run: Run, owed: bool, book: Journal | None) -> Portfolio | Divided:
+        if self.settings.cluster is None or self.mode.solver:
+            return Portfolio(self.mode, run, self.budget, limits(self.budget.left, owed))
+        return Divided(self.mode, self.settings, self.proofs.trust, self.budget, book)
+
     def _bounded(self, question: Question, budget: Budget) -> Answer:
         """The answer to a bounded question of a procedure: that of the default mode, within a part of the time."""
         with Run(self.settings, self.programs) as run:
             return Portfolio(modes()[DEFAULT], run, budget, None).settle(question)
 
-    def _settled(self, portfolio: Portfolio, question: Question) -> Answer:
+    def _settled(self, portfolio: Portfolio | Divided, question: Question) -> Answer:
         """The answer of the portfolio; what it did not find in its share of the time is open."""
         try:
             return portfolio.settle(question)
@@ -317,7 +323,7 @@ class _Verification:
                 raise
             return Open(Reason.TIME, error.message)
 
-    def _count(self, portfolio: Portfolio) -> None:
+    def _count(self, portfolio: Portfolio | Divided) -> None:
         """What the procedures counted, also where they were stopped."""
         report, programs = self.report, self.programs
         report.notes += [*programs.notes, *portfolio.notes]
@@ -337,7 +343,9 @@ class _Verification:
         report.depth, report.solvers = programs.depth, dict.fromkeys(programs.solvers, "")
         report.seconds.encode, report.seconds.solve = programs.encode, programs.solve
         report.seconds.replay += programs.confirm
-        if self.settings.cluster is not None:
+        if isinstance(portfolio, Divided):
+            report.workers, report.peak_rss_mb = portfolio.threads, portfolio.peak_mb
+        elif self.settings.cluster is not None:
             report.workers = programs.workers
             report.notes.append(f"programs went to the cluster {self.settings.cluster}, {report.workers} at a time")
 
