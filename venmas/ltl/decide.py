@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
+from time import perf_counter
 
-from venmas.budget import Budget, BudgetError
+from venmas.budget import Budget, BudgetError, Progress
 from venmas.circuit.nodes import Circuit
 from venmas.errors import CircuitError, Reason
 from venmas.logic.formula import TRUE, Formula, Implies, conjunction
@@ -74,11 +76,12 @@ class Unknown:
 
 @dataclass
 class Work:
-    """What was done. cone: registers and bits that the property depends on."""
+    """What was done. cone: registers and bits that the property depends on. automaton_seconds: of the translation."""
 
     automaton: Automaton
     cone: tuple[int, int]
     figures: Figures = field(default_factory=Figures)
+    automaton_seconds: float = 0.0
 
 
 def decide(
@@ -93,9 +96,12 @@ def decide(
         raise CircuitError("the netlist has `fair` lines, which are not read as assumptions yet: name them with --fair")
     assumed = conjunction([globally(finally_(one)) for one in fair])
     formula = formula if assumed == TRUE else Implies(assumed, formula)
+    begun = perf_counter()
     automaton = refuting(formula)
+    translated = perf_counter() - begun
     part, letters = bind(circuit, automaton.atoms)
-    work = Work(automaton, (len(part.registers), part.register_bits))
+    work = Work(automaton, (len(part.registers), part.register_bits), automaton_seconds=translated)
+    budget.root.describe = partial(_progress, work.figures)
     lassos = Search(circuit, formula, automaton)
     try:
         if (run := lassos.advance(_SHORT, budget)) is not None:
@@ -117,6 +123,8 @@ def decide(
             return Violated(run), work
     except BudgetError as error:
         return Unknown(error.reason, error.message), work
+    except KeyboardInterrupt:
+        return Unknown(Reason.INTERRUPTED, "interrupted before a verdict was reached"), work
     return Unknown(
         Reason.OPEN, f"no ranking function of this kind, and no lasso of up to {LONGEST} steps, was found"
     ), work
@@ -133,6 +141,7 @@ def _ranked(
             continue
         if not exact:
             return Ranked(goal, network, ())
+        begun = perf_counter()
         asked = Obligations(goal, step_of(circuit, letters), network.pool)
         steps = []
         for edge in goal.edges:
@@ -142,5 +151,11 @@ def _ranked(
                 figures.levels.append(f"edge {edge.source} -> {edge.target}: the SMT solver's word is not confirmed")
                 return None
             steps.append(len(proof))
+        figures.proof_seconds += perf_counter() - begun
         return Ranked(goal, network, tuple(steps))
     return None
+
+
+def _progress(figures: Figures, seconds: float) -> Progress:
+    """Counterexamples, networks that were tried and queries so far."""
+    return Progress(figures.samples, 0, figures.queries, 0, figures.rounds, seconds)
