@@ -6,8 +6,11 @@ were written as terms; that there is none rests on the solver alone (`--trust so
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -91,7 +94,9 @@ class Smt:
         solver = self._api.Bitwuzla(self._terms, options)
         for condition in conditions:
             solver.assert_formula(self._terms.mk_term(self._api.Kind.EQUAL, [self._term(condition), self._one]))
-        result = solver.check_sat()
+        with _interruptible() as stopped:
+            solver.configure_terminator(stopped)
+            result = solver.check_sat()
         self.queries += 1
         self.seconds += time.monotonic() - began
         if result == self._api.Result.UNSAT:
@@ -128,6 +133,28 @@ class Smt:
                 )
             case _:
                 return terms.mk_term(getattr(kind, _KINDS[node.op]), args, list(node.params))
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Whether a signal came, for a solver to ask now and then; its handler is called at the end of the block.
+
+    What a handler raises within a call from the solver would be lost.
+    """
+    met: list[int] = []
+    handlers: dict[int, Callable[[int, None], object]] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if callable(handler := signal.getsignal(number)):
+                handlers[number] = handler
+                signal.signal(number, lambda number, frame: met.append(number))
+    try:
+        yield lambda: bool(met)
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in met:
+            handlers[number](number, None)
 
 
 def _bitwuzla() -> ModuleType:

@@ -67,6 +67,12 @@ def _print_proof(out: Console, report: LtlReport, answer: Satisfied, show: bool)
             proof = f", proof of {one.steps[at]} clauses" if one.steps else ""
             label = report.work.automaton.label_text(edge.label)
             _say(out, f"  V{edge.source} -> V{edge.target} {kind} where {label}{proof}")
+    if answer.enumerated is not None:
+        _say(
+            out,
+            f"from initial states; {answer.enumerated} states of design and automaton enumerated, all that are reached",
+        )
+        return
     checked = sum(len(one.steps) for one in answer.ranked)
     steps = sum(sum(one.steps) for one in answer.ranked)
     proofs = f"{checked} obligations, proofs of {steps} clauses checked"

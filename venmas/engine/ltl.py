@@ -129,7 +129,9 @@ class LtlReport:
         if not isinstance(self.answer, Satisfied):
             return None
         return {
+            "kind": "ranking" if self.answer.enumerated is None else "enumeration",
             "trust": "solver" if self.answer.solver else "exact",
+            "states": self.answer.enumerated,
             "scc": len(self.ranked),
             "level": max((one.network.level for one in self.ranked), default=0),
             "weights": sum(_weights(one) for one in self.ranked),

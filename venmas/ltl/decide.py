@@ -4,10 +4,12 @@
     short lassos: a run that it accepts                                               (`lasso`)
     each accepting component: a network that ranks it, from every state               (`ranking`)
         for one of its acceptance sets that falls with every edge of the set, and rises on none
-    all ranked, each obligation proved: satisfied. Else longer lassos, by simulation and as before
+    all ranked, each obligation proved: satisfied
+    else, where registers and inputs have few bits: all runs from initial states       (`explicit`)
+    else longer lassos, by simulation and as before
 
 Giacobbe, Kroening, Pal, Tautschnig, *Neural Model Checking*, NeurIPS 2024. No initial state, no range of a register is
-assumed by a proof.
+assumed by a network.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from venmas.logic.formula import TRUE, Formula, Implies, conjunction
 from venmas.logic.paths import finally_, globally
 from venmas.ltl.automaton import Automaton, Component, components
 from venmas.ltl.binding import bind
+from venmas.ltl.explicit import Enumerated, enumerated
 from venmas.ltl.lasso import LONGEST, Search
 from venmas.ltl.ranking.exact import checks, proof_of
 from venmas.ltl.ranking.learn import Figures, Network, rank
@@ -35,6 +38,8 @@ from venmas.ltl.translate import refuting
 
 _SHORT = 4
 """Steps of lassos that are looked for before anything is learned."""
+_SMALL = 12
+"""Bits of registers and inputs up to which all runs are looked at before anything is learned."""
 _SHARE = 0.5
 """Of the time, for learning and proving."""
 
@@ -53,10 +58,15 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Satisfied:
-    """Every run has the property. solver: whose word was taken, where no exact proofs were made."""
+    """Every run has the property. solver: whose word was taken, where no exact proofs were made.
+
+    enumerated: where nothing is ranked, the pairs of a state and an automaton state that runs from initial states
+    reach, all of which were looked at.
+    """
 
     ranked: tuple[Ranked, ...]
     solver: str | None
+    enumerated: int | None = None
 
 
 @dataclass(frozen=True)
@@ -103,9 +113,14 @@ def decide(
     work = Work(automaton, (len(part.registers), part.register_bits), automaton_seconds=translated)
     budget.root.describe = partial(_progress, work.figures)
     lassos = Search(circuit, formula, automaton)
+    listed: Enumerated | Run | None = None
     try:
         if (run := lassos.advance(_SHORT, budget)) is not None:
             return Violated(run), work
+        if part.register_bits + part.input_bits <= _SMALL:
+            listed = enumerated(lassos.observed, automaton, budget)
+        if isinstance(listed, Run):
+            return Violated(listed), work
         left = budget.left
         share = budget.within(None if left is None else _SHARE * left)
         try:
@@ -118,12 +133,20 @@ def decide(
         proofs = [one for one in found if one is not None]
         if len(proofs) == len(found):
             return Satisfied(tuple(proofs), None if exact else "Bitwuzla"), work
+        if listed is None:
+            listed = enumerated(lassos.observed, automaton, budget)
+        if isinstance(listed, Run):
+            return Violated(listed), work
+        if listed is not None:
+            return Satisfied((), None, listed.states), work
         run = rollouts(Observed(circuit, formula), budget) or lassos.advance(LONGEST, budget)
         if run is not None:
             return Violated(run), work
-    except BudgetError as error:
-        return Unknown(error.reason, error.message), work
-    except KeyboardInterrupt:
+    except (BudgetError, KeyboardInterrupt) as error:
+        if isinstance(listed, Enumerated):
+            return Satisfied((), None, listed.states), work
+        if isinstance(error, BudgetError):
+            return Unknown(error.reason, error.message), work
         return Unknown(Reason.INTERRUPTED, "interrupted before a verdict was reached"), work
     return Unknown(
         Reason.OPEN, f"no ranking function of this kind, and no lasso of up to {LONGEST} steps, was found"

@@ -27,11 +27,14 @@ LONGEST = max(LENGTHS)
 
 
 class Search:
-    """Longer and longer runs of the product; goes on where it was left. Raises what `bind` and `Smt` raise."""
+    """Longer and longer runs of the product; goes on where it was left. Raises what `bind` and `Smt` raise.
+
+    observed: the formula on the circuit, with the atoms of the automaton.
+    """
 
     def __init__(self, circuit: Circuit, formula: Formula, automaton: Automaton) -> None:
         self._automaton = automaton
-        self._observed = observed = Observed(circuit, formula, automaton.atoms)
+        self.observed = observed = Observed(circuit, formula, automaton.atoms)
         self._circuit, self._letters = observed.circuit, observed.more
         self._b = b = Builder()
         self._smt = Smt(b)
@@ -98,7 +101,7 @@ class Search:
         back = next(at for at, loop in enumerate(evaluate(b, known, loops)) if loop[0])
         inputs = [[int(known[node][0]) for node in one.inputs] for one in self._steps]
         first = [int(known[node][0]) for node in self._steps[0].state]
-        return self._observed.replay(first, inputs, back)
+        return self.observed.replay(first, inputs, back)
 
 
 @dataclass(frozen=True)

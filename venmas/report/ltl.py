@@ -52,6 +52,11 @@ def _basis(report: LtlReport) -> str:
         return ""
     if report.answer.solver:
         return f"It rests on the word of {report.answer.solver}; --trust exact has each obligation proved and checked."
+    if report.answer.enumerated is not None:
+        return (
+            f"All {report.answer.enumerated} states of design and automaton that runs from initial states reach were "
+            "looked at: no loop among them is accepting."
+        )
     return "Each obligation was refuted as gates, and the refutations checked: no solver is trusted."
 
 
