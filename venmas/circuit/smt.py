@@ -142,19 +142,19 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
     What a handler raises within a call from the solver would be lost.
     """
     met: list[int] = []
-    handlers: dict[int, Callable[[int, None], object]] = {}
+    handlers = {}
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             if callable(handler := signal.getsignal(number)):
-                handlers[number] = handler
-                signal.signal(number, lambda number, frame: met.append(number))
+                handlers[int(number)] = handler
+                signal.signal(number, lambda number, _: met.append(number))
     try:
         yield lambda: bool(met)
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        for number in met:
-            handlers[number](number, None)
+        for which, handler in handlers.items():
+            signal.signal(which, handler)
+        for which in met:
+            handlers[which](which, None)
 
 
 def _bitwuzla() -> ModuleType:
