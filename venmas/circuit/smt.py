@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from venmas.budget import ask
 from venmas.circuit.builder import Builder
 from venmas.circuit.nodes import needed
 from venmas.circuit.operators import Op, words
@@ -113,6 +114,7 @@ class Smt:
 
     def _term(self, root: int) -> Any:
         for index in needed(self._builder, [root], self._known):
+            ask()
             self._known[index] = self._made(index)
         return self._known[root]
 

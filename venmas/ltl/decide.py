@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 
-from venmas.budget import Budget, BudgetError, Progress
+from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.circuit.nodes import Circuit
+from venmas.circuit.size import MOST_GATES, gates
 from venmas.errors import CircuitError, Reason
 from venmas.logic.formula import TRUE, Formula, Implies, conjunction
 from venmas.logic.paths import finally_, globally
@@ -42,6 +43,10 @@ _SMALL = 12
 """Bits of registers and inputs up to which all runs are looked at before anything is learned."""
 _SHARE = 0.5
 """Of the time, for learning and proving."""
+_MOST_REGISTERS = 1000
+"""Of designs that networks are learned for; of gates a quarter of `MOST_GATES`, as obligations are about two steps."""
+_WIDEST = 8192
+"""Bits of a register or input. A number of more digits than that has is neither printed nor compared."""
 
 
 @dataclass(frozen=True)
@@ -109,18 +114,27 @@ def decide(
     begun = perf_counter()
     automaton = refuting(formula)
     translated = perf_counter() - begun
-    part, letters = bind(circuit, automaton.atoms)
-    work = Work(automaton, (len(part.registers), part.register_bits), automaton_seconds=translated)
+    work = Work(automaton, (0, 0), automaton_seconds=translated)
     budget.root.describe = partial(_progress, work.figures)
-    lassos = Search(circuit, formula, automaton)
+    with limited(budget):
+        return _decided(circuit, formula, automaton, budget, exact, work), work
+
+
+def _decided(
+    circuit: Circuit, formula: Formula, automaton: Automaton, budget: Budget, exact: bool, work: Work
+) -> Satisfied | Violated | Unknown:
     listed: Enumerated | Run | None = None
     try:
+        part, letters = bind(circuit, automaton.atoms)
+        work.cone = (len(part.registers), part.register_bits)
+        if (wide := max(map(part.width, (*part.registers, *part.inputs)), default=0)) > _WIDEST:
+            raise CircuitError(f"the property depends on a word of {wide} bits; words of up to {_WIDEST} are decided")
+        lassos = Search(circuit, formula, automaton)
         if (run := lassos.advance(_SHORT, budget)) is not None:
-            return Violated(run), work
-        if part.register_bits + part.input_bits <= _SMALL:
-            listed = enumerated(lassos.observed, automaton, budget)
+            return Violated(run)
+        listed = enumerated(lassos.observed, automaton, budget, _SMALL)
         if isinstance(listed, Run):
-            return Violated(listed), work
+            return Violated(listed)
         left = budget.left
         share = budget.within(None if left is None else _SHARE * left)
         try:
@@ -132,31 +146,35 @@ def decide(
             work.figures.levels.append("the time for ranking functions was over")
         proofs = [one for one in found if one is not None]
         if len(proofs) == len(found):
-            return Satisfied(tuple(proofs), None if exact else "Bitwuzla"), work
+            return Satisfied(tuple(proofs), None if exact else "Bitwuzla")
         if listed is None:
             listed = enumerated(lassos.observed, automaton, budget)
         if isinstance(listed, Run):
-            return Violated(listed), work
+            return Violated(listed)
         if listed is not None:
-            return Satisfied((), None, listed.states), work
+            return Satisfied((), None, listed.states)
         run = rollouts(Observed(circuit, formula), budget) or lassos.advance(LONGEST, budget)
         if run is not None:
-            return Violated(run), work
+            return Violated(run)
     except (BudgetError, KeyboardInterrupt) as error:
         if isinstance(listed, Enumerated):
-            return Satisfied((), None, listed.states), work
+            return Satisfied((), None, listed.states)
         if isinstance(error, BudgetError):
-            return Unknown(error.reason, error.message), work
-        return Unknown(Reason.INTERRUPTED, "interrupted before a verdict was reached"), work
+            return Unknown(error.reason, error.message)
+        return Unknown(Reason.INTERRUPTED, "interrupted before a verdict was reached")
     return Unknown(
-        Reason.OPEN, f"no ranking function of this kind, and no lasso of up to {LONGEST} steps, was found"
-    ), work
+        Reason.OPEN, f"no ranking function of this kind, and no lasso of up to {lassos.steps} steps, was found"
+    )
 
 
 def _ranked(
     circuit: Circuit, letters: tuple[int, ...], component: Component, budget: Budget, figures: Figures, exact: bool
 ) -> Ranked | None:
     """A proof that no run in the component is fair, by one of its acceptance sets; None where none is found."""
+    if len(circuit.registers) > _MOST_REGISTERS or (size := gates(circuit.nodes)) > MOST_GATES // 4:
+        told = f"{len(circuit.registers)} registers" if len(circuit.registers) > _MOST_REGISTERS else f"{size} gates"
+        figures.levels.append(f"no ranking function is looked for over {told}")
+        return None
     for strict in component.sets:
         goal = Goal(circuit, letters, component.edges, strict)
         network = rank(goal, budget, figures)

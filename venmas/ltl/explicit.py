@@ -11,23 +11,25 @@ temporal logic*, FM 1999.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from venmas.budget import Budget, limited
-from venmas.circuit.nodes import Circuit
-from venmas.circuit.operators import Words, words
+from venmas.circuit.nodes import Circuit, Node
+from venmas.circuit.operators import Op, Words, words
 from venmas.circuit.simulate import evaluate, first_states
 from venmas.errors import VenmasError
 from venmas.ltl.automaton import Automaton, strongly_connected
+from venmas.ltl.idle import idle_inputs
 from venmas.ltl.replay import Observed, Run
 
 MOST_BITS = 20
 """Most bits of registers and inputs that the formula depends on."""
 _MOST_EDGES = 3_000_000
 _MOST_ATOMS = 20
+_MOST_MARKS = 60
 _CHUNK = 1 << 16
 
 _Array = npt.NDArray[np.int64]
@@ -40,16 +42,21 @@ class Enumerated:
     states: int
 
 
-def enumerated(observed: Observed, automaton: Automaton, budget: Budget) -> Run | Enumerated | None:
+def enumerated(
+    observed: Observed, automaton: Automaton, budget: Budget, most: int = MOST_BITS
+) -> Run | Enumerated | None:
     """A replayed run that the automaton accepts, or that there is none; None where the circuit is not small.
 
-    observed: with the atoms of the automaton. Raises `BudgetError`, and `VenmasError` where a lasso does not replay.
+    observed: with the atoms of the automaton. most: bits of registers and of inputs that matter. Raises `BudgetError`,
+    `SolverUnavailableError`, and `VenmasError` where a lasso does not replay.
     """
     circuit = observed.circuit
-    if circuit.register_bits + circuit.input_bits > MOST_BITS or len(automaton.atoms) > _MOST_ATOMS:
+    if circuit.register_bits > most or len(automaton.atoms) > _MOST_ATOMS or automaton.marks > _MOST_MARKS:
         return None
-    if automaton.marks > 60:
-        return None
+    if circuit.register_bits + circuit.input_bits > most:
+        if most < MOST_BITS or (small := _narrowed(observed, most, budget)) is None:
+            return None
+        circuit = small
     moves, firsts = _moves(circuit, observed.more, budget)
     product = _product(moves, firsts, automaton, budget)
     if product is None:
@@ -60,12 +67,28 @@ def enumerated(observed: Observed, automaton: Automaton, budget: Budget) -> Run 
         return Enumerated(int(product.reached.sum()))
     begun, stem, loop = lasso
     taken = [(firsts, begun), *((moves, move) for move in product.move[[*stem, *loop]].tolist())]
-    inputs = [_split(int(rows.inputs[at]), [circuit.width(node) for node in circuit.inputs]) for rows, at in taken]
+    given = [_split(int(rows.inputs[at]), [circuit.width(node) for node in circuit.inputs]) for rows, at in taken]
+    number = {node: at for at, node in enumerate(circuit.inputs)}
+    inputs = [[row[number[n]] if n in number else 0 for n in observed.circuit.inputs] for row in given]
     state = _split(int(firsts.source[begun]), [circuit.width(node) for node in circuit.registers])
     run = observed.replay(state, inputs, 1 + len(stem))
     if run is None:
         raise VenmasError("a run of the product with the automaton does not break the formula: please report it")
     return run
+
+
+def _narrowed(observed: Observed, most: int, budget: Budget) -> Circuit | None:
+    """The circuit, idle inputs being constants, and no longer inputs; None where it has too many bits all the same."""
+    circuit = observed.circuit
+    firsts = [node for node in circuit.init if node is not None]
+    roots = [*circuit.next, *firsts, *circuit.starts, *circuit.constraints, *observed.more]
+    idle = idle_inputs(circuit, roots, budget)
+    inputs = tuple(node for node in circuit.inputs if node not in idle)
+    if circuit.register_bits + sum(map(circuit.width, inputs)) > most:
+        return None
+    zero = {node: Node(Op.CONST, circuit.width(node), (), (0,)) for node in idle}
+    nodes = tuple(zero.get(at, node) for at, node in enumerate(circuit.nodes))
+    return replace(circuit, nodes=nodes, inputs=inputs)
 
 
 @dataclass(frozen=True)

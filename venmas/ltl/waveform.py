@@ -69,7 +69,7 @@ def _names(texts: Sequence[str]) -> list[str]:
     """Names without white space, all different."""
     found: dict[str, None] = {}
     for text in texts:
-        name = _one_word(text, 1000)
+        name = _one_word(text.replace("#", "unnamed_", 1) if text.startswith("#") else text, 1000)
         while name in found or not name or name.startswith("$"):
             name = f"_{name}"
         found[name] = None
