@@ -27,8 +27,10 @@ from venmas.ltl.replay import Observed, Run
 
 MOST_BITS = 20
 """Most bits of registers and inputs that the formula depends on."""
-_MOST_EDGES = 3_000_000
+_MOST_EDGES = 2_000_000
 _MOST_ATOMS = 20
+_LONGEST = 50_000
+"""Steps of a lasso that is replayed and told; each takes some 0.1 ms."""
 _MOST_MARKS = 60
 _CHUNK = 1 << 16
 
@@ -66,6 +68,8 @@ def enumerated(
     if lasso is None:
         return Enumerated(int(product.reached.sum()))
     begun, stem, loop = lasso
+    if len(stem) + len(loop) > _LONGEST:
+        return None
     taken = [(firsts, begun), *((moves, move) for move in product.move[[*stem, *loop]].tolist())]
     given = [_split(int(rows.inputs[at]), [circuit.width(node) for node in circuit.inputs]) for rows, at in taken]
     number = {node: at for at, node in enumerate(circuit.inputs)}
