@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from jsonschema import Draft202012Validator
 
 from venmas.cli.main import main
 from venmas.ltl import read_hoa
+from venmas.report import page
 
 SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs/ltl-result.schema.json").read_text()))
 
@@ -99,16 +101,24 @@ def test_what_is_shown(design: Path) -> None:
 
 
 def test_what_is_written(design: Path, tmp_path: Path) -> None:
-    vcd, result, page = (tmp_path / name for name in ("run.vcd", "run.json", "page.html"))
-    assert ask(design, "G F nine", "--witness", vcd, "--html", page, "--quiet").stdout == "violated\n"
+    vcd, result, html = (tmp_path / name for name in ("run.vcd", "run.json", "page.html"))
+    assert ask(design, "G F nine", "--witness", vcd, "--html", html, "--quiet").stdout == "violated\n"
     assert "$enddefinitions" in vcd.read_text()
-    assert "</html>" in page.read_text()
+    assert "</html>" in html.read_text()
     ask(design, "G F nine", "--witness", result)
     SCHEMA.validate(json.loads(result.read_text()))
     missing = ask(design, "F G !stop -> G F nine", "--witness", tmp_path / "none.vcd")
     assert missing.exit_code == 0
     assert not (tmp_path / "none.vcd").exists()
     assert "there is no lasso to write" in missing.stderr
+
+
+def test_other_commands_know_these_results(design: Path, tmp_path: Path) -> None:
+    ask(design, "G F nine", "--json", tmp_path / "r.json")
+    for command in ("report", "replay"):
+        found = CliRunner().invoke(main, [command, str(tmp_path / "r.json")])
+        assert found.exit_code == 2
+        assert "is a result of `venmas ltl`" in found.stderr and "--html FILE" in found.stderr
 
 
 def test_json_has_its_schema(design: Path) -> None:
@@ -160,6 +170,21 @@ def test_missing_tools(design: Path, monkeypatch: pytest.MonkeyPatch, module: st
     assert message in found.stderr and 'pip install ".[hardware]"' in found.stderr
 
 
+def test_the_verdict_is_told_where_a_page_cannot_be_made(
+    design: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "_environment", page._environment.__wrapped__)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    found = ask(design, "G F nine", "-q", "--html", tmp_path / "page.html")
+    assert (found.exit_code, found.stdout) == (2, "violated\n")
+    assert "pages need jinja2" in found.stderr
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def test_control_c_is_an_unknown(tmp_path: Path) -> None:
     """In the middle of a query that takes the solver minutes: the product of two primes of 41 bits."""
     primes = 1099511627791 * 1099511627803
@@ -181,7 +206,8 @@ def test_control_c_is_an_unknown(tmp_path: Path) -> None:
         "r.json",
     ]
     running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(2.5)
+    while running.poll() is None and cpu_seconds(running.pid) < 2.5:  # imports and reading take a third of that
+        time.sleep(0.05)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=30)
     assert (running.returncode, err) == (20, "")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
@@ -148,17 +150,17 @@ def _store(report: LtlReport, json_path: str | None, witness_path: str | None, p
     elif witness_path is not None:
         from venmas.ltl.waveform import to_vcd
 
-        failed.append(_try(witness_path, to_vcd(report.lasso, report.design).encode(), "--witness"))
+        failed.append(_try(witness_path, partial(to_vcd, report.lasso, report.design), "--witness"))
     if page_path is not None:
         from venmas.report.ltl import ltl_page
 
-        failed.append(_try(page_path, ltl_page(report).encode("utf-8", "replace"), "--html"))
+        failed.append(_try(page_path, partial(ltl_page, report), "--html"))
     return [str(error) for error in failed if error]
 
 
-def _try(path: str, data: bytes, option: str) -> UsageError | None:
+def _try(path: str, make: Callable[[], str], option: str) -> UsageError | None:
     try:
-        write_file(path, data, option)
+        write_file(path, make().encode("utf-8", "replace"), option)
     except UsageError as error:
         return error
     return None
