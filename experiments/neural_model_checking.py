@@ -1,4 +1,5 @@
-"""``python -m experiments.neural_model_checking [--set 24|25] [--only FAMILY] [--trust exact|solver] [--out FOLDER]``.
+"""``python -m experiments.neural_model_checking [--set 24|25] [--only FAMILY] [--trust exact|solver] [--out FOLDER]
+[--plot FILE.svg]``.
 
 The tasks of *Neural Model Checking* (Giacobbe, Kroening, Pal, Tautschnig, NeurIPS 2024), and the liveness tasks of its
 successor (NeurIPS 2025), on the netlists of the data folder: verdict, level of neurons, queries and seconds of each,
@@ -13,10 +14,12 @@ import csv
 import hashlib
 import re
 from functools import partial
+from math import inf
 from pathlib import Path
 from time import process_time
 from typing import Any
 
+from experiments.neural_model_plot import cactus, published_times
 from experiments.policies.cells import Cells, line, table
 from experiments.policies.instances import data
 from venmas.budget import Budget
@@ -83,6 +86,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", metavar="FAMILY", help="one family of designs")
     parser.add_argument("--trust", choices=("exact", "solver"), default="exact")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="of a task")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="a cactus plot beside the published times")
     parser.add_argument("--out", type=Path, default=Path("results/ltl"))
     args = parser.parse_args(arguments)
     folder = data().parent / "ltl"
@@ -91,6 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     theirs = published(folder, args.year)
     total, longest, open_, count = 0.0, 0.0, 0, 0
+    solved: dict[tuple[str, int], float] = {}
     with Cells(args.out / "nmc.db") as cells:
         print(table("task", "verdict", "level", "queries", "proof steps", "CPU s", "of it solver s", "published s"))
         for key, family, index, text, path in tasks(folder, args.year):
@@ -102,9 +107,14 @@ def main(arguments: list[str] | None = None) -> int:
             short = f"{key.split('_')[0]}_{_SHORT.get(family, family)}" if args.year == "25" else key
             shown = [found.get(entry, "") for entry in ("level", "queries", "steps", "seconds", "smt")]
             print(line(f"{key} {index}", found["verdict"], *shown, theirs.get((short, index), "")), flush=True)
+            solved[short, index] = found["seconds"] if found["verdict"] == "satisfied" else inf
             count, total = count + 1, total + found["seconds"]
             longest, open_ = max(longest, found["seconds"]), open_ + (found["verdict"] != "satisfied")
     print(f"{count} tasks, {open_} not satisfied; {total:.1f} s of CPU, the longest {longest:.1f} s")
+    if args.plot is not None:
+        ours = [seconds for seconds in solved.values() if seconds < inf]
+        cactus({"VenMAS, one core": ours, **published_times(folder, args.year, solved)}, count, args.plot)
+        print(f"plot: {args.plot}")
     return int(open_ > 0)
 
 

@@ -11,6 +11,7 @@ from venmas._version import __version__
 
 if TYPE_CHECKING:
     from venmas.abstraction.graph.graph import abstract
+    from venmas.engine.ltl import LtlReport, verify_ltl
     from venmas.engine.report import Report, Verdict
     from venmas.engine.verify import verify
     from venmas.formats.jani.load import load_jani
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from venmas.nn import Network, load_network
 
 _HOMES = {
+    "LtlReport": "venmas.engine.ltl",
     "Network": "venmas.nn",
     "Report": "venmas.engine.report",
     "System": "venmas.model",
@@ -29,9 +31,11 @@ _HOMES = {
     "load_scenario": "venmas.model",
     "parse": "venmas.logic",
     "verify": "venmas.engine.verify",
+    "verify_ltl": "venmas.engine.ltl",
 }
 
 __all__ = [
+    "LtlReport",
     "Network",
     "Report",
     "System",
@@ -43,6 +47,7 @@ __all__ = [
     "load_scenario",
     "parse",
     "verify",
+    "verify_ltl",
 ]
 
 

@@ -1,7 +1,8 @@
-"""``python -m experiments.soundness cases|peers|boundary|cost``: tables in Markdown; status 1 on a wrong verdict.
+"""``python -m experiments.soundness cases|peers|boundary|cost|circuits``: tables; status 1 on a wrong verdict.
 
 cases: the 18 published cases in every mode, solver and encoding, proved and merely trusted. peers: the same as plain
 big-M programs and in Marabou. boundary: questions beside exactly known decision boundaries. cost: what proofs cost.
+circuits: random small circuits, LTL for ever against explicit search.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from experiments.soundness import plain
 from experiments.soundness.boundary import boundary
 from experiments.soundness.cases import Asked, Case, ask, ask_all, read_cases
+from experiments.soundness.circuits import circuits
 from experiments.soundness.cost import cost
 from venmas.linear import Relation
 from venmas.nn import load_network
@@ -103,11 +105,12 @@ def judged(case: Case, answer: float | str) -> tuple[str, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.soundness", description=__doc__)
-    tables = {"cases": cases, "peers": peers, "boundary": _boundary, "cost": _cost}
+    tables = {"cases": cases, "peers": peers, "boundary": _boundary, "cost": _cost, "circuits": _circuits}
     parser.add_argument("table", choices=tables)
-    parser.add_argument("--quick", action="store_true", help="boundary, cost: a part, in a minute")
+    parser.add_argument("--quick", action="store_true", help="boundary, cost, circuits: a part, in a minute")
+    parser.add_argument("--count", type=int, default=3000, help="circuits: how many")
     args = parser.parse_args()
-    if not DATA.is_dir():
+    if args.table != "circuits" and not DATA.is_dir():
         print(f"the published data is not at {DATA}: set VENMAS_DATA", file=sys.stderr)
         return 2
     logging.disable(logging.WARNING)  # that a solver failed shows in the table
@@ -121,6 +124,10 @@ def _boundary(args: argparse.Namespace) -> int:
 
 def _cost(args: argparse.Namespace) -> int:
     return cost(DATA, args.quick)
+
+
+def _circuits(args: argparse.Namespace) -> int:
+    return circuits(60 if args.quick else args.count)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import hostile_circuits
 import hostile_models
 import hostile_networks
 import hostile_results
@@ -18,7 +19,13 @@ import pytest
 from hostile_case import CANARY, LOOP, QUICK
 from hostile_runner import MEGABYTES, SECONDS, Runner
 
-CASES = {**hostile_networks.CASES, **hostile_texts.CASES, **hostile_results.CASES, **hostile_models.CASES}
+CASES = {
+    **hostile_networks.CASES,
+    **hostile_texts.CASES,
+    **hostile_results.CASES,
+    **hostile_models.CASES,
+    **hostile_circuits.CASES,
+}
 
 
 @pytest.fixture(scope="module")

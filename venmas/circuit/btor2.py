@@ -8,7 +8,7 @@ without `next` is an input: it may have any value at every step (with `init`, fr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -22,6 +22,8 @@ from venmas.errors import CircuitError
 
 MAX_BYTES = 32 << 20
 """Largest file that is read."""
+MAX_LINES = 400_000
+"""Most lines of it."""
 _NUMBER = re.compile(r"0|[1-9]\d{0,17}")
 _DIGITS = {"const": (2, re.compile(r"[01]+")), "consth": (16, re.compile(r"[0-9a-fA-F]+"))}
 _DECIMAL = re.compile(r"-?\d{1,4300}")
@@ -155,9 +157,11 @@ class _Reader:
     last: int = 0
 
     def circuit(self) -> Circuit:
-        lines = [line.split(";", 1)[0].split() for line in self.text.splitlines()]
-        stateful = {words[3] for words in lines if len(words) >= 5 and words[1] in ("next", "init")}
-        for self.line, words in enumerate(lines, 1):
+        if self.text.count("\n") > MAX_LINES:
+            raise CircuitError(f"{self.name} has more than {MAX_LINES} lines, the largest netlist that is read")
+        stateful = {words[3] for words in self._lines() if len(words) >= 5 and words[1] in ("next", "init")}
+        for at, words in enumerate(self._lines(), 1):
+            self.line = at
             if words:
                 self._read(words, stateful)
         b = self.builder
@@ -180,6 +184,10 @@ class _Reader:
         except ValueError as error:
             raise CircuitError(f"{self.name}: {error}") from error
         return circuit
+
+    def _lines(self) -> Iterator[list[str]]:
+        for line in self.text.splitlines():
+            yield line.split(";", 1)[0].split()
 
     def _read(self, words: list[str], stateful: set[str]) -> None:
         number = self._number(words[0], "the number of a line")

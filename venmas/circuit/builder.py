@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from venmas.budget import ask
 from venmas.circuit.nodes import Node, Nodes, needed
 from venmas.circuit.operators import LEAVES, Op, compute, mask, width_of, words
 
@@ -81,6 +82,7 @@ class Builder:
         """
         there = dict(known)
         for index in needed(circuit, roots, there):
+            ask()
             node = circuit.nodes[index]
             if node.op is Op.CONST:
                 there[index] = self.const(node.params[0], node.width)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from venmas.budget import ask
 from venmas.circuit.nodes import Circuit, Nodes, needed
 from venmas.circuit.operators import LEAVES, Op, Words, compute
 
@@ -21,6 +22,7 @@ def evaluate(source: Nodes, known: Mapping[int, Words], roots: Sequence[int]) ->
     size = len(next(iter(known.values()), (0,)))
     found = dict(known)
     for index in needed(source, roots, known):
+        ask()
         node = source.nodes[index]
         if node.op is Op.CONST:
             found[index] = np.full(size, node.params[0], dtype=np.int64 if node.width <= 63 else object)

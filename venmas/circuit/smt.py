@@ -6,12 +6,16 @@ were written as terms; that there is none rests on the solver alone (`--trust so
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from venmas.budget import ask
 from venmas.circuit.builder import Builder
 from venmas.circuit.nodes import needed
 from venmas.circuit.operators import Op, words
@@ -91,7 +95,9 @@ class Smt:
         solver = self._api.Bitwuzla(self._terms, options)
         for condition in conditions:
             solver.assert_formula(self._terms.mk_term(self._api.Kind.EQUAL, [self._term(condition), self._one]))
-        result = solver.check_sat()
+        with _interruptible() as stopped:
+            solver.configure_terminator(stopped)
+            result = solver.check_sat()
         self.queries += 1
         self.seconds += time.monotonic() - began
         if result == self._api.Result.UNSAT:
@@ -108,6 +114,7 @@ class Smt:
 
     def _term(self, root: int) -> Any:
         for index in needed(self._builder, [root], self._known):
+            ask()
             self._known[index] = self._made(index)
         return self._known[root]
 
@@ -128,6 +135,28 @@ class Smt:
                 )
             case _:
                 return terms.mk_term(getattr(kind, _KINDS[node.op]), args, list(node.params))
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Whether a signal came, for a solver to ask now and then; its handler is called at the end of the block.
+
+    What a handler raises within a call from the solver would be lost.
+    """
+    met: list[int] = []
+    handlers = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if callable(handler := signal.getsignal(number)):
+                handlers[int(number)] = handler
+                signal.signal(number, lambda number, _: met.append(number))
+    try:
+        yield lambda: bool(met)
+    finally:
+        for which, handler in handlers.items():
+            signal.signal(which, handler)
+        for which in met:
+            handlers[which](which, None)
 
 
 def _bitwuzla() -> ModuleType:

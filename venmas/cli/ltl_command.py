@@ -2,51 +2,47 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import click
 
+from venmas.cli.apart import check_apart, check_kept
+from venmas.cli.ltl_options import design_options, output_options, proof_options, question_options
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
-from venmas.cli.options import Positive, verbose_option
-from venmas.cli.output import STDOUT, check_writable, console, store_json
+from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
+from venmas.errors import UsageError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from venmas.circuit.nodes import Circuit
+    from venmas.engine.ltl import LtlReport
 
-    from venmas.ltl.decide import Satisfied, Unknown, Violated, Work
-    from venmas.ltl.replay import Run
-
-_MOST_SHOWN = 40
-"""Rows of a lasso that are printed; a file has them all."""
+log = logging.getLogger(__name__)
 
 
 @click.command("ltl")
-@click.option("--btor2", "path", metavar="FILE", required=True, help="The design, a netlist in BTOR2.")
-@click.option(
-    "--property", "text", metavar="TEXT", required=True, help="LTL over its signals, such as 'F G !rst -> G F done'."
-)
-@click.option("--init", metavar="CONDITION", help="Of initial states, over registers [default: what the netlist says].")
-@click.option("--fair", metavar="CONDITION", multiple=True, help="Holds again and again on the runs that are meant.")
-@click.option(
-    "--trust",
-    type=click.Choice(["exact", "solver"]),
-    default="exact",
-    show_default=True,
-    help="Proofs checked gate by gate, or the word of the SMT solver.",
-)
-@click.option("--timeout", type=Positive(), metavar="SECONDS", help="Give up after this long; no limit by default.")
-@click.option("--json", "json_path", metavar="FILE|-", help="Write the result as JSON to a file, or to stdout (-).")
-@click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
-@verbose_option
+@design_options
+@question_options
+@proof_options
+@output_options
 def command(
-    path: str,
-    text: str,
+    path: str | None,
     init: str | None,
+    text: str | None,
+    justice: int | None,
+    bad: int | None,
     fair: tuple[str, ...],
-    trust: str,
+    automaton_only: bool,
+    trust: Literal["exact", "solver"],
     timeout: float | None,
     json_path: str | None,
+    witness_path: str | None,
+    page_path: str | None,
+    show: bool,
     quiet: bool,
 ) -> int:
     """Does every run of a design have a property, for ever?
@@ -55,101 +51,116 @@ def command(
     state; violated with a lasso, a run into a loop, that was replayed. Exit status: 0 satisfied, 10 violated, 20
     unknown.
     """
-    from venmas.budget import Budget
-    from venmas.circuit.btor2 import read_btor2
-    from venmas.logic.ltl_parser import parse_ltl
-    from venmas.ltl.binding import started
-    from venmas.ltl.decide import Satisfied, Violated, decide
+    _one_question(text, justice, bad)
+    if automaton_only:
+        if text is None:
+            raise UsageError("--automaton-only shows the automaton of a formula: give it with --property")
+        return _print_automaton(text, fair)
+    written = {"--json": json_path, "--witness": witness_path, "--html": page_path}
+    for option, target in written.items():
+        check_writable(target, option)
+    check_apart(written)
+    if witness_path is not None and Path(witness_path).suffix not in (".vcd", ".json"):
+        raise UsageError(f"--witness {witness_path!r}: a name that ends in .vcd (a waveform) or .json is expected")
 
-    check_writable(json_path, "--json")
+    from venmas.cli.ltl_render import describe, print_report
+    from venmas.cli.progress import ProgressLine
+    from venmas.engine.ltl import verify_ltl
+
     begun = perf_counter()
-    circuit = read_btor2(path)
-    if init is not None:
-        circuit = started(circuit, parse_ltl(init))
-    answer, work = decide(circuit, parse_ltl(text), Budget(timeout), map(parse_ltl, fair), trust == "exact")
-    seconds = perf_counter() - begun
-    verdict = (
-        "satisfied" if isinstance(answer, Satisfied) else "violated" if isinstance(answer, Violated) else "unknown"
-    )
-    failed = store_json(json_path, _as_json(path, text, verdict, answer, work, seconds), "--json")
+    circuit = _circuit(path)
+    check_kept(written, [("the design", str(path))])
+
+    circuit, formula, assumed = _asked(circuit, text, justice, bad)
+    with ProgressLine(wanted=not quiet, tell=describe) as line:
+        report = verify_ltl(
+            circuit,
+            formula,
+            init=init,
+            fair=[*fair, *assumed],
+            trust=trust,
+            timeout=timeout,
+            progress=line.update,
+            design=str(path),
+            frontend=perf_counter() - begun,
+        )
+    problems = _store(report, json_path, witness_path, page_path)
     if json_path != STDOUT:
-        out = console()
-        out.print(verdict, style={"satisfied": "bold green", "violated": "bold red"}.get(verdict, "bold yellow"))
-        if not quiet:
-            _explain(out, answer, work)
-            out.print(f"{seconds:.2f} s", highlight=False)
-    if failed:
-        raise failed
-    return {"satisfied": SATISFIED, "violated": VIOLATED}.get(verdict, UNKNOWN)
+        print_report(console(), report, quiet=quiet, show=show)
+    if problems:  # the verdict is known all the same
+        raise UsageError("; ".join(problems))
+    return {"satisfied": SATISFIED, "violated": VIOLATED}.get(report.verdict.value, UNKNOWN)
 
 
-def _explain(out: Console, answer: Satisfied | Violated | Unknown, work: Work) -> None:
-    from venmas.ltl.decide import Satisfied, Violated
-
-    registers, bits = work.cone
-    size = f"{work.automaton.states} states, {len(work.automaton.edges)} edges"
-    out.print(f"automaton of the negated property: {size}; the property depends on {registers} registers, {bits} bits")
-    if isinstance(answer, Satisfied):
-        for one in answer.ranked:
-            for state, rank in one.network.text().items():
-                out.print(f"V{state} = {rank}", soft_wrap=True, markup=False, highlight=False)
-        checked = sum(len(one.steps) for one in answer.ranked)
-        steps = sum(sum(one.steps) for one in answer.ranked)
-        proofs = f"{checked} obligations, proofs of {steps} clauses checked"
-        out.print(f"from every state; {f'by the word of {answer.solver}' if answer.solver else proofs}")
-        if not answer.ranked:
-            out.print("no run of the automaton is fair: the property holds of every word")
-    elif isinstance(answer, Violated):
-        _print_run(out, answer.run)
-    else:
-        out.print(f"{answer.reason}: {answer.message}", soft_wrap=True)
-        for line in work.figures.levels:
-            out.print(line, soft_wrap=True, markup=False)
+def _one_question(text: str | None, justice: int | None, bad: int | None) -> None:
+    given = {"--property": text, "--justice": justice, "--bad": bad}
+    asked = [option for option, value in given.items() if value is not None]
+    if not asked:
+        raise UsageError(
+            "no question is given: write a formula with --property 'F G !rst -> G F done', or ask a line of the "
+            "netlist with --justice N or --bad N (the first is 0)"
+        )
+    if len(asked) > 1:
+        raise UsageError(f"{' and '.join(asked)} are several questions: ask one at a time")
 
 
-def _print_run(out: Console, run: Run) -> None:
-    from rich.table import Table
+def _circuit(path: str | None) -> Circuit:
+    """The design that the options name. Raises `InputError`."""
+    if path is None:
+        raise UsageError("no design is given: name a netlist with --btor2 FILE")
+    from venmas.circuit.btor2 import read_btor2
 
-    table = Table()
-    names = [*run.states[0], *(name for name in run.inputs[0] if not name.startswith("#"))]
-    for name in ("step", *names):
-        table.add_column(name)
-    for at, (state, inputs) in enumerate(zip(run.states, run.inputs, strict=True)):
-        if at < _MOST_SHOWN:
-            loop = " (loop)" if at == run.back else ""
-            table.add_row(f"{at}{loop}", *(str({**state, **inputs}[name]) for name in names))
-    out.print(table)
-    more = f"{len(run.states) - _MOST_SHOWN} more steps, then " if len(run.states) > _MOST_SHOWN else "then "
-    out.print(f"{more}step {run.back} again, for ever; replayed by simulation")
+    return read_btor2(path)
 
 
-def _as_json(
-    path: str, text: str, verdict: str, answer: Satisfied | Violated | Unknown, work: Work, seconds: float
-) -> dict[str, Any]:
-    from venmas.ltl.decide import Satisfied, Unknown, Violated
+def _asked(
+    circuit: Circuit, text: str | None, justice: int | None, bad: int | None
+) -> tuple[Circuit, str, tuple[str, ...]]:
+    """The circuit, the formula, and the conditions of fairness that come with the question."""
+    from venmas.ltl.asked import bad_asked, justice_asked
 
-    data: dict[str, Any] = {
-        "verdict": verdict,
-        "reason": str(answer.reason) if isinstance(answer, Unknown) else None,
-        "message": answer.message if isinstance(answer, Unknown) else None,
-        "design": path,
-        "property": text,
-        "seconds": round(seconds, 3),
-        "automaton": {"states": work.automaton.states, "edges": len(work.automaton.edges)},
-        "cone": {"registers": work.cone[0], "bits": work.cone[1]},
-        "rounds": work.figures.rounds,
-        "queries": work.figures.queries,
-        "smt_seconds": round(work.figures.smt_seconds, 3),
-        "networks": None,
-        "lasso": None,
-    }
-    if isinstance(answer, Satisfied):
-        data["trust"] = "solver" if answer.solver else "exact"
-        data["networks"] = [
-            {"level": one.network.level, "ranks": one.network.text(), "proof_steps": list(one.steps)}
-            for one in answer.ranked
-        ]
-    if isinstance(answer, Violated):
-        run = answer.run
-        data["lasso"] = {"states": list(run.states), "inputs": list(run.inputs), "back": run.back}
-    return data
+    if justice is not None:
+        return justice_asked(circuit, justice)
+    if bad is not None:
+        return (*bad_asked(circuit, bad), ())
+    return circuit, str(text), ()
+
+
+def _print_automaton(text: str, fair: tuple[str, ...]) -> int:
+    from venmas.logic.ltl_parser import parse_ltl
+    from venmas.ltl.hoa import to_dot, to_hoa
+    from venmas.ltl.translate import refuting
+
+    automaton = refuting(parse_ltl(text), map(parse_ltl, fair))
+    name = f"not ({text})"
+    console().print(to_hoa(automaton, name), end="", soft_wrap=True)
+    console().print(to_dot(automaton, name), end="", soft_wrap=True)
+    return SATISFIED
+
+
+def _store(report: LtlReport, json_path: str | None, witness_path: str | None, page_path: str | None) -> list[str]:
+    """Write the files that were asked for, each whatever becomes of the others; what could not be written, and why."""
+    data = report.to_json()
+    failed = [store_json(json_path, data, "--json")]
+    if report.lasso is None:
+        if witness_path is not None:
+            log.warning("there is no lasso to write: %s is left as it is", witness_path)
+    elif witness_path is not None and witness_path.endswith(".json"):
+        failed.append(store_json(witness_path, data, "--witness"))
+    elif witness_path is not None:
+        from venmas.ltl.waveform import to_vcd
+
+        failed.append(_try(witness_path, partial(to_vcd, report.lasso, report.design), "--witness"))
+    if page_path is not None:
+        from venmas.report.ltl import ltl_page
+
+        failed.append(_try(page_path, partial(ltl_page, report), "--html"))
+    return [str(error) for error in failed if error]
+
+
+def _try(path: str, make: Callable[[], str], option: str) -> UsageError | None:
+    try:
+        write_file(path, make().encode("utf-8", "replace"), option)
+    except UsageError as error:
+        return error
+    return None

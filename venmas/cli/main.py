@@ -20,7 +20,7 @@ import click
 from venmas._posix import require_posix
 from venmas._version import __version__
 from venmas.cli.interrupt import interruptible
-from venmas.cli.output import is_verbose, set_up_logging
+from venmas.cli.output import is_verbose, printable, set_up_logging
 from venmas.cli.streams import NotShownError, guarded
 from venmas.errors import InputError, VenmasError
 
@@ -129,7 +129,7 @@ def readable(message: str) -> str:
     """A message that may quote files of strangers: not longer than a page, and nothing in it steers a terminal."""
     if len(message) > _HEAD + _TAIL:
         message = f"{message[:_HEAD]} ... ({len(message) - _HEAD - _TAIL} characters) ... {message[-_TAIL:]}"
-    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in message)
+    return printable(message)
 
 
 def _fault(error: Exception) -> str:

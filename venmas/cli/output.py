@@ -32,6 +32,11 @@ def console(*, stderr: bool = False) -> Console:
     return made
 
 
+def printable(text: str) -> str:
+    """A text that may come from strangers: nothing in it steers a terminal."""
+    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 class _Handler(logging.Handler):
     """Log lines on stderr; the stream is looked up each time, because a progress line may stand in its place."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
 class ProgressLine:
     """A context that shows what `update` is told, and leaves nothing behind."""
 
-    def __init__(self, wanted: bool) -> None:
+    def __init__(self, wanted: bool, tell: Callable[[Progress, float | None], str] | None = None) -> None:
+        """tell: what is shown of the progress and the seconds left [default: `describe`]."""
         from rich.live import Live
 
         err = console(stderr=True)
-        self._estimate = Estimate()
+        self._estimate, self._tell = Estimate(), tell or describe
         self._live = Live(console=err, auto_refresh=False, transient=True) if wanted and err.is_terminal else None
 
     def update(self, progress: Progress) -> None:
@@ -27,7 +29,7 @@ class ProgressLine:
         if self._live is not None:
             from rich.text import Text
 
-            self._live.update(Text(describe(progress, left), no_wrap=True, overflow="ellipsis"), refresh=True)
+            self._live.update(Text(self._tell(progress, left), no_wrap=True, overflow="ellipsis"), refresh=True)
 
     def __enter__(self) -> ProgressLine:
         if self._live is not None:
@@ -75,11 +77,12 @@ def describe(progress: Progress, left: float | None = None) -> str:
     pace = f" ({progress.solved / progress.seconds:.2g}/s)" if progress.solved and progress.seconds >= 1 else ""
     parts += [f"{progress.solved} solved{pace}", f"{progress.in_flight} in flight", f"depth {progress.depth}"]
     parts += [f"{progress.share:.0%} of the choices"] if progress.share else []
-    ahead = "" if left is None else f", about {_clock(left)} left"
-    return f"{_clock(progress.seconds)}{ahead}  {', '.join(parts)}"
+    ahead = "" if left is None else f", about {clock(left)} left"
+    return f"{clock(progress.seconds)}{ahead}  {', '.join(parts)}"
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """A time as ``h:mm:ss`` or ``m:ss``."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from venmas.budget import ask
 from venmas.errors import AutomatonError
 from venmas.logic.paths import Leaf
 from venmas.logic.printing import to_text
@@ -133,6 +134,7 @@ def strongly_connected(successors: list[list[int]]) -> list[list[int]]:
         index[root] = low[root] = len(index)
         open_[root] = None
         while work:
+            ask()
             node, rest = work[-1]
             child = next((c for c in rest if c not in index or c in open_), None)
             if child is None:

@@ -73,6 +73,9 @@ def _moved(circuit: Circuit, b: Builder, there: Mapping[int, int], *starts: int)
         init=tuple(None if node is None else there[node] for node in circuit.init),
         starts=(*(there[node] for node in circuit.starts), *starts),
         constraints=tuple(there[node] for node in circuit.constraints),
+        bad=tuple(there[node] for node in circuit.bad),
+        fair=tuple(there[node] for node in circuit.fair),
+        justice=tuple(tuple(there[node] for node in one) for one in circuit.justice),
         names={name: there[node] for name, node in circuit.names.items()},
     )
 

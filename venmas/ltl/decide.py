@@ -4,24 +4,30 @@
     short lassos: a run that it accepts                                               (`lasso`)
     each accepting component: a network that ranks it, from every state               (`ranking`)
         for one of its acceptance sets that falls with every edge of the set, and rises on none
-    all ranked, each obligation proved: satisfied. Else longer lassos, by simulation and as before
+    all ranked, each obligation proved: satisfied
+    else, where registers and inputs have few bits: all runs from initial states       (`explicit`)
+    else longer lassos, by simulation and as before
 
 Giacobbe, Kroening, Pal, Tautschnig, *Neural Model Checking*, NeurIPS 2024. No initial state, no range of a register is
-assumed by a proof.
+assumed by a network.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
+from time import perf_counter
 
-from venmas.budget import Budget, BudgetError
+from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.circuit.nodes import Circuit
+from venmas.circuit.size import MOST_GATES, gates
 from venmas.errors import CircuitError, Reason
 from venmas.logic.formula import TRUE, Formula, Implies, conjunction
 from venmas.logic.paths import finally_, globally
 from venmas.ltl.automaton import Automaton, Component, components
 from venmas.ltl.binding import bind
+from venmas.ltl.explicit import Enumerated, enumerated
 from venmas.ltl.lasso import LONGEST, Search
 from venmas.ltl.ranking.exact import checks, proof_of
 from venmas.ltl.ranking.learn import Figures, Network, rank
@@ -33,8 +39,14 @@ from venmas.ltl.translate import refuting
 
 _SHORT = 4
 """Steps of lassos that are looked for before anything is learned."""
+_SMALL = 12
+"""Bits of registers and inputs up to which all runs are looked at before anything is learned."""
 _SHARE = 0.5
 """Of the time, for learning and proving."""
+_MOST_REGISTERS = 1000
+"""Of designs that networks are learned for; of gates a quarter of `MOST_GATES`, as obligations are about two steps."""
+_WIDEST = 8192
+"""Bits of a register or input. A number of more digits than that has is neither printed nor compared."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +63,15 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Satisfied:
-    """Every run has the property. solver: whose word was taken, where no exact proofs were made."""
+    """Every run has the property. solver: whose word was taken, where no exact proofs were made.
+
+    enumerated: where nothing is ranked, the pairs of a state and an automaton state that runs from initial states
+    reach, all of which were looked at.
+    """
 
     ranked: tuple[Ranked, ...]
     solver: str | None
+    enumerated: int | None = None
 
 
 @dataclass(frozen=True)
@@ -74,11 +91,12 @@ class Unknown:
 
 @dataclass
 class Work:
-    """What was done. cone: registers and bits that the property depends on."""
+    """What was done. cone: registers and bits that the property depends on. automaton_seconds: of the translation."""
 
     automaton: Automaton
     cone: tuple[int, int]
     figures: Figures = field(default_factory=Figures)
+    automaton_seconds: float = 0.0
 
 
 def decide(
@@ -93,13 +111,30 @@ def decide(
         raise CircuitError("the netlist has `fair` lines, which are not read as assumptions yet: name them with --fair")
     assumed = conjunction([globally(finally_(one)) for one in fair])
     formula = formula if assumed == TRUE else Implies(assumed, formula)
+    begun = perf_counter()
     automaton = refuting(formula)
-    part, letters = bind(circuit, automaton.atoms)
-    work = Work(automaton, (len(part.registers), part.register_bits))
-    lassos = Search(circuit, formula, automaton)
+    translated = perf_counter() - begun
+    work = Work(automaton, (0, 0), automaton_seconds=translated)
+    budget.root.describe = partial(_progress, work.figures)
+    with limited(budget):
+        return _decided(circuit, formula, automaton, budget, exact, work), work
+
+
+def _decided(
+    circuit: Circuit, formula: Formula, automaton: Automaton, budget: Budget, exact: bool, work: Work
+) -> Satisfied | Violated | Unknown:
+    listed: Enumerated | Run | None = None
     try:
+        part, letters = bind(circuit, automaton.atoms)
+        work.cone = (len(part.registers), part.register_bits)
+        if (wide := max(map(part.width, (*part.registers, *part.inputs)), default=0)) > _WIDEST:
+            raise CircuitError(f"the property depends on a word of {wide} bits; words of up to {_WIDEST} are decided")
+        lassos = Search(circuit, formula, automaton)
         if (run := lassos.advance(_SHORT, budget)) is not None:
-            return Violated(run), work
+            return Violated(run)
+        listed = enumerated(lassos.observed, automaton, budget, _SMALL)
+        if isinstance(listed, Run):
+            return Violated(listed)
         left = budget.left
         share = budget.within(None if left is None else _SHARE * left)
         try:
@@ -111,21 +146,35 @@ def decide(
             work.figures.levels.append("the time for ranking functions was over")
         proofs = [one for one in found if one is not None]
         if len(proofs) == len(found):
-            return Satisfied(tuple(proofs), None if exact else "Bitwuzla"), work
+            return Satisfied(tuple(proofs), None if exact else "Bitwuzla")
+        if listed is None:
+            listed = enumerated(lassos.observed, automaton, budget)
+        if isinstance(listed, Run):
+            return Violated(listed)
+        if listed is not None:
+            return Satisfied((), None, listed.states)
         run = rollouts(Observed(circuit, formula), budget) or lassos.advance(LONGEST, budget)
         if run is not None:
-            return Violated(run), work
-    except BudgetError as error:
-        return Unknown(error.reason, error.message), work
+            return Violated(run)
+    except (BudgetError, KeyboardInterrupt) as error:
+        if isinstance(listed, Enumerated):
+            return Satisfied((), None, listed.states)
+        if isinstance(error, BudgetError):
+            return Unknown(error.reason, error.message)
+        return Unknown(Reason.INTERRUPTED, "interrupted before a verdict was reached")
     return Unknown(
-        Reason.OPEN, f"no ranking function of this kind, and no lasso of up to {LONGEST} steps, was found"
-    ), work
+        Reason.OPEN, f"no ranking function of this kind, and no lasso of up to {lassos.steps} steps, was found"
+    )
 
 
 def _ranked(
     circuit: Circuit, letters: tuple[int, ...], component: Component, budget: Budget, figures: Figures, exact: bool
 ) -> Ranked | None:
     """A proof that no run in the component is fair, by one of its acceptance sets; None where none is found."""
+    if len(circuit.registers) > _MOST_REGISTERS or (size := gates(circuit.nodes)) > MOST_GATES // 4:
+        told = f"{len(circuit.registers)} registers" if len(circuit.registers) > _MOST_REGISTERS else f"{size} gates"
+        figures.levels.append(f"no ranking function is looked for over {told}")
+        return None
     for strict in component.sets:
         goal = Goal(circuit, letters, component.edges, strict)
         network = rank(goal, budget, figures)
@@ -133,6 +182,7 @@ def _ranked(
             continue
         if not exact:
             return Ranked(goal, network, ())
+        begun = perf_counter()
         asked = Obligations(goal, step_of(circuit, letters), network.pool)
         steps = []
         for edge in goal.edges:
@@ -142,5 +192,11 @@ def _ranked(
                 figures.levels.append(f"edge {edge.source} -> {edge.target}: the SMT solver's word is not confirmed")
                 return None
             steps.append(len(proof))
+        figures.proof_seconds += perf_counter() - begun
         return Ranked(goal, network, tuple(steps))
     return None
+
+
+def _progress(figures: Figures, seconds: float) -> Progress:
+    """Counterexamples, networks that were tried and queries so far."""
+    return Progress(figures.samples, 0, figures.queries, 0, figures.rounds, seconds)

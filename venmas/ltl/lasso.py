@@ -16,6 +16,7 @@ from venmas.circuit.builder import Builder
 from venmas.circuit.nodes import Circuit
 from venmas.circuit.operators import Op, words
 from venmas.circuit.simulate import evaluate
+from venmas.circuit.size import MOST_GATES, gates
 from venmas.circuit.smt import Sat, Smt, Undecided
 from venmas.logic.formula import Formula
 from venmas.ltl.automaton import Automaton
@@ -27,12 +28,16 @@ LONGEST = max(LENGTHS)
 
 
 class Search:
-    """Longer and longer runs of the product; goes on where it was left. Raises what `bind` and `Smt` raise."""
+    """Longer and longer runs of the product; goes on where it was left. Raises what `bind` and `Smt` raise.
+
+    observed: the formula on the circuit, with the atoms of the automaton.
+    """
 
     def __init__(self, circuit: Circuit, formula: Formula, automaton: Automaton) -> None:
         self._automaton = automaton
-        self._observed = observed = Observed(circuit, formula, automaton.atoms)
+        self.observed = observed = Observed(circuit, formula, automaton.atoms)
         self._circuit, self._letters = observed.circuit, observed.more
+        self._gates = gates(self._circuit.nodes)
         self._b = b = Builder()
         self._smt = Smt(b)
         self._width = max(1, (automaton.states - 1).bit_length())
@@ -41,12 +46,17 @@ class Search:
         self._conditions: list[int] = []
         self._steps: list[_Step] = []
 
+    @property
+    def steps(self) -> int:
+        """Of the longest lassos that were looked for."""
+        return len(self._steps)
+
     def advance(self, longest: int, budget: Budget) -> Run | None:
         """A replayed run of at most so many different steps that breaks the formula, None where none was found.
 
-        Raises `BudgetError`.
+        Runs end where they would have more than `MOST_GATES`. Raises `BudgetError`.
         """
-        while len(self._steps) < min(longest, LONGEST):
+        while len(self._steps) < min(longest, LONGEST) and (len(self._steps) + 1) * self._gates <= MOST_GATES:
             budget()
             self._unroll()
             if len(self._steps) not in LENGTHS:
@@ -98,7 +108,7 @@ class Search:
         back = next(at for at, loop in enumerate(evaluate(b, known, loops)) if loop[0])
         inputs = [[int(known[node][0]) for node in one.inputs] for one in self._steps]
         first = [int(known[node][0]) for node in self._steps[0].state]
-        return self._observed.replay(first, inputs, back)
+        return self.observed.replay(first, inputs, back)
 
 
 @dataclass(frozen=True)

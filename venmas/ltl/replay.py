@@ -11,6 +11,7 @@ from venmas.circuit.simulate import first_states, step, values
 from venmas.logic.formula import Formula
 from venmas.logic.lassos import Lasso, holds
 from venmas.logic.paths import Leaf, leaves
+from venmas.logic.printing import to_text
 from venmas.ltl.binding import bind
 
 
@@ -18,12 +19,15 @@ from venmas.ltl.binding import bind
 class Run:
     """A run of a circuit for ever: states and inputs of each step, by name; after the last comes step `back`.
 
-    Inputs without a name, bits that the design leaves undefined, are numbered.
+    Inputs without a name, bits that the design leaves undefined, are numbered. conditions: of each step those of the
+    formula, as written there, with their truth. widths: bits of the registers and inputs.
     """
 
     states: tuple[dict[str, int], ...]
     inputs: tuple[dict[str, int], ...]
     back: int
+    conditions: tuple[dict[str, bool], ...]
+    widths: dict[str, int]
 
 
 class Observed:
@@ -62,7 +66,14 @@ class Observed:
         closed = [int(column[0]) for column in state] == states[back]
         if not closed or holds(self.formula, Lasso(tuple(letters[:back]), tuple(letters[back:]))):
             return None
-        return Run(self._named(circuit.registers, states), self._named(circuit.inputs, inputs), back)
+        texts = {leaf: to_text(leaf) for leaf in self._leaves}
+        return Run(
+            self._named(circuit.registers, states),
+            self._named(circuit.inputs, inputs),
+            back,
+            tuple({text: leaf in letter for leaf, text in texts.items()} for letter in letters),
+            {circuit.name(node): circuit.width(node) for node in (*circuit.registers, *circuit.inputs)},
+        )
 
     def _one(self, node: int, value: int) -> Words:
         return words([value], self.circuit.width(node))

@@ -14,6 +14,8 @@ RUNS = 32
 """Runs at once."""
 STEPS = 5000
 """Steps of each."""
+_MOST_WORDS = 20_000_000
+"""Words of states that are kept."""
 
 
 def rollouts(observed: Observed, budget: Budget, seed: int = 0) -> Run | None:
@@ -30,7 +32,7 @@ def rollouts(observed: Observed, budget: Budget, seed: int = 0) -> Run | None:
     state = first_states(circuit, free, inputs)
     seen: list[dict[tuple[int, ...], int]] = [{} for _ in range(RUNS)]
     going = set(range(RUNS))
-    for at in range(STEPS):
+    for at in range(min(STEPS, _MOST_WORDS // (RUNS * max(1, len(state))))):
         budget()
         rows = list(zip(*(column.tolist() for column in state), strict=True)) if state else [()] * RUNS
         for run in list(going):

@@ -111,42 +111,42 @@ def html_page(
     trace, places = trace_tables(system, witness) if witness else ([], {})
     known = {} if defaults is None else defaults
     files = {digest: name for name, digest in report.origin.digests.items()} if report.origin else {}
-    return str(
-        _environment()
-        .get_template("page.html")
-        .render(
-            report=report,
-            verdict=verdict.value,
-            sign=SIGNS[verdict],
-            meaning=meaning(verdict),
-            basis="" if problem else " ".join(basis(report)),
-            doubt=problem,
-            reason=REASONS.get(report.reason, ""),
-            remedies=remedies(report) if verdict is report.verdict is Verdict.UNKNOWN else [],
-            checked=_checked(report, checks),
-            property_facts=property_facts(report, system),
-            trace=trace,
-            replayed=checks.replay is not None,
-            initial=initial_table(system, witness) if witness else None,
-            margins=margin_table(witness, places) if witness else None,
-            replays=_replays(replay) if witness and replay else [],
-            drawings=[(d.title, d.alt, _data_uri(d.svg)) for d in drawings],
-            no_drawings=no_drawings,
-            system=system,
-            undescribed=checks.undescribed,
-            tables=system_tables(report, system, known) if system else None,
-            parameters=parameter_table(report, known),
-            equations=equations(system, files) if system else None,
-            proof_facts=proof_facts(report),
-            procedures=procedure_table(report),
-            abstraction=abstraction_of(report.invariant),
-            data_uri=_data_uri,
-            machine_facts=machine_facts(report),
-            commands=reproduce(report, source.name, known),
-            source=source,
-            version=__version__,
-        )
+    return rendered(
+        "page.html",
+        report=report,
+        verdict=verdict.value,
+        sign=SIGNS[verdict],
+        meaning=meaning(verdict),
+        basis="" if problem else " ".join(basis(report)),
+        doubt=problem,
+        reason=REASONS.get(report.reason, ""),
+        remedies=remedies(report) if verdict is report.verdict is Verdict.UNKNOWN else [],
+        checked=_checked(report, checks),
+        property_facts=property_facts(report, system),
+        trace=trace,
+        replayed=checks.replay is not None,
+        initial=initial_table(system, witness) if witness else None,
+        margins=margin_table(witness, places) if witness else None,
+        replays=_replays(replay) if witness and replay else [],
+        drawings=[(d.title, d.alt, _data_uri(d.svg)) for d in drawings],
+        no_drawings=no_drawings,
+        system=system,
+        undescribed=checks.undescribed,
+        tables=system_tables(report, system, known) if system else None,
+        parameters=parameter_table(report, known),
+        equations=equations(system, files) if system else None,
+        proof_facts=proof_facts(report),
+        procedures=procedure_table(report),
+        abstraction=abstraction_of(report.invariant),
+        machine_facts=machine_facts(report),
+        commands=reproduce(report, source.name, known),
+        source=source,
     )
+
+
+def rendered(template: str, **facts: object) -> str:
+    """A template of this folder with facts in it. Raises `UsageError` without jinja2."""
+    return str(_environment().get_template(template).render(data_uri=_data_uri, version=__version__, **facts))
 
 
 def abstract_page(scenario: str, asked: str, counts: Facts, predicates: Sequence[str], graph: Drawn) -> str:
@@ -155,18 +155,13 @@ def abstract_page(scenario: str, asked: str, counts: Facts, predicates: Sequence
     Raises `UsageError` without jinja2.
     """
     picture, states, dot = shown(graph, "The abstract graph")
-    return str(
-        _environment()
-        .get_template("abstract.html")
-        .render(
-            scenario=scenario,
-            asked=asked,
-            counts=counts,
-            predicates=predicates,
-            abstraction=Abstraction(None, picture, states, dot, ""),
-            data_uri=_data_uri,
-            version=__version__,
-        )
+    return rendered(
+        "abstract.html",
+        scenario=scenario,
+        asked=asked,
+        counts=counts,
+        predicates=predicates,
+        abstraction=Abstraction(None, picture, states, dot, ""),
     )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product as combinations
 from math import prod
+from time import perf_counter
 
 from venmas.budget import Budget
 from venmas.circuit.operators import Op
@@ -42,19 +43,31 @@ class Network:
         """Of each state its rank as people write it."""
         texts = [neuron.text for neuron in self.pool.neurons]
         return {
-            state: " ".join(f"{w:+d} {t}" for w, t in zip(weights, texts, strict=True) if w) or "0"
+            state: _sum_text([(w, t) for w, t in zip(weights, texts, strict=True) if w])
             for state, weights in self.weights.items()
         }
 
 
+def _sum_text(terms: Sequence[tuple[int, str]]) -> str:
+    """A sum as people write it: ``-cnt - 180000 [state=1]``; constants are weights of the neuron 1."""
+    out = ""
+    for weight, text in terms:
+        size = str(abs(weight)) if text == "1" else text if abs(weight) == 1 else f"{abs(weight)} {text}"
+        sign = "-" if weight < 0 else "+"
+        out += f" {sign} {size}" if out else f"{sign}{size}".removeprefix("+")
+    return out or "0"
+
+
 @dataclass
 class Figures:
-    """What the work took. levels: why each level that had no network had none."""
+    """What the work took; times of this process. levels: why each level that had no network had none."""
 
     rounds: int = 0
     samples: int = 0
     queries: int = 0
     smt_seconds: float = 0.0
+    lp_seconds: float = 0.0
+    proof_seconds: float = 0.0
     levels: list[str] = field(default_factory=list)
 
 
@@ -88,7 +101,9 @@ class _Level:
         size = len(self.pool.neurons)
         while True:
             budget()
+            begun = perf_counter()
             flat = self.program.solve()
+            figures.lp_seconds += perf_counter() - begun
             if flat is None:
                 return f"no weights for {self.program.rows} samples"
             figures.rounds += 1

@@ -1,0 +1,151 @@
+"""`verify_ltl` and its report: verdicts in Python, JSON and its schema, pages."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from base64 import b64decode
+from pathlib import Path
+from re import findall
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import venmas
+from venmas.circuit.btor2 import parse_btor2
+from venmas.circuit.nodes import Circuit
+from venmas.errors import FormulaError
+from venmas.logic.ltl_parser import parse_ltl
+from venmas.ltl.translate import refuting
+from venmas.report.automaton_picture import automaton_picture
+from venmas.report.ltl import ltl_page
+
+SCHEMA = Draft202012Validator(
+    json.loads((Path(__file__).resolve().parents[2] / "docs" / "ltl-result.schema.json").read_text())
+)
+COUNTER = """
+1 sort bitvec 1
+2 sort bitvec {bits}
+3 input 1 stop
+4 state 2 n
+5 constd 2 {by}
+6 zero 2
+7 add 2 4 5
+8 ite 2 3 6 7
+9 next 2 4 8
+10 constd 2 9
+11 eq 1 4 10
+12 output 11 nine
+"""
+
+
+def counter(bits: int = 4, by: int = 1) -> Circuit:
+    return parse_btor2(COUNTER.format(bits=bits, by=by))
+
+
+def test_a_proof_in_python() -> None:
+    report = venmas.verify_ltl(counter(), "F G !stop -> G F nine")
+    assert report.satisfied and report.verdict is venmas.Verdict.SATISFIED
+    assert report.lasso is None and (report.reason, report.message) == ("", "")
+    data = report.to_json()
+    SCHEMA.validate(data)
+    assert data["certificate"]["kind"] == "ranking"
+    (network,) = data["certificate"]["networks"]
+    assert network["ranks"] == {"1": "-n + 16 [n>8]"}
+    assert network["obligations"][0]["proof_steps"] > 0
+    assert data["seconds"]["total"] >= data["seconds"]["proof"] > 0
+
+
+def test_the_word_of_the_solver_is_told() -> None:
+    data = venmas.verify_ltl(counter(), "F G !stop -> G F nine", trust="solver").to_json()
+    SCHEMA.validate(data)
+    assert data["certificate"]["trust"] == "solver"
+    assert data["certificate"]["networks"][0]["obligations"][0]["proof_steps"] is None
+
+
+def test_a_violation_in_python() -> None:
+    report = venmas.verify_ltl(counter(), parse_ltl("G F nine"), init="n == 3", design="counter")
+    assert report.violated and report.lasso is not None
+    assert report.lasso.states[0] == {"n": 3}
+    data = report.to_json()
+    SCHEMA.validate(data)
+    assert data["certificate"] is None
+    assert data["property"] == "G F nine" and data["init"] == "n == 3"
+    for state, conditions in zip(data["lasso"]["states"], data["lasso"]["conditions"], strict=True):
+        assert conditions == {"nine": state["n"] == 9}
+
+
+def test_an_enumeration_and_an_unknown() -> None:
+    """From 0 in steps of 2 no odd number is reached: all runs of 4 bits are looked at, of 64 bits they are not."""
+    small = venmas.verify_ltl(counter(by=2), "G n != 3", init="n == 0")
+    assert small.satisfied
+    data = small.to_json()
+    SCHEMA.validate(data)
+    assert data["certificate"]["kind"] == "enumeration" and data["certificate"]["states"] == 8
+    large = venmas.verify_ltl(counter(64, by=2), "G n != 3", init="n == 0", timeout=1)
+    assert not large.satisfied and not large.violated
+    SCHEMA.validate(large.to_json())
+    if large.verdict is venmas.Verdict.UNKNOWN:
+        assert large.message
+
+
+def test_fairness_and_bad_formulas() -> None:
+    assert venmas.verify_ltl(counter(), "G F n == 0", fair=["nine"]).satisfied
+    assert venmas.verify_ltl(counter(), "G F n == 0 & G F nine").violated
+    with pytest.raises(FormulaError):
+        venmas.verify_ltl(counter(), "G F &")
+
+
+def test_designs_are_read_from_files(tmp_path: Path) -> None:
+    import venmas.hardware
+
+    (tmp_path / "counter.btor2").write_text(COUNTER.format(bits=4, by=1))
+    design = venmas.hardware.read(tmp_path / "counter.btor2")
+    assert venmas.verify_ltl(design, "F G !stop -> G F nine").satisfied
+
+
+def test_interrupted_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("venmas.ltl.decide.rank", interrupt)
+    report = venmas.verify_ltl(counter(64), "F G !stop -> G F nine")
+    assert (report.verdict.value, report.reason) == ("unknown", "interrupted")
+    SCHEMA.validate(report.to_json())
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("F G !stop -> G F nine", ("satisfied", "-n + 16 [n&gt;8]", "V1 to V1", "falls")),
+        ("G F nine", ("violated", "(loop)", "comes step", "for ever")),
+        ('G F nine & F "n[2]"', ("violated", "&amp;")),
+    ],
+)
+def test_pages(text: str, parts: tuple[str, ...]) -> None:
+    page = ltl_page(venmas.verify_ltl(counter(), text, design="<script>x</script>"))
+    assert all(part in page for part in parts), page
+    assert "<script" not in page
+    for picture in findall(r"data:image/svg\+xml;base64,([^\"]+)", page):
+        ET.fromstring(b64decode(picture))
+
+
+@pytest.mark.parametrize(
+    "text", ["G F a", "a U (b U c)", "F G a -> G F b & G F c", "(a U b) U (c U d)", "false", "true"]
+)
+def test_pictures_show_every_state_and_edge(text: str) -> None:
+    automaton = refuting(parse_ltl(text))
+    picture = automaton_picture(automaton, "title")
+    assert picture is not None
+    root = ET.fromstring(picture.svg)
+    space = "{http://www.w3.org/2000/svg}"
+    assert len(root.findall(f"{space}circle")) == automaton.states
+    labels = [one.text for one in root.findall(f"{space}text")]
+    assert len(labels) == automaton.states + len(automaton.edges)
+    wide, high = (float(root.attrib[name]) for name in ("width", "height"))
+    for one in root.findall(f"{space}text"):
+        assert 0 < float(one.attrib["x"]) < wide and 0 < float(one.attrib["y"]) < high
+
+
+def test_large_automata_have_no_picture() -> None:
+    assert automaton_picture(refuting(parse_ltl("X " * 12 + "a")), "title") is None

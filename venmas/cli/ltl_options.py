@@ -1,0 +1,71 @@
+"""Options of `venmas ltl`, in groups: the design, the question, the proof, what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from venmas.cli.options import Positive, verbose_option
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _together(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+design_options = _together(
+    click.option("--btor2", "path", metavar="FILE", help="The design, a netlist in BTOR2."),
+    click.option(
+        "--init", metavar="CONDITION", help="Of initial states, over registers [default: what the netlist says]."
+    ),
+)
+
+question_options = _together(
+    click.option("--property", "text", metavar="TEXT", help="LTL over its signals, such as 'F G !rst -> G F done'."),
+    click.option(
+        "--justice",
+        type=click.IntRange(0),
+        metavar="N",
+        help="Ask the N-th `justice` line of the netlist: that no run that meets its `fair` lines meets it.",
+    ),
+    click.option(
+        "--bad", type=click.IntRange(0), metavar="N", help="Ask the N-th `bad` line: that no run ever meets it."
+    ),
+    click.option(
+        "--fair", metavar="CONDITION", multiple=True, help="Holds again and again on the runs that are meant."
+    ),
+    click.option("--automaton-only", is_flag=True, help="Print the automaton of the negated property: HOA and dot."),
+)
+
+proof_options = _together(
+    click.option(
+        "--trust",
+        type=click.Choice(["exact", "solver"]),
+        default="exact",
+        show_default=True,
+        help="Proofs checked gate by gate, or the word of the SMT solver.",
+    ),
+    click.option("--timeout", type=Positive(), metavar="SECONDS", help="Give up after this long; no limit by default."),
+)
+
+output_options = _together(
+    click.option("--json", "json_path", metavar="FILE|-", help="Write the result as JSON to a file, or to stdout (-)."),
+    click.option(
+        "--witness",
+        "witness_path",
+        metavar="FILE.vcd|FILE.json",
+        help="Write the lasso of a violation there: as a waveform, or the result as JSON.",
+    ),
+    click.option("--html", "page_path", metavar="FILE", help="Write a page of the result."),
+    click.option("--show", is_flag=True, help="Print the automaton and each obligation, too."),
+    click.option("-q", "--quiet", is_flag=True, help="Print the verdict only."),
+    verbose_option,
+)

@@ -1,0 +1,99 @@
+"""What `venmas ltl` prints: verdict, networks, obligations, the table of a lasso."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from venmas.cli.output import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from venmas.budget import Progress
+    from venmas.engine.ltl import LtlReport
+    from venmas.ltl.decide import Satisfied
+    from venmas.ltl.replay import Run
+
+_MOST_SHOWN = 40
+"""Rows of a lasso that are printed; a file has them all."""
+_STYLES = {"satisfied": "bold green", "violated": "bold red", "unknown": "bold yellow"}
+
+
+def describe(progress: Progress, left: float | None = None) -> str:
+    """The line that moves while `venmas ltl` works."""
+    from venmas.cli.progress import clock
+
+    done = f"{progress.depth} networks tried, {progress.created} counterexamples, {progress.solved} queries"
+    return f"{clock(progress.seconds)}  {done}"
+
+
+def print_report(out: Console, report: LtlReport, *, quiet: bool, show: bool) -> None:
+    """The report, for people; quiet: the verdict alone."""
+    out.print(report.verdict.value, style=_STYLES[report.verdict.value])
+    if quiet:
+        return
+    from venmas.ltl.decide import Satisfied
+
+    work = report.work
+    registers, bits = work.cone
+    size = f"{work.automaton.states} states, {len(work.automaton.edges)} edges"
+    _say(out, f"automaton of the negated property: {size}; the property depends on {registers} registers, {bits} bits")
+    if show:
+        from venmas.ltl.hoa import to_hoa
+
+        _say(out, to_hoa(work.automaton).rstrip())
+    if isinstance(report.answer, Satisfied):
+        _print_proof(out, report, report.answer, show)
+    elif report.lasso is not None:
+        _print_run(out, report.lasso)
+    else:
+        _say(out, f"{report.reason}: {report.message}")
+    if show or not (report.satisfied or report.violated):
+        for line in work.figures.levels:
+            _say(out, line)
+    parts = ((name, value) for name, value in vars(report.seconds).items() if name != "total" and value >= 0.005)
+    told = ", ".join(f"{name} {value:.2f}" for name, value in parts)
+    _say(out, f"{report.seconds.total:.2f} s{f' ({told})' if told else ''}")
+
+
+def _print_proof(out: Console, report: LtlReport, answer: Satisfied, show: bool) -> None:
+    for one in answer.ranked:
+        for state, rank in one.network.text().items():
+            _say(out, f"V{state} = {rank}")
+        for at, edge in enumerate(one.goal.edges if show else ()):
+            kind = "falls" if edge in one.goal.strict else "does not rise"
+            proof = f", proof of {one.steps[at]} clauses" if one.steps else ""
+            label = report.work.automaton.label_text(edge.label)
+            _say(out, f"  V{edge.source} -> V{edge.target} {kind} where {label}{proof}")
+    if answer.enumerated is not None:
+        _say(
+            out,
+            f"from initial states; {answer.enumerated} states of design and automaton enumerated, all that are reached",
+        )
+        return
+    checked = sum(len(one.steps) for one in answer.ranked)
+    steps = sum(sum(one.steps) for one in answer.ranked)
+    proofs = f"{checked} obligations, proofs of {steps} clauses checked"
+    _say(out, f"from every state; {f'by the word of {answer.solver}' if answer.solver else proofs}")
+    if not answer.ranked:
+        _say(out, "no run of the automaton is fair: the property holds of every word")
+
+
+def _print_run(out: Console, run: Run) -> None:
+    table = Table()
+    table.add_column("step")
+    rows = [{**s, **i, **c} for s, i, c in zip(run.states, run.inputs, run.conditions, strict=True)]
+    names = [name for name in rows[0] if not name.startswith("#")]
+    for name in names:
+        table.add_column(printable(name))
+    for at, row in enumerate(rows[:_MOST_SHOWN]):
+        table.add_row(f"{at} (loop)" if at == run.back else str(at), *(str(int(row[name])) for name in names))
+    out.print(table)
+    more = f"{len(rows) - _MOST_SHOWN} more steps, then " if len(rows) > _MOST_SHOWN else "then "
+    _say(out, f"{more}step {run.back} again, for ever; replayed by simulation")
+
+
+def _say(out: Console, text: str) -> None:
+    out.print(printable(text), soft_wrap=True)

@@ -1,0 +1,205 @@
+"""Verification of LTL over unbounded time, and what it says: the report of `verify_ltl`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any, Literal
+
+from venmas.budget import Budget, Progress
+from venmas.circuit.nodes import Circuit
+from venmas.engine.report import Verdict, machine, versions
+from venmas.logic.formula import Formula
+from venmas.logic.ltl_parser import parse_ltl
+from venmas.logic.printing import to_text
+from venmas.ltl.binding import started
+from venmas.ltl.decide import Ranked, Satisfied, Unknown, Violated, Work, decide
+from venmas.ltl.hoa import to_hoa
+from venmas.ltl.replay import Run
+
+FORMAT = "venmas-ltl-result-1"
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Wall time: in total, reading the design, translating the formula, linear programs, the SMT solver, proofs."""
+
+    total: float
+    frontend: float
+    automaton: float
+    lp: float
+    smt: float
+    proof: float
+
+
+@dataclass(frozen=True)
+class LtlReport:
+    """The result of one question of LTL. `reason` and `message` are empty unless the verdict is unknown.
+
+    design: what it is called. formula: the property. init, fair: what was said of initial states and of the runs that
+    are meant (texts). answer, work: what `venmas.ltl.decide` gave.
+    """
+
+    design: str
+    formula: str
+    init: str
+    fair: tuple[str, ...]
+    trust: str
+    answer: Satisfied | Violated | Unknown
+    work: Work
+    seconds: Seconds
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @property
+    def verdict(self) -> Verdict:
+        """Only a proof says satisfied, only a replayed lasso says violated."""
+        match self.answer:
+            case Satisfied():
+                return Verdict.SATISFIED
+            case Violated():
+                return Verdict.VIOLATED
+        return Verdict.UNKNOWN
+
+    @property
+    def satisfied(self) -> bool:
+        """True for a proof."""
+        return self.verdict is Verdict.SATISFIED
+
+    @property
+    def violated(self) -> bool:
+        """True for a replayed lasso."""
+        return self.verdict is Verdict.VIOLATED
+
+    @property
+    def reason(self) -> str:
+        """The category (`venmas.errors.Reason`) of an unknown."""
+        return str(self.answer.reason) if isinstance(self.answer, Unknown) else ""
+
+    @property
+    def message(self) -> str:
+        """Why it is unknown."""
+        return self.answer.message if isinstance(self.answer, Unknown) else ""
+
+    @property
+    def lasso(self) -> Run | None:
+        """The run that breaks the property."""
+        return self.answer.run if isinstance(self.answer, Violated) else None
+
+    @property
+    def ranked(self) -> tuple[Ranked, ...]:
+        """Of a proof the components with their networks and proofs."""
+        return self.answer.ranked if isinstance(self.answer, Satisfied) else ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of `docs/ltl-result.schema.json`."""
+        automaton, figures = self.work.automaton, self.work.figures
+        registers, bits = self.work.cone
+        return {
+            "format": FORMAT,
+            "verdict": self.verdict.value,
+            "reason": self.reason,
+            "message": self.message,
+            "design": self.design,
+            "property": self.formula,
+            "init": self.init,
+            "fair": list(self.fair),
+            "trust": self.trust,
+            "automaton": {
+                "states": automaton.states,
+                "edges": len(automaton.edges),
+                "acceptance_sets": automaton.marks,
+                "hoa": to_hoa(automaton),
+            },
+            "cone": {"registers": registers, "bits": bits},
+            "certificate": self._certificate(),
+            "lasso": None if self.lasso is None else _lasso_json(self.lasso),
+            "rounds": figures.rounds,
+            "samples": figures.samples,
+            "queries": figures.queries,
+            "notes": list(figures.levels),
+            "seconds": {name: round(value, 6) for name, value in vars(self.seconds).items()},
+            "started": self.started,
+            "machine": dict(machine()),
+            "versions": dict(versions()),
+        }
+
+    def _certificate(self) -> dict[str, Any] | None:
+        if not isinstance(self.answer, Satisfied):
+            return None
+        return {
+            "kind": "ranking" if self.answer.enumerated is None else "enumeration",
+            "trust": "solver" if self.answer.solver else "exact",
+            "states": self.answer.enumerated,
+            "scc": len(self.ranked),
+            "level": max((one.network.level for one in self.ranked), default=0),
+            "weights": sum(_weights(one) for one in self.ranked),
+            "obligations": sum(len(one.goal.edges) for one in self.ranked),
+            "networks": [
+                {
+                    "level": one.network.level,
+                    "weights": _weights(one),
+                    "ranks": {str(state): text for state, text in one.network.text().items()},
+                    "obligations": [
+                        {
+                            "edge": [edge.source, edge.target],
+                            "label": self.work.automaton.label_text(edge.label),
+                            "strict": edge in one.goal.strict,
+                            "proof_steps": steps,
+                        }
+                        for edge, steps in zip(one.goal.edges, one.steps or [None] * len(one.goal.edges), strict=True)
+                    ],
+                }
+                for one in self.ranked
+            ],
+        }
+
+
+def verify_ltl(
+    system: Circuit,
+    formula: Formula | str,
+    *,
+    init: str | None = None,
+    fair: Iterable[str] = (),
+    trust: Literal["exact", "solver"] = "exact",
+    timeout: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    design: str = "",
+    frontend: float = 0.0,
+) -> LtlReport:
+    """Does every run of a system from an initial state have a property of LTL, for ever (L3 of docs/semantics.md)?
+
+    init: a condition over registers that initial states meet besides. fair: conditions that hold again and again on the
+    runs that are meant. trust: `exact` has each obligation proved gate by gate, `solver` takes the SMT solver's word.
+    timeout: seconds. progress: called a few times a second. design: what the system is called. frontend: seconds that
+    reading it took. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`; Ctrl-C gives *unknown*.
+    """
+    begun = perf_counter()
+    asked = parse_ltl(formula) if isinstance(formula, str) else formula
+    fair = tuple(fair)
+    conditions = [parse_ltl(text) for text in fair]
+    circuit = system if init is None else started(system, parse_ltl(init))
+    answer, work = decide(circuit, asked, Budget(timeout, progress=progress), conditions, trust == "exact")
+    figures = work.figures
+    total = frontend + perf_counter() - begun
+    seconds = Seconds(
+        total, frontend, work.automaton_seconds, figures.lp_seconds, figures.smt_seconds, figures.proof_seconds
+    )
+    text = formula if isinstance(formula, str) else to_text(formula)
+    return LtlReport(design, text, init or "", fair, trust, answer, work, seconds)
+
+
+def _weights(one: Ranked) -> int:
+    return sum(1 for weights in one.network.weights.values() for weight in weights if weight)
+
+
+def _lasso_json(run: Run) -> dict[str, Any]:
+    return {
+        "states": list(run.states),
+        "inputs": list(run.inputs),
+        "conditions": list(run.conditions),
+        "widths": run.widths,
+        "back": run.back,
+        "replayed": True,
+    }
