@@ -43,8 +43,9 @@ def command(
 
     The system is rebuilt from the certificate and must be the one that the scenario describes now. A certificate names
     bundled scenarios only; a scenario of your own, or other networks, are given with --scenario (and --set) and
-    --networks. A certificate of `venmas ltl` carries its netlist; --btor2 says which one it must be. Exit status: 0 when the certificate proves its claim, 2 when it is refused, 20 when a limit is met
-    before either is known.
+    --networks. A certificate of `venmas ltl` carries its netlist; --btor2 says which one it must be. Exit status: 0
+    when the certificate proves its claim, 2 when it is refused, 20 when a limit is met before either is known, and
+    where it rests on the word of a solver.
     """
     from venmas.cli.output import console
     from venmas.model.canonical import system_digest
@@ -68,7 +69,7 @@ def command(
         return UNKNOWN
     if liveness is not None:
         _print_liveness(*liveness, quiet, perf_counter() - begun)
-        return SATISFIED
+        return UNKNOWN if liveness[1].said else SATISFIED
     out.print("proved", style="bold green")
     if not quiet:
         out.print(header["formula"], soft_wrap=True, markup=False)
@@ -91,7 +92,7 @@ def _liveness(
         if found is None:
             raise UsageError(f"{path} is no certificate of `venmas ltl`, which --btor2 is about")
         try:
-            given = Path(btor2).read_text()
+            given = Path(btor2).read_bytes().decode()
         except (OSError, ValueError) as error:
             raise UsageError(f"cannot read the netlist {btor2!r}: {error}") from error
         if given != found[0].netlist:

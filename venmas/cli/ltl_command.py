@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from venmas.ltl.decide import Satisfied, Unknown, Violated, Work
     from venmas.ltl.replay import Run
+    from venmas.ltl.trust import Trust
 
 _MOST_SHOWN = 40
 """Rows of a lasso that are printed; a file has them all."""
@@ -30,11 +31,12 @@ _MOST_SHOWN = 40
 @click.option("--fair", metavar="CONDITION", multiple=True, help="Holds again and again on the runs that are meant.")
 @click.option(
     "--trust",
-    type=click.Choice(["exact", "solver"]),
+    type=click.Choice(["exact", "two", "solver"]),
     default="exact",
     show_default=True,
-    help="Proofs checked gate by gate, or the word of the SMT solver.",
+    help="Proofs checked gate by gate, or the word of two solvers, or of one.",
 )
+@click.option("--certificate", metavar="FILE", help="Write a proof of satisfied, which `venmas check` checks.")
 @click.option("--timeout", type=Positive(), metavar="SECONDS", help="Give up after this long; no limit by default.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the result as JSON to a file, or to stdout (-).")
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
@@ -44,7 +46,8 @@ def command(
     text: str,
     init: str | None,
     fair: tuple[str, ...],
-    trust: str,
+    trust: Trust,
+    certificate: str | None,
     timeout: float | None,
     json_path: str | None,
     quiet: bool,
@@ -59,14 +62,17 @@ def command(
     from venmas.circuit.btor2 import read_btor2
     from venmas.logic.ltl_parser import parse_ltl
     from venmas.ltl.binding import started
-    from venmas.ltl.decide import Satisfied, Violated, decide
+    from venmas.ltl.decide import Satisfied, Violated
+    from venmas.ltl.trust import decide_trusted
 
     check_writable(json_path, "--json")
+    check_writable(certificate, "--certificate")
     begun = perf_counter()
     circuit = read_btor2(path)
     if init is not None:
         circuit = started(circuit, parse_ltl(init))
-    answer, work = decide(circuit, parse_ltl(text), Budget(timeout), map(parse_ltl, fair), trust == "exact")
+    done = decide_trusted(circuit, parse_ltl(text), Budget(timeout), map(parse_ltl, fair), trust, certificate)
+    answer, work = done.answer, done.work
     seconds = perf_counter() - begun
     verdict = (
         "satisfied" if isinstance(answer, Satisfied) else "violated" if isinstance(answer, Violated) else "unknown"
@@ -77,6 +83,12 @@ def command(
         out.print(verdict, style={"satisfied": "bold green", "violated": "bold red"}.get(verdict, "bold yellow"))
         if not quiet:
             _explain(out, answer, work)
+            if (stored := done.stored) is not None:
+                proofs = f"{stored.enumerated} enumerated, {stored.refuted} refuted, {stored.said} by a solver's word"
+                told = f"certificate: {stored.lines} lines, {stored.size} bytes; obligations: {proofs}"
+                out.print(told, soft_wrap=True, highlight=False)
+            elif done.note is not None:
+                out.print(done.note, soft_wrap=True, markup=False)
             out.print(f"{seconds:.2f} s", highlight=False)
     if failed:
         raise failed
@@ -95,7 +107,7 @@ def _explain(out: Console, answer: Satisfied | Violated | Unknown, work: Work) -
                 out.print(f"V{state} = {rank}", soft_wrap=True, markup=False, highlight=False)
         checked = sum(len(one.steps) for one in answer.ranked)
         steps = sum(sum(one.steps) for one in answer.ranked)
-        proofs = f"{checked} obligations, proofs of {steps} clauses checked"
+        proofs = f"{checked} obligations, proofs of {steps} clauses checked" if checked else "proofs written"
         out.print(f"from every state; {f'by the word of {answer.solver}' if answer.solver else proofs}")
         if not answer.ranked:
             out.print("no run of the automaton is fair: the property holds of every word")

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import process_time
 from typing import Protocol
 
 from venmas._version import __version__
@@ -33,6 +34,7 @@ from venmas.ltl.binding import kept
 from venmas.ltl.decide import Satisfied, Work
 from venmas.ltl.ranking.exact import refutation, solution
 from venmas.ltl.ranking.learn import Network
+from venmas.ltl.ranking.second import Opinion
 
 ENUMERATED_BITS = 16
 """Obligations over so many bits are proved by looking at all values: cheaper than a proof, and no clauses to store."""
@@ -48,7 +50,7 @@ class Invariant(Protocol):
 
 @dataclass(frozen=True)
 class Stored:
-    """A certificate that was written: its lines, bytes, obligations by kind of proof, clauses."""
+    """A certificate that was written: its lines, bytes, obligations by kind of proof, clauses, CPU seconds."""
 
     lines: int
     size: int
@@ -56,6 +58,7 @@ class Stored:
     refuted: int
     said: int
     clauses: int
+    seconds: float
 
 
 class UnprovedError(InputError):
@@ -68,29 +71,40 @@ def certify(
     fair: Iterable[Formula],
     answer: Satisfied,
     work: Work,
-    path: str | Path,
+    path: str | Path | None,
     budget: Budget,
     said: str | None = None,
+    second: Opinion | None = None,
     invariant: Invariant | None = None,
 ) -> Stored:
     """Write the certificate of an answer about a circuit. invariant: what the ranks assume.
 
     said: solvers whose word is written where an obligation is too large to be looked at for all values; that is no
-    proof. None: each is proved. Raises `InputError` where the file
-    can not be written or the checker would not follow, `UnprovedError`, `BudgetError`, `SolverUnavailableError`.
+    proof. None: each is proved. second: a solver that must say so, too. path: None where nothing is to be written.
+
+    Raises `InputError` where the file can not be written or the checker would not follow, `UnprovedError`,
+    `BudgetError`, `SolverUnavailableError`.
     """
-    writer = _Writer(circuit, work.automaton, formula, list(fair), answer, said, invariant, budget)
+    begun = process_time()
+    writer = _Writer(circuit, work.automaton, formula, list(fair), answer, said, second, invariant, budget)
     with limited(budget):
         rows = list(writer.rows())
     data = b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in rows)
     packed = gzip.compress(data, mtime=0)
     try:
-        Path(path).write_bytes(packed)
+        if path is not None:
+            Path(path).write_bytes(packed)
     except OSError as error:
         raise InputError(f"cannot write the certificate {str(path)[:200]!r}: {error.strerror or error}") from error
     kinds = [next(iter(row["proof"])) for row in rows if isinstance(row.get("proof"), dict)]  # type: ignore[call-overload]
     return Stored(
-        len(rows), len(packed), kinds.count("enumerate"), kinds.count("rup"), kinds.count("solver"), writer.clauses
+        len(rows),
+        len(packed),
+        kinds.count("enumerate"),
+        kinds.count("rup"),
+        kinds.count("solver"),
+        writer.clauses,
+        process_time() - begun,
     )
 
 
@@ -103,11 +117,12 @@ class _Writer:
         fair: list[Formula],
         answer: Satisfied,
         said: str | None,
+        second: Opinion | None,
         invariant: Invariant | None,
         budget: Budget,
     ) -> None:
         self.automaton, self.answer, self.budget = automaton, answer, budget
-        self.said, self.clauses = said, 0
+        self.said, self.second, self.clauses = said, second, 0
         texts = [_text(one) for one in (formula, *fair)]
         netlist, initial = _netlist(circuit)
         states = read(netlist, "the netlist")
@@ -195,6 +210,8 @@ class _Writer:
                 raise UnprovedError(f"{what}: the solver's word is not confirmed")
             proof = lines.Enumerated(len(leaves))
         elif self.said is not None:
+            if self.second is not None and not self.second(question, self.budget):
+                raise UnprovedError(f"{what}: a second solver does not confirm it")
             proof = lines.Solver(self.said)
         else:
             steps = refutation(question.clauses(), self.budget)
