@@ -143,7 +143,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(
             f"{sums['certificates']:.0f} certificates, all accepted, {sums['exact']:.0f} without a solver's word; "
             f"{sums['written']:.1f} s of CPU to write them (of those above), {sums['checked']:.1f} s to check them, "
-            f"the longest {slowest:.1f} s; {sums['bytes'] / 1000:.0f} kB; {sums['enumerated']:.0f} obligations enumerated, "
+            f"the longest {slowest:.1f} s; {sums['bytes'] / 1000:.0f} kB; {sums['enumerated']:.0f} enumerated, "
             f"{sums['refuted']:.0f} refuted, {sums['said']:.0f} by a solver's word"
         )
     return int(open_ > 0)
