@@ -1,10 +1,11 @@
-"""``python -m experiments.neural_model_checking [--set 24|25] [--only FAMILY] [--trust exact|solver] [--out FOLDER]
-[--plot FILE.svg]``.
+"""``python -m experiments.neural_model_checking [--set 24|25] [--only FAMILY] [--trust TRUST] [--out FOLDER]
+[--certificates] [--plot FILE.svg]``.
 
 The tasks of *Neural Model Checking* (Giacobbe, Kroening, Pal, Tautschnig, NeurIPS 2024), and the liveness tasks of its
 successor (NeurIPS 2025), on the netlists of the data folder: verdict, level of neurons, queries and seconds of each,
-beside the published seconds. Kept in ``nmc.db`` of the folder, so that a run that was cut is gone on with. Exit status
-1 where a verdict is not the expected one, 2 where the data are not there.
+beside the published seconds. With ``--certificates`` each is written as a certificate, too, and checked: kinds of
+proofs, bytes, CPU seconds of writing and checking. Kept in ``nmc.db`` of the folder, so that a run that was cut is gone
+on with. Exit status 1 where a verdict is not the expected one, 2 where the data are not there.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from experiments.neural_model_plot import cactus, published_times
 from experiments.policies.cells import Cells, line, table
 from experiments.policies.instances import data
 from venmas.budget import Budget
+from venmas.checker.liveness.file import check_liveness_file
 from venmas.circuit.btor2 import read_btor2
 from venmas.logic.ltl_parser import parse_ltl
-from venmas.ltl.decide import Satisfied, Unknown, decide
+from venmas.ltl.decide import Satisfied, Unknown
+from venmas.ltl.trust import TRUST, Trust, decide_trusted
 
 _SHORT = {
     "delay": "dly",
@@ -62,10 +65,11 @@ def published(folder: Path, year: str) -> dict[tuple[str, int], str]:
     return {(f"{row['spec']}_{row['family']}", int(row["index"])): row["seconds"] for row in rows}
 
 
-def solve(path: Path, text: str, exact: bool, limit: float) -> dict[str, Any]:
+def solve(path: Path, text: str, trust: Trust, limit: float, certificate: Path | None) -> dict[str, Any]:
     """One task."""
     begun = process_time()
-    answer, work = decide(read_btor2(path), parse_ltl(text), Budget(limit), exact=exact)
+    done = decide_trusted(read_btor2(path), parse_ltl(text), Budget(limit), trust=trust, certificate=certificate)
+    answer, work = done.answer, done.work
     found: dict[str, Any] = {
         "verdict": type(answer).__name__.lower(),
         "seconds": round(process_time() - begun, 2),
@@ -76,6 +80,16 @@ def solve(path: Path, text: str, exact: bool, limit: float) -> dict[str, Any]:
     if isinstance(answer, Satisfied):
         found["level"] = max((one.network.level for one in answer.ranked), default=0)
         found["steps"] = sum(sum(one.steps) for one in answer.ranked)
+    if done.note is not None:
+        found["why"] = done.note
+    if done.stored is not None and certificate is not None:
+        stored = done.stored
+        found |= {"steps": stored.clauses, "bytes": stored.size, "written": round(stored.seconds, 3)}
+        found |= {"enumerated": stored.enumerated, "refuted": stored.refuted, "said": stored.said}
+        begun = process_time()
+        checked = check_liveness_file(certificate)
+        assert checked is not None
+        found |= {"checked": round(process_time() - begun, 3), "dead": checked[1].dead}
     return found
 
 
@@ -84,7 +98,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.neural_model_checking", description=__doc__)
     parser.add_argument("--set", dest="year", choices=("24", "25"), default="24")
     parser.add_argument("--only", metavar="FAMILY", help="one family of designs")
-    parser.add_argument("--trust", choices=("exact", "solver"), default="exact")
+    parser.add_argument("--trust", choices=TRUST, default="exact")
+    parser.add_argument("--certificates", action="store_true", help="write and check them")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="of a task")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="a cactus plot beside the published times")
     parser.add_argument("--out", type=Path, default=Path("results/ltl"))
@@ -96,21 +111,47 @@ def main(arguments: list[str] | None = None) -> int:
     theirs = published(folder, args.year)
     total, longest, open_, count = 0.0, 0.0, 0, 0
     solved: dict[tuple[str, int], float] = {}
+    wanted = ("written", "checked", "bytes", "enumerated", "refuted", "said") if args.certificates else ()
+    sums = dict.fromkeys((*wanted, "certificates", "exact"), 0.0)
+    slowest = 0.0
     with Cells(args.out / "nmc.db") as cells:
-        print(table("task", "verdict", "level", "queries", "proof steps", "CPU s", "of it solver s", "published s"))
+        heads = ("task", "verdict", "level", "queries", "proof steps", "CPU s", "of it solver s", "published s")
+        print(table(*heads, *wanted))
         for key, family, index, text, path in tasks(folder, args.year):
             if args.only not in (None, family):
                 continue
-            asked = "\0".join((path.read_text(), text, args.trust, str(args.timeout)))
+            asked = "\0".join((path.read_text(), text, args.trust, str(args.timeout), *wanted))
             name = hashlib.sha256(asked.encode()).hexdigest()
-            found = cells.keep(name, partial(solve, path, text, args.trust == "exact", args.timeout))
+            target = args.out / f"{name[:16]}.gz" if args.certificates else None
+            found = cells.keep(name, partial(solve, path, text, args.trust, args.timeout, target))
             short = f"{key.split('_')[0]}_{_SHORT.get(family, family)}" if args.year == "25" else key
             shown = [found.get(entry, "") for entry in ("level", "queries", "steps", "seconds", "smt")]
-            print(line(f"{key} {index}", found["verdict"], *shown, theirs.get((short, index), "")), flush=True)
+            print(
+                line(
+                    f"{key} {index}",
+                    found["verdict"],
+                    *shown,
+                    theirs.get((short, index), ""),
+                    *(found.get(entry, "") for entry in wanted),
+                ),
+                flush=True,
+            )
             solved[short, index] = found["seconds"] if found["verdict"] == "satisfied" else inf
+            for entry in wanted:
+                sums[entry] += found.get(entry, 0)
+            sums["certificates"] += "bytes" in found
+            sums["exact"] += found.get("said", 1) == 0
+            slowest = max(slowest, found.get("checked", 0.0))
             count, total = count + 1, total + found["seconds"]
             longest, open_ = max(longest, found["seconds"]), open_ + (found["verdict"] != "satisfied")
     print(f"{count} tasks, {open_} not satisfied; {total:.1f} s of CPU, the longest {longest:.1f} s")
+    if wanted:
+        print(
+            f"{sums['certificates']:.0f} certificates, all accepted, {sums['exact']:.0f} without a solver's word; "
+            f"{sums['written']:.1f} s of CPU to write them (of those above), {sums['checked']:.1f} s to check them, "
+            f"the longest {slowest:.1f} s; {sums['bytes'] / 1000:.0f} kB; {sums['enumerated']:.0f} enumerated, "
+            f"{sums['refuted']:.0f} refuted, {sums['said']:.0f} by a solver's word"
+        )
     if args.plot is not None:
         ours = [seconds for seconds in solved.values() if seconds < inf]
         cactus({"VenMAS, one core": ours, **published_times(folder, args.year, solved)}, count, args.plot)

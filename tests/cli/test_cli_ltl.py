@@ -249,3 +249,14 @@ def test_netlists_that_are_not_read(design: Path, tmp_path: Path) -> None:
     design.write_text("1 sort array 2 3\n")
     assert "line 1: sort 'array 2 3'" in ask(design, "G F nine").stderr
     assert "cannot read the netlist" in ask(tmp_path / "none.btor2", "G F nine").stderr
+
+
+def test_certificates_are_written_and_checked(design: Path, tmp_path: Path) -> None:
+    stored = tmp_path / "c.gz"
+    assert ask(design, "F G !stop -> G F nine", "--certificate", stored).exit_code == 0
+    found = CliRunner().invoke(main, ["check", str(stored), "--btor2", str(design)])
+    assert found.exit_code == 0 and found.output.startswith("proved\n")
+    other = tmp_path / "other.btor2"
+    other.write_text(COUNTER.replace("constd 2 9", "constd 2 8"))
+    refused = CliRunner().invoke(main, ["check", str(stored), "--btor2", str(other)])
+    assert refused.exit_code == 2 and "another netlist" in refused.output

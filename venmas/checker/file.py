@@ -50,7 +50,7 @@ def read_certificate(path: str | Path) -> tuple[Mapping[str, Any], Iterator[tupl
 
     Raises `UsageError` for what is no certificate, `CheckError` for a header that breaks the format.
     """
-    lines = _lines(path)
+    lines = numbered_lines(path)
     header = next(lines, (0, {}))[1]
     form = header.get("format")
     if not isinstance(form, str) or form not in _BESIDES:
@@ -127,8 +127,8 @@ def _text(form: object) -> str:
         raise CheckError(0, f"the system is no canonical form ({type(error).__name__})") from error
 
 
-def _lines(path: str | Path) -> Iterator[tuple[int, Line]]:
-    """Numbered objects, from 0. Raises `InputError`."""
+def numbered_lines(path: str | Path) -> Iterator[tuple[int, Line]]:
+    """The numbered objects of a certificate of any form, from 0. Raises `InputError`."""
     number = 0
     try:
         if not Path(path).is_file():

@@ -1,4 +1,4 @@
-"""Gates: nodes of a circuit as clauses (Tseitin, 1968), for proofs that a SAT solver writes and `rup` checks.
+"""Gates: words and their operators as clauses (Tseitin, 1968), for proofs that a SAT solver writes and `rup` checks.
 
 A literal is a nonzero integer, negative where inverted; 1 is true. Gates are written with constants folded and equal
 ones shared, in one order, so that whoever makes a proof and whoever checks it mean the same variables. Every variable
@@ -8,88 +8,95 @@ but those of the leaves is defined by its clauses: they have exactly one solutio
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from venmas.circuit.nodes import Nodes, needed
-from venmas.circuit.operators import Op
+from venmas.budget import ask
+from venmas.errors import InputError
 
 Bits = list[int]
 """Literals of a word, the lowest bit first."""
 TRUE = 1
 
 
-class Gates:
-    """Clauses in the making. `bits`: of each node written so far its literals."""
+class Blaster:
+    """Clauses in the making. most: variables that there may be; `InputError` is raised where there are more."""
 
-    def __init__(self, source: Nodes) -> None:
-        self._source = source
-        self.bits: dict[int, Bits] = {}
-        self.variables = 1
+    def __init__(self, most: int | None = None) -> None:
+        self.variables, self._most = 1, most
         self.clauses: list[tuple[int, ...]] = [(TRUE,)]
         self._known: dict[tuple[int, ...], int] = {}
 
-    def write(self, root: int) -> Bits:
-        """The literals of a node, with all that it is computed from."""
-        for index in needed(self._source, [root], self.bits):
-            node = self._source.nodes[index]
-            args = [self.bits[arg] for arg in node.args]
-            self.bits[index] = self._word(node.op, args, node.params, node.width)
-        return self.bits[root]
+    @property
+    def defined(self) -> dict[tuple[int, ...], int]:
+        """Of each gate its variable, operands first: (a, b) is a and b, (0, a, b) is a exclusive-or b."""
+        return self._known
 
-    def _word(self, op: Op, args: list[Bits], params: Sequence[int], width: int) -> Bits:
+    def leaf(self, width: int) -> Bits:
+        """A word of new variables that no gate defines."""
+        return [self._variable() for _ in range(width)]
+
+    @staticmethod
+    def constant(value: int, width: int) -> Bits:
+        """The literals of a number modulo 2^width."""
+        return [TRUE if value >> at & 1 else -TRUE for at in range(width)]
+
+    def word(self, op: str, args: Sequence[Bits], params: Sequence[int] = ()) -> Bits:
+        """The literals of what an operator of BTOR2 computes; params: high and low bit, or bits that are added."""
         match op:
-            case Op.CONST:
-                return [TRUE if params[0] >> at & 1 else -TRUE for at in range(width)]
-            case Op.INPUT | Op.REGISTER:
-                return [self._variable() for _ in range(width)]
-            case Op.NOT:
+            case "not":
                 return [-bit for bit in args[0]]
-            case Op.AND:
+            case "and":
                 return [self.both(a, b) for a, b in zip(*args, strict=True)]
-            case Op.OR:
+            case "or":
                 return [-self.both(-a, -b) for a, b in zip(*args, strict=True)]
-            case Op.XOR:
+            case "xor":
                 return [self.differ(a, b) for a, b in zip(*args, strict=True)]
-            case Op.ADD:
+            case "add":
                 return self._add(args[0], args[1], -TRUE)[0]
-            case Op.SUB:
+            case "sub":
                 return self._add(args[0], [-bit for bit in args[1]], TRUE)[0]
-            case Op.MUL:
+            case "mul":
                 return self._multiply(*args)
-            case Op.UDIV:
+            case "udiv":
                 return self._divide(*args)[0]
-            case Op.UREM:
+            case "urem":
                 return self._divide(*args)[1]
-            case Op.SLL:
+            case "sll":
                 return self._shift(args[0][::-1], args[1], -TRUE)[::-1]
-            case Op.SRL:
+            case "srl":
                 return self._shift(args[0], args[1], -TRUE)
-            case Op.SRA:
+            case "sra":
                 return self._shift(args[0], args[1], args[0][-1])
-            case Op.EQ:
-                return [self._all([-self.differ(a, b) for a, b in zip(*args, strict=True)])]
-            case Op.ULT:
+            case "eq":
+                return [self.all_of([-self.differ(a, b) for a, b in zip(*args, strict=True)])]
+            case "ult":
                 return [-self._add(args[0], [-bit for bit in args[1]], TRUE)[1]]
-            case Op.SLT:
+            case "slt":
                 a, b = ([*bits[:-1], -bits[-1]] for bits in args)
                 return [-self._add(a, [-bit for bit in b], TRUE)[1]]
-            case Op.ITE:
+            case "ite":
                 return [self.choose(args[0][0], a, b) for a, b in zip(args[1], args[2], strict=True)]
-            case Op.CONCAT:
+            case "concat":
                 return args[1] + args[0]
-            case Op.SLICE:
+            case "slice":
                 return args[0][params[1] : params[0] + 1]
-            case Op.UEXT:
+            case "uext":
                 return args[0] + [-TRUE] * params[0]
-            case Op.SEXT:
+            case "sext":
                 return args[0] + [args[0][-1]] * params[0]
-            case Op.REDXOR:
+            case "redxor":
                 out = -TRUE
                 for bit in args[0]:
                     out = self.differ(out, bit)
                 return [out]
+            case _:
+                raise ValueError(f"{op} is no operator that is written as gates")
 
     def _variable(self) -> int:
+        ask()
         self.variables += 1
+        if self._most is not None and self.variables > self._most:
+            raise InputError(f"more than {self._most} gates")
         return self.variables
 
     def both(self, a: int, b: int) -> int:
@@ -128,7 +135,8 @@ class Gates:
             return yes if yes == no or condition == TRUE else no
         return -self.both(-self.both(condition, yes), -self.both(-condition, no))
 
-    def _all(self, bits: Sequence[int]) -> int:
+    def all_of(self, bits: Sequence[int]) -> int:
+        """The literal of the conjunction."""
         out = TRUE
         for bit in bits:
             out = self.both(out, bit)
@@ -176,3 +184,50 @@ class Gates:
             )
             out = [self.choose(bit, yes, no) for yes, no in zip(moved, out, strict=True)]
         return out
+
+
+class Word(Protocol):
+    """A node: operator, operands as indices of earlier nodes, numbers; of a constant its value."""
+
+    @property
+    def op(self) -> str: ...  # noqa: D102
+    @property
+    def width(self) -> int: ...  # noqa: D102
+    @property
+    def args(self) -> Sequence[int]: ...  # noqa: D102
+    @property
+    def params(self) -> Sequence[int]: ...  # noqa: D102
+
+
+class Words(Protocol):
+    """Nodes, operands before what uses them."""
+
+    @property
+    def nodes(self) -> Sequence[Word]: ...  # noqa: D102
+
+
+class Gates(Blaster):
+    """Gates of nodes. `bits`: of each node written so far its literals."""
+
+    def __init__(self, source: Words) -> None:
+        super().__init__()
+        self._source = source
+        self.bits: dict[int, Bits] = {}
+
+    def write(self, root: int) -> Bits:
+        """The literals of a node, with all that it is computed from."""
+        wanted, stack = set(), [root]
+        while stack:
+            index = stack.pop()
+            if index not in self.bits and index not in wanted:
+                wanted.add(index)
+                stack += self._source.nodes[index].args
+        for index in sorted(wanted):
+            node = self._source.nodes[index]
+            if node.op == "const":
+                self.bits[index] = self.constant(node.params[0], node.width)
+            elif node.op in ("input", "register"):
+                self.bits[index] = self.leaf(node.width)
+            else:
+                self.bits[index] = self.word(node.op, [self.bits[arg] for arg in node.args], node.params)
+        return self.bits[root]

@@ -178,6 +178,7 @@ class _Reader:
             fair=tuple(self.asked["fair"]),
             justice=tuple(self.justice),
             names=self.names,
+            source=self.text,
         )
         try:
             order_of_first(circuit)

@@ -17,13 +17,7 @@ def cone(circuit: Circuit, roots: Sequence[int]) -> tuple[Circuit, list[int]]:
     others keeps these.
     """
     place = {node: at for at, node in enumerate(circuit.registers)}
-    wanted = [*roots, *circuit.starts, *circuit.constraints]
-    seen: set[int] = set()
-    while wanted:
-        fresh = [node for node in needed(circuit, wanted) if node not in seen]
-        seen.update(fresh)
-        hit = [place[node] for node in fresh if node in place]
-        wanted = [circuit.next[at] for at in hit] + [at for at in (circuit.init[at] for at in hit) if at is not None]
+    seen = influence(circuit, roots)
     builder, there = Builder(), {}
     for node in circuit.inputs:
         if node in seen:
@@ -49,3 +43,16 @@ def cone(circuit: Circuit, roots: Sequence[int]) -> tuple[Circuit, list[int]]:
         names={name: there[node] for name, node in circuit.names.items() if node in there},
     )
     return small, [there[root] for root in roots]
+
+
+def influence(circuit: Circuit, roots: Sequence[int]) -> set[int]:
+    """The nodes of the cone."""
+    place = {node: at for at, node in enumerate(circuit.registers)}
+    wanted = [*roots, *circuit.starts, *circuit.constraints]
+    seen: set[int] = set()
+    while wanted:
+        fresh = [node for node in needed(circuit, wanted) if node not in seen]
+        seen.update(fresh)
+        hit = [place[node] for node in fresh if node in place]
+        wanted = [circuit.next[at] for at in hit] + [at for at in (circuit.init[at] for at in hit) if at is not None]
+    return seen

@@ -56,6 +56,7 @@ class Circuit:
     constraints: one-bit nodes that are assumed to be 1 at every step.
     bad, fair: one-bit nodes. justice: each a set of one-bit nodes that may all be 1 again and again.
     names: the nodes that have names.
+    source: the text that it was read from, word for word, where there is one.
     """
 
     nodes: tuple[Node, ...]
@@ -69,6 +70,7 @@ class Circuit:
     fair: tuple[int, ...] = ()
     justice: tuple[tuple[int, ...], ...] = ()
     names: Mapping[str, int] = field(default_factory=dict)
+    source: str = field(default="", compare=False, repr=False)
 
     def width(self, node: int) -> int:
         """Bits of a node."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,15 @@ from venmas.errors import UsageError
 
 if TYPE_CHECKING:
     from venmas.checker.check import Checked
+    from venmas.checker.liveness.check import Checked as LivenessChecked
+    from venmas.checker.liveness.lines import Header as LivenessHeader
     from venmas.model import System
 
 
 @click.command("check")
 @click.argument("path", metavar="CERTIFICATE")
 @scenario_options
+@click.option("--btor2", metavar="FILE", help="The netlist that a certificate of `venmas ltl` must be about.")
 @limit_options("checking")
 @click.option("-q", "--quiet", is_flag=True, help="Print the answer only.")
 @verbose_option
@@ -30,6 +34,7 @@ def command(
     scenario: str | None,
     settings: tuple[str, ...],
     networks: str | None,
+    btor2: str | None,
     timeout: float,
     memory: int,
     quiet: bool,
@@ -38,8 +43,9 @@ def command(
 
     The system is rebuilt from the certificate and must be the one that the scenario describes now. A certificate names
     bundled scenarios only; a scenario of your own, or other networks, are given with --scenario (and --set) and
-    --networks. Exit status: 0 when the certificate proves its claim, 2 when it is refused, 20 when a limit is met
-    before either is known.
+    --networks. A certificate of `venmas ltl` carries its netlist; --btor2 says which one it must be. Exit status: 0
+    when the certificate proves its claim, 2 when it is refused, 20 when a limit is met before either is known, and
+    where it rests on the word of a solver.
     """
     from venmas.cli.output import console
     from venmas.model.canonical import system_digest
@@ -55,11 +61,15 @@ def command(
                     if not quiet:
                         status.update(f"checking line {line}")
 
-            header, done, system, name = _checked(path, scenario, settings, networks, tick)
-            digest = system_digest(system)
+            if (liveness := _liveness(path, btor2, tick)) is None:
+                header, done, system, name = _checked(path, scenario, settings, networks, tick)
+                digest = system_digest(system)
     except LimitError as stop:
         out.print(f"unknown ({stop.reason}): {stop}", soft_wrap=True)
         return UNKNOWN
+    if liveness is not None:
+        _print_liveness(*liveness, quiet, perf_counter() - begun)
+        return UNKNOWN if liveness[1].said else SATISFIED
     out.print("proved", style="bold green")
     if not quiet:
         out.print(header["formula"], soft_wrap=True, markup=False)
@@ -69,6 +79,46 @@ def command(
         seconds = perf_counter() - begun
         out.print(f"{done}; {seconds:.2f} s")
     return SATISFIED
+
+
+def _liveness(
+    path: str, btor2: str | None, tick: Callable[[int], None]
+) -> tuple[LivenessHeader, LivenessChecked] | None:
+    """What a certificate of `venmas ltl` claims and what was checked of it; None for another certificate."""
+    from venmas.checker.liveness.file import check_liveness_file
+
+    found = check_liveness_file(path, tick)
+    if btor2 is not None:
+        if found is None:
+            raise UsageError(f"{path} is no certificate of `venmas ltl`, which --btor2 is about")
+        try:
+            given = Path(btor2).read_bytes().decode()
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot read the netlist {btor2!r}: {error}") from error
+        if given != found[0].netlist:
+            raise UsageError(f"{path} is about another netlist than {btor2}: their texts differ")
+    return found
+
+
+def _print_liveness(header: LivenessHeader, done: LivenessChecked, quiet: bool, seconds: float) -> None:
+    from hashlib import sha256
+
+    from venmas.cli.output import console
+
+    out = console()
+    if done.said:
+        out.print(f"proved up to {len(done.said)} solver answers", style="bold yellow")
+    else:
+        out.print("proved", style="bold green")
+    if not quiet:
+        out.print(header.formula, soft_wrap=True, markup=False)
+        for condition in header.fair:
+            out.print(f"of runs with {condition} again and again", soft_wrap=True, markup=False)
+        start = "every state" if header.initial is None else "initial states"
+        more = "" if header.initial in (None, "true") else f" with {header.initial}"
+        digest = sha256(header.netlist.encode()).hexdigest()[:16]
+        out.print(f"of runs from {start}{more} of the netlist {digest}", soft_wrap=True, markup=False)
+        out.print(f"{done}; {seconds:.2f} s", soft_wrap=True, markup=False)
 
 
 def _checked(

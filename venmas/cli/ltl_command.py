@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +20,7 @@ from venmas.errors import UsageError
 if TYPE_CHECKING:
     from venmas.circuit.nodes import Circuit
     from venmas.engine.ltl import LtlReport
+    from venmas.ltl.trust import Trust
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +38,8 @@ def command(
     bad: int | None,
     fair: tuple[str, ...],
     automaton_only: bool,
-    trust: Literal["exact", "solver"],
+    trust: Trust,
+    certificate: str | None,
     timeout: float | None,
     json_path: str | None,
     witness_path: str | None,
@@ -56,7 +58,7 @@ def command(
         if text is None:
             raise UsageError("--automaton-only shows the automaton of a formula: give it with --property")
         return _print_automaton(text, fair)
-    written = {"--json": json_path, "--witness": witness_path, "--html": page_path}
+    written = {"--json": json_path, "--witness": witness_path, "--html": page_path, "--certificate": certificate}
     for option, target in written.items():
         check_writable(target, option)
     check_apart(written)
@@ -79,6 +81,7 @@ def command(
             init=init,
             fair=[*fair, *assumed],
             trust=trust,
+            certificate=certificate,
             timeout=timeout,
             progress=line.update,
             design=str(path),

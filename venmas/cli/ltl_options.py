@@ -48,11 +48,12 @@ question_options = _together(
 proof_options = _together(
     click.option(
         "--trust",
-        type=click.Choice(["exact", "solver"]),
+        type=click.Choice(["exact", "two", "solver"]),
         default="exact",
         show_default=True,
-        help="Proofs checked gate by gate, or the word of the SMT solver.",
+        help="Proofs checked gate by gate, or the word of two solvers, or of one.",
     ),
+    click.option("--certificate", metavar="FILE", help="Write a proof of satisfied, which `venmas check` checks."),
     click.option("--timeout", type=Positive(), metavar="SECONDS", help="Give up after this long; no limit by default."),
 )
 

@@ -53,6 +53,11 @@ def print_report(out: Console, report: LtlReport, *, quiet: bool, show: bool) ->
     if show or not (report.satisfied or report.violated):
         for line in work.figures.levels:
             _say(out, line)
+    if (stored := report.stored) is not None:
+        proofs = f"{stored.enumerated} enumerated, {stored.refuted} refuted, {stored.said} by a solver's word"
+        _say(out, f"certificate: {stored.lines} lines, {stored.size} bytes; obligations: {proofs}")
+    elif report.note is not None:
+        _say(out, report.note)
     parts = ((name, value) for name, value in vars(report.seconds).items() if name != "total" and value >= 0.005)
     told = ", ".join(f"{name} {value:.2f}" for name, value in parts)
     _say(out, f"{report.seconds.total:.2f} s{f' ({told})' if told else ''}")
@@ -75,7 +80,7 @@ def _print_proof(out: Console, report: LtlReport, answer: Satisfied, show: bool)
         return
     checked = sum(len(one.steps) for one in answer.ranked)
     steps = sum(sum(one.steps) for one in answer.ranked)
-    proofs = f"{checked} obligations, proofs of {steps} clauses checked"
+    proofs = f"{checked} obligations, proofs of {steps} clauses checked" if checked else "proofs written"
     _say(out, f"from every state; {f'by the word of {answer.solver}' if answer.solver else proofs}")
     if not answer.ranked:
         _say(out, "no run of the automaton is fair: the property holds of every word")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 from venmas.budget import Budget, Progress
 from venmas.circuit.nodes import Circuit
@@ -15,9 +16,11 @@ from venmas.logic.formula import Formula
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.logic.printing import to_text
 from venmas.ltl.binding import started
-from venmas.ltl.decide import Ranked, Satisfied, Unknown, Violated, Work, decide
+from venmas.ltl.certificate import Stored
+from venmas.ltl.decide import Ranked, Satisfied, Unknown, Violated, Work
 from venmas.ltl.hoa import to_hoa
 from venmas.ltl.replay import Run
+from venmas.ltl.trust import Trust, decide_trusted
 
 FORMAT = "venmas-ltl-result-1"
 
@@ -39,7 +42,8 @@ class LtlReport:
     """The result of one question of LTL. `reason` and `message` are empty unless the verdict is unknown.
 
     design: what it is called. formula: the property. init, fair: what was said of initial states and of the runs that
-    are meant (texts). answer, work: what `venmas.ltl.decide` gave.
+    are meant (texts). answer, work: what `venmas.ltl.decide` gave. stored: the certificate that was
+    written; note: why none was.
     """
 
     design: str
@@ -50,6 +54,8 @@ class LtlReport:
     answer: Satisfied | Violated | Unknown
     work: Work
     seconds: Seconds
+    stored: Stored | None = None
+    note: str | None = None
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     @property
@@ -132,6 +138,7 @@ class LtlReport:
             "kind": "ranking" if self.answer.enumerated is None else "enumeration",
             "trust": "solver" if self.answer.solver else "exact",
             "states": self.answer.enumerated,
+            "file": None if self.stored is None else vars(self.stored),
             "scc": len(self.ranked),
             "level": max((one.network.level for one in self.ranked), default=0),
             "weights": sum(_weights(one) for one in self.ranked),
@@ -162,7 +169,8 @@ def verify_ltl(
     *,
     init: str | None = None,
     fair: Iterable[str] = (),
-    trust: Literal["exact", "solver"] = "exact",
+    trust: Trust = "exact",
+    certificate: str | Path | None = None,
     timeout: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     design: str = "",
@@ -171,23 +179,24 @@ def verify_ltl(
     """Does every run of a system from an initial state have a property of LTL, for ever (L3 of docs/semantics.md)?
 
     init: a condition over registers that initial states meet besides. fair: conditions that hold again and again on the
-    runs that are meant. trust: `exact` has each obligation proved gate by gate, `solver` takes the SMT solver's word.
-    timeout: seconds. progress: called a few times a second. design: what the system is called. frontend: seconds that
-    reading it took. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`; Ctrl-C gives *unknown*.
+    runs that are meant. trust: `exact` has each obligation proved gate by gate, `solver` takes the SMT solver's word,
+    `two` that of two. certificate: file to write a proof of *satisfied* to, for `venmas check`. timeout:
+    seconds. progress: called a few times a second. design: what the system is called. frontend: seconds that reading
+    it took. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`; Ctrl-C gives *unknown*.
     """
     begun = perf_counter()
     asked = parse_ltl(formula) if isinstance(formula, str) else formula
     fair = tuple(fair)
     conditions = [parse_ltl(text) for text in fair]
     circuit = system if init is None else started(system, parse_ltl(init))
-    answer, work = decide(circuit, asked, Budget(timeout, progress=progress), conditions, trust == "exact")
-    figures = work.figures
+    done = decide_trusted(circuit, asked, Budget(timeout, progress=progress), conditions, trust, certificate)
+    work, figures = done.work, done.work.figures
     total = frontend + perf_counter() - begun
     seconds = Seconds(
         total, frontend, work.automaton_seconds, figures.lp_seconds, figures.smt_seconds, figures.proof_seconds
     )
     text = formula if isinstance(formula, str) else to_text(formula)
-    return LtlReport(design, text, init or "", fair, trust, answer, work, seconds)
+    return LtlReport(design, text, init or "", fair, trust, done.answer, work, seconds, done.stored, done.note)
 
 
 def _weights(one: Ranked) -> int:

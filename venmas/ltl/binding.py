@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import lcm
 
 from venmas.circuit.builder import Builder
-from venmas.circuit.cone import cone
+from venmas.circuit.cone import cone, influence
 from venmas.circuit.nodes import Circuit, needed
 from venmas.circuit.operators import Op
 from venmas.errors import CircuitError
@@ -27,6 +27,13 @@ def bind(circuit: Circuit, atoms: Sequence[Leaf]) -> tuple[Circuit, tuple[int, .
     whole, letters = _extended(circuit, atoms)
     part, roots = cone(whole, letters)
     return part, tuple(roots)
+
+
+def kept(circuit: Circuit, atoms: Sequence[Leaf]) -> tuple[int, ...]:
+    """Which registers of the circuit are those of the cone, by their places. Raises as `bind`."""
+    whole, letters = _extended(circuit, atoms)
+    seen = influence(whole, letters)
+    return tuple(at for at, node in enumerate(whole.registers) if node in seen)
 
 
 def started(circuit: Circuit, condition: Formula) -> Circuit:
