@@ -99,8 +99,12 @@ UNKNOWN = {
     ),
     r"\(Dropout\): is in training mode": model([n("Dropout", ratio=0.5)], opset=6),
     r"\(Dropout\): has an attribute 'is_test'": model([n("Dropout", is_test=1)], opset=7),
-    r"\(Clip\): only min = 0": model([n("Clip", min=0.0)], dtype=TensorProto.DOUBLE, opset=10),
-    r"\(Max\): zeros of shape \[1\] beside": model([n("Max", "_ z")], z=f32(0), opset=7),
+    r"\(Max\): takes operands of the shapes \[\[1, 3\], \[1\]\]: before opset 8": model(
+        [n("Max", "_ z")], z=f32(0), opset=7
+    ),
+    r"\(Add\): shapes \[1, 3\] and \[1, 3, 1\] of computed values": graph(
+        [("Unsqueeze", "x", "u", {"axes": [2]}), ("Add", "x u", "y", {"broadcast": 1})], (1, 3), 6
+    ),
     r"\(Add\): constant 'c' has the type float64, what it meets float32": model([n("Add", "_ c")], c=np.ones(3)),
     r"\(Add\): shapes \[1, 3\] and \[3\] without broadcast": model([n("Add", "_ c")], c=f32(1, 2, 3), opset=6),
     r"\(Add\): a constant of shape \[1, 3\] is not a part": model(

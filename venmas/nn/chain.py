@@ -110,7 +110,9 @@ class Chain:
         if w.ndim < 3 or len(shape) != w.ndim or shape[0] != 1 or shape[1] != w.shape[1] or w.size == 0:
             raise NetworkError(f"kernels of shape {list(w.shape)} over a tensor of shape {list(shape)}")
         ends, reach, out = room(shape[2:], list(w.shape[2:]), strides, dilations, pads)
-        self.budget.spend(shape[1] * prod(n + a + b for n, (a, b) in zip(shape[2:], ends, strict=True)), "a padded tensor")
+        self.budget.spend(
+            shape[1] * prod(n + a + b for n, (a, b) in zip(shape[2:], ends, strict=True)), "a padded tensor"
+        )
         if min(out) < 1:
             raise NetworkError(f"kernels of shape {list(w.shape)} do not fit into a tensor {list(shape)}")
         self._tell_apart()
@@ -240,9 +242,7 @@ class Chain:
         self._append(Layer(rows, b, "relu" if relu else "linear"))
         return move()
 
-    def _carry(
-        self, start: int, relu: bool, keep: Sequence[Value]
-    ) -> tuple[Codes, Callable[[], list[Value]]]:
+    def _carry(self, start: int, relu: bool, keep: Sequence[Value]) -> tuple[Codes, Callable[[], list[Value]]]:
         """What a layer has to carry from row `start` on, and what moves the tensors held there when it is appended."""
         needed = outputs_of([*self.held.values(), *keep])
         signed = needed[~self._signs[-1][needed]] if relu else needed[:0]

@@ -82,7 +82,9 @@ class Passage:
         if call.inputs[0] in self.computed and call.inputs[1] in self.computed:
             a, b = (self.computed[name] for name in call.inputs)
             if "broadcast" in call.attributes and a.shape != b.shape:
-                raise NetworkError(f"shapes {list(a.shape)} and {list(b.shape)} of computed values: expected equal ones")
+                raise NetworkError(
+                    f"shapes {list(a.shape)} and {list(b.shape)} of computed values: expected equal ones"
+                )
             self._sum([a, b if call.op == "Add" else -b])
             return
         left = call.inputs[0] != self.current
@@ -157,7 +159,9 @@ class Passage:
                 raise ValueError("before opset 8, all are of one shape")
             self.chain.budget.spend(prod(np.broadcast_shapes(*shapes)) * len(shapes), "the operands")
         except ValueError as error:
-            raise NetworkError(f"takes operands of the shapes {shortened([list(s) for s in shapes])}: {error}") from None
+            raise NetworkError(
+                f"takes operands of the shapes {shortened([list(s) for s in shapes])}: {error}"
+            ) from None
         return values, constants
 
     def _extreme(self, call: Call) -> None:

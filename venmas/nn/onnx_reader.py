@@ -131,13 +131,10 @@ class _Reader:
         return read_tensor(tensor, self.path.parent, self.budget)
 
     def _inputs(self, chosen: Sequence[str] | None) -> None:
-        given = {i.name: i.type.tensor_type for i in self.graph.input if i.name not in self.constants}
-        if not given or len(given) > _MOST_ENDS:
-            raise NetworkError(f"the model has {len(given)} inputs: expected 1 to {_MOST_ENDS}")
-        if len(given) + len(self.constants) < len({i.name for i in self.graph.input} | {*self.constants}):
-            raise NetworkError("two inputs have the same name")
+        given = {i.name: i.type.tensor_type for i in self.graph.input}
+        names = [i.name for i in self.graph.input if i.name not in self.constants]
         found = {}
-        for name in _chosen("inputs", [*given], chosen, whole=True):
+        for name in _chosen("inputs", names, chosen, whole=True):
             tensor, what = given[name], f"input {name!r}"
             if tensor.elem_type not in FLOAT_TYPES:
                 raise NetworkError(f"{what} has element type {tensor.elem_type}: expected FLOAT (1) or DOUBLE (11)")

@@ -41,7 +41,9 @@ def case(rng: np.random.Generator, folder: Path) -> str:
     text = f"opset {graph.opset}\n{printer.to_text(model)}"
     inputs = [str(name) for name in rng.permutation([*graph.inputs])] if rng.random() < 0.3 else None
     try:
-        network = load_network(path, outputs=graph.ends if len(graph.ends) > 1 or rng.random() < 0.2 else None, inputs=inputs)
+        network = load_network(
+            path, outputs=graph.ends if len(graph.named) > 1 or rng.random() < 0.2 else None, inputs=inputs
+        )
     except NetworkError as error:
         if damaged:
             return f"refused: on purpose: {damaged}"
