@@ -156,7 +156,7 @@ def main() -> None:
     visited = reachable(actions)
     ordered = np.sort(scores[visited], axis=1)
     manifest = {
-        "about": "Convolutional agent for the slippery 8x8 FrozenLake of Gymnasium; argmax of the outputs is the action",
+        "about": "Convolutional agent for Gymnasium's slippery 8x8 FrozenLake; argmax of the outputs is the action",
         "inputs": "64 numbers, 1 for the cell where the agent is and 0 elsewhere, row by row",
         "outputs": list(ACTIONS),
         "format": f"ONNX opset {OPSET}, IR version {IR_VERSION}, float32: Conv, Relu, MaxPool, Conv, Relu, Gemm",

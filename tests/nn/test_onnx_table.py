@@ -1,9 +1,12 @@
 """The table of operators against the definitions of ONNX, and what it keeps out."""
 
+from pathlib import Path
+
 import numpy as np
 import onnx
+import operator_table
 import pytest
-from onnx import TensorProto, defs, helper, numpy_helper
+from onnx import defs, helper, numpy_helper
 from onnx_models import RNG, f32, i64, model, n, run, save, weights
 
 from venmas.errors import NetworkError
@@ -37,6 +40,13 @@ def test_the_table_says_what_onnx_says(op):
 
 def test_the_table_holds_what_is_read_and_nothing_else():
     assert set(TABLE) == {"Shape", *OPERATORS, *CARRIED_OUT}
+
+
+def test_the_page_is_the_table():
+    page = (Path(__file__).parents[2] / "docs" / "onnx.md").read_text(encoding="utf-8")
+    table = page[page.index(operator_table.HEAD[0]) :].split("\n\n")[0].splitlines()
+    assert table == [*operator_table.HEAD, *operator_table.rows()]
+    assert f"opsets {OLDEST} to {NEWEST}" in page
 
 
 def graph(nodes, shape, opset, **constants):

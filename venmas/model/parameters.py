@@ -186,8 +186,8 @@ class NetworkFolder:
     ) -> Network:
         """The network in the file that fits the first of the glob patterns that any file fits.
 
-        normalization, outputs, inputs: as `load_network` has them. Raises `NetworkError` when no file fits, when several
-        fit one pattern, and for what `load_network` rejects.
+        normalization, outputs, inputs: as `load_network` has them. Raises `NetworkError` when no file fits, when
+        several fit one pattern, and for what `load_network` rejects.
         """
         for pattern in patterns:
             found = self._fitting(pattern)
@@ -195,8 +195,8 @@ class NetworkFolder:
                 names = ", ".join(str(f.relative_to(self.path)) for f in found[:4])
                 raise NetworkError(f"several files in {self.path} fit {pattern!r} ({names}): leave one there")
             if found:
-                names = [(names,) if isinstance(names, str) else tuple(names or ()) for names in (outputs, inputs)]
-                key = (found[0], normalization, names[0], names[1])
+                named = [(given,) if isinstance(given, str) else tuple(given or ()) for given in (outputs, inputs)]
+                key = (found[0], str(normalization), named[0], named[1])
                 if key not in self._loaded:
                     self._loaded[key] = load_network(
                         found[0], normalization=normalization, outputs=outputs, inputs=inputs

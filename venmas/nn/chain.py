@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.errors import NetworkError
-from venmas.nn.network import Array, FloatType, Layer, Network
+from venmas.nn.network import Activation, Array, FloatType, Layer, Network
 from venmas.nn.values import Codes, Value, outputs_of, room
 
 MAX_ENTRIES = 1 << 23
@@ -205,9 +205,9 @@ class Chain:
         """Make the current tensor, in row-major order, the first outputs of the layers, and nobody else's."""
         shape, n = self.shape, self.current.size
         others = outputs_of(self.held.values())
-        if self.current.plain and np.array_equal(self.current.parts[0].ravel(), np.arange(1, n + 1)):
-            if not others.size and n == self.size or others.size and others[0] >= n:
-                return
+        own = others[0] >= n if others.size else n == self.size
+        if own and self.current.plain and np.array_equal(self.current.parts[0].ravel(), np.arange(1, n + 1)):
+            return
         self._select([self.current], "linear", None, ())
         self.current = Value.outputs(0, shape)
 
@@ -216,7 +216,7 @@ class Chain:
             self.settle()
 
     def _select(
-        self, values: Sequence[Value], activation: str, bias: Array | None, keep: Sequence[Value]
+        self, values: Sequence[Value], activation: Activation, bias: Array | None, keep: Sequence[Value]
     ) -> list[Value]:
         """Make the entries of values, activated, the first outputs: by choosing rows of the last layer where it can be.
 
@@ -230,13 +230,12 @@ class Chain:
         if last is not None and last.divisor is None and all(len(v.parts) == 1 for v in values):
             codes = np.concatenate([*(v.parts[0].ravel() for v in values), carried])
             at, sign = np.abs(codes) - 1, np.sign(codes)
-            if np.all(codes) and not np.any(b[last.bias[at] != 0]) and not (last.rectified and np.any(b)):
-                if not last.rectified or np.all(codes > 0):
-                    check_size(codes.size * last.in_size, "a weight matrix")
-                    weight = last.weight[at] if np.all(sign == 1) else last.weight[at] * sign[:, None]
-                    chosen = "relu" if relu or last.rectified else "linear"
-                    self._append(Layer(weight, last.bias[at] * sign + b, chosen), replace=True)
-                    return move()
+            if np.all(codes > 0 if last.rectified else codes) and not np.any(b[(last.bias[at] != 0) | last.rectified]):
+                check_size(codes.size * last.in_size, "a weight matrix")
+                weight = last.weight[at] if np.all(sign == 1) else last.weight[at] * sign[:, None]
+                chosen: Activation = "relu" if relu or last.rectified else "linear"
+                self._append(Layer(weight, last.bias[at] * sign + b, chosen), replace=True)
+                return move()
         check_size(len(b) * self.size, "a weight matrix")
         rows = np.concatenate([v.rows(self.size) for v in (*values, Value((carried,)))])
         self._append(Layer(rows, b, "relu" if relu else "linear"))

@@ -20,8 +20,8 @@ def run_deployed(
 ) -> tuple[str, NDArray[np.float32], NDArray[np.float32]]:
     """What runs, the input (n,) as it sees it, and its outputs (out,), both in float32.
 
-    An .onnx file with one output is given to onnxruntime as it is, with inputs in the shapes it declares. Other files, or where
-    onnxruntime is not installed, are run by numpy. Raises `NetworkError` where onnxruntime refuses the file.
+    An .onnx file with one output is given to onnxruntime as it is, with inputs in the shapes it declares. Other files,
+    or where onnxruntime is not installed, are run by numpy. Raises `NetworkError` where onnxruntime refuses the file.
     """
     with np.errstate(over="ignore"):
         x = np.array([float(v) for v in point], dtype=np.float32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from fractions import Fraction
 from math import prod
 from reprlib import repr as shortened
@@ -44,10 +44,10 @@ class Passage:
         for start, (name, (shape, element)) in zip(ends, inputs.items(), strict=False):
             self.chain.held[name], self.kinds[name] = Value.outputs(start, shape), np.dtype(DTYPES[element])
 
-    def apply(self, call: Call, output: str, names: list[str], needed: Callable[[str], bool]) -> tuple[int, ...]:
+    def apply(self, call: Call, output: str, names: list[str], needed: Set[str]) -> tuple[int, ...]:
         """Let the tensors `names` pass an operator of `OPERATORS`, and return the shape of what it gives.
 
-        needed: whether a tensor is used later; the others are let go.
+        needed: those that are used later; the others are let go.
         """
         kinds = {self.kinds[name] for name in names}
         if len(kinds) > 1:
@@ -55,9 +55,9 @@ class Passage:
         (self.kind,), self.current = kinds, names[0]
         self.computed = {name: self.chain.held[name] for name in names}
         self.chain.current = self.computed[names[0]]
-        self.chain.held = {name: value for name, value in self.chain.held.items() if needed(name)}
+        self.chain.held = {name: value for name, value in self.chain.held.items() if name in needed}
         OPERATORS[call.op](self, call)
-        if needed(output):
+        if output in needed:
             self.chain.held[output], self.kinds[output] = self.chain.current, self.kind
         return self.chain.shape
 
@@ -80,7 +80,7 @@ class Passage:
 
     def _elementwise(self, call: Call) -> None:
         if call.inputs[0] in self.computed and call.inputs[1] in self.computed:
-            a, b = (self.computed[name] for name in call.inputs)
+            a, b = self.computed[call.inputs[0]], self.computed[call.inputs[1]]
             if "broadcast" in call.attributes and a.shape != b.shape:
                 raise NetworkError(
                     f"shapes {list(a.shape)} and {list(b.shape)} of computed values: expected equal ones"
@@ -153,7 +153,7 @@ class Passage:
         """The computed values and the constants that an operator of any number of inputs takes."""
         values = [self.computed[name] for name in call.inputs if name in self.computed]
         constants = [self.number(name) for name in call.inputs if name not in self.computed]
-        shapes = [v.shape for v in (*values, *constants)]
+        shapes = [v.shape for v in values] + [c.shape for c in constants]
         try:
             if call.since < 8 and len(set(shapes)) > 1:
                 raise ValueError("before opset 8, all are of one shape")
@@ -184,15 +184,12 @@ class Passage:
         if len(values) == 1:
             self.chain.current = values[0]
             return
-        for value in values:
-            self._check_fit([v.shape for v in (value, *values)])
-        pieces.add_tensors(self.chain, values)
-
-    def _check_fit(self, shapes: list[tuple[int, ...]]) -> None:
+        shapes = [v.shape for v in values]
         try:
-            np.broadcast_shapes(*shapes)
+            self.chain.budget.spend(prod(np.broadcast_shapes(*shapes)) * len(shapes), "the operands")
         except ValueError:
             raise NetworkError(f"shapes {shortened([list(s) for s in shapes])} do not fit together") from None
+        pieces.add_tensors(self.chain, values)
 
     def _concat(self, call: Call) -> None:
         if left := [name for name in call.inputs if name not in self.computed]:

@@ -1,17 +1,18 @@
 """ONNX files as networks: graphs of affine and piecewise linear operators, in whatever dress exporters give them.
 
 Several inputs follow each other in the input of the network, in the order of the file. Of several outputs the caller
-chooses by name; what these do not need is not read. The batch is one input: a first dimension that is not fixed counts as 1, and an input whose dimensions are all fixed is
-one input with as many numbers as it has entries. What a node may hold is said by `venmas.nn.onnx_table`; operators over
-constants (`onnx_constants`) are carried out while reading, so that shapes computed from the input's shape can be
-followed, those on tensors that are computed (`onnx_operators`) become layers.
+chooses by name; what these do not need is not read. The batch is one input: a first dimension that is not fixed counts
+as 1, and an input whose dimensions are all fixed is one input with as many numbers as it has entries. What a node may
+hold is said by `venmas.nn.onnx_table`; operators over constants (`onnx_constants`) are carried out while reading, so
+that shapes computed from the input's shape can be followed, those on tensors that are computed (`onnx_operators`)
+become layers.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,14 @@ class _Reader:
         last |= dict.fromkeys(ends, len(graph.node))
         for number, node in nodes:
             try:
-                self._node(node, lambda name, number=number: last.get(name, -1) > number)
+                self._node(
+                    node,
+                    {
+                        name
+                        for name in (*node.input, *node.output, *self.passage.chain.held)
+                        if last.get(name, -1) > number
+                    },
+                )
             except NetworkError as error:
                 name = node.name or (node.output[0] if node.output else f"number {number + 1}")
                 raise NetworkError(f"node {name!r} ({node.op_type}): {error}") from error
@@ -151,7 +159,7 @@ class _Reader:
         check_size(sum(prod(shape) for shape, _ in found.values()), "the input")
         self.passage.enter(found)
 
-    def _node(self, node: Any, needed: Callable[[str], bool]) -> None:
+    def _node(self, node: Any, needed: Set[str]) -> None:
         op, inputs = node.op_type, list(node.input)
         if node.domain not in _DOMAINS:
             raise NetworkError(f"operators of the domain {node.domain!r} are not supported")
@@ -178,8 +186,8 @@ class _Reader:
             self.constants[output] = shape_of(call, self.shapes[call.inputs[0]])
         elif op not in OF_SEVERAL and sum(name in self.shapes for name in inputs) > 1:
             raise NetworkError(
-                f"takes {[name for name in inputs if name in self.shapes]}: expected one computed value, as products of "
-                f"several are not piecewise linear; those that take several are {', '.join(OF_SEVERAL)}"
+                f"takes {[name for name in inputs if name in self.shapes]}: expected one computed value, as products "
+                f"of several are not piecewise linear; those that take several are {', '.join(OF_SEVERAL)}"
             )
         else:
             self.shapes[output] = self.passage.apply(call, output, variable, needed)

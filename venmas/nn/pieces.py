@@ -1,8 +1,8 @@
 """Piecewise linear operators as ReLUs and affine layers of a `Chain`, exactly.
 
 ``|x| = r(x) + r(-x)``, ``leaky(x) = r(x) - a r(-x)``, ``max(a, b) = a + r(b - a)`` and, where l <= h,
-``clip(x) = l + r(x - l) - r(x - h)``, with r = ReLU. In float arithmetic these operators round nothing (`leaky`: its one
-product), so that each result is among those that the layers allow for.
+``clip(x) = l + r(x - l) - r(x - h)``, with r = ReLU. In float arithmetic these operators round nothing (`leaky`: its
+one product), so that each result is among those that the layers allow for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from venmas.nn.values import Value, room
 _FAR = 2.0**20
 """Limits beyond which ``x + r(l - x)`` is taken for ``max(x, l)``: subtracting them first would lose digits of x."""
 _FOLDED = (
-    "has a {}, which runtimes compute in other ways than VenMAS reads it (by factors folded before, or by reciprocals): "
+    "has a {}, which runtimes compute in other ways than VenMAS reads it (factors folded before, or reciprocals): "
     "single precision cannot be spoken for"
 )
 
@@ -108,7 +108,7 @@ def max_pool(chain: Chain, kernel: list[int], strides: list[int], dilations: lis
 def average_pool(
     chain: Chain, kernel: list[int], strides: list[int], dilations: list[int], pads: list[int], padding_counts: bool
 ) -> None:
-    """The sum of every window of a tensor (1, channels, *space), divided by its entries: with its padding, or without."""
+    """The sum of every window of a tensor (1, channels, *space), divided by its entries, padding among them or not."""
     entries, shape = _windows(chain, kernel, strides, dilations, pads)
     inside = entries >= 0
     counts = np.full(len(entries), entries.shape[1]) if padding_counts else inside.sum(axis=1)

@@ -45,7 +45,7 @@ _WRONG: list[tuple[str, str, Any]] = [
     ("BatchNormalization", "epsilon", float("inf")),
     ("Dropout", "is_test", 0),
     ("Reshape", "allowzero", 2),
-    ("Concat", "axis", 3),
+    ("Concat", "axis", 9),
 ]
 _OTHERS = ("Elu", "Sigmoid", "Tanh", "Softplus", "Exp", "Floor", "Sign", "HardSigmoid", "Ceil", "Erf", "Sqrt")
 
@@ -104,7 +104,7 @@ def _of_another_opset(rng: np.random.Generator, graph: Graph, model: ModelProto)
 
 
 def _value(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str:
-    present = {node.op_type for node in model.graph.node}
+    present = {node.op_type for node in _live(graph, model)}
     known = [(op, name, v) for op, name, v in _WRONG if op in present and name in form_of(op, graph.opset).attributes]
     if not known:
         return ""

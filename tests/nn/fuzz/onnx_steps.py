@@ -243,7 +243,10 @@ def skip(g: Graph) -> None:
         shape = (*g.shape[:axis], sum(s[axis] for s in shapes), *g.shape[axis + 1 :])
         more = {"axis": axis - len(shape) if g.opset >= 11 and g.chance() else axis}
     else:
-        shape = np.broadcast_shapes(*shapes)
+        try:
+            shape = np.broadcast_shapes(*shapes)
+        except ValueError:
+            return  # each fits the last tensor, but they do not fit each other
     if g.grows(top, unit, prod(shape)):
         g.step(op, [k[0] for k in operands], shape, **more)
 
@@ -296,7 +299,7 @@ def pool(g: Graph) -> None:
     space, largest = g.shape[2:], g.chance()
     op = "MaxPool" if largest else "AveragePool"
     if g.chance(0.2):
-        if largest or prod(space) in (1, 2, 4, 8) and g.grows(prod(space) * g.top, g.unit / prod(space)):
+        if largest or (prod(space) in (1, 2, 4, 8) and g.grows(prod(space) * g.top, g.unit / prod(space))):
             g.step(f"Global{op}", [g.current], (*g.shape[:2], *[1] * len(space)))
         return
     kernel = [int(g.rng.integers(1, 4 if largest else 3)) for _ in space]
