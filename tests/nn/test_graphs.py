@@ -1,6 +1,7 @@
 """Networks as graphs: skip connections, several inputs and outputs, and what single precision may be asked of them."""
 
 import pickle
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -97,6 +98,25 @@ def test_a_scenario_takes_two_networks_out_of_one_file(tmp_path):
     assert (actor.output_size, critic.output_size) == (3, 1)
     assert folder.load("*.onnx", outputs="logits") is actor
     assert folder.digests == {"net.onnx:logits": actor.digest, "net.onnx:value": critic.digest}
+
+
+def test_an_input_that_nothing_uses_is_not_carried(tmp_path):
+    nodes = [n("MatMul", "x w"), n("Relu"), n("MatMul", "_ w"), n("Relu")]
+    network = load_network(save(tmp_path, model(nodes, inputs=("x", "z"), w=weights(3, 3))))
+    assert network.sizes == (6, 3, 3)
+    assert not np.any(network.layers[0].weight[:, 3:])
+
+
+def test_many_tensors_that_are_kept_stay_cheap(tmp_path):
+    nodes = [helper.make_node("Transpose", [f"t{i}" if i else "x"], [f"t{i + 1}"]) for i in range(4000)]
+    nodes.append(helper.make_node("Sum", [f"t{i + 1}" for i in range(4000)], ["y"]))
+    proto = model([n("Relu")], shape=(1, 1))
+    del proto.graph.node[:]
+    proto.graph.node.extend(nodes)
+    start = time.process_time()
+    network = load_network(save(tmp_path, proto))
+    assert time.process_time() - start < 5
+    assert network.evaluate_exact([Fraction(1, 2)]) == (2000,)
 
 
 def test_a_file_of_two_inputs_is_run_as_deployed(tmp_path):

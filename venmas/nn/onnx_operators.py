@@ -44,10 +44,10 @@ class Passage:
         for start, (name, (shape, element)) in zip(ends, inputs.items(), strict=False):
             self.chain.held[name], self.kinds[name] = Value.outputs(start, shape), np.dtype(DTYPES[element])
 
-    def apply(self, call: Call, output: str, names: list[str], needed: Set[str]) -> tuple[int, ...]:
+    def apply(self, call: Call, output: str, names: list[str], done: Set[str]) -> tuple[int, ...]:
         """Let the tensors `names` pass an operator of `OPERATORS`, and return the shape of what it gives.
 
-        needed: those that are used later; the others are let go.
+        done: names that are not used later.
         """
         kinds = {self.kinds[name] for name in names}
         if len(kinds) > 1:
@@ -55,11 +55,16 @@ class Passage:
         (self.kind,), self.current = kinds, names[0]
         self.computed = {name: self.chain.held[name] for name in names}
         self.chain.current = self.computed[names[0]]
-        self.chain.held = {name: value for name, value in self.chain.held.items() if name in needed}
+        self.drop(done)
         OPERATORS[call.op](self, call)
-        if output in needed:
+        if output not in done:
             self.chain.held[output], self.kinds[output] = self.chain.current, self.kind
         return self.chain.shape
+
+    def drop(self, names: Set[str]) -> None:
+        """Let tensors go."""
+        for name in names:
+            self.chain.held.pop(name, None)
 
     def leave(self, outputs: Sequence[str]) -> None:
         """Make the tensors with these names, flat and one after the other, the current one."""

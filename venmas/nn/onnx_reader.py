@@ -115,16 +115,10 @@ class _Reader:
         nodes = _needed(graph, ends)
         last = {name: number for number, node in nodes if node.op_type != "Shape" for name in node.input}
         last |= dict.fromkeys(ends, len(graph.node))
+        self.passage.drop({*self.shapes} - {*last})
         for number, node in nodes:
             try:
-                self._node(
-                    node,
-                    {
-                        name
-                        for name in (*node.input, *node.output, *self.passage.chain.held)
-                        if last.get(name, -1) > number
-                    },
-                )
+                self._node(node, {name for name in (*node.input, *node.output) if last.get(name, -1) <= number})
             except NetworkError as error:
                 name = node.name or (node.output[0] if node.output else f"number {number + 1}")
                 raise NetworkError(f"node {name!r} ({node.op_type}): {error}") from error
@@ -159,7 +153,7 @@ class _Reader:
         check_size(sum(prod(shape) for shape, _ in found.values()), "the input")
         self.passage.enter(found)
 
-    def _node(self, node: Any, needed: Set[str]) -> None:
+    def _node(self, node: Any, done: Set[str]) -> None:
         op, inputs = node.op_type, list(node.input)
         if node.domain not in _DOMAINS:
             raise NetworkError(f"operators of the domain {node.domain!r} are not supported")
@@ -190,7 +184,7 @@ class _Reader:
                 f"of several are not piecewise linear; those that take several are {', '.join(OF_SEVERAL)}"
             )
         else:
-            self.shapes[output] = self.passage.apply(call, output, variable, needed)
+            self.shapes[output] = self.passage.apply(call, output, variable, done)
 
     def _attributes(self, node: Any) -> dict[str, tuple[int, Any]]:
         """Type and value of the attributes by name."""

@@ -7,7 +7,6 @@ one product), so that each result is among those that the layers allow for.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from math import prod
 
@@ -133,7 +132,7 @@ def batch_normalize(chain: Chain, scale: Array, bias: Array, mean: Array, deviat
 
 def add_tensors(chain: Chain, values: Sequence[Value]) -> None:
     """The sum of tensors, broadcast."""
-    total = functools.reduce(Value.__add__, values)
+    total = Value(tuple(np.broadcast_arrays(*(p for v in values for p in v.parts))))
     check_size(total.size * chain.size, "a weight matrix")
     chain.affine(total.rows(chain.size), total.shape)
 
