@@ -21,7 +21,8 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 from tests.nn.fuzz.onnx_damage import damage
-from tests.nn.fuzz.onnx_steps import STEPS, Graph
+from tests.nn.fuzz.onnx_pieces import STEPS
+from tests.nn.fuzz.onnx_steps import Graph
 from venmas.errors import NetworkError
 from venmas.nn import Network, load_network
 from venmas.nn.deployed import run_deployed
