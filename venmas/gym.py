@@ -11,6 +11,7 @@ terminated).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -125,6 +126,12 @@ class _One(NetworkFolder):
         super().__init__(network.source or ".")
         self._network = network
 
-    def load(self, *patterns: str, normalization: Normalization = "apply") -> Network:
+    def load(
+        self,
+        *patterns: str,
+        normalization: Normalization = "apply",
+        outputs: str | Sequence[str] | None = None,
+        inputs: Sequence[str] | None = None,
+    ) -> Network:
         """That network."""
         return self._network

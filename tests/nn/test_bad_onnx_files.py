@@ -30,12 +30,20 @@ def nodes(proto, *made):
     proto.graph.node.extend(helper.make_node(op, i.split(), o.split(), **a) for op, i, o, a in made)
 
 
+def image(*more):
+    return model([*more], shape=(1, 3, 4))
+
+
 def branch(proto):
-    nodes(proto, ("MatMul", "x w", "a", {}), ("Relu", "a", "b", {}), ("Add", "a b", "y", {}))
+    nodes(proto, ("MatMul", "x w", "a", {}), ("Relu", "a", "b", {}), ("Div", "a b", "y", {}))
 
 
-def side_branch(proto):
-    nodes(proto, ("MatMul", "x w", "a", {}), ("Relu", "a", "b", {}), ("Relu", "a", "y", {}))
+def statistics(proto):
+    nodes(proto, ("BatchNormalization", "x r r r r", "y m v", {}))
+
+
+def indices(proto):
+    nodes(proto, ("MaxPool", "x", "p indices", {"kernel_shape": [2]}), ("Relu", "indices", "y", {}))
 
 
 def cycle(proto):
@@ -96,17 +104,67 @@ BAD = {
     r"node 'node_1' \(Sigmoid\): .*not piecewise linear": dense(n("Sigmoid")),
     r"node 'node_1' \(Elu\): operator 'Elu' is not supported; supported are .*Relu": dense(n("Elu")),
     r"node 'node_1' \(Tanh\): is not piecewise linear: train with ReLU": dense(n("Tanh")),
-    r"node 'node_1' \(BatchNormalization\): .*square root": dense(n("BatchNormalization", "_ r r r r"), r=weights(3)),
-    r"\(Clip\): only min = 0 without a max": dense(n("Clip", "_ z o"), z=np.float32(0), o=np.float32(1)),
-    r"\(Clip\): only min = 0": dense(n("Clip")),
-    r"\(Max\): expected the maximum of one computed value and the constant 0": dense(n("Max", "_ z"), z=f32(1)),
+    r"\(BatchNormalization\): scale, bias, .* of shapes \[\[2\], \[2\], \[2\], \[2\]\]": dense(
+        n("BatchNormalization", "_ r r r r"), r=f32(1, 1)
+    ),
+    r"\(BatchNormalization\): a variance plus epsilon is -0.9999": dense(
+        n("BatchNormalization", "_ r r r v"), r=W[0], v=-f32(1, 1, 1)
+    ),
+    r"\(BatchNormalization\): its input 'scale', 't1', is computed": dense(
+        n("BatchNormalization", "x _ r r r"), r=W[0]
+    ),
+    r"\(BatchNormalization\): is in training mode": dense(
+        n("BatchNormalization", "_ r r r r", training_mode=1), r=W[0], opset=14
+    ),
+    r"\(BatchNormalization\): is in training mode, ": dense(n("BatchNormalization", "_ r r r r"), r=W[0], opset=6),
+    r"\(BatchNormalization\): gives \['m', 'v'\] beside, as in training": edited(statistics, opset=9, r=W[0]),
+    r"\(BatchNormalization\): moments of every entry": dense(
+        n("BatchNormalization", "_ r r r r", spatial=0), r=W[0], opset=7
+    ),
+    r"\(BatchNormalization\): epsilon is nan": dense(n("BatchNormalization", "_ r r r r", epsilon=np.nan), r=W[0]),
+    r"\(Clip\): its least value 2.0 is above its largest 1.0": dense(
+        n("Clip", "_ z o"), z=np.float32(2), o=np.float32(1)
+    ),
+    r"\(Clip\): has the limit nan": dense(n("Clip", "_ z"), z=np.float32(np.nan)),
+    r"\(Clip\): has the limit inf": dense(n("Clip", min=np.inf), opset=10),
+    r"\(Clip\): limit 'z' of type float32, shape \[2\]: expected one number": dense(n("Clip", "_ z"), z=f32(1, 2)),
+    r"\(Clip\): its input 'min', 't1', is computed": dense(n("Clip", "x _")),
+    r"\(Max\): constant 'z' holds NaN or infinite": dense(n("Max", "_ z"), z=f32(np.inf)),
+    r"\(Max\): takes operands of the shapes \[\[1, 3\], \[4\]\]": dense(n("Max", "_ z"), z=weights(4)),
+    r"\(LeakyRelu\): alpha is nan": dense(n("LeakyRelu", alpha=np.nan)),
+    r"operator 'PRelu' is not supported": dense(n("PRelu", "_ z"), z=f32(1)),
+    r"\(AveragePool\): automatic padding is not supported": image(
+        n("AveragePool", kernel_shape=[2], auto_pad="SAME_UPPER")
+    ),
+    r"\(AveragePool\): windows that reach beyond": image(n("AveragePool", kernel_shape=[2], ceil_mode=1)),
+    r"\(AveragePool\): needs the attribute 'kernel_shape'": image(n("AveragePool")),
+    r"\(AveragePool\): has an attribute 'dilations' .* in opset 13": image(
+        n("AveragePool", kernel_shape=[2], dilations=[2])
+    ),
+    r"\(AveragePool\): pads \[2, 0\] .*padding only": image(n("AveragePool", kernel_shape=[2], pads=[2, 0])),
+    r"\(MaxPool\): automatic padding is not supported": image(n("MaxPool", kernel_shape=[2], auto_pad="SAME_LOWER")),
+    r"\(MaxPool\): windows that reach beyond": image(n("MaxPool", kernel_shape=[2], ceil_mode=1)),
+    r"\(MaxPool\): pads \[2, 0\] .*padding only": image(n("MaxPool", kernel_shape=[2], pads=[2, 0])),
+    r"\(MaxPool\): a kernel \[2, 2\] over a tensor of shape \[1, 3, 4\]": image(n("MaxPool", kernel_shape=[2, 2])),
+    r"\(MaxPool\): a kernel \[9\] does not fit": image(n("MaxPool", kernel_shape=[9])),
+    r"\(MaxPool\): strides \[0\]": image(n("MaxPool", kernel_shape=[2], strides=[0])),
+    r"\(MaxPool\): a padded tensor": image(n("MaxPool", kernel_shape=[2], pads=[1 << 40, 0])),
+    r"\(MaxPool\): a tensor of shape \[2, 3, 4\]: expected \(1, channels": model(
+        [n("MaxPool", kernel_shape=[2])], shape=(2, 3, 4)
+    ),
+    r"\(Relu\): uses 'indices', which no earlier node defines": edited(indices, shape=(1, 3, 3)),
+    r"\(GlobalMaxPool\): a tensor of shape \[1, 3\]": dense(n("GlobalMaxPool")),
+    r"\(Concat\): takes the constant 'w' beside computed": dense(n("Concat", "_ w", axis=0)),
+    r"\(Concat\): takes shapes \[\[1, 3\], \[1, 3\]\]: axis 2": dense(n("Concat", "_ _", axis=2)),
+    r"\(Mul\): takes \['t1', 't1'\]: .* products of": dense(n("Mul", "_ _")),
+    r"\(Gemm\): its input 'C', 'x', is computed": dense(n("Gemm", "_ w x"), shape=(1, 3)),
+    r"\(Add\): takes \['t1', 'x'\] of the types \['float32', 'float64'\]": model([n("Cast", to=11), n("Add", "_ x")]),
     r"\(Cast\): to element type 7": dense(n("Cast", to=TensorProto.INT64)),
     r"\(Dropout\): is in training": dense(n("Dropout", "_ z t"), z=np.float32(0.5), t=np.array(True)),
     r"\(Div\): divides a constant by a computed value": dense(n("Div", "w _")),
     r"\(Div\): a division by .*0": dense(n("Div", "_ z"), z=f32(1, 0, 1)),
-    r"\(MatMul\): takes \['t1', 't1'\]: expected a chain": dense(n("MatMul", "_ _")),
-    r"node 'y' \(Add\): takes \['a', 'b'\]: expected a chain": edited(branch),
-    r"node 'y' \(Relu\): takes \['a'\]: expected a chain": edited(side_branch),
+    r"\(MatMul\): takes \['t1', 't1'\]: expected one computed value": dense(n("MatMul", "_ _")),
+    r"node 'y' \(Div\): takes \['a', 'b'\]: expected one computed value": edited(branch),
     r"node 'a' \(Add\): uses 'b', which no earlier node defines: the graph has a cycle": edited(cycle),
     r"node 'x' \(Relu\): writes \['x'\], expected an output of its own": edited(overwritten),
     r"node 'node_1' \(MatMul\): a tensor of shape \[1, 3\] times a matrix": dense(n("MatMul", "_ r"), r=weights(4, 3)),
@@ -132,10 +190,11 @@ BAD = {
     r"tensor 'w' claims the shape \[-3, -3\]": edited(negative_claim),
     r"operators of the domain 'com.example' are not supported": edited(custom_domain),
     r"\(If\): attribute '.*_branch' holds a graph": edited(subgraph),
-    r"2 inputs \['x', 'z'\]": dense(inputs=("x", "z")),
     r"0 inputs": edited(no_input),
+    r"2 inputs \['x', 'x'\]: expected 1 to 100, each with a name": dense(inputs=("x", "x")),
     r"2 outputs \['y', 't1'\].*logits": dense(n("Relu"), outputs=("y", "t1")),
-    r"the output 't1' is not the end of the chain of nodes, 'y' is": dense(n("Relu"), outputs=("t1",)),
+    r"the output 'w' is not computed from the inputs by any node": dense(n("Relu"), outputs=("w",)),
+    r"2 outputs \['y', 'y'\]: expected 1 to 100, each with a name": dense(n("Relu"), outputs=("y", "y")),
     r"opset 5: expected 6 to \d+; convert": dense(opset=5),
     r"opset 99: expected 6 to \d+; convert": dense(opset=99),
     r"names the operator sets \[\]: expected one": edited(lambda proto: proto.ClearField("opset_import")),
@@ -150,7 +209,7 @@ BAD = {
     r"input 'x' has the shape \[1, -1\]": dense(shape=("N", "M")),
     r"input 'x' has the shape \[\]": dense(shape=()),
     r"input 'x' would have \d+ entries": dense(shape=(1, 1 << 40)),
-    r"over constants only: .*'Add'": model([n("Add", "w w"), n("Relu", "x")], w=W),
+    r"over constants only: .*'Add'": model([n("Add", "w w"), n("Add", "x _")], w=W),
     r"\(Concat\): the operands would have 60000000 entries": model(
         [n("Concat", " ".join(["w"] * 60), axis=0)], w=weights(1000, 1000)
     ),

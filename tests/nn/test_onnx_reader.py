@@ -121,6 +121,66 @@ DRESSES = {
     "flatten, negative axis": model(
         [n("Flatten", axis=-1), n("MatMul", "_ w"), n("Flatten", axis=0)], w=weights(3, 2), shape=(1, 2, 3)
     ),
+    "clip to nothing": model([n("MatMul", "_ w"), n("Clip")], w=weights(3, 3)),
+    "hard tanh": model(
+        [n("MatMul", "_ w"), n("Clip", "_ z o"), n("MatMul", "_ w")], w=weights(3, 3), z=-np.float32(1), o=np.float32(1)
+    ),
+    "relu6": model([n("MatMul", "_ w"), n("Clip", min=0.0, max=6.0)], w=weights(3, 3), opset=10),
+    "clip from below": model([n("Clip", "_ z")], z=np.float32(-0.5)),
+    "clip from above": model([n("Clip", "_ z o")], z=np.float32(-1e30), o=np.float32(0.5)),
+    "leaky": model(
+        [n("MatMul", "_ w"), n("LeakyRelu", alpha=0.1), n("MatMul", "_ w"), n("LeakyRelu")], w=weights(3, 3)
+    ),
+    "absolute, negated": model([n("Gemm", "_ w b", transB=1), n("Abs"), n("Neg"), n("Abs")], w=W, b=B),
+    "max and min": model([n("Max", "_ a c"), n("Min", "c _"), n("Max")], a=weights(1), c=weights(3)),
+    "residual": model(
+        [
+            n("MatMul", "_ w"),
+            n("Relu"),
+            n("MatMul", "_ w"),
+            n("Add", "_ x"),
+            n("Relu"),
+            n("Sub", "_ t2"),
+            n("Max", "_ t1"),
+        ],
+        w=weights(3, 3),
+        shape=(1, 3),
+    ),
+    "dense": model(
+        [n("MatMul", "_ w"), n("LeakyRelu"), n("Concat", "_ x t1", axis=1), n("MatMul", "_ v"), n("Sum", "t1 _ x")],
+        w=weights(3, 3),
+        v=weights(9, 3),
+    ),
+    "image": model(
+        [
+            *(
+                n("Conv", "_ w b", pads=[1, 1, 1, 1]),
+                n("BatchNormalization", "_ b b m v", epsilon=0.01),
+                n("LeakyRelu"),
+            ),
+            *(n("MaxPool", kernel_shape=[2, 3], strides=[2, 1], pads=[0, 1, 1, 1]), n("Conv", "_ k", strides=[1, 2])),
+            *(n("AveragePool", kernel_shape=[2, 2], pads=[1, 0, 0, 1], count_include_pad=1), n("Relu"), n("Flatten")),
+        ],
+        w=weights(3, 2, 3, 3),
+        b=weights(3),
+        m=weights(3),
+        v=weights(3) ** 2,
+        k=weights(2, 3, 2, 1),
+        shape=("N", 2, 4, 5),
+    ),
+    "average without padding": model(
+        [n("AveragePool", kernel_shape=[3], pads=[1, 1]), n("GlobalMaxPool"), n("Relu")], shape=(1, 2, 5)
+    ),
+    "averages of all": model(
+        [n("Conv", "_ w"), n("GlobalAveragePool"), n("Flatten")], w=weights(3, 2, 2), shape=(1, 2, 4)
+    ),
+    "normalised twice": model(
+        [n("BatchNormalization", "_ a b b v"), n("Relu"), n("BatchNormalization", "_ b a b v")],
+        a=weights(3),
+        b=weights(3),
+        v=weights(3) ** 2,
+        opset=7,
+    ),
     "opset 7": model([n("Gemm", "_ w b", transB=1), n("Relu"), n("Dropout")], w=W, b=B, opset=7),
 }
 

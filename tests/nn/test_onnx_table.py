@@ -1,9 +1,12 @@
 """The table of operators against the definitions of ONNX, and what it keeps out."""
 
+from pathlib import Path
+
 import numpy as np
 import onnx
+import operator_table
 import pytest
-from onnx import TensorProto, defs, helper, numpy_helper
+from onnx import defs, helper, numpy_helper
 from onnx_models import RNG, f32, i64, model, n, run, save, weights
 
 from venmas.errors import NetworkError
@@ -37,6 +40,13 @@ def test_the_table_says_what_onnx_says(op):
 
 def test_the_table_holds_what_is_read_and_nothing_else():
     assert set(TABLE) == {"Shape", *OPERATORS, *CARRIED_OUT}
+
+
+def test_the_page_is_the_table():
+    page = (Path(__file__).parents[2] / "docs" / "onnx.md").read_text(encoding="utf-8")
+    table = page[page.index(operator_table.HEAD[0]) :].split("\n\n")[0].splitlines()
+    assert table == [*operator_table.HEAD, *operator_table.rows()]
+    assert f"opsets {OLDEST} to {NEWEST}" in page
 
 
 def graph(nodes, shape, opset, **constants):
@@ -99,8 +109,12 @@ UNKNOWN = {
     ),
     r"\(Dropout\): is in training mode": model([n("Dropout", ratio=0.5)], opset=6),
     r"\(Dropout\): has an attribute 'is_test'": model([n("Dropout", is_test=1)], opset=7),
-    r"\(Clip\): only min = 0": model([n("Clip", min=0.0)], dtype=TensorProto.DOUBLE, opset=10),
-    r"\(Max\): zeros of shape \[1\] beside": model([n("Max", "_ z")], z=f32(0), opset=7),
+    r"\(Max\): takes operands of the shapes \[\[1, 3\], \[1\]\]: before opset 8": model(
+        [n("Max", "_ z")], z=f32(0), opset=7
+    ),
+    r"\(Add\): shapes \[1, 3\] and \[1, 3, 1\] of computed values": graph(
+        [("Unsqueeze", "x", "u", {"axes": [2]}), ("Add", "x u", "y", {"broadcast": 1})], (1, 3), 6
+    ),
     r"\(Add\): constant 'c' has the type float64, what it meets float32": model([n("Add", "_ c")], c=np.ones(3)),
     r"\(Add\): shapes \[1, 3\] and \[3\] without broadcast": model([n("Add", "_ c")], c=f32(1, 2, 3), opset=6),
     r"\(Add\): a constant of shape \[1, 3\] is not a part": model(

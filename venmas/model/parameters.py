@@ -161,23 +161,33 @@ class NetworkFolder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._loaded: dict[tuple[Path, str], Network] = {}
+        self._loaded: dict[tuple[Path, str, tuple[str, ...], tuple[str, ...]], Network] = {}
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The files read so far."""
-        return tuple(dict.fromkeys(path for path, _ in self._loaded))
+        return tuple(dict.fromkeys(path for path, *_ in self._loaded))
 
     @property
     def digests(self) -> dict[str, str]:
         """Digests of the networks read so far, by file: they tell whether other weights were used."""
         base = self.path.parent if self.path.is_file() else self.path
-        return {path.relative_to(base).as_posix(): network.digest for (path, _), network in self._loaded.items()}
+        return {
+            ":".join([path.relative_to(base).as_posix(), *outputs]): network.digest
+            for (path, _, outputs, _), network in self._loaded.items()
+        }
 
-    def load(self, *patterns: str, normalization: Normalization = "apply") -> Network:
+    def load(
+        self,
+        *patterns: str,
+        normalization: Normalization = "apply",
+        outputs: str | Sequence[str] | None = None,
+        inputs: Sequence[str] | None = None,
+    ) -> Network:
         """The network in the file that fits the first of the glob patterns that any file fits.
 
-        Raises `NetworkError` when no file fits, when several fit one pattern, and for what `load_network` rejects.
+        normalization, outputs, inputs: as `load_network` has them. Raises `NetworkError` when no file fits, when
+        several fit one pattern, and for what `load_network` rejects.
         """
         for pattern in patterns:
             found = self._fitting(pattern)
@@ -185,9 +195,12 @@ class NetworkFolder:
                 names = ", ".join(str(f.relative_to(self.path)) for f in found[:4])
                 raise NetworkError(f"several files in {self.path} fit {pattern!r} ({names}): leave one there")
             if found:
-                key = (found[0], normalization)
+                named = [(given,) if isinstance(given, str) else tuple(given or ()) for given in (outputs, inputs)]
+                key = (found[0], str(normalization), named[0], named[1])
                 if key not in self._loaded:
-                    self._loaded[key] = load_network(found[0], normalization=normalization)
+                    self._loaded[key] = load_network(
+                        found[0], normalization=normalization, outputs=outputs, inputs=inputs
+                    )
                 return self._loaded[key]
         problem = "holds none of the files" if self.path.exists() else "does not exist; it should hold one of the files"
         raise NetworkError(

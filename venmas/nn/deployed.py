@@ -20,8 +20,8 @@ def run_deployed(
 ) -> tuple[str, NDArray[np.float32], NDArray[np.float32]]:
     """What runs, the input (n,) as it sees it, and its outputs (out,), both in float32.
 
-    An .onnx file is given to onnxruntime as it is, with the input in the shape it declares. Other files, or where
-    onnxruntime is not installed, are run by numpy. Raises `NetworkError` where onnxruntime refuses the file.
+    An .onnx file with one output is given to onnxruntime as it is, with inputs in the shapes it declares. Other files,
+    or where onnxruntime is not installed, are run by numpy. Raises `NetworkError` where onnxruntime refuses the file.
     """
     with np.errstate(over="ignore"):
         x = np.array([float(v) for v in point], dtype=np.float32)
@@ -38,15 +38,17 @@ def run_deployed(
 def _run(runtime: OnnxRuntime, path: Path, x: NDArray[np.float32]) -> NDArray[np.float32]:
     with refusals(str(path)):
         session = runtime.session(str(path))
-        (given,) = session.get_inputs()
-        known = prod(d for d in given.shape if isinstance(d, int) and d > 0)
-        shape = [d if isinstance(d, int) and d > 0 else 1 for d in given.shape]
-        if known != len(x):  # the only open dimension takes what is left
-            shape = [
-                len(x) // known if not isinstance(d, int) and i else s
-                for i, (d, s) in enumerate(zip(given.shape, shape, strict=True))
-            ]
-        kind = np.float64 if "double" in given.type else np.float32
-        outputs = session.run(None, {given.name: x.reshape(shape).astype(kind)})
+        ends, feed = session.get_inputs(), {}
+        for number, given in enumerate(ends):
+            shape = [d if isinstance(d, int) and d > 0 else 1 for d in given.shape]
+            if len(ends) == 1 and prod(shape) != len(x):  # the only open dimension takes what is left
+                shape = [
+                    len(x) // prod(shape) if not isinstance(d, int) and i else s
+                    for i, (d, s) in enumerate(zip(given.shape, shape, strict=True))
+                ]
+            kind = np.float64 if "double" in given.type else np.float32
+            count = prod(shape) if number < len(ends) - 1 else len(x)
+            feed[given.name], x = x[:count].reshape(shape).astype(kind), x[count:]
+        outputs = session.run(None, feed)
         with np.errstate(over="ignore"):
             return np.asarray(outputs[0], dtype=np.float32).ravel()

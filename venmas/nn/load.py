@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
@@ -27,8 +27,14 @@ def extensions() -> tuple[str, ...]:
     return tuple(f".{name}" for name in _READERS.names)
 
 
-def load_network(path: str | PathLike[str], *, normalization: Normalization = "apply") -> Network:
-    """Read a fully connected ReLU network; the extension says how, and no code of the file is run.
+def load_network(
+    path: str | PathLike[str],
+    *,
+    normalization: Normalization = "apply",
+    outputs: str | Sequence[str] | None = None,
+    inputs: Sequence[str] | None = None,
+) -> Network:
+    """Read a piecewise linear network; the extension says how, and no code of the file is run.
 
     .onnx: see `venmas.nn.onnx_reader`. .h5, .hdf5, .keras, .json (the configuration of a Keras model, its weights in
     an .h5 beside it): see `venmas.nn.keras_reader`. .nnet: see `venmas.nn.nnet_reader`. Other extensions: readers that
@@ -39,14 +45,21 @@ def load_network(path: str | PathLike[str], *, normalization: Normalization = "a
     smallest and largest inputs of the header are never used, as clipping to them would change the function. Other
     formats carry their normalisation as layers, which always count.
 
+    outputs: names of the outputs of an .onnx file that the network has, one after the other, flat; what the others need
+    is not read. A file with one output needs none. inputs: all inputs of an .onnx file in the order in which the
+    network takes them, flat and one after the other; without, the order of the file.
+
     Raises `NetworkError` for whatever cannot be read as such a network, with file, place and remedy.
     """
     if normalization not in ("apply", "ignore"):
         raise NetworkError(f'normalization {normalization!r}: expected "apply" or "ignore"')
     file = Path(path)
     extension = file.suffix.lower().removeprefix(".")
+    if (outputs is not None or inputs is not None) and extension != "onnx":
+        raise NetworkError(f"network file {file}: outputs and inputs are named in .onnx files only: give none")
     if extension in _OWN:
-        options = (normalization,) if extension == "nnet" else ()
+        named = [outputs] if isinstance(outputs, str) else outputs, [inputs] if isinstance(inputs, str) else inputs
+        options = {"nnet": (normalization,), "onnx": named}.get(extension, ())
         return cast(Network, _READERS.get(extension)(file, *options))
     if extension not in _READERS.names:
         given = f"the extension {'.' + extension!r}" if extension else "no extension"

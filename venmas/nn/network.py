@@ -172,14 +172,16 @@ class IntegerLayer:
 class Network:
     """A chain of layers; equal when the functions are stored alike (same `digest`), whatever file they came from.
 
-    dtype: the type of the stored weights. source: where it was read from. Raises `NetworkError` for shapes that do not
-    fit together and for weights that are not finite.
+    dtype: the type of the stored weights. source: where it was read from. float32_refusal: why float32 evaluations of
+    the file may be further from it than its layers say, if they may. Raises `NetworkError` for shapes that do not fit
+    together and for weights that are not finite.
     """
 
     layers: tuple[Layer, ...]
     name: str = "network"
     dtype: FloatType = "float64"
     source: str = ""
+    float32_refusal: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(self.layers))
@@ -194,8 +196,9 @@ class Network:
                 raise NetworkError(f"network {self.name!r}, layer {number} of {len(self.layers)}: {problem}")
             before = layer.out_size
 
-    def __reduce__(self) -> tuple[type[Network], tuple[tuple[Layer, ...], str, FloatType, str]]:
-        return Network, (self.layers, self.name, self.dtype, self.source)  # caches stay behind
+    def __reduce__(self) -> tuple[type[Network], tuple[tuple[Layer, ...], str, FloatType, str, str]]:
+        # caches stay behind
+        return Network, (self.layers, self.name, self.dtype, self.source, self.float32_refusal)
 
     def __eq__(self, other: object) -> bool:
         return self.digest == other.digest if isinstance(other, Network) else NotImplemented
@@ -235,7 +238,12 @@ class Network:
 
     @cached_property
     def float32_obstacle(self) -> str | None:
-        """Why evaluations in float32 are nowhere near the real function, or None: a divisor that is infinite there."""
+        """Why evaluations in float32 are nowhere near the real function, or None.
+
+        A divisor that is infinite there, or operators that runtimes evaluate in another way (`float32_refusal`).
+        """
+        if self.float32_refusal:
+            return f"network {self.name!r} {self.float32_refusal}"
         for number, layer in enumerate(self.layers, 1):
             if layer.divisor is not None and np.any(np.abs(layer.divisor) >= _LARGEST_DIVISOR):
                 return f"network {self.name!r}, layer {number}, divides by a number that float32 may not hold"
@@ -250,6 +258,7 @@ class Network:
             sha.update(f"{layer.out_size}x{layer.in_size} {layer.activation} {len(divisor)};".encode())
             for array in (layer.weight, layer.bias, divisor):
                 sha.update(np.ascontiguousarray(array + 0.0, dtype="<f8").tobytes())
+        sha.update(self.float32_refusal.encode())
         return sha.hexdigest()
 
     def evaluate(self, x: ArrayLike) -> Array:

@@ -1,37 +1,79 @@
-"""Operators of ONNX on the tensor that passes from the input to the output, as steps of a `Chain`."""
+"""Operators of ONNX on the tensors that pass from the inputs to the outputs, as steps of a `Chain`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence, Set
 from fractions import Fraction
+from math import prod
 from reprlib import repr as shortened
+from typing import Any
 
 import numpy as np
 
 from venmas.errors import NetworkError
+from venmas.nn import pieces
 from venmas.nn.chain import Chain
 from venmas.nn.network import Array
 from venmas.nn.onnx_constants import Constants
 from venmas.nn.onnx_moves import MOVES, move
 from venmas.nn.onnx_table import Call
 from venmas.nn.onnx_tensors import DTYPES, FLOAT_TYPES
+from venmas.nn.onnx_windows import average_pool, batch_normalize, convolve, max_pool
+from venmas.nn.values import Value, joined
 
 
 class Passage:
-    """The tensor on its way: `current` is its name, `kind` the type it is computed in. Raises `NetworkError`."""
+    """The tensors on their way. Of the node at hand: `current` is the name of the tensor that the chain has.
 
-    def __init__(self, name: str, shape: tuple[int, ...], element: int, constants: Constants) -> None:
-        self.current, self.kind, self.constants = name, np.dtype(DTYPES[element]), constants
-        self.chain = Chain(shape)
+    kind: the type it is computed in. computed: all tensors that the node takes. Raises `NetworkError`.
+    """
+
+    def __init__(self, constants: Constants) -> None:
+        self.constants, self.chain = constants, Chain((1,))
+        self.kinds: dict[str, np.dtype[Any]] = {}
         self.used: set[np.dtype[np.floating]] = set()
         """Types of the constants that took part in the arithmetic."""
 
-    def apply(self, call: Call, output: str) -> None:
-        """Let the tensor pass an operator of `OPERATORS`."""
-        OPERATORS[call.op](self, call)
-        self.current = output
+    def enter(self, inputs: dict[str, tuple[tuple[int, ...], int]]) -> None:
+        """Begin with tensors, shape and element type by name, one after the other in the input of the network."""
+        ends = [0]
+        for shape, _ in inputs.values():
+            ends.append(ends[-1] + prod(shape))
+        self.chain = Chain((ends[-1],))
+        for start, (name, (shape, element)) in zip(ends, inputs.items(), strict=False):
+            self.chain.held[name], self.kinds[name] = Value.outputs(start, shape), np.dtype(DTYPES[element])
 
-    def _number(self, name: str) -> Array:
+    def apply(self, call: Call, output: str, names: list[str], done: Set[str]) -> tuple[int, ...]:
+        """Let the tensors `names` pass an operator of `OPERATORS`, and return the shape of what it gives.
+
+        done: names that are not used later.
+        """
+        kinds = {self.kinds[name] for name in names}
+        if len(kinds) > 1:
+            raise NetworkError(f"takes {names} of the types {sorted(map(str, kinds))}: expected one type")
+        (self.kind,), self.current = kinds, names[0]
+        self.computed = {name: self.chain.held[name] for name in names}
+        self.chain.current = self.computed[names[0]]
+        self.drop(done)
+        OPERATORS[call.op](self, call)
+        if output not in done:
+            self.chain.held[output], self.kinds[output] = self.chain.current, self.kind
+        return self.chain.shape
+
+    def drop(self, names: Set[str]) -> None:
+        """Let tensors go."""
+        for name in names:
+            self.chain.held.pop(name, None)
+
+    def leave(self, outputs: Sequence[str]) -> None:
+        """Make the tensors with these names, flat and one after the other, the current one."""
+        values = [self.chain.held[name].rearranged(np.ravel) for name in outputs]
+        self.chain.held.clear()
+        self.chain.current = joined(values, 0)
+
+    def number(self, name: str) -> Array:
+        """A constant that takes part in the arithmetic."""
         self.used.add(self.kind)
         return self.constants.number(name, self.kind)
 
@@ -42,8 +84,16 @@ class Passage:
             raise NetworkError(f"does not fit a tensor of shape {list(self.chain.shape)}: {error}") from error
 
     def _elementwise(self, call: Call) -> None:
+        if call.inputs[0] in self.computed and call.inputs[1] in self.computed:
+            a, b = self.computed[call.inputs[0]], self.computed[call.inputs[1]]
+            if "broadcast" in call.attributes and a.shape != b.shape:
+                raise NetworkError(
+                    f"shapes {list(a.shape)} and {list(b.shape)} of computed values: expected equal ones"
+                )
+            self._sum([a, b if call.op == "Add" else -b])
+            return
         left = call.inputs[0] != self.current
-        c = self._number(call.inputs[0] if left else call.inputs[1])
+        c = self.number(call.inputs[0] if left else call.inputs[1])
         if "broadcast" in call.attributes:
             c = self._as_of_old(c, call, left)
         match call.op:
@@ -79,9 +129,9 @@ class Passage:
 
     def _matmul(self, call: Call) -> None:
         if call.inputs[0] == self.current:
-            self.chain.matmul(self._number(call.inputs[1]))
+            self.chain.matmul(self.number(call.inputs[1]))
             return
-        w = self._number(call.inputs[0])
+        w = self.number(call.inputs[0])
         self.chain.matmul_left(np.atleast_2d(w))
         if w.ndim == 1:
             self.chain.rearrange(lambda t: t[..., 0, :] if t.ndim > 1 else t[0])
@@ -89,8 +139,8 @@ class Passage:
     def _gemm(self, call: Call) -> None:
         """``alpha * A @ B + beta * C``: alpha is an operation of its own, as the product before it may overflow."""
         left = call.inputs[0] != self.current
-        w = self._number(call.inputs[0] if left else call.inputs[1])
-        if w.ndim != 2 or self.chain.index.ndim != 2:
+        w = self.number(call.inputs[0] if left else call.inputs[1])
+        if w.ndim != 2 or len(self.chain.shape) != 2:
             raise NetworkError(f"expected matrices, got shapes {list(self.chain.shape)} and {list(w.shape)}")
         if call.attributes["transA" if left else "transB"]:
             w = w.T
@@ -99,49 +149,75 @@ class Passage:
         (self.chain.matmul_left if left else self.chain.matmul)(w)
         self.chain.scale(np.array(_finite(call, "alpha")))
         if name := call.optional(2):
-            shape, c = self.chain.shape, _scaled(self._number(name), _finite(call, "beta"))
+            shape, c = self.chain.shape, _scaled(self.number(name), _finite(call, "beta"))
             self.chain.add(self._as_of_old(c, call) if "broadcast" in call.attributes else c)
             if self.chain.shape != shape:
                 raise NetworkError(f"its third input does not fit a result of shape {list(shape)}")
 
-    def _conv(self, call: Call) -> None:
-        w = self._number(call.inputs[1])
-        space, given = w.ndim - 2, call.attributes
-        if given["kernel_shape"] not in (None, list(w.shape[2:])):
-            raise NetworkError(f"kernel_shape {shortened(given['kernel_shape'])} and kernels of shape {list(w.shape)}")
-        pads = [0] * 2 * space if given["pads"] is None else given["pads"]
-        if given["auto_pad"] == "VALID" and any(pads):
-            raise NetworkError(f"pads {shortened(pads)} and auto_pad VALID, which means none: expected one of the two")
-        strides, dilations = (given[key] or [1] * space for key in ("strides", "dilations"))
-        self.chain.convolve(w, strides, dilations, pads)
-        if name := call.optional(2):
-            bias = self._number(name)
-            if bias.shape != w.shape[:1]:
-                raise NetworkError(f"a bias of shape {list(bias.shape)} for {len(w)} kernels")
-            self.chain.add(bias.reshape(1, -1, *[1] * space))
+    def _several(self, call: Call) -> tuple[list[Value], list[Array]]:
+        """The computed values and the constants that an operator of any number of inputs takes."""
+        values = [self.computed[name] for name in call.inputs if name in self.computed]
+        constants = [self.number(name) for name in call.inputs if name not in self.computed]
+        shapes = [v.shape for v in values] + [c.shape for c in constants]
+        try:
+            if call.since < 8 and len(set(shapes)) > 1:
+                raise ValueError("before opset 8, all are of one shape")
+            self.chain.budget.spend(prod(np.broadcast_shapes(*shapes)) * len(shapes), "the operands")
+        except ValueError as error:
+            raise NetworkError(
+                f"takes operands of the shapes {shortened([list(s) for s in shapes])}: {error}"
+            ) from None
+        return values, constants
 
-    def _relu(self, call: Call) -> None:
-        self.chain.relu()
+    def _extreme(self, call: Call) -> None:
+        values, constants = self._several(call)
+        least = call.op == "Min"
+        pieces.maximum(self.chain, values, least)
+        if constants:
+            limit = functools.reduce(np.minimum if least else np.maximum, constants)
+            shape = np.broadcast_shapes(self.chain.shape, limit.shape)
+            self.chain.rearrange(lambda t: np.broadcast_to(t, shape))
+            pieces.clip(self.chain, *((None, limit) if least else (limit, None)))
 
-    def _max(self, call: Call) -> None:
-        shape = self.chain.shape
-        others = [self._number(name) for name in call.inputs if name != self.current]
-        if any(np.any(c) for c in others):
-            raise NetworkError("expected the maximum of one computed value and the constant 0")
-        for c in others:
-            if c.shape != shape and (call.since < 8 or _widened(shape, c.shape) != shape):
-                raise NetworkError(f"zeros of shape {list(c.shape)} beside a computed value of shape {list(shape)}")
-        if others:
-            self.chain.relu()
+    def _add_up(self, call: Call) -> None:
+        values, constants = self._several(call)
+        self._sum(values)
+        for c in constants:
+            self.chain.add(c)
+
+    def _sum(self, values: list[Value]) -> None:
+        if len(values) == 1:
+            self.chain.current = values[0]
+            return
+        shapes = [v.shape for v in values]
+        try:
+            self.chain.budget.spend(prod(np.broadcast_shapes(*shapes)) * len(shapes), "the operands")
+        except ValueError:
+            raise NetworkError(f"shapes {shortened([list(s) for s in shapes])} do not fit together") from None
+        pieces.add_tensors(self.chain, values)
+
+    def _concat(self, call: Call) -> None:
+        if left := [name for name in call.inputs if name not in self.computed]:
+            raise NetworkError(f"takes the constant {left[0]!r} beside computed values: expected computed values only")
+        values = [self.computed[name] for name in call.inputs]
+        self.chain.budget.spend(sum(v.size * len(v.parts) for v in values), "the operands")
+        try:
+            self.chain.current = joined(values, call.attributes["axis"])
+        except (ValueError, IndexError) as error:
+            raise NetworkError(f"takes shapes {shortened([list(v.shape) for v in values])}: {error}") from error
 
     def _clip(self, call: Call) -> None:
         if call.since < 11:
             low, high = call.attributes["min"], call.attributes["max"]
         else:
             low, high = (self._limit(call.optional(position)) for position in (1, 2))
-        if low != 0 or (high is not None and not high >= float(np.finfo(self.kind).max)):
-            raise NetworkError("only min = 0 without a max (a ReLU) is supported: clip in the scenario instead")
-        self.chain.relu()
+        largest = float(np.finfo(self.kind).max)
+        low = None if low is not None and low <= -largest else low
+        high = None if high is not None and high >= largest else high
+        for v in (low, high):
+            if v is not None and not abs(v) <= largest:
+                raise NetworkError(f"has the limit {v}: expected a finite number, or none")
+        pieces.clip(self.chain, *(None if v is None else np.array(v) for v in (low, high)))
 
     def _limit(self, name: str | None) -> float | None:
         if name is None:
@@ -159,13 +235,6 @@ class Passage:
     def _dropout(self, call: Call) -> None:
         if (name := call.optional(2)) and np.any(self.constants[name]):
             raise NetworkError("is in training mode, which is random: export the model for inference")
-
-
-def _widened(shape: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
-    try:
-        return np.broadcast_shapes(shape, other)
-    except ValueError:
-        return None
 
 
 def _finite(call: Call, name: str) -> float:
@@ -199,11 +268,22 @@ OPERATORS: dict[str, Callable[[Passage, Call], None]] = {
     **dict.fromkeys(("Add", "Sub", "Mul", "Div"), Passage._elementwise),
     "MatMul": Passage._matmul,
     "Gemm": Passage._gemm,
-    "Conv": Passage._conv,
-    "Relu": Passage._relu,
-    "Max": Passage._max,
+    "Conv": lambda passage, call: convolve(passage.chain, call, passage.number),
+    **dict.fromkeys(("AveragePool", "GlobalAveragePool"), lambda passage, call: average_pool(passage.chain, call)),
+    **dict.fromkeys(("MaxPool", "GlobalMaxPool"), lambda passage, call: max_pool(passage.chain, call)),
+    "BatchNormalization": lambda passage, call: batch_normalize(passage.chain, call, passage.number),
+    "Relu": lambda passage, call: passage.chain.relu(),
+    "LeakyRelu": lambda passage, call: pieces.leaky(passage.chain, _finite(call, "alpha")),
+    "Abs": lambda passage, call: pieces.absolute(passage.chain),
+    "Neg": lambda passage, call: passage.chain.scale(np.array(-1.0)),
+    **dict.fromkeys(("Max", "Min"), Passage._extreme),
+    "Sum": Passage._add_up,
+    "Concat": Passage._concat,
     "Clip": Passage._clip,
     "Cast": Passage._cast,
     "Dropout": Passage._dropout,
 }
-"""Operators on the tensor that passes."""
+"""Operators on the tensors that pass."""
+
+OF_SEVERAL = ("Add", "Concat", "Max", "Min", "Sub", "Sum")
+"""Those of them that take several computed values."""

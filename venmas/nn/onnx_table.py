@@ -99,20 +99,42 @@ _NUMBERS = {
     "value_int": _ANY_INT,
     "value_ints": _ANY_INTS,
 }
-_CONV = {
+_WINDOW = {
     "auto_pad": _either("NOTSET", "VALID", refusal="automatic padding is not supported: expected explicit pads")(
         "NOTSET"
     ),
-    "dilations": _ANY_INTS,
-    "group": _either(1, refusal="groups are not supported: expected group 1")(1),
     "kernel_shape": _ANY_INTS,
     "pads": _ANY_INTS,
     "strides": _ANY_INTS,
 }
+_CONV = _WINDOW | {
+    "dilations": _ANY_INTS,
+    "group": _either(1, refusal="groups are not supported: expected group 1")(1),
+}
+_POOL = _WINDOW | {"kernel_shape": Attribute(INTS, needed=True)}
+_CEIL = {"ceil_mode": _either(0, refusal="windows that reach beyond the padding are not supported: expected 0")(0)}
+_AVERAGE = _POOL | {"count_include_pad": _FLAG(0)}
+_MAXIMUM = _POOL | {"storage_order": _FLAG(0)}  # of the indices, which are not read
 _INFERENCE = _either(1, refusal="is in training mode, which is random: export the model for inference")
+_BATCH = {"epsilon": Attribute(FLOAT, 9.999999747378752e-06), "momentum": Attribute(FLOAT, 0.8999999761581421)}
+_TRAINED = _either(0, refusal="is in training mode: export the model for inference")
+_WHOLE = _either(1, refusal="moments of every entry are not supported: expected one for each channel")
 
 TABLE: dict[str, tuple[Form, ...]] = {
     **{op: (Form(6, "A B", _BROADCAST), Form(7, "A B", {})) for op in ("Add", "Sub", "Mul", "Div")},
+    "Abs": (Form(6, "X", {}),),
+    "AveragePool": (
+        Form(6, "X", _POOL),
+        Form(7, "X", _AVERAGE),
+        Form(10, "X", _AVERAGE | _CEIL),
+        Form(19, "X", _AVERAGE | _CEIL | {"dilations": _ANY_INTS}),
+    ),
+    "BatchNormalization": (
+        Form(6, "X scale! B! mean! var!", _BATCH | {"is_test": _INFERENCE(0), "spatial": _WHOLE(1)}, 5),
+        Form(7, "X scale! B! mean! var!", _BATCH | {"spatial": _WHOLE(1)}, 5),
+        Form(9, "X scale! B! mean! var!", _BATCH, 5),
+        Form(14, "X scale! B! input_mean! input_var!", _BATCH | {"training_mode": _TRAINED(0)}, 3),
+    ),
     "Cast": (Form(6, "input", _TO), Form(19, "input", _SATURATE), Form(24, "input", _ROUND)),
     "Clip": (
         Form(6, "input", {"min": Attribute(FLOAT, -_LARGEST), "max": Attribute(FLOAT, _LARGEST)}),
@@ -139,9 +161,17 @@ TABLE: dict[str, tuple[Form, ...]] = {
         Form(11, "data! indices!", {"axis": Attribute(INT, 0)}),
     ),
     "Gemm": (Form(6, "A B C!", _GEMM | {"broadcast": _FLAG(0)}), Form(7, "A B C!", _GEMM), Form(11, "A B C?!", _GEMM)),
+    **{op: (Form(6, "X", {}),) for op in ("GlobalAveragePool", "GlobalMaxPool")},
     "Identity": (Form(6, "input", {}),),
+    "LeakyRelu": (Form(6, "X", {"alpha": Attribute(FLOAT, 0.009999999776482582)}),),
     "MatMul": (Form(6, "A B", {}),),
-    "Max": (Form(6, "data_0*", {}), Form(8, "data_0*", {})),
+    **{op: (Form(6, "data_0*", {}), Form(8, "data_0*", {})) for op in ("Max", "Min", "Sum")},
+    "MaxPool": (
+        Form(6, "X", _POOL),
+        Form(8, "X", _MAXIMUM, 2),
+        Form(10, "X", _MAXIMUM | _CEIL | {"dilations": _ANY_INTS}, 2),
+    ),
+    "Neg": (Form(6, "X", {}),),
     "Relu": (Form(6, "X", {}),),
     "Reshape": (Form(6, "data shape!", {}), Form(14, "data shape!", {"allowzero": _FLAG(0)})),
     "Shape": (Form(6, "data", {}), Form(15, "data", {"start": Attribute(INT, 0), "end": _ANY_INT})),

@@ -28,13 +28,26 @@ _WRONG: list[tuple[str, str, Any]] = [
     ("Transpose", "perm", [0, 0]),
     ("Flatten", "axis", 9),
     ("Flatten", "axis", -9),
-    ("Clip", "min", 0.5),
-    ("Clip", "max", 100.0),
+    ("Clip", "min", float("nan")),
+    ("Clip", "max", float("-inf")),
+    ("LeakyRelu", "alpha", float("nan")),
+    ("MaxPool", "auto_pad", "SAME_UPPER"),
+    ("MaxPool", "ceil_mode", 1),
+    ("MaxPool", "kernel_shape", [9] * 7),
+    ("MaxPool", "strides", [0]),
+    ("AveragePool", "auto_pad", "SAME_LOWER"),
+    ("AveragePool", "ceil_mode", 1),
+    ("AveragePool", "count_include_pad", 2),
+    ("AveragePool", "kernel_shape", [9] * 7),
+    ("BatchNormalization", "training_mode", 1),
+    ("BatchNormalization", "is_test", 0),
+    ("BatchNormalization", "spatial", 0),
+    ("BatchNormalization", "epsilon", float("inf")),
     ("Dropout", "is_test", 0),
     ("Reshape", "allowzero", 2),
-    ("Concat", "axis", 3),
+    ("Concat", "axis", 9),
 ]
-_OTHERS = ("Elu", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Neg", "Abs", "Exp", "Floor", "Sign", "HardSigmoid")
+_OTHERS = ("Elu", "Sigmoid", "Tanh", "Softplus", "Exp", "Floor", "Sign", "HardSigmoid", "Ceil", "Erf", "Sqrt")
 
 
 def damage(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str:
@@ -42,6 +55,16 @@ def damage(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str:
     ways = (_attribute, _of_another_opset, _value, _operator, _input, _output, _domain, _opset, _twice)
     way = ways[int(rng.integers(len(ways)))]
     return way(rng, graph, model)
+
+
+def _live(graph: Graph, model: ModelProto) -> list[NodeProto]:
+    """Nodes that the outputs in question depend on: the others are not looked at."""
+    needed, live = {*graph.ends}, []
+    for node in reversed(model.graph.node):
+        if needed & {*node.output}:
+            needed |= {*node.input}
+            live.append(node)
+    return live
 
 
 def _any(
@@ -58,7 +81,7 @@ def _set(node: NodeProto, name: str, value: Any) -> None:
 
 
 def _attribute(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str:
-    node = _any(rng, model.graph.node)
+    node = _any(rng, _live(graph, model))
     assert node is not None
     _set(
         node, str(rng.choice(["foo", "Axis", "alpha ", "consumed_inputs"])), [0.5, 1, "x", [1, 2]][int(rng.integers(4))]
@@ -67,7 +90,7 @@ def _attribute(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str
 
 
 def _of_another_opset(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str:
-    node = _any(rng, model.graph.node)
+    node = _any(rng, _live(graph, model))
     assert node is not None
     here = form_of(node.op_type, graph.opset).attributes
     others = {n: a for form in TABLE[node.op_type] for n, a in form.attributes.items() if n not in here}
@@ -81,19 +104,19 @@ def _of_another_opset(rng: np.random.Generator, graph: Graph, model: ModelProto)
 
 
 def _value(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str:
-    present = {node.op_type for node in model.graph.node}
+    present = {node.op_type for node in _live(graph, model)}
     known = [(op, name, v) for op, name, v in _WRONG if op in present and name in form_of(op, graph.opset).attributes]
     if not known:
         return ""
     op, name, value = known[int(rng.integers(len(known)))]
-    node = _any(rng, model.graph.node, lambda node: node.op_type == op)
+    node = _any(rng, _live(graph, model), lambda node: node.op_type == op)
     assert node is not None
     _set(node, name, value)
     return f"{op} with {name} = {value}"
 
 
 def _operator(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str:
-    node = _any(rng, model.graph.node, lambda node: node.op_type in ("Relu", "Identity"))
+    node = _any(rng, _live(graph, model), lambda node: node.op_type in ("Relu", "Identity"))
     if node is None:
         return ""
     node.op_type = str(rng.choice(_OTHERS))
@@ -102,7 +125,7 @@ def _operator(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str:
 
 def _input(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str:
     """An input more than there may be, or one less."""
-    node = _any(rng, model.graph.node, lambda node: "*" not in form_of(node.op_type, graph.opset).inputs)
+    node = _any(rng, _live(graph, model), lambda node: "*" not in form_of(node.op_type, graph.opset).inputs)
     if node is None:
         return ""
     roles = form_of(node.op_type, graph.opset).inputs.split()
@@ -115,14 +138,14 @@ def _input(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str:
 
 
 def _output(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str:
-    node = _any(rng, model.graph.node)
+    node = _any(rng, _live(graph, model))
     assert node is not None
     node.output.extend(["more", "and_more"])
     return "three outputs"
 
 
 def _domain(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str:
-    node = _any(rng, model.graph.node)
+    node = _any(rng, _live(graph, model))
     assert node is not None
     node.domain = str(rng.choice(["com.microsoft", "ai.onnx.ml", "custom"]))
     return "an operator of another domain"
@@ -134,7 +157,7 @@ def _opset(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str:
 
 
 def _twice(rng: np.random.Generator, graph: Graph, model: ModelProto) -> str:
-    node = _any(rng, model.graph.node, lambda node: bool(node.attribute))
+    node = _any(rng, _live(graph, model), lambda node: bool(node.attribute))
     if node is None:
         return ""
     node.attribute.append(node.attribute[0])

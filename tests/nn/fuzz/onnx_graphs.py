@@ -1,7 +1,8 @@
 """Random ONNX graphs: every operator that is read, with all its attributes, in opsets 6 to 22.
 
 Values are multiples of a unit with few bits, which is tracked, so that every runtime computes them exactly. The runtime
-is onnxruntime; where it has no kernel (some of float64) the reference of the package onnx. Neither knows the rules of
+is onnxruntime; where it has no kernel of float64 it runs the graph in float32, and where it has none at all the
+reference of the package onnx. Neither knows the rules of
 broadcasting of opset 6: there the runtime gets a twin of the graph in opset 7, which the generator writes beside it.
 """
 
@@ -20,7 +21,8 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 from tests.nn.fuzz.onnx_damage import damage
-from tests.nn.fuzz.onnx_steps import STEPS, Graph
+from tests.nn.fuzz.onnx_pieces import STEPS
+from tests.nn.fuzz.onnx_steps import Graph
 from venmas.errors import NetworkError
 from venmas.nn import Network, load_network
 from venmas.nn.deployed import run_deployed
@@ -38,46 +40,59 @@ def case(rng: np.random.Generator, folder: Path) -> str:
     damaged = damage(rng, graph, model) if rng.random() < 0.25 else ""
     path.write_bytes(model.SerializeToString())
     text = f"opset {graph.opset}\n{printer.to_text(model)}"
+    inputs = [str(name) for name in rng.permutation([*graph.inputs])] if rng.random() < 0.3 else None
     try:
-        network = load_network(path)
+        network = load_network(
+            path, outputs=graph.ends if len(graph.named) > 1 or rng.random() < 0.2 else None, inputs=inputs
+        )
     except NetworkError as error:
         if damaged:
             return f"refused: on purpose: {damaged}"
         reason = str(error).split("net.onnx: ", 1)[-1]
         return f"refused: {reason}"
     assert not damaged, f"read in spite of {damaged}\n{text}"
-    xs = rng.integers(-16, 17, (_POINTS, *graph.input_shape)) / 4
-    expected = outputs(twin, xs.astype(graph.dtype), text)
-    compare(network, path if graph.opset > 6 else None, xs, expected, text, rng.random() < 0.1)
+    xs = {name: rng.integers(-16, 17, (_POINTS, *shape)) / 4 for name, shape in graph.inputs.items()}
+    expected = outputs(twin, {name: x.astype(graph.dtype) for name, x in xs.items()}, graph.ends, text)
+    points = np.concatenate([xs[name].reshape(_POINTS, -1) for name in inputs or xs], axis=1)
+    deployable = graph.opset > 6 and inputs is None and len(graph.named) == 1
+    compare(network, path if deployable else None, points, expected, text, rng.random() < 0.1)
     return "agrees"
 
 
 def random_graph(rng: np.random.Generator) -> Graph:
-    """A chain of at most eight steps."""
+    """At most nine steps, with some that come back to earlier tensors."""
     graph = Graph(rng)
-    for step in rng.choice([*STEPS, "gemm", "gemm", "elementwise", "view", "conv"], rng.integers(1, 9)):
+    often = ["gemm", "gemm", "elementwise", "view", "conv", "conv", "pool", "pool", "bend", "skip", "skip"]
+    for step in rng.choice([*STEPS, *often], rng.integers(1, 10)):
         STEPS[step](graph)
     if graph.current == "x":
         graph.step("Identity", [graph.current], graph.shape)
+    graph.named = graph.ends = [graph.current]
+    others = [k[0] for k in graph.kept if k[0] not in graph.inputs and k[0] != graph.current]
+    if others and graph.chance(0.2):
+        graph.named = [*dict.fromkeys([graph.current, *others[: graph.one(1, 2)]])]
+        graph.ends = [str(name) for name in rng.permutation(graph.named)[: graph.one(1, 2)]]
     return graph
 
 
 def model_of(graph: Graph, twin: bool) -> onnx.ModelProto:
     """The graph as a file, or its twin for runtimes, which differs in opset 6 only."""
     kind = helper.np_dtype_to_tensor_dtype(graph.dtype)
-    ends = [
-        helper.make_tensor_value_info("x", kind, graph.declared_shape),
-        helper.make_tensor_value_info(graph.current, helper.np_dtype_to_tensor_dtype(graph.type), None),
+    declared = graph.inputs | {"x": graph.declared_shape}
+    types = {k[0]: k[4] for k in graph.kept} | {graph.current: graph.type}
+    ends = [helper.make_tensor_value_info(name, kind, shape) for name, shape in declared.items()]
+    results = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(types[name]), None) for name in graph.named
     ]
     constants = graph.constants | (graph.twin_constants if twin else {})
-    inputs = ends[:1] + [
+    inputs = ends + [
         helper.make_tensor_value_info(
             name, helper.np_dtype_to_tensor_dtype(constants[name].dtype), constants[name].shape
         )
         for name in graph.listed
     ]
     tensors = [numpy_helper.from_array(value, name) for name, value in constants.items()]
-    built = helper.make_graph(graph.twin_nodes if twin else graph.nodes, "random", inputs, ends[1:], tensors)
+    built = helper.make_graph(graph.twin_nodes if twin else graph.nodes, "random", inputs, results, tensors)
     opset = helper.make_opsetid("", max(graph.opset, 7) if twin else graph.opset)
     return helper.make_model(built, opset_imports=[opset], ir_version=8)
 
@@ -99,15 +114,46 @@ def _options() -> ort.SessionOptions:
     return options
 
 
-def outputs(model: onnx.ModelProto, xs: NDArray[Any], text: str) -> NDArray[Any]:
-    """What another reader of the file computes at each point, flat."""
+def in_single(model: onnx.ModelProto) -> bytes:
+    """The model with all of its floats in single precision, which holds its numbers exactly."""
+    single = onnx.ModelProto()
+    single.CopyFrom(model)
+    ends = [*single.graph.input, *single.graph.output]
+    for end in ends:
+        if end.type.tensor_type.elem_type == onnx.TensorProto.DOUBLE:
+            end.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+    tensors = [*single.graph.initializer]
+    for node in single.graph.node:
+        for a in node.attribute:
+            tensors += [a.t] if a.type == onnx.AttributeProto.TENSOR else []
+            if node.op_type == "Cast" and a.name == "to" and a.i == onnx.TensorProto.DOUBLE:
+                a.i = onnx.TensorProto.FLOAT
+    for tensor in tensors:
+        if tensor.data_type == onnx.TensorProto.DOUBLE:
+            with np.errstate(over="ignore"):  # what stands for no limit
+                value = numpy_helper.to_array(tensor).astype(np.float32)
+            tensor.CopyFrom(numpy_helper.from_array(value, tensor.name))
+    return bytes(single.SerializeToString())
+
+
+def outputs(model: onnx.ModelProto, xs: dict[str, NDArray[Any]], ends: list[str], text: str) -> NDArray[Any]:
+    """What another reader of the file computes at each point, flat, of these outputs one after the other."""
     data = model.SerializeToString()
+    points = [{name: x[at] for name, x in xs.items()} for at in range(_POINTS)]
+
+    def run(session: Any) -> NDArray[Any]:
+        return np.array([np.concatenate([np.ravel(y) for y in session.run(ends, point)]) for point in points])
+
     try:
-        session = ort.InferenceSession(data, _options(), providers=["CPUExecutionProvider"])
-        return np.array([session.run(None, {"x": x})[0].ravel() for x in xs])
+        return run(ort.InferenceSession(data, _options(), providers=["CPUExecutionProvider"]))
     except ort.capi.onnxruntime_pybind11_state.NotImplemented:
-        session = ReferenceEvaluator(model, new_ops=[Unsqueeze])
-        return np.array([np.ravel(session.run(None, {"x": x})[0]) for x in xs])
+        pass
+    points = [{name: x.astype(np.float32) for name, x in point.items()} for point in points]
+    try:
+        return run(ort.InferenceSession(in_single(model), _options(), providers=["CPUExecutionProvider"]))
+    except ort.capi.onnxruntime_pybind11_state.NotImplemented:
+        points = [{name: x[at] for name, x in xs.items()} for at in range(_POINTS)]
+        return run(ReferenceEvaluator(model, new_ops=[Unsqueeze]))
     except Exception as error:
         raise AssertionError(f"read, but onnxruntime says {error}\n{text}") from error
 
@@ -116,7 +162,7 @@ def compare(
     network: Network, path: Path | None, xs: NDArray[Any], expected: NDArray[Any], text: str, runtime: bool
 ) -> None:
     """Every evaluation of the network gives what the runtime gave, exactly; path: the file, if a runtime takes it."""
-    points = xs.reshape(len(xs), -1)
+    points = xs
     found: dict[str, Any] = {"float64": network.evaluate(points), "float32": network.evaluate_float32(points)}
     exact = [[Fraction(v) for v in row] for row in points.tolist()]
     found["exact"] = [list(map(float, network.evaluate_exact(row))) for row in exact]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -31,14 +30,25 @@ class Graph:
         if len(self.shape) > 1 and rng.random() < 0.7:
             self.shape = (1, *self.shape[1:])
             self.declared_shape[0] = str(rng.choice(["N", "batch", ""])) if rng.random() < 0.7 else 1
-        self.input_shape = self.shape
         self.current, self.count, self.top, self.unit = "x", 0, 4.0, 0.25
+        self.inputs: dict[str, tuple[int, ...]] = {"x": self.shape}
+        """Shapes of the inputs."""
+        self.kept: list[tuple[str, tuple[int, ...], float, float, Any]] = []
+        """Tensors to come back to: name, shape, size, unit, type."""
+        for name in ("u", "v")[: int(rng.choice([0, 0, 0, 1, 2]))]:
+            shape = self.shape if rng.random() < 0.7 else tuple(int(d) for d in rng.integers(1, 4, rng.choice([1, 2])))
+            self.inputs[name] = shape
+            self.kept.append((name, shape, self.top, self.unit, self.dtype))
         self.nodes: list[Any] = []
         self.twin_nodes: list[Any] = []
         self.constants: dict[str, NDArray[Any]] = {}
         self.twin_constants: dict[str, NDArray[Any]] = {}
         self.listed: list[str] = []
         """Constants that are listed among the inputs as well."""
+        self.named: list[str] = []
+        """The outputs."""
+        self.ends: list[str] = []
+        """Those that are read, in this order."""
 
     def chance(self, p: float = 0.5) -> bool:
         """True with this probability."""
@@ -65,7 +75,13 @@ class Graph:
 
     def step(self, op: str, inputs: list[str], shape: tuple[int, ...], **more: Any) -> None:
         """A node that the chain goes on from."""
+        if self.chance(0.4):
+            self.keep()
         self.current, self.shape = self.node(op, inputs, **more), tuple(int(d) for d in shape)
+
+    def keep(self) -> None:
+        """Remember the tensor at the end."""
+        self.kept.append((self.current, self.shape, self.top, self.unit, self.type))
 
     def grows(self, top: float, unit: float, entries: int = 1) -> bool:
         """Take the new size and unit of values, if they are exact still and not too many."""
@@ -232,8 +248,9 @@ def nothing(g: Graph) -> None:
     if kind == "Identity":
         g.step("Identity", [g.current], g.shape)
     elif kind == "Cast":
-        g.type = np.dtype(g.one("float32", "float64"))
-        g.step("Cast", [g.current], g.shape, to=helper.np_dtype_to_tensor_dtype(g.type), **g.saturate())
+        to = np.dtype(g.one("float32", "float64"))
+        g.step("Cast", [g.current], g.shape, to=helper.np_dtype_to_tensor_dtype(to), **g.saturate())
+        g.type = to
     elif g.opset < 12:
         ratio = {"ratio": g.one(0.0, 0.5)} if g.chance() else {}
         more = {"is_test": 1} if g.opset == 6 else {}
@@ -370,9 +387,3 @@ def view(g: Graph) -> None:
     g.step("Reshape", [g.current, values], shape)
     if g.chance(0.7):  # an order of entries that tells shapes apart
         g.step("Transpose", [g.current], g.shape[::-1])
-
-
-STEPS: dict[str, Callable[[Graph], None]] = {
-    step.__name__: step
-    for step in (gemm, matmul, elementwise, relu, nothing, flatten, transpose, reshape, squeeze, unsqueeze, conv, view)
-}

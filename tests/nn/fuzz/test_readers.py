@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.nn.fuzz.run import FORMATS, load, run, run_case, total
-from venmas.nn import onnx_operators, onnx_reader, onnx_table
+from venmas.nn import chain, onnx_operators, onnx_reader, onnx_table, pieces
 
 CASES = {"onnx": 400}
 
@@ -32,6 +32,26 @@ PLANTED = {
     ),
     "broadcasting of opset 6 as of opset 7": (onnx_operators.Passage, "_as_of_old", lambda self, c, *more: c),
     "beta without effect": (onnx_operators, "_scaled", lambda c, beta: c),
+    "held tensors lose what is negative": (
+        chain.Value,
+        "moved",
+        lambda self, up, down, moved=chain.Value.moved: moved(self, up, None),
+    ),
+    "the average counts its padding": (
+        pieces,
+        "average_pool",
+        lambda *given, average=pieces.average_pool: average(*given[:-1], True),
+    ),
+    "the least is the largest": (
+        pieces,
+        "maximum",
+        lambda chain, values, least=False, maximum=pieces.maximum: maximum(chain, values),
+    ),
+    "limits from above are not looked at": (
+        pieces,
+        "clip",
+        lambda chain, low, high, clip=pieces.clip: clip(chain, low, None),
+    ),
     "attributes that are not known pass": (
         onnx_table,
         "_value",

@@ -1,0 +1,54 @@
+"""The table of docs/onnx.md as the reader's own registry has it: ``python tests/nn/operator_table.py`` prints it."""
+
+from venmas.nn.onnx_constants import CARRIED_OUT
+from venmas.nn.onnx_operators import OF_SEVERAL, OPERATORS
+from venmas.nn.onnx_table import INT, NEWEST, STRING, TABLE
+
+HEAD = ("| operator | forms since opset | attributes | over |", "|---|---|---|---|")
+TRIED = {INT: (0, 1, 2), STRING: ("NOTSET", "SAME_LOWER", "SAME_UPPER", "VALID", "down", "up")}
+
+
+def rows():
+    """Lines of the table, one an operator."""
+    return [_row(op) for op in sorted(TABLE)]
+
+
+def _row(op):
+    forms = TABLE[op]
+    names = sorted({name for form in forms for name in form.attributes})
+    attributes = "; ".join(_attribute(name, forms) for name in names) or "-"
+    computed = "several computed values, constants" if op in OF_SEVERAL else "a computed value"
+    if op == "Concat":
+        computed = "several computed values"
+    over = [computed] if op in OPERATORS else []
+    over += ["constants alone"] if op in CARRIED_OUT else []
+    over = ["shapes"] if op == "Shape" else over
+    return f"| `{op}` | {', '.join(str(form.since) for form in forms)} | {attributes} | {'; '.join(over)} |"
+
+
+def _attribute(name, forms):
+    told = f"`{name}`"
+    kept = [form.attributes[name] for form in forms if name in form.attributes]
+    choices = {_understood(a) for a in kept}
+    assert len(choices) <= 2
+    if len(choices) == 1 and (values := choices.pop()):
+        told += f" = {values}"
+    having = [name in form.attributes for form in forms]
+    if not all(having):
+        first = forms[having.index(True)].since
+        ends = [form.since for form, has in zip(forms, having, strict=True) if not has and form.since > first]
+        told += f" ({first} to {ends[0] - 1})" if ends else f" (from {first})"
+    return told
+
+
+def _understood(attribute):
+    """The values that are read, where they are some of those tried."""
+    tried = TRIED.get(attribute.kind, ())
+    if attribute.understood is None or not tried:
+        return ""
+    known = [str(v) for v in tried if attribute.understood(v)]
+    return " or ".join(known) if len(known) < len(tried) else ""
+
+
+if __name__ == "__main__":
+    print("\n".join([*HEAD, *rows()]), f"\n(opsets to {NEWEST})")
