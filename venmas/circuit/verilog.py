@@ -25,7 +25,7 @@ from venmas.errors import CircuitError, SolverUnavailableError, install
 
 SECONDS = 120.0
 """Time that a translation gets where nothing is said."""
-_MEMORY = 2 << 30
+_MEMORY = 1 << 30
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,200}")
 _SCRIPT = (
     "read_verilog -sv -Ifolder design.sv; hierarchy -check {top}; proc; flatten; opt_clean; memory; "
