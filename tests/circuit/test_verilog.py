@@ -48,7 +48,7 @@ def test_a_design_runs_as_it_is_written(tmp_path: Path) -> None:
     assert counted[:11] == [*range(10), 0]
     assert counted[13:24] == [*range(10), 0]
     assert len(design.warnings) == 1
-    assert "timer.sv:4: Warning: Identifier `\\unsaid'" in design.warnings[0]
+    assert "timer.sv:4: Identifier `\\unsaid'" in design.warnings[0]
 
 
 def test_a_design_is_decided(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def _one_clock(file: Path, path: str) -> None:
 
 
 def _warnings(said: str, path: str) -> list[str]:
-    return [_plain(line, path) for line in said.splitlines() if "Warning:" in line]
+    return [_plain(line, path).replace("Warning: ", "", 1) for line in said.splitlines() if "Warning:" in line]
 
 
 def _plain(line: str, path: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from venmas.cli.design_options import Asked, design_options
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import Positive, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, store_json
@@ -22,9 +23,13 @@ _MOST_SHOWN = 40
 
 
 @click.command("ltl")
-@click.option("--btor2", "path", metavar="FILE", required=True, help="The design, a netlist in BTOR2.")
+@design_options
 @click.option(
-    "--property", "text", metavar="TEXT", required=True, help="LTL over its signals, such as 'F G !rst -> G F done'."
+    "--property",
+    "text",
+    metavar="TEXT",
+    required=True,
+    help="LTL over its signals, such as 'F G !rst -> G F done', or the name of a property of a machine.",
 )
 @click.option("--init", metavar="CONDITION", help="Of initial states, over registers [default: what the netlist says].")
 @click.option("--fair", metavar="CONDITION", multiple=True, help="Holds again and again on the runs that are meant.")
@@ -40,7 +45,7 @@ _MOST_SHOWN = 40
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
 @verbose_option
 def command(
-    path: str,
+    asked: Asked,
     text: str,
     init: str | None,
     fair: tuple[str, ...],
@@ -56,17 +61,18 @@ def command(
     unknown.
     """
     from venmas.budget import Budget
-    from venmas.circuit.btor2 import read_btor2
     from venmas.logic.ltl_parser import parse_ltl
     from venmas.ltl.binding import started
     from venmas.ltl.decide import Satisfied, Violated, decide
 
     check_writable(json_path, "--json")
     begun = perf_counter()
-    circuit = read_btor2(path)
+    budget = Budget(timeout)
+    path, circuit, properties = asked.read(budget, trust == "exact")
+    text = properties.get(text, text)
     if init is not None:
         circuit = started(circuit, parse_ltl(init))
-    answer, work = decide(circuit, parse_ltl(text), Budget(timeout), map(parse_ltl, fair), trust == "exact")
+    answer, work = decide(circuit, parse_ltl(text), budget, map(parse_ltl, fair), trust == "exact")
     seconds = perf_counter() - begun
     verdict = (
         "satisfied" if isinstance(answer, Satisfied) else "violated" if isinstance(answer, Violated) else "unknown"
