@@ -60,6 +60,16 @@ def test_a_machine_of_ones_own_and_a_bundled_one(tmp_path: Path) -> None:
     assert ask("--machine", "lcd", "--property", "sends_always", "-q").exit_code == 10
 
 
+def test_learners_by_name_and_their_networks(tmp_path: Path) -> None:
+    path = tmp_path / "rank.onnx"
+    found = ask("--machine", "delay", "--property", "rings", "--learner", "milp", "--network", path)
+    assert found.exit_code == 0
+    assert path.stat().st_size > 0
+    refused = ask("--machine", "delay", "--property", "rings_always", "--network", path)
+    assert refused.exit_code == 2
+    assert "there is no rank to write" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -84,3 +84,17 @@ def design_options(command: Callable[..., int]) -> Callable[..., int]:
     ):
         taken = option(taken)
     return taken
+
+
+def learner_option(command: Callable[..., int]) -> Callable[..., int]:
+    """`--learner` and `--network`."""
+    command = click.option(
+        "--network", metavar="FILE.onnx", help="Write the ranks of a proof there: a ReLU network, an output a state."
+    )(command)
+    return click.option(
+        "--learner",
+        type=click.Choice(["auto", "mined", "milp", "gradient"]),
+        default="auto",
+        show_default=True,
+        help="Of ranks: neurons read off the netlist (auto), hyperplanes found by HiGHS, or training with PyTorch.",
+    )(command)

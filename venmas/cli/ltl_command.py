@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from venmas.cli.design_options import Asked, design_options
+from venmas.cli.design_options import Asked, design_options, learner_option
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import Positive, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, store_json
@@ -40,6 +40,7 @@ _MOST_SHOWN = 40
     show_default=True,
     help="Proofs checked gate by gate, or the word of the SMT solver.",
 )
+@learner_option
 @click.option("--timeout", type=Positive(), metavar="SECONDS", help="Give up after this long; no limit by default.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the result as JSON to a file, or to stdout (-).")
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
@@ -50,6 +51,8 @@ def command(
     init: str | None,
     fair: tuple[str, ...],
     trust: str,
+    learner: str,
+    network: str | None,
     timeout: float | None,
     json_path: str | None,
     quiet: bool,
@@ -66,17 +69,20 @@ def command(
     from venmas.ltl.decide import Satisfied, Violated, decide
 
     check_writable(json_path, "--json")
+    check_writable(network, "--network")
     begun = perf_counter()
     budget = Budget(timeout)
     path, circuit, properties = asked.read(budget, trust == "exact")
     text = properties.get(text, text)
     if init is not None:
         circuit = started(circuit, parse_ltl(init))
-    answer, work = decide(circuit, parse_ltl(text), budget, map(parse_ltl, fair), trust == "exact")
+    answer, work = decide(circuit, parse_ltl(text), budget, map(parse_ltl, fair), trust == "exact", learner)
     seconds = perf_counter() - begun
     verdict = (
         "satisfied" if isinstance(answer, Satisfied) else "violated" if isinstance(answer, Violated) else "unknown"
     )
+    if network is not None:
+        _write_network(network, answer)
     failed = store_json(json_path, _as_json(path, text, verdict, answer, work, seconds), "--json")
     if json_path != STDOUT:
         out = console()
@@ -87,6 +93,20 @@ def command(
     if failed:
         raise failed
     return {"satisfied": SATISFIED, "violated": VIOLATED}.get(verdict, UNKNOWN)
+
+
+def _write_network(path: str, answer: Satisfied | Violated | Unknown) -> None:
+    from venmas.errors import UsageError
+    from venmas.ltl.decide import Satisfied
+    from venmas.ltl.ranking.relu import write_onnx
+
+    ranks = [one.network for one in answer.ranked] if isinstance(answer, Satisfied) else []
+    if not ranks:
+        raise UsageError("--network: there is no rank to write, as no ranking function was needed or found")
+    try:
+        write_onnx(ranks, path)
+    except OSError as error:
+        raise UsageError(f"--network: cannot write {path!r}: {error.strerror}") from error
 
 
 def _explain(out: Console, answer: Satisfied | Violated | Unknown, work: Work) -> None:

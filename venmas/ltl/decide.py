@@ -24,7 +24,8 @@ from venmas.ltl.automaton import Automaton, Component, components
 from venmas.ltl.binding import bind
 from venmas.ltl.lasso import LONGEST, Search
 from venmas.ltl.ranking.exact import checks, proof_of
-from venmas.ltl.ranking.learn import Figures, Network, rank
+from venmas.ltl.ranking.learn import Figures, Network
+from venmas.ltl.ranking.learners import learned
 from venmas.ltl.ranking.obligations import Obligations
 from venmas.ltl.ranking.step import Goal, step_of
 from venmas.ltl.replay import Observed, Run
@@ -82,12 +83,18 @@ class Work:
 
 
 def decide(
-    circuit: Circuit, formula: Formula, budget: Budget, fair: Iterable[Formula] = (), exact: bool = True
+    circuit: Circuit,
+    formula: Formula,
+    budget: Budget,
+    fair: Iterable[Formula] = (),
+    exact: bool = True,
+    learner: str = "auto",
 ) -> tuple[Satisfied | Violated | Unknown, Work]:
     """Does every run of the circuit from an initial state have the property (L3 of docs/semantics.md)?
 
     fair: conditions that hold again and again on the runs that are meant. exact: proofs are checked gate by gate; else
-    the word of the SMT solver is taken. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`.
+    the word of the SMT solver is taken. learner: of `ranking.learners`. Raises `FormulaError`, `CircuitError`,
+    `SolverUnavailableError`.
     """
     if circuit.fair:
         raise CircuitError("the netlist has `fair` lines, which are not read as assumptions yet: name them with --fair")
@@ -103,7 +110,7 @@ def decide(
         left = budget.left
         share = budget.within(None if left is None else _SHARE * left)
         try:
-            found = [_ranked(part, letters, one, share, work.figures, exact) for one in components(automaton)]
+            found = [_ranked(part, letters, one, share, work.figures, exact, learner) for one in components(automaton)]
         except BudgetError as error:
             if error.budget is not share:
                 raise
@@ -123,12 +130,18 @@ def decide(
 
 
 def _ranked(
-    circuit: Circuit, letters: tuple[int, ...], component: Component, budget: Budget, figures: Figures, exact: bool
+    circuit: Circuit,
+    letters: tuple[int, ...],
+    component: Component,
+    budget: Budget,
+    figures: Figures,
+    exact: bool,
+    learner: str,
 ) -> Ranked | None:
     """A proof that no run in the component is fair, by one of its acceptance sets; None where none is found."""
     for strict in component.sets:
         goal = Goal(circuit, letters, component.edges, strict)
-        network = rank(goal, budget, figures)
+        network = learned(learner, goal, budget, figures)
         if network is None:
             continue
         if not exact:
