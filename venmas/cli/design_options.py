@@ -96,5 +96,5 @@ def learner_option(command: Callable[..., int]) -> Callable[..., int]:
         type=click.Choice(["auto", "mined", "milp", "gradient"]),
         default="auto",
         show_default=True,
-        help="Of ranks: neurons read off the netlist (auto), hyperplanes found by HiGHS, or training with PyTorch.",
+        help="Who learns ranks, from neurons read off the netlist, from hyperplanes that HiGHS finds, or with PyTorch.",
     )(command)
