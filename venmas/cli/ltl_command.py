@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from venmas.cli.apart import check_apart, check_kept
-from venmas.cli.ltl_options import design_options, output_options, proof_options, question_options
+from venmas.cli.design_options import Asked, design_options
+from venmas.cli.ltl_options import output_options, proof_options, question_options, start_option
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
 from venmas.errors import UsageError
@@ -27,11 +28,12 @@ log = logging.getLogger(__name__)
 
 @click.command("ltl")
 @design_options
+@start_option
 @question_options
 @proof_options
 @output_options
 def command(
-    path: str | None,
+    asked: Asked,
     init: str | None,
     text: str | None,
     justice: int | None,
@@ -40,6 +42,8 @@ def command(
     automaton_only: bool,
     trust: Trust,
     certificate: str | None,
+    learner: str,
+    network: str | None,
     timeout: float | None,
     json_path: str | None,
     witness_path: str | None,
@@ -59,21 +63,25 @@ def command(
             raise UsageError("--automaton-only shows the automaton of a formula: give it with --property")
         return _print_automaton(text, fair)
     written = {"--json": json_path, "--witness": witness_path, "--html": page_path, "--certificate": certificate}
+    written["--network"] = network
     for option, target in written.items():
         check_writable(target, option)
     check_apart(written)
     if witness_path is not None and Path(witness_path).suffix not in (".vcd", ".json"):
         raise UsageError(f"--witness {witness_path!r}: a name that ends in .vcd (a waveform) or .json is expected")
 
+    from venmas.budget import Budget
     from venmas.cli.ltl_render import describe, print_report
     from venmas.cli.progress import ProgressLine
     from venmas.engine.ltl import verify_ltl
 
     begun = perf_counter()
-    circuit = _circuit(path)
-    check_kept(written, [("the design", str(path))])
-
-    circuit, formula, assumed = _asked(circuit, text, justice, bad)
+    budget = Budget(timeout)
+    check_kept(written, [("the design", asked.path)])
+    path, circuit, properties = asked.read(budget, trust == "exact")
+    if asked.machine is not None and certificate is not None:
+        log.warning("the certificate is about the netlist, whose constraints are the proved ranges of the machine")
+    circuit, formula, assumed = _question(circuit, None if text is None else properties.get(text, text), justice, bad)
     with ProgressLine(wanted=not quiet, tell=describe) as line:
         report = verify_ltl(
             circuit,
@@ -82,12 +90,13 @@ def command(
             fair=[*fair, *assumed],
             trust=trust,
             certificate=certificate,
-            timeout=timeout,
+            learner=learner,
+            timeout=None if budget.left is None else max(0.0, budget.left),
             progress=line.update,
-            design=str(path),
+            design=path,
             frontend=perf_counter() - begun,
         )
-    problems = _store(report, json_path, witness_path, page_path)
+    problems = _store(report, json_path, witness_path, page_path, network)
     if json_path != STDOUT:
         print_report(console(), report, quiet=quiet, show=show)
     if problems:  # the verdict is known all the same
@@ -107,16 +116,7 @@ def _one_question(text: str | None, justice: int | None, bad: int | None) -> Non
         raise UsageError(f"{' and '.join(asked)} are several questions: ask one at a time")
 
 
-def _circuit(path: str | None) -> Circuit:
-    """The design that the options name. Raises `InputError`."""
-    if path is None:
-        raise UsageError("no design is given: name a netlist with --btor2 FILE")
-    from venmas.circuit.btor2 import read_btor2
-
-    return read_btor2(path)
-
-
-def _asked(
+def _question(
     circuit: Circuit, text: str | None, justice: int | None, bad: int | None
 ) -> tuple[Circuit, str, tuple[str, ...]]:
     """The circuit, the formula, and the conditions of fairness that come with the question."""
@@ -141,7 +141,9 @@ def _print_automaton(text: str, fair: tuple[str, ...]) -> int:
     return SATISFIED
 
 
-def _store(report: LtlReport, json_path: str | None, witness_path: str | None, page_path: str | None) -> list[str]:
+def _store(
+    report: LtlReport, json_path: str | None, witness_path: str | None, page_path: str | None, network: str | None
+) -> list[str]:
     """Write the files that were asked for, each whatever becomes of the others; what could not be written, and why."""
     data = report.to_json()
     failed = [store_json(json_path, data, "--json")]
@@ -158,6 +160,8 @@ def _store(report: LtlReport, json_path: str | None, witness_path: str | None, p
         from venmas.report.ltl import ltl_page
 
         failed.append(_try(page_path, partial(ltl_page, report), "--html"))
+    if network is not None:
+        failed.append(_write_network(network, report))
     return [str(error) for error in failed if error]
 
 
@@ -166,4 +170,16 @@ def _try(path: str, make: Callable[[], str], option: str) -> UsageError | None:
         write_file(path, make().encode("utf-8", "replace"), option)
     except UsageError as error:
         return error
+    return None
+
+
+def _write_network(path: str, report: LtlReport) -> UsageError | None:
+    from venmas.ltl.ranking.relu import write_onnx
+
+    if not report.ranked:
+        return UsageError("--network: there is no rank to write, as no ranking function was needed or found")
+    try:
+        write_onnx([one.network for one in report.ranked], path)
+    except OSError as error:
+        return UsageError(f"--network: cannot write {path!r}: {error.strerror}")
     return None

@@ -21,15 +21,17 @@ def _together(*options: Callable[[_Command], _Command]) -> Callable[[_Command], 
     return decorate
 
 
-design_options = _together(
-    click.option("--btor2", "path", metavar="FILE", help="The design, a netlist in BTOR2."),
-    click.option(
-        "--init", metavar="CONDITION", help="Of initial states, over registers [default: what the netlist says]."
-    ),
+start_option = click.option(
+    "--init", metavar="CONDITION", help="Of initial states, over registers [default: what the netlist says]."
 )
 
 question_options = _together(
-    click.option("--property", "text", metavar="TEXT", help="LTL over its signals, such as 'F G !rst -> G F done'."),
+    click.option(
+        "--property",
+        "text",
+        metavar="TEXT",
+        help="LTL over its signals, such as 'F G !rst -> G F done', or the name of a property of a machine.",
+    ),
     click.option(
         "--justice",
         type=click.IntRange(0),
@@ -54,6 +56,16 @@ proof_options = _together(
         help="Proofs checked gate by gate, or the word of two solvers, or of one.",
     ),
     click.option("--certificate", metavar="FILE", help="Write a proof of satisfied, which `venmas check` checks."),
+    click.option(
+        "--learner",
+        type=click.Choice(["auto", "mined", "milp", "gradient"]),
+        default="auto",
+        show_default=True,
+        help="Who learns ranks, from neurons read off the netlist, from hyperplanes that HiGHS finds, or with PyTorch.",
+    ),
+    click.option(
+        "--network", metavar="FILE.onnx", help="Write the ranks of a proof there: a ReLU network, an output a state."
+    ),
     click.option("--timeout", type=Positive(), metavar="SECONDS", help="Give up after this long; no limit by default."),
 )
 

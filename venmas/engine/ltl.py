@@ -171,6 +171,7 @@ def verify_ltl(
     fair: Iterable[str] = (),
     trust: Trust = "exact",
     certificate: str | Path | None = None,
+    learner: str = "auto",
     timeout: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     design: str = "",
@@ -182,14 +183,16 @@ def verify_ltl(
     runs that are meant. trust: `exact` has each obligation proved gate by gate, `solver` takes the SMT solver's word,
     `two` that of two. certificate: file to write a proof of *satisfied* to, for `venmas check`. timeout:
     seconds. progress: called a few times a second. design: what the system is called. frontend: seconds that reading
-    it took. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`; Ctrl-C gives *unknown*.
+    it took. learner: of `venmas.ltl.ranking.learners`. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`; Ctrl-C
+    gives *unknown*.
     """
     begun = perf_counter()
     asked = parse_ltl(formula) if isinstance(formula, str) else formula
     fair = tuple(fair)
     conditions = [parse_ltl(text) for text in fair]
     circuit = system if init is None else started(system, parse_ltl(init))
-    done = decide_trusted(circuit, asked, Budget(timeout, progress=progress), conditions, trust, certificate)
+    budget = Budget(timeout, progress=progress)
+    done = decide_trusted(circuit, asked, budget, conditions, trust, certificate, learner)
     work, figures = done.work, done.work.figures
     total = frontend + perf_counter() - begun
     seconds = Seconds(

@@ -30,7 +30,8 @@ from venmas.ltl.binding import bind
 from venmas.ltl.explicit import Enumerated, enumerated
 from venmas.ltl.lasso import LONGEST, Search
 from venmas.ltl.ranking.exact import checks, proof_of
-from venmas.ltl.ranking.learn import Figures, Network, rank
+from venmas.ltl.ranking.learn import Figures, Network
+from venmas.ltl.ranking.learners import learned
 from venmas.ltl.ranking.obligations import Obligations
 from venmas.ltl.ranking.step import Goal, step_of
 from venmas.ltl.replay import Observed, Run
@@ -100,12 +101,18 @@ class Work:
 
 
 def decide(
-    circuit: Circuit, formula: Formula, budget: Budget, fair: Iterable[Formula] = (), exact: bool = True
+    circuit: Circuit,
+    formula: Formula,
+    budget: Budget,
+    fair: Iterable[Formula] = (),
+    exact: bool = True,
+    learner: str = "auto",
 ) -> tuple[Satisfied | Violated | Unknown, Work]:
     """Does every run of the circuit from an initial state have the property (L3 of docs/semantics.md)?
 
     fair: conditions that hold again and again on the runs that are meant. exact: proofs are checked gate by gate; else
-    the word of the SMT solver is taken. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`.
+    the word of the SMT solver is taken. learner: of `ranking.learners`. Raises `FormulaError`, `CircuitError`,
+    `SolverUnavailableError`.
     """
     if circuit.fair:
         raise CircuitError("the netlist has `fair` lines, which are not read as assumptions yet: name them with --fair")
@@ -117,11 +124,17 @@ def decide(
     work = Work(automaton, (0, 0), automaton_seconds=translated)
     budget.root.describe = partial(_progress, work.figures)
     with limited(budget):
-        return _decided(circuit, formula, automaton, budget, exact, work), work
+        return _decided(circuit, formula, automaton, budget, exact, work, learner), work
 
 
 def _decided(
-    circuit: Circuit, formula: Formula, automaton: Automaton, budget: Budget, exact: bool, work: Work
+    circuit: Circuit,
+    formula: Formula,
+    automaton: Automaton,
+    budget: Budget,
+    exact: bool,
+    work: Work,
+    learner: str,
 ) -> Satisfied | Violated | Unknown:
     listed: Enumerated | Run | None = None
     try:
@@ -138,7 +151,7 @@ def _decided(
         left = budget.left
         share = budget.within(None if left is None else _SHARE * left)
         try:
-            found = [_ranked(part, letters, one, share, work.figures, exact) for one in components(automaton)]
+            found = [_ranked(part, letters, one, share, work.figures, exact, learner) for one in components(automaton)]
         except BudgetError as error:
             if error.budget is not share:
                 raise
@@ -168,7 +181,13 @@ def _decided(
 
 
 def _ranked(
-    circuit: Circuit, letters: tuple[int, ...], component: Component, budget: Budget, figures: Figures, exact: bool
+    circuit: Circuit,
+    letters: tuple[int, ...],
+    component: Component,
+    budget: Budget,
+    figures: Figures,
+    exact: bool,
+    learner: str,
 ) -> Ranked | None:
     """A proof that no run in the component is fair, by one of its acceptance sets; None where none is found."""
     if len(circuit.registers) > _MOST_REGISTERS or (size := gates(circuit.nodes)) > MOST_GATES // 4:
@@ -177,7 +196,7 @@ def _ranked(
         return None
     for strict in component.sets:
         goal = Goal(circuit, letters, component.edges, strict)
-        network = rank(goal, budget, figures)
+        network = learned(learner, goal, budget, figures)
         if network is None:
             continue
         if not exact:

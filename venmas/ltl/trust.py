@@ -41,12 +41,13 @@ def decide_trusted(
     fair: Iterable[Formula] = (),
     trust: Trust = "exact",
     certificate: str | Path | None = None,
+    learner: str = "auto",
 ) -> Decided:
     """`decide`, and the certificate of *satisfied*. Raises as `decide`; `InputError` for a file that is not written."""
     fair = list(fair)
     second = second_solver() if trust == "two" else None
     plain = trust == "exact" and certificate is None
-    answer, work = decide(circuit, formula, budget, fair, exact=plain)
+    answer, work = decide(circuit, formula, budget, fair, plain, learner)
     if not isinstance(answer, Satisfied) or plain or (certificate is None and second is None):
         return Decided(answer, work)
     if answer.enumerated is not None:
@@ -66,5 +67,5 @@ def decide_trusted(
             return Decided(answer, work, note=note)
         if trust == "two":
             return Decided(Unknown(Reason.FAILURE, f"{second[0] if second else ''} was not asked: {error}"), work)
-        return Decided(*decide(circuit, formula, budget, fair), note=note)
+        return Decided(*decide(circuit, formula, budget, fair, learner=learner), note=note)
     return Decided(replace(answer, solver=said), work, stored if certificate is not None else None)

@@ -93,12 +93,7 @@ class Scenario:
         """
         folder = networks if isinstance(networks, NetworkFolder) else NetworkFolder(networks or self.networks)
         values = self.values(settings)
-        try:
-            system = self.build(folder, **values)
-        except (NetworkError, ScenarioError, MemoryError, KeyboardInterrupt):
-            raise
-        except BaseException as error:
-            raise ScenarioError(_explained(self.path, error)) from error
+        system = self.made(folder, values)
         if not isinstance(system, System):
             raise ScenarioError(f"{self.path}: build() must return a System, it returned {type(system).__name__}")
         try:
@@ -109,6 +104,15 @@ class Scenario:
         if self.picture is not None:
             system.picture = self._drawing(self.picture, values)
         return system
+
+    def made(self, folder: NetworkFolder, values: Mapping[str, ParameterValue]) -> object:
+        """What ``build`` returns. Raises `ScenarioError` and `NetworkError`."""
+        try:
+            return self.build(folder, **values)
+        except (NetworkError, ScenarioError, MemoryError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            raise ScenarioError(_explained(self.path, error)) from error
 
     def _drawing(self, picture: Callable[..., object], values: Mapping[str, object]) -> Callable[..., object]:
         """The scenario's picture with the parameters that it takes; its errors name file and line."""
@@ -132,14 +136,14 @@ def scenario_names() -> tuple[str, ...]:
 
 def bundled_names() -> tuple[str, ...]:
     """Names of the bundled scenarios."""
-    return tuple(sorted(folder.name for folder in _bundled().iterdir() if folder.joinpath("scenario.py").is_file()))
+    return tuple(sorted(folder.name for folder in bundled().iterdir() if folder.joinpath("scenario.py").is_file()))
 
 
 def load_scenario(name_or_path: str | Path) -> Scenario:
     """Load a bundled or plugged-in scenario by its name, or a file by its path. Raises `ScenarioError`."""
     given = str(name_or_path)
     if given in bundled_names():
-        return _load(Path(str(_bundled().joinpath(given).joinpath("scenario.py"))))
+        return _load(Path(str(bundled().joinpath(given).joinpath("scenario.py"))))
     if given in _plugged():
         return replace(_load(_plugged()[given]), name=given)
     path = Path(given)
@@ -156,7 +160,7 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     )
 
 
-def _bundled() -> Traversable:
+def bundled() -> Traversable:
     """The folder of bundled scenarios: data of the installed package, or of the repository in an editable install."""
     try:
         return importlib.resources.files("venmas.bundled.scenarios")

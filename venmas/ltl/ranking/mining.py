@@ -29,12 +29,25 @@ _MOST = 4000  # neurons of one level
 
 
 @dataclass(frozen=True)
+class Clamp:
+    """A unit that is a sum of weights times registers (by their place) or other units, and a bias, kept to 0 .. top."""
+
+    terms: tuple[tuple[int, int | Clamp], ...]
+    bias: int
+    top: int
+
+
+@dataclass(frozen=True)
 class Neuron:
-    """A function of the registers: a node of the pool's circuit, its name in the certificate, its cost in the LP."""
+    """A function of the registers: a node of the pool's circuit, its name in the certificate, its cost in the LP.
+
+    clamp: of a neuron that was learned as a unit the unit, which its node computes.
+    """
 
     node: int
     text: str
     cost: float
+    clamp: Clamp | None = None
 
 
 @dataclass(frozen=True)

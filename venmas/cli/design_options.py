@@ -1,0 +1,91 @@
+"""Options that name a circuit: SystemVerilog, a netlist, or a machine in Python."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venmas.cli.options import read_settings
+from venmas.errors import UsageError
+
+if TYPE_CHECKING:
+    from venmas.budget import Budget
+    from venmas.circuit.nodes import Circuit
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the options name."""
+
+    design: str | None
+    top: str | None
+    btor2: str | None
+    machine: str | None
+    settings: tuple[str, ...]
+
+    @property
+    def path(self) -> str:
+        """The file that is named, or the name of a bundled machine."""
+        return self.design or self.btor2 or self.machine or ""
+
+    def read(self, budget: Budget, exact: bool) -> tuple[str, Circuit, Mapping[str, str]]:
+        """Its name, the circuit, and the properties that a machine names. Raises `InputError`.
+
+        exact: as of `decide`, of the ranges of a machine.
+        """
+        kinds = [self.design, self.btor2, self.machine]
+        if sum(kind is not None for kind in kinds) != 1:
+            raise UsageError("one design is wanted: --design FILE.sv, --btor2 FILE, or --machine NAME|FILE.py")
+        if self.top is not None and self.design is None:
+            raise UsageError("--top names the top module of a --design; leave it out")
+        if self.settings and self.machine is None:
+            raise UsageError("--set is about parameters of a --machine; leave it out")
+        if self.design is not None:
+            from venmas.circuit.verilog import read_verilog
+
+            found = read_verilog(self.design, self.top, budget.left)
+            for warning in found.warnings:
+                log.warning("%s", warning)
+            return self.design, found.circuit, {}
+        if self.btor2 is not None:
+            from venmas.circuit.btor2 import read_btor2
+
+            return self.btor2, read_btor2(self.btor2), {}
+        from venmas.budget import BudgetError
+        from venmas.circuit.designs import load_machine
+        from venmas.ltl.ranges import circuit_of
+
+        assert self.machine is not None
+        machine = load_machine(self.machine, **read_settings(self.settings))
+        try:
+            return self.machine, circuit_of(machine, budget, exact), machine.properties
+        except BudgetError as error:
+            raise UsageError(
+                f"--machine {self.machine}: its ranges are not proved: {error}; give it more time"
+            ) from error
+
+
+def design_options(command: Callable[..., int]) -> Callable[..., int]:
+    """`--design`, `--top`, `--btor2`, `--machine` and `--set`, as one argument `asked`."""
+
+    @functools.wraps(command)
+    def taken(*args: Any, **given: Any) -> int:
+        names = ("design", "top", "btor2", "machine", "settings")
+        return command(*args, asked=Asked(**{name: given.pop(name) for name in names}), **given)
+
+    for option in (
+        click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set a parameter of a machine."),
+        click.option("--machine", metavar="NAME|FILE", help="A bundled design, or a file (.py) that builds a Machine."),
+        click.option("--btor2", metavar="FILE", help="A netlist in BTOR2."),
+        click.option("--top", metavar="MODULE", help="The top module of the design; by default Yosys finds it."),
+        click.option("--design", metavar="FILE", help="A design in SystemVerilog, read through Yosys."),
+    ):
+        taken = option(taken)
+    return taken
