@@ -20,13 +20,12 @@ from venmas.circuit.nodes import Circuit
 from venmas.errors import CircuitError, Reason
 from venmas.logic.formula import TRUE, Formula, Implies, conjunction
 from venmas.logic.paths import finally_, globally
-from venmas.ltl.automaton import Automaton, Component, components
+from venmas.ltl.automaton import Automaton
 from venmas.ltl.binding import bind
+from venmas.ltl.invariants.form import Invariant
 from venmas.ltl.lasso import LONGEST, Search
-from venmas.ltl.ranking.exact import checks, proof_of
-from venmas.ltl.ranking.learn import Figures, Network, rank
-from venmas.ltl.ranking.obligations import Obligations
-from venmas.ltl.ranking.step import Goal, step_of
+from venmas.ltl.ranking.learn import Figures
+from venmas.ltl.ranking.prove import Prover, Ranked
 from venmas.ltl.replay import Observed, Run
 from venmas.ltl.rollouts import rollouts
 from venmas.ltl.translate import refuting
@@ -38,23 +37,17 @@ _SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """A component without fair runs: the network, and of each obligation the number of steps of its checked proof.
-
-    steps is empty where the word of the SMT solver was taken.
-    """
-
-    goal: Goal
-    network: Network
-    steps: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class Satisfied:
-    """Every run has the property. solver: whose word was taken, where no exact proofs were made."""
+    """Every run has the property. solver: whose word was taken, where no exact proofs were made.
+
+    invariant: what the ranks assume, and which components no run comes to; it says whether the proof is of the runs
+    from the initial states or from every state. kept: steps of the checked proofs that it is inductive.
+    """
 
     ranked: tuple[Ranked, ...]
     solver: str | None
+    invariant: Invariant = field(default_factory=Invariant)
+    kept: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,12 +75,18 @@ class Work:
 
 
 def decide(
-    circuit: Circuit, formula: Formula, budget: Budget, fair: Iterable[Formula] = (), exact: bool = True
+    circuit: Circuit,
+    formula: Formula,
+    budget: Budget,
+    fair: Iterable[Formula] = (),
+    exact: bool = True,
+    initial: bool = True,
 ) -> tuple[Satisfied | Violated | Unknown, Work]:
     """Does every run of the circuit from an initial state have the property (L3 of docs/semantics.md)?
 
     fair: conditions that hold again and again on the runs that are meant. exact: proofs are checked gate by gate; else
-    the word of the SMT solver is taken. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`.
+    the word of the SMT solver is taken. initial: a proof may begin at the initial states; else it is of the runs from
+    every state, while violations are runs from initial states all the same. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`.
     """
     if circuit.fair:
         raise CircuitError("the netlist has `fair` lines, which are not read as assumptions yet: name them with --fair")
@@ -103,15 +102,14 @@ def decide(
         left = budget.left
         share = budget.within(None if left is None else _SHARE * left)
         try:
-            found = [_ranked(part, letters, one, share, work.figures, exact) for one in components(automaton)]
+            found = Prover(part, letters, automaton, work.figures, exact, initial).prove(share)
         except BudgetError as error:
             if error.budget is not share:
                 raise
-            found = [None]
+            found = None
             work.figures.levels.append("the time for ranking functions was over")
-        proofs = [one for one in found if one is not None]
-        if len(proofs) == len(found):
-            return Satisfied(tuple(proofs), None if exact else "Bitwuzla"), work
+        if found is not None:
+            return Satisfied(found.ranked, None if exact else "Bitwuzla", found.invariant, found.kept), work
         run = rollouts(Observed(circuit, formula), budget) or lassos.advance(LONGEST, budget)
         if run is not None:
             return Violated(run), work
@@ -121,26 +119,3 @@ def decide(
         Reason.OPEN, f"no ranking function of this kind, and no lasso of up to {LONGEST} steps, was found"
     ), work
 
-
-def _ranked(
-    circuit: Circuit, letters: tuple[int, ...], component: Component, budget: Budget, figures: Figures, exact: bool
-) -> Ranked | None:
-    """A proof that no run in the component is fair, by one of its acceptance sets; None where none is found."""
-    for strict in component.sets:
-        goal = Goal(circuit, letters, component.edges, strict)
-        network = rank(goal, budget, figures)
-        if network is None:
-            continue
-        if not exact:
-            return Ranked(goal, network, ())
-        asked = Obligations(goal, step_of(circuit, letters), network.pool)
-        steps = []
-        for edge in goal.edges:
-            conditions = [*asked.taken(edge), asked.rises(edge, network.weights)]
-            proof = proof_of(asked.step.builder, conditions, budget)
-            if proof is None or not checks(asked.step.builder, conditions, proof, budget):
-                figures.levels.append(f"edge {edge.source} -> {edge.target}: the SMT solver's word is not confirmed")
-                return None
-            steps.append(len(proof))
-        return Ranked(goal, network, tuple(steps))
-    return None

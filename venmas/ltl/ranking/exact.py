@@ -7,6 +7,7 @@ proof, and the checker's own propagator repeats it (`checker.rup`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from venmas.budget import Budget, limited
 from venmas.checker.gates import Gates
@@ -24,13 +25,7 @@ def proof_of(source: Nodes, conditions: Sequence[int], budget: Budget) -> list[l
     Raises `BudgetError`, and `SolverUnavailableError` where python-sat is not installed.
     """
     gates, goals = written(source, conditions)
-    try:
-        from pysat.solvers import Solver
-    except ImportError as error:
-        raise SolverUnavailableError(
-            f"exact proofs need python-sat, which is not installed: {install('hardware')}"
-        ) from error
-    with Solver(name=_SOLVER, bootstrap_with=[*map(list, gates.clauses), *map(list, goals)], with_proof=True) as solver:
+    with sat_solver([*map(list, gates.clauses), *map(list, goals)], with_proof=True) as solver:
         found = None
         while found is None:
             budget()
@@ -40,6 +35,17 @@ def proof_of(source: Nodes, conditions: Sequence[int], budget: Budget) -> list[l
             return None
         steps = solver.get_proof()
     return [[int(word) for word in step.split()[:-1]] for step in steps if not step.startswith("d")]
+
+
+def sat_solver(clauses: Sequence[list[int]], with_proof: bool = False) -> Any:
+    """A SAT solver that knows these clauses. Raises `SolverUnavailableError` where python-sat is not installed."""
+    try:
+        from pysat.solvers import Solver
+    except ImportError as error:
+        raise SolverUnavailableError(
+            f"exact proofs and invariants need python-sat, which is not installed: {install('hardware')}"
+        ) from error
+    return Solver(name=_SOLVER, bootstrap_with=clauses, with_proof=with_proof)
 
 
 def checks(source: Nodes, conditions: Sequence[int], proof: Sequence[Sequence[int]], budget: Budget) -> bool:
