@@ -1,14 +1,14 @@
 """Invariants of mined clauses: candidates that simulation does not break, of which those that steps break are dropped.
 
-Houdini (Flanagan, Leino, FME 2001), over the product of a circuit and an automaton: the greatest inductive set of the
-candidates is left. Candidates of each automaton state are literals and pairs of literals of two registers: values of
+Houdini (Flanagan, Leino, FME 2001), over the product of a circuit and an automaton: an inductive set of candidates is
+left. A literal that a step breaks is weakened to pairs before it is dropped. Candidates of each automaton state are literals and pairs of literals of two registers: values of
 control registers, bounds of the others at constants of comparators (intervals, widened to these constants), bits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -49,12 +49,15 @@ def mined(circuit: Circuit, letters: Sequence[int], automaton: Automaton, initia
     taken = {edge: gates.write(s.taken(edge))[0] for edge in automaton.edges}
     top = gates.variables
     with sat_solver([*map(list, gates.clauses), [here]]) as solver:
-        selectors: dict[tuple[int, Clause], int] = {}
-        for state, clauses in left.items():
-            for clause in clauses:
+        selectors: dict[Clause, int] = {}
+
+        def held(clause: Clause) -> int:
+            nonlocal top
+            if clause not in selectors:
                 top += 1
-                selectors[state, clause] = top
+                selectors[clause] = top
                 solver.add_clause([-top, *(now[one] for one in clause)])
+            return selectors[clause]
 
         def broken(assumed: list[int], state: int, of: dict[Literal, int]) -> bool:
             """Drop the clauses of a state that some model breaks; were there any?"""
@@ -76,7 +79,12 @@ def mined(circuit: Circuit, letters: Sequence[int], automaton: Automaton, initia
                 if model is None:
                     break
                 true = {one for one, bit in of.items() if (model[abs(bit) - 1] > 0) == (bit > 0)}
-                left[state] = [clause for clause in left[state] if not true.isdisjoint(clause)]
+                kept = dict.fromkeys(clause for clause in left[state] if not true.isdisjoint(clause))
+                gone = [clause[0] for clause in left[state] if len(clause) == 1 and clause not in kept]
+                for one, two in product(gone, true):
+                    if one.register != two.register and len(kept) < _MOST:
+                        kept[min(one, two), max(one, two)] = None
+                left[state] = list(kept)
                 any_ = True
             return any_
 
@@ -84,8 +92,8 @@ def mined(circuit: Circuit, letters: Sequence[int], automaton: Automaton, initia
         todo: list[Edge] = list(automaton.edges)
         while todo:
             edge = todo.pop()
-            held = [selectors[edge.source, clause] for clause in left[edge.source]]
-            if broken([taken[edge], *held], edge.target, later):
+            assumed = [taken[edge], *map(held, left[edge.source])]
+            if broken(assumed, edge.target, later):
                 todo += [other for other in automaton.leaving[edge.target] if other not in todo]
     return Invariant({state: tuple(clauses) for state, clauses in left.items() if clauses}, initial)
 
@@ -133,8 +141,14 @@ def _visited(
     """Of each automaton state the register values that some runs have in it."""
     rng = np.random.default_rng(seed)
 
+    fixed = [random_words(rng, circuit.width(node), _RUNS) for node in circuit.inputs]
+    often = rng.choice([0.0, 0.1, 0.5, 1.0], size=(len(fixed), _RUNS))
+
     def draw() -> list[Words]:
-        return [random_words(rng, circuit.width(node), _RUNS) for node in circuit.inputs]
+        # inputs that seldom change: with resets at every other step nothing is seen of what is behind them
+        fresh = [random_words(rng, circuit.width(node), _RUNS) for node in circuit.inputs]
+        pick = rng.random((len(fixed), _RUNS)) < often
+        return [np.where(row, new, old) for row, new, old in zip(pick, fresh, fixed, strict=True)]
 
     free = [random_words(rng, circuit.width(node), _RUNS) for node in circuit.registers]
     inputs = draw()
