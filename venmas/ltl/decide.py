@@ -22,10 +22,10 @@ from venmas.logic.formula import TRUE, Formula, Implies, conjunction
 from venmas.logic.paths import finally_, globally
 from venmas.ltl.automaton import Automaton
 from venmas.ltl.binding import bind
-from venmas.ltl.invariants.form import Invariant
+from venmas.ltl.invariant import Invariant
 from venmas.ltl.lasso import LONGEST, Search
 from venmas.ltl.ranking.learn import Figures
-from venmas.ltl.ranking.prove import Prover, Ranked
+from venmas.ltl.prove import Prover, Ranked
 from venmas.ltl.replay import Observed, Run
 from venmas.ltl.rollouts import rollouts
 from venmas.ltl.translate import refuting

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from venmas.circuit.nodes import Circuit
 from venmas.circuit.operators import Op
 from venmas.ltl.automaton import Automaton
-from venmas.ltl.invariants.form import Invariant
+from venmas.ltl.invariant import Invariant
 from venmas.ltl.ranking.step import Step
 
 

@@ -18,7 +18,7 @@ from venmas.circuit.nodes import Circuit
 from venmas.circuit.operators import Words, mask
 from venmas.circuit.simulate import first_states, step, values
 from venmas.ltl.automaton import Automaton, Edge
-from venmas.ltl.invariants.form import Clause, Invariant, Literal
+from venmas.ltl.invariant import Clause, Invariant, Literal
 from venmas.ltl.invariants.inductive import first_of
 from venmas.ltl.ranking.exact import sat_solver
 from venmas.ltl.ranking.mining import CONTROL_BITS, compared, random_words

@@ -14,7 +14,7 @@ from venmas.circuit.builder import Builder
 from venmas.circuit.nodes import Circuit
 from venmas.circuit.operators import Op
 from venmas.ltl.automaton import Automaton
-from venmas.ltl.invariants.form import Clause, Clauses, Invariant, Literal
+from venmas.ltl.invariant import Clause, Clauses, Invariant, Literal
 from venmas.ltl.invariants.inductive import first_of
 from venmas.ltl.ranking.exact import sat_solver
 from venmas.ltl.ranking.step import Step, step_of

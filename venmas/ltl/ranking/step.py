@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from venmas.circuit.builder import Builder
 from venmas.circuit.nodes import Circuit
 from venmas.ltl.automaton import Edge
-from venmas.ltl.invariants.form import Invariant
+from venmas.ltl.invariant import Invariant
 
 
 @dataclass(frozen=True)

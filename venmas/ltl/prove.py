@@ -21,7 +21,7 @@ from venmas.circuit.builder import Builder
 from venmas.circuit.nodes import Circuit
 from venmas.circuit.smt import Smt, Unsat
 from venmas.ltl.automaton import Automaton, Component, Edge, components, strongly_connected
-from venmas.ltl.invariants.form import Invariant
+from venmas.ltl.invariant import Invariant
 from venmas.ltl.invariants.inductive import obligations
 from venmas.ltl.invariants.mined import mined
 from venmas.ltl.invariants.pdr import unreachable
