@@ -27,6 +27,14 @@ _MOST_SHOWN = 40
     "--property", "text", metavar="TEXT", required=True, help="LTL over its signals, such as 'F G !rst -> G F done'."
 )
 @click.option("--init", metavar="CONDITION", help="Of initial states, over registers [default: what the netlist says].")
+@click.option(
+    "--from",
+    "begin",
+    type=click.Choice(["initial", "all"]),
+    default="initial",
+    show_default=True,
+    help="Runs that a proof may be about: those from the initial states (all are tried first), or all.",
+)
 @click.option("--fair", metavar="CONDITION", multiple=True, help="Holds again and again on the runs that are meant.")
 @click.option(
     "--trust",
@@ -43,6 +51,7 @@ def command(
     path: str,
     text: str,
     init: str | None,
+    begin: str,
     fair: tuple[str, ...],
     trust: str,
     timeout: float | None,
@@ -51,9 +60,9 @@ def command(
 ) -> int:
     """Does every run of a design have a property, for ever?
 
-    Satisfied with a ranking network for each accepting part of the automaton of the negated property, from every
-    state; violated with a lasso, a run into a loop, that was replayed. Exit status: 0 satisfied, 10 violated, 20
-    unknown.
+    Satisfied with a ranking network for each accepting part of the automaton of the negated property, or an invariant
+    that keeps runs away from it; violated with a lasso, a run into a loop, that was replayed. Exit status: 0 satisfied,
+    10 violated, 20 unknown.
     """
     from venmas.budget import Budget
     from venmas.circuit.btor2 import read_btor2
@@ -66,7 +75,8 @@ def command(
     circuit = read_btor2(path)
     if init is not None:
         circuit = started(circuit, parse_ltl(init))
-    answer, work = decide(circuit, parse_ltl(text), Budget(timeout), map(parse_ltl, fair), trust == "exact")
+    assumed = map(parse_ltl, fair)
+    answer, work = decide(circuit, parse_ltl(text), Budget(timeout), assumed, trust == "exact", begin == "initial")
     seconds = perf_counter() - begun
     verdict = (
         "satisfied" if isinstance(answer, Satisfied) else "violated" if isinstance(answer, Violated) else "unknown"
@@ -93,11 +103,13 @@ def _explain(out: Console, answer: Satisfied | Violated | Unknown, work: Work) -
         for one in answer.ranked:
             for state, rank in one.network.text().items():
                 out.print(f"V{state} = {rank}", soft_wrap=True, markup=False, highlight=False)
-        checked = sum(len(one.steps) for one in answer.ranked)
-        steps = sum(sum(one.steps) for one in answer.ranked)
-        proofs = f"{checked} obligations, proofs of {steps} clauses checked"
-        out.print(f"from every state; {f'by the word of {answer.solver}' if answer.solver else proofs}")
-        if not answer.ranked:
+        for state, holds in answer.invariant.text(answer.circuit).items():
+            out.print(f"J{state} = {holds}", soft_wrap=True, markup=False, highlight=False)
+        proofs = [*answer.kept, *(count for one in answer.ranked for count in one.steps)]
+        checked = f"{len(proofs)} obligations, proofs of {sum(proofs)} clauses checked"
+        begun = "the initial states" if answer.invariant.initial else "every state"
+        out.print(f"from {begun}; {f'by the word of {answer.solver}' if answer.solver else checked}")
+        if not answer.ranked and not answer.invariant.clauses:
             out.print("no run of the automaton is fair: the property holds of every word")
     elif isinstance(answer, Violated):
         _print_run(out, answer.run)
@@ -145,6 +157,8 @@ def _as_json(
     }
     if isinstance(answer, Satisfied):
         data["trust"] = "solver" if answer.solver else "exact"
+        data["from"] = "initial" if answer.invariant.initial else "all"
+        data["invariant"] = {"clauses": answer.invariant.text(answer.circuit), "proof_steps": list(answer.kept)}
         data["networks"] = [
             {"level": one.network.level, "ranks": one.network.text(), "proof_steps": list(one.steps)}
             for one in answer.ranked

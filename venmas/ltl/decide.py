@@ -4,10 +4,11 @@
     short lassos: a run that it accepts                                               (`lasso`)
     each accepting component: a network that ranks it, from every state               (`ranking`)
         for one of its acceptance sets that falls with every edge of the set, and rises on none
+        or an invariant that keeps runs away from it, or a network under an invariant (`invariants`)
     all ranked, each obligation proved: satisfied. Else longer lassos, by simulation and as before
 
-Giacobbe, Kroening, Pal, Tautschnig, *Neural Model Checking*, NeurIPS 2024. No initial state, no range of a register is
-assumed by a proof.
+Giacobbe, Kroening, Pal, Tautschnig, *Neural Model Checking*, NeurIPS 2024. No range of a register is
+assumed by a proof, and no initial state unless an invariant begins there.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from venmas.ltl.automaton import Automaton
 from venmas.ltl.binding import bind
 from venmas.ltl.invariant import Invariant
 from venmas.ltl.lasso import LONGEST, Search
-from venmas.ltl.ranking.learn import Figures
 from venmas.ltl.prove import Prover, Ranked
+from venmas.ltl.ranking.learn import Figures
 from venmas.ltl.replay import Observed, Run
 from venmas.ltl.rollouts import rollouts
 from venmas.ltl.translate import refuting
@@ -41,13 +42,15 @@ class Satisfied:
     """Every run has the property. solver: whose word was taken, where no exact proofs were made.
 
     invariant: what the ranks assume, and which components no run comes to; it says whether the proof is of the runs
-    from the initial states or from every state. kept: steps of the checked proofs that it is inductive.
+    from the initial states or from every state. kept: steps of the checked proofs that it is inductive. circuit: the
+    cone that all of this is about.
     """
 
     ranked: tuple[Ranked, ...]
     solver: str | None
-    invariant: Invariant = field(default_factory=Invariant)
-    kept: tuple[int, ...] = ()
+    invariant: Invariant
+    kept: tuple[int, ...]
+    circuit: Circuit
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,8 @@ def decide(
 
     fair: conditions that hold again and again on the runs that are meant. exact: proofs are checked gate by gate; else
     the word of the SMT solver is taken. initial: a proof may begin at the initial states; else it is of the runs from
-    every state, while violations are runs from initial states all the same. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`.
+    every state, while violations are runs from initial states all the same. Raises `FormulaError`, `CircuitError`,
+    `SolverUnavailableError`.
     """
     if circuit.fair:
         raise CircuitError("the netlist has `fair` lines, which are not read as assumptions yet: name them with --fair")
@@ -109,7 +113,7 @@ def decide(
             found = None
             work.figures.levels.append("the time for ranking functions was over")
         if found is not None:
-            return Satisfied(found.ranked, None if exact else "Bitwuzla", found.invariant, found.kept), work
+            return Satisfied(found.ranked, None if exact else "Bitwuzla", found.invariant, found.kept, part), work
         run = rollouts(Observed(circuit, formula), budget) or lassos.advance(LONGEST, budget)
         if run is not None:
             return Violated(run), work
@@ -118,4 +122,3 @@ def decide(
     return Unknown(
         Reason.OPEN, f"no ranking function of this kind, and no lasso of up to {LONGEST} steps, was found"
     ), work
-

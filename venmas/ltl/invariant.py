@@ -1,4 +1,4 @@
-"""Invariants as data: of each automaton state a conjunction of clauses, whose literals are ranges of slices of registers.
+"""Invariants as data: of each automaton state a conjunction of clauses, their literals ranges of slices of registers.
 
     J_q(s) = for each clause of q: for one of its literals: least <= r[high:low] <= most
 

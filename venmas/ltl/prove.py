@@ -14,16 +14,17 @@ edge away, and what is left of the component is ranked anew (lexicographic ranks
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from venmas.budget import Budget
 from venmas.circuit.builder import Builder
 from venmas.circuit.nodes import Circuit
 from venmas.circuit.smt import Smt, Unsat
 from venmas.ltl.automaton import Automaton, Component, Edge, components, strongly_connected
-from venmas.ltl.invariant import Invariant
+from venmas.ltl.invariant import Clause, Invariant
 from venmas.ltl.invariants.inductive import obligations
 from venmas.ltl.invariants.mined import mined
+from venmas.ltl.invariants.needed import closed, core
 from venmas.ltl.invariants.pdr import unreachable
 from venmas.ltl.ranking.exact import checks, proof_of
 from venmas.ltl.ranking.learn import Figures, Network, rank
@@ -56,6 +57,9 @@ class Proved:
     kept: tuple[int, ...]
 
 
+_Rank = tuple[Goal, Network]
+
+
 class Prover:
     """Proofs over one circuit and automaton. initial: invariants may begin at the initial states.
 
@@ -76,16 +80,18 @@ class Prover:
         begun = any(node is not None for node in circuit.init) or bool(circuit.starts)
         self._initial = initial and begun
         self._invariant = Invariant()
+        self._avoided: frozenset[int] = frozenset()
         self._mined = False
 
     def prove(self, budget: Budget) -> Proved | None:
         """A proof of all components, None where none was found."""
-        found: list[tuple[Goal, Network]] = []
+        found: list[_Rank] = []
         for component in components(self._automaton):
             ranks = self._component(component, budget)
             if ranks is None:
                 return None
             found += ranks
+        found = self._trimmed(found, budget)
         kept = self._kept(budget)
         if kept is None:
             return None
@@ -97,7 +103,7 @@ class Prover:
             ranked.append(Ranked(goal, network, steps))
         return Proved(tuple(ranked), self._invariant, kept)
 
-    def _component(self, component: Component, budget: Budget) -> list[tuple[Goal, Network]] | None:
+    def _component(self, component: Component, budget: Budget) -> list[_Rank] | None:
         """Ranks of a component, none where an invariant excludes it."""
         every = Invariant()
         few = self._ranks(component.edges, component.sets, every, LEVELS[:2], budget)
@@ -117,15 +123,34 @@ class Prover:
                 return under
         return [] if self._excluded(component.states, _LONG, budget) else None
 
+    def _trimmed(self, ranks: Sequence[_Rank], budget: Budget) -> list[_Rank]:
+        """The ranks under the part of the invariant that they and the excluded states need."""
+        wanted: dict[int, list[Clause]] = {state: [()] for state in self._avoided}
+        under = [(goal, network) for goal, network in ranks if goal.invariant.clauses]
+        for goal, network in under:
+            asked = Obligations(
+                replace(goal, invariant=Invariant()), step_of(self._circuit, self._letters), network.pool
+            )
+            b, registers = asked.step.builder, [asked.step.before[node] for node in self._circuit.registers]
+            for edge in goal.edges:
+                budget()
+                conditions = [*asked.taken(edge), asked.rises(edge, network.weights)]
+                used = core(b, conditions, self._invariant, edge.source, registers)
+                wanted.setdefault(edge.source, []).extend(used or ())
+        self._invariant = closed(self._circuit, self._letters, self._automaton, self._invariant, wanted, budget)
+        return [
+            (replace(goal, invariant=self._invariant) if (goal, network) in under else goal, network)
+            for goal, network in ranks
+        ]
+
     def _excluded(self, states: frozenset[int], frames: int, budget: Budget) -> bool:
         """Is there an invariant that keeps runs away from these automaton states? It is kept."""
         for initial in (False, True) if self._initial and not self._invariant.initial else (self._initial,):
-            known = Invariant(self._invariant.clauses, initial) if initial else Invariant()
-            if self._invariant.initial == initial:
-                known = self._invariant
+            known = Invariant(self._invariant.clauses, initial)
             found = unreachable(self._circuit, self._letters, self._automaton, states, known, budget, frames)
             if found is not None:
                 self._merge(Invariant(found, initial))
+                self._avoided |= states
                 return True
         return False
 
@@ -143,7 +168,7 @@ class Prover:
         invariant: Invariant,
         levels: Sequence[int],
         budget: Budget,
-    ) -> list[tuple[Goal, Network]] | None:
+    ) -> list[_Rank] | None:
         """Ranks that leave no accepting part of these edges; None where some part has none."""
         for strict in sets:
             goal = Goal(self._circuit, self._letters, tuple(edges), strict, invariant)
@@ -154,14 +179,13 @@ class Prover:
             return None
         for edge in edges:
             goal = Goal(self._circuit, self._letters, tuple(edges), frozenset({edge}), invariant)
-            parts = _parts([one for one in edges if one != edge], sets)
-            if edge.label.care == 0 or goal.strict in sets:
+            if goal.strict in sets:
                 continue
             network = rank(goal, budget, self._figures, levels)
             if network is None:
                 continue
             found = [(goal, network)]
-            for inner in parts:
+            for inner in _parts([one for one in edges if one != edge], sets):
                 ranks = self._ranks(inner, [one & frozenset(inner) for one in sets], invariant, levels, budget)
                 if ranks is None:
                     return None

@@ -22,7 +22,9 @@ def first_of(circuit: Circuit, step: Step) -> list[int]:
     """Conditions that the state before the step is an initial one."""
     b = step.builder
     known = {**step.before, **step.inputs}
-    prescribed = [(node, first) for node, first in zip(circuit.registers, circuit.init, strict=True) if first is not None]
+    prescribed = [
+        (node, first) for node, first in zip(circuit.registers, circuit.init, strict=True) if first is not None
+    ]
     firsts = b.copy(circuit, known, [first for _, first in prescribed])
     same = [b.apply(Op.EQ, [step.before[node], value]) for (node, _), value in zip(prescribed, firsts, strict=True)]
     return [*same, *b.copy(circuit, known, circuit.starts)]

@@ -1,8 +1,9 @@
 """Invariants of mined clauses: candidates that simulation does not break, of which those that steps break are dropped.
 
 Houdini (Flanagan, Leino, FME 2001), over the product of a circuit and an automaton: an inductive set of candidates is
-left. A literal that a step breaks is weakened to pairs before it is dropped. Candidates of each automaton state are literals and pairs of literals of two registers: values of
-control registers, bounds of the others at constants of comparators (intervals, widened to these constants), bits.
+left. A literal that a step breaks is weakened to pairs before it is dropped. Candidates of each automaton state are
+literals and pairs of literals of two registers: values of control registers, and bounds of the others at constants of
+comparators (intervals, widened to these constants).
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ _NEAR = 24
 
 
 def mined(circuit: Circuit, letters: Sequence[int], automaton: Automaton, initial: bool, budget: Budget) -> Invariant:
-    """The inductive clauses among the candidates, on runs from initial states or from every one. Raises `BudgetError`."""
+    """Inductive clauses among the candidates, on runs from the initial states or all. Raises `BudgetError`."""
     literals = _literals(circuit)
     seen = _visited(circuit, letters, automaton, initial, budget)
-    left = {state: _candidates(literals, seen.get(state), circuit) for state in range(automaton.states)}
+    left = {state: _candidates(literals, seen.get(state)) for state in range(automaton.states)}
     if not initial:
         left[0] = []
     s = step_of(circuit, letters)
@@ -116,8 +117,8 @@ def _literals(circuit: Circuit) -> list[Literal]:
     return [one for one in found if (one.least, one.most) != (0, mask(one.high - one.low + 1))]
 
 
-def _candidates(literals: Sequence[Literal], seen: Sequence[Words] | None, circuit: Circuit) -> list[Clause]:
-    """Clauses that no visited state breaks; the weaker of two on one register goes with the stronger."""
+def _candidates(literals: Sequence[Literal], seen: Sequence[Words] | None) -> list[Clause]:
+    """Clauses that no visited state breaks."""
     if seen is None:
         return [()]
     truth = {one: _meets(one, seen) for one in literals}

@@ -8,16 +8,16 @@ nothing rests on this search.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+
 from venmas.budget import Budget
 from venmas.checker.gates import Gates
-from venmas.circuit.builder import Builder
 from venmas.circuit.nodes import Circuit
 from venmas.circuit.operators import Op
 from venmas.ltl.automaton import Automaton
 from venmas.ltl.invariant import Clause, Clauses, Invariant, Literal
 from venmas.ltl.invariants.inductive import first_of
 from venmas.ltl.ranking.exact import sat_solver
-from venmas.ltl.ranking.step import Step, step_of
+from venmas.ltl.ranking.step import step_of
 
 Cube = tuple[int, ...]
 """A conjunction of bits: number of the bit, from 1, negative where it is 0."""
@@ -34,8 +34,8 @@ def unreachable(
 ) -> Clauses | None:
     """Clauses by which, together with those that are known, no run comes to these automaton states.
 
-    known: an inductive invariant; it says from where runs begin. frames: how many at most. None where runs come there, or nothing was found.
-    Raises `BudgetError`.
+    known: an inductive invariant; it says from where runs begin. frames: how many at most. None where runs come there,
+    or nothing was found. Raises `BudgetError`.
     """
     with _Search(circuit, letters, automaton, known) as search:
         return search.run([search.at(state) for state in states], frames, budget)

@@ -85,4 +85,3 @@ class Weights:
             sum(value * weight for value, weight in zip(row, weights, strict=True) if value and weight) >= bound
             for row, bound in zip(self._rows, self._bounds, strict=True)
         )
-
