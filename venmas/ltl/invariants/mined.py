@@ -1,9 +1,9 @@
 """Invariants of mined clauses: candidates that simulation does not break, of which those that steps break are dropped.
 
 Houdini (Flanagan, Leino, FME 2001), over the product of a circuit and an automaton: an inductive set of candidates is
-left. A literal that a step breaks is weakened to pairs before it is dropped. Candidates of each automaton state are
-literals and pairs of literals of two registers: values of control registers, and bounds of the others at constants of
-comparators (intervals, widened to these constants).
+left. What a step breaks is weakened, from false to literals and from these to pairs, before it is dropped. Candidates
+of each automaton state are literals and pairs of literals of two registers: values of control registers, and bounds of
+the others at constants of comparators (intervals, widened to these constants).
 """
 
 from __future__ import annotations
@@ -81,6 +81,8 @@ def mined(circuit: Circuit, letters: Sequence[int], automaton: Automaton, initia
                     break
                 true = {one for one, bit in of.items() if (model[abs(bit) - 1] > 0) == (bit > 0)}
                 kept = dict.fromkeys(clause for clause in left[state] if not true.isdisjoint(clause))
+                if () in left[state]:
+                    kept |= {(one,): None for one in true}
                 gone = [clause[0] for clause in left[state] if len(clause) == 1 and clause not in kept]
                 for one, two in product(gone, true):
                     if one.register != two.register and len(kept) < _MOST:
@@ -166,6 +168,7 @@ def _visited(
         for column in values(circuit, state, inputs, circuit.constraints):
             alive &= np.asarray(column, dtype=bool)
         active &= alive
+        state = tuple(np.broadcast_to(column, _RUNS) for column in state)
         for q in np.flatnonzero(active.any(axis=1)):
             found.setdefault(int(q), []).append([column[active[q]] for column in state])
         truth = values(circuit, state, inputs, letters)
