@@ -175,7 +175,7 @@ class Prover:
             network = rank(goal, budget, self._figures, levels)
             if network is not None:
                 return [(goal, network)]
-        if len(edges) < 2:
+        if len(edges) < 2 or levels[-1] < LEVELS[-1]:
             return None
         for edge in edges:
             goal = Goal(self._circuit, self._letters, tuple(edges), frozenset({edge}), invariant)
