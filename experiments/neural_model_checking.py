@@ -1,11 +1,13 @@
-"""``python -m experiments.neural_model_checking [--set 24|25] [--only FAMILY] [--trust TRUST] [--out FOLDER]
-[--certificates] [--plot FILE.svg]``.
+"""``python -m experiments.neural_model_checking [--set 24|25] [--kind liveness|safety|combined] [--only FAMILY] ...``.
 
-The tasks of *Neural Model Checking* (Giacobbe, Kroening, Pal, Tautschnig, NeurIPS 2024), and the liveness tasks of its
-successor (NeurIPS 2025), on the netlists of the data folder: verdict, level of neurons, queries and seconds of each,
-beside the published seconds. With ``--certificates`` each is written as a certificate, too, and checked: kinds of
-proofs, bytes, CPU seconds of writing and checking. Kept in ``nmc.db`` of the folder, so that a run that was cut is gone
-on with. Exit status 1 where a verdict is not the expected one, 2 where the data are not there.
+The tasks of *Neural Model Checking* (Giacobbe, Kroening, Pal, Tautschnig, NeurIPS 2024), and those of its successor
+*Let a Neural Network be Your Invariant* (NeurIPS 2025), on the netlists of the data folder: verdict, whether from all
+states or from the initial ones, level of neurons, clauses of the invariant, queries and seconds of each, beside the
+published seconds. Liveness is asked of every state. Safety and combined tasks begin where all registers are 0, as the
+netlists say nothing of it; properties of signals that a netlist does not have are refused. With ``--certificates`` each
+is written as a certificate, too, and checked: kinds of proofs, bytes, CPU seconds of writing and checking. Kept in
+``nmc.db`` of the folder, so that a run that was cut is gone on with. Exit status 1 where a verdict is not *satisfied*,
+2 where the data are not there.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import argparse
 import csv
 import hashlib
 import re
+from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -26,6 +29,9 @@ from experiments.policies.instances import data
 from venmas.budget import Budget
 from venmas.checker.liveness.file import check_liveness_file
 from venmas.circuit.btor2 import read_btor2
+from venmas.circuit.nodes import Circuit, Node
+from venmas.circuit.operators import Op
+from venmas.errors import CircuitError
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.ltl.decide import Satisfied, Unknown
 from venmas.ltl.trust import TRUST, Trust, decide_trusted
@@ -42,33 +48,50 @@ _SHORT = {
 }
 
 
-def tasks(folder: Path, year: str) -> list[tuple[str, str, int, str, Path]]:
+_KINDS = {"liveness": "Liveness", "safety": "Safety", "combined": "Safety+Liveness"}
+_TEXTS = {"1_gray_SL": "G !rst -> X G (cnt > 0 U sig)", "2_gray_SL": "F G !rst -> F G (flg U sig)"}
+"""Formulas whose field `ltl` is empty in the data, from their field `text`."""
+
+
+def tasks(folder: Path, year: str, kind: str = "liveness") -> list[tuple[str, str, int, str, Path]]:
     """Property, family, index, formula and netlist of each task whose netlist is there."""
     with (folder / f"properties{year}.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if year == "24" or row["kind"] == "Liveness"]
+        rows = [row for row in csv.DictReader(file) if year == "24" or row["kind"] == _KINDS[kind]]
     found = []
     for row in rows:
         for path in (folder / f"btor{year}").glob(f"{row['family']}_*.btor2"):
             if match := re.fullmatch(rf"{row['family']}_(\d+)", path.stem):
                 key = row["property"] if year == "24" else row["id"]
-                found.append((key, row["family"], int(match[1]), row["ltl"], path))
+                found.append((key, row["family"], int(match[1]), row["ltl"] or _TEXTS[key], path))
     return sorted(found, key=lambda task: task[:3])
 
 
-def published(folder: Path, year: str) -> dict[tuple[str, int], str]:
+def published(folder: Path, year: str, kind: str = "liveness") -> dict[tuple[str, int], str]:
     """Of property (or family, in 2025) and index the published seconds of its authors' tool."""
     if year == "24":
         with (folder / "figures" / "neurips24_table3.csv").open() as file:
             return {(row["property"], int(row["index"])): row["ours_8_5_s"] for row in csv.DictReader(file)}
     with (folder / "figures" / "neurips25_runtimes.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["kind"] == "liveness" and row["tool"] == "nuRauto"]
+        rows = [row for row in csv.DictReader(file) if row["kind"] == _KINDS[kind].lower() and row["tool"] == "nuRauto"]
     return {(f"{row['spec']}_{row['family']}", int(row["index"])): row["seconds"] for row in rows}
 
 
-def solve(path: Path, text: str, trust: Trust, limit: float, certificate: Path | None) -> dict[str, Any]:
-    """One task."""
+def reset(circuit: Circuit) -> Circuit:
+    """The circuit whose registers are 0 at first."""
+    zeros = tuple(Node(Op.CONST, circuit.width(node), (), (0,)) for node in circuit.registers)
+    first = range(len(circuit.nodes), len(circuit.nodes) + len(zeros))
+    return replace(circuit, nodes=(*circuit.nodes, *zeros), init=tuple(first), source=None)
+
+
+def solve(path: Path, text: str, trust: Trust, limit: float, certificate: Path | None, initial: bool) -> dict[str, Any]:
+    """One task, from all states or from 0."""
     begun = process_time()
-    done = decide_trusted(read_btor2(path), parse_ltl(text), Budget(limit), trust=trust, certificate=certificate)
+    circuit = read_btor2(path)
+    asked = reset(circuit) if initial else circuit
+    try:
+        done = decide_trusted(asked, parse_ltl(text), Budget(limit), trust=trust, certificate=certificate)
+    except CircuitError as error:
+        return {"verdict": "refused", "seconds": round(process_time() - begun, 2), "why": str(error)}
     answer, work = done.answer, done.work
     found: dict[str, Any] = {
         "verdict": type(answer).__name__.lower(),
@@ -79,7 +102,9 @@ def solve(path: Path, text: str, trust: Trust, limit: float, certificate: Path |
     }
     if isinstance(answer, Satisfied):
         found["level"] = max((one.network.level for one in answer.ranked), default=0)
-        found["steps"] = sum(sum(one.steps) for one in answer.ranked)
+        found["steps"] = sum(answer.kept) + sum(sum(one.steps) for one in answer.ranked)
+        found["from"] = "initial" if answer.invariant.initial or answer.enumerated is not None else "all"
+        found["clauses"] = sum(map(len, answer.invariant.clauses.values()))
     if done.note is not None:
         found["why"] = done.note
     if done.stored is not None and certificate is not None:
@@ -97,6 +122,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m experiments.neural_model_checking", description=__doc__)
     parser.add_argument("--set", dest="year", choices=("24", "25"), default="24")
+    parser.add_argument("--kind", choices=tuple(_KINDS), default="liveness", help="of the tasks of 2025")
     parser.add_argument("--only", metavar="FAMILY", help="one family of designs")
     parser.add_argument("--trust", choices=TRUST, default="exact")
     parser.add_argument("--certificates", action="store_true", help="write and check them")
@@ -108,24 +134,27 @@ def main(arguments: list[str] | None = None) -> int:
     if not folder.is_dir():
         print(f"there are no netlists in {folder}: set VENMAS_DATA to the folder that holds ltl/")
         return 2
-    theirs = published(folder, args.year)
+    initial = args.year == "25" and args.kind != "liveness"
+    theirs = published(folder, args.year, args.kind)
     total, longest, open_, count = 0.0, 0.0, 0, 0
     solved: dict[tuple[str, int], float] = {}
     wanted = ("written", "checked", "bytes", "enumerated", "refuted", "said") if args.certificates else ()
     sums = dict.fromkeys((*wanted, "certificates", "exact"), 0.0)
     slowest = 0.0
     with Cells(args.out / "nmc.db") as cells:
-        heads = ("task", "verdict", "level", "queries", "proof steps", "CPU s", "of it solver s", "published s")
+        columns = ("from", "level", "clauses", "queries", "steps", "seconds", "smt")
+        heads = ("task", "verdict", *columns[:4], "proof steps", "CPU s", "of it solver s", "published s")
         print(table(*heads, *wanted))
-        for key, family, index, text, path in tasks(folder, args.year):
+        for key, family, index, text, path in tasks(folder, args.year, args.kind):
             if args.only not in (None, family):
                 continue
-            asked = "\0".join((path.read_text(), text, args.trust, str(args.timeout), *wanted))
+            asked = "\0".join((path.read_text(), text, args.trust, str(args.timeout), str(initial), *wanted))
             name = hashlib.sha256(asked.encode()).hexdigest()
             target = args.out / f"{name[:16]}.gz" if args.certificates else None
-            found = cells.keep(name, partial(solve, path, text, args.trust, args.timeout, target))
-            short = f"{key.split('_')[0]}_{_SHORT.get(family, family)}" if args.year == "25" else key
-            shown = [found.get(entry, "") for entry in ("level", "queries", "steps", "seconds", "smt")]
+            found = cells.keep(name, partial(solve, path, text, args.trust, args.timeout, target, initial))
+            number = key.split("_")[0].removeprefix("s") or "1"
+            short = f"{number}_{_SHORT.get(family, family)}" if args.year == "25" else key
+            shown = [found.get(entry, "") for entry in columns]
             print(
                 line(
                     f"{key} {index}",
@@ -140,7 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
             for entry in wanted:
                 sums[entry] += found.get(entry, 0)
             sums["certificates"] += "bytes" in found
-            sums["exact"] += found.get("said", 1) == 0
+            sums["exact"] += "bytes" in found and found["said"] == 0
             slowest = max(slowest, found.get("checked", 0.0))
             count, total = count + 1, total + found["seconds"]
             longest, open_ = max(longest, found["seconds"]), open_ + (found["verdict"] != "satisfied")

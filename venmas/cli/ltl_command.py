@@ -13,7 +13,7 @@ import click
 
 from venmas.cli.apart import check_apart, check_kept
 from venmas.cli.design_options import Asked, design_options
-from venmas.cli.ltl_options import output_options, proof_options, question_options, start_option
+from venmas.cli.ltl_options import output_options, proof_options, question_options, start_options
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
 from venmas.errors import UsageError
@@ -28,13 +28,14 @@ log = logging.getLogger(__name__)
 
 @click.command("ltl")
 @design_options
-@start_option
+@start_options
 @question_options
 @proof_options
 @output_options
 def command(
     asked: Asked,
     init: str | None,
+    begin: str,
     text: str | None,
     justice: int | None,
     bad: int | None,
@@ -53,9 +54,9 @@ def command(
 ) -> int:
     """Does every run of a design have a property, for ever?
 
-    Satisfied with a ranking network for each accepting part of the automaton of the negated property, from every
-    state; violated with a lasso, a run into a loop, that was replayed. Exit status: 0 satisfied, 10 violated, 20
-    unknown.
+    Satisfied with a ranking network for each accepting part of the automaton of the negated property, or an invariant
+    that keeps runs away from it; violated with a lasso, a run into a loop, that was replayed. Exit status: 0 satisfied,
+    10 violated, 20 unknown.
     """
     _one_question(text, justice, bad)
     if automaton_only:
@@ -87,6 +88,7 @@ def command(
             circuit,
             formula,
             init=init,
+            initial=begin == "initial",
             fair=[*fair, *assumed],
             trust=trust,
             certificate=certificate,

@@ -21,8 +21,18 @@ def _together(*options: Callable[[_Command], _Command]) -> Callable[[_Command], 
     return decorate
 
 
-start_option = click.option(
-    "--init", metavar="CONDITION", help="Of initial states, over registers [default: what the netlist says]."
+start_options = _together(
+    click.option(
+        "--init", metavar="CONDITION", help="Of initial states, over registers [default: what the netlist says]."
+    ),
+    click.option(
+        "--from",
+        "begin",
+        type=click.Choice(["initial", "all"]),
+        default="initial",
+        show_default=True,
+        help="Runs that a proof may be about: those from the initial states (all are tried first), or all.",
+    ),
 )
 
 question_options = _together(

@@ -78,11 +78,13 @@ def _print_proof(out: Console, report: LtlReport, answer: Satisfied, show: bool)
             f"from initial states; {answer.enumerated} states of design and automaton enumerated, all that are reached",
         )
         return
-    checked = sum(len(one.steps) for one in answer.ranked)
-    steps = sum(sum(one.steps) for one in answer.ranked)
-    proofs = f"{checked} obligations, proofs of {steps} clauses checked" if checked else "proofs written"
-    _say(out, f"from every state; {f'by the word of {answer.solver}' if answer.solver else proofs}")
-    if not answer.ranked:
+    for state, holds in answer.invariant.text(answer.circuit).items():
+        _say(out, f"J{state} = {holds}")
+    steps = [*answer.kept, *(count for one in answer.ranked for count in one.steps)]
+    proofs = f"{len(steps)} obligations, proofs of {sum(steps)} clauses checked" if steps else "proofs written"
+    begun = "the initial states" if answer.invariant.initial else "every state"
+    _say(out, f"from {begun}; {f'by the word of {answer.solver}' if answer.solver else proofs}")
+    if not answer.ranked and not answer.invariant.clauses:
         _say(out, "no run of the automaton is fair: the property holds of every word")
 
 

@@ -17,8 +17,9 @@ from venmas.logic.ltl_parser import parse_ltl
 from venmas.logic.printing import to_text
 from venmas.ltl.binding import started
 from venmas.ltl.certificate import Stored
-from venmas.ltl.decide import Ranked, Satisfied, Unknown, Violated, Work
+from venmas.ltl.decide import Satisfied, Unknown, Violated, Work
 from venmas.ltl.hoa import to_hoa
+from venmas.ltl.prove import Ranked
 from venmas.ltl.replay import Run
 from venmas.ltl.trust import Trust, decide_trusted
 
@@ -138,6 +139,11 @@ class LtlReport:
             "kind": "ranking" if self.answer.enumerated is None else "enumeration",
             "trust": "solver" if self.answer.solver else "exact",
             "states": self.answer.enumerated,
+            "from": "all" if self.answer.enumerated is None and not self.answer.invariant.initial else "initial",
+            "invariant": {
+                "clauses": {str(q): text for q, text in self.answer.invariant.text(self.answer.circuit).items()},
+                "proof_steps": list(self.answer.kept),
+            },
             "file": None if self.stored is None else vars(self.stored),
             "scc": len(self.ranked),
             "level": max((one.network.level for one in self.ranked), default=0),
@@ -172,6 +178,7 @@ def verify_ltl(
     trust: Trust = "exact",
     certificate: str | Path | None = None,
     learner: str = "auto",
+    initial: bool = True,
     timeout: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     design: str = "",
@@ -183,8 +190,8 @@ def verify_ltl(
     runs that are meant. trust: `exact` has each obligation proved gate by gate, `solver` takes the SMT solver's word,
     `two` that of two. certificate: file to write a proof of *satisfied* to, for `venmas check`. timeout:
     seconds. progress: called a few times a second. design: what the system is called. frontend: seconds that reading
-    it took. learner: of `venmas.ltl.ranking.learners`. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`; Ctrl-C
-    gives *unknown*.
+    it took. learner: of `venmas.ltl.ranking.learners`. initial: a proof may begin at the initial states; else it is of
+    runs from every state. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`; Ctrl-C gives *unknown*.
     """
     begun = perf_counter()
     asked = parse_ltl(formula) if isinstance(formula, str) else formula
@@ -192,7 +199,7 @@ def verify_ltl(
     conditions = [parse_ltl(text) for text in fair]
     circuit = system if init is None else started(system, parse_ltl(init))
     budget = Budget(timeout, progress=progress)
-    done = decide_trusted(circuit, asked, budget, conditions, trust, certificate, learner)
+    done = decide_trusted(circuit, asked, budget, conditions, trust, certificate, learner, initial)
     work, figures = done.work, done.work.figures
     total = frontend + perf_counter() - begun
     seconds = Seconds(

@@ -4,12 +4,13 @@
     short lassos: a run that it accepts                                               (`lasso`)
     each accepting component: a network that ranks it, from every state               (`ranking`)
         for one of its acceptance sets that falls with every edge of the set, and rises on none
+        or an invariant that keeps runs away from it, or a network under an invariant (`invariants`)
     all ranked, each obligation proved: satisfied
     else, where registers and inputs have few bits: all runs from initial states       (`explicit`)
     else longer lassos, by simulation and as before
 
-Giacobbe, Kroening, Pal, Tautschnig, *Neural Model Checking*, NeurIPS 2024. No initial state, no range of a register is
-assumed by a network.
+Giacobbe, Kroening, Pal, Tautschnig, *Neural Model Checking*, NeurIPS 2024. No range of a register is assumed by a
+proof, and no initial state unless an invariant begins there.
 """
 
 from __future__ import annotations
@@ -21,19 +22,16 @@ from time import perf_counter
 
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.circuit.nodes import Circuit
-from venmas.circuit.size import MOST_GATES, gates
 from venmas.errors import CircuitError, Reason
 from venmas.logic.formula import TRUE, Formula, Implies, conjunction
 from venmas.logic.paths import finally_, globally
-from venmas.ltl.automaton import Automaton, Component, components
+from venmas.ltl.automaton import Automaton
 from venmas.ltl.binding import bind
 from venmas.ltl.explicit import Enumerated, enumerated
+from venmas.ltl.invariant import Invariant
 from venmas.ltl.lasso import LONGEST, Search
-from venmas.ltl.ranking.exact import checks, proof_of
-from venmas.ltl.ranking.learn import Figures, Network
-from venmas.ltl.ranking.learners import learned
-from venmas.ltl.ranking.obligations import Obligations
-from venmas.ltl.ranking.step import Goal, step_of
+from venmas.ltl.prove import Prover, Ranked
+from venmas.ltl.ranking.learn import Figures
 from venmas.ltl.replay import Observed, Run
 from venmas.ltl.rollouts import rollouts
 from venmas.ltl.translate import refuting
@@ -44,34 +42,25 @@ _SMALL = 12
 """Bits of registers and inputs up to which all runs are looked at before anything is learned."""
 _SHARE = 0.5
 """Of the time, for learning and proving."""
-_MOST_REGISTERS = 1000
-"""Of designs that networks are learned for; of gates a quarter of `MOST_GATES`, as obligations are about two steps."""
 _WIDEST = 8192
 """Bits of a register or input. A number of more digits than that has is neither printed nor compared."""
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """A component without fair runs: the network, and of each obligation the number of steps of its checked proof.
-
-    steps is empty where the word of the SMT solver was taken.
-    """
-
-    goal: Goal
-    network: Network
-    steps: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Satisfied:
     """Every run has the property. solver: whose word was taken, where no exact proofs were made.
 
-    enumerated: where nothing is ranked, the pairs of a state and an automaton state that runs from initial states
-    reach, all of which were looked at.
+    circuit: the cone that all of this is about. invariant: what the ranks assume, and which components no run comes to;
+    it says whether the proof is of the runs from the initial states or from every state. kept: steps of the checked
+    proofs that it is inductive. enumerated: where nothing is ranked, the pairs of a state and an automaton state that
+    runs from initial states reach, all of which were looked at.
     """
 
     ranked: tuple[Ranked, ...]
     solver: str | None
+    circuit: Circuit
+    invariant: Invariant = field(default_factory=Invariant)
+    kept: tuple[int, ...] = ()
     enumerated: int | None = None
 
 
@@ -107,11 +96,14 @@ def decide(
     fair: Iterable[Formula] = (),
     exact: bool = True,
     learner: str = "auto",
+    initial: bool = True,
 ) -> tuple[Satisfied | Violated | Unknown, Work]:
     """Does every run of the circuit from an initial state have the property (L3 of docs/semantics.md)?
 
     fair: conditions that hold again and again on the runs that are meant. exact: proofs are checked gate by gate; else
-    the word of the SMT solver is taken. learner: of `ranking.learners`. Raises `FormulaError`, `CircuitError`,
+    the word of the SMT solver is taken. learner: of `ranking.learners`. initial: a proof may begin at the initial
+    states; else it is of the runs from every state, while violations are runs from initial states all the same. Raises
+    `FormulaError`, `CircuitError`,
     `SolverUnavailableError`.
     """
     if circuit.fair:
@@ -124,7 +116,7 @@ def decide(
     work = Work(automaton, (0, 0), automaton_seconds=translated)
     budget.root.describe = partial(_progress, work.figures)
     with limited(budget):
-        return _decided(circuit, formula, automaton, budget, exact, work, learner), work
+        return _decided(circuit, formula, automaton, budget, exact, work, learner, initial), work
 
 
 def _decided(
@@ -135,6 +127,7 @@ def _decided(
     exact: bool,
     work: Work,
     learner: str,
+    initial: bool,
 ) -> Satisfied | Violated | Unknown:
     listed: Enumerated | Run | None = None
     try:
@@ -151,69 +144,34 @@ def _decided(
         left = budget.left
         share = budget.within(None if left is None else _SHARE * left)
         try:
-            found = [_ranked(part, letters, one, share, work.figures, exact, learner) for one in components(automaton)]
+            found = Prover(part, letters, automaton, work.figures, exact, initial, learner).prove(share)
         except BudgetError as error:
             if error.budget is not share:
                 raise
-            found = [None]
+            found = None
             work.figures.levels.append("the time for ranking functions was over")
-        proofs = [one for one in found if one is not None]
-        if len(proofs) == len(found):
-            return Satisfied(tuple(proofs), None if exact else "Bitwuzla")
+        if found is not None:
+            solver = None if exact else "Bitwuzla"
+            return Satisfied(found.ranked, solver, part, found.invariant, found.kept)
         if listed is None:
             listed = enumerated(lassos.observed, automaton, budget)
         if isinstance(listed, Run):
             return Violated(listed)
-        if listed is not None:
-            return Satisfied((), None, listed.states)
+        if listed is not None and initial:
+            return Satisfied((), None, part, enumerated=listed.states)
         run = rollouts(Observed(circuit, formula), budget) or lassos.advance(LONGEST, budget)
         if run is not None:
             return Violated(run)
     except (BudgetError, KeyboardInterrupt) as error:
-        if isinstance(listed, Enumerated):
-            return Satisfied((), None, listed.states)
+        if isinstance(listed, Enumerated) and initial:
+            return Satisfied((), None, part, enumerated=listed.states)
         if isinstance(error, BudgetError):
             return Unknown(error.reason, error.message)
         return Unknown(Reason.INTERRUPTED, "interrupted before a verdict was reached")
     return Unknown(
-        Reason.OPEN, f"no ranking function of this kind, and no lasso of up to {lassos.steps} steps, was found"
+        Reason.OPEN,
+        f"no ranking function or invariant of this kind, and no lasso of up to {lassos.steps} steps, was found",
     )
-
-
-def _ranked(
-    circuit: Circuit,
-    letters: tuple[int, ...],
-    component: Component,
-    budget: Budget,
-    figures: Figures,
-    exact: bool,
-    learner: str,
-) -> Ranked | None:
-    """A proof that no run in the component is fair, by one of its acceptance sets; None where none is found."""
-    if len(circuit.registers) > _MOST_REGISTERS or (size := gates(circuit.nodes)) > MOST_GATES // 4:
-        told = f"{len(circuit.registers)} registers" if len(circuit.registers) > _MOST_REGISTERS else f"{size} gates"
-        figures.levels.append(f"no ranking function is looked for over {told}")
-        return None
-    for strict in component.sets:
-        goal = Goal(circuit, letters, component.edges, strict)
-        network = learned(learner, goal, budget, figures)
-        if network is None:
-            continue
-        if not exact:
-            return Ranked(goal, network, ())
-        begun = perf_counter()
-        asked = Obligations(goal, step_of(circuit, letters), network.pool)
-        steps = []
-        for edge in goal.edges:
-            conditions = [*asked.taken(edge), asked.rises(edge, network.weights)]
-            proof = proof_of(asked.step.builder, conditions, budget)
-            if proof is None or not checks(asked.step.builder, conditions, proof, budget):
-                figures.levels.append(f"edge {edge.source} -> {edge.target}: the SMT solver's word is not confirmed")
-                return None
-            steps.append(len(proof))
-        figures.proof_seconds += perf_counter() - begun
-        return Ranked(goal, network, tuple(steps))
-    return None
 
 
 def _progress(figures: Figures, seconds: float) -> Progress:

@@ -42,19 +42,21 @@ def decide_trusted(
     trust: Trust = "exact",
     certificate: str | Path | None = None,
     learner: str = "auto",
+    initial: bool = True,
 ) -> Decided:
     """`decide`, and the certificate of *satisfied*. Raises as `decide`; `InputError` for a file that is not written."""
     fair = list(fair)
     second = second_solver() if trust == "two" else None
     plain = trust == "exact" and certificate is None
-    answer, work = decide(circuit, formula, budget, fair, plain, learner)
+    answer, work = decide(circuit, formula, budget, fair, plain, learner, initial)
     if not isinstance(answer, Satisfied) or plain or (certificate is None and second is None):
         return Decided(answer, work)
     if answer.enumerated is not None:
         return Decided(answer, work, note="no certificate was written: all states were enumerated, and nothing ranked")
     said = None if trust == "exact" else f"{answer.solver} and {second[0]}" if second else answer.solver
     try:
-        stored = certify(circuit, formula, fair, answer, work, certificate, budget, said, second and second[1])
+        asked, invariant = second and second[1], answer.invariant if answer.invariant.clauses else None
+        stored = certify(circuit, formula, fair, answer, work, certificate, budget, said, asked, invariant)
     except UnprovedError as error:
         return Decided(Unknown(Reason.FAILURE, str(error)), work)
     except BudgetError as error:
@@ -67,5 +69,5 @@ def decide_trusted(
             return Decided(answer, work, note=note)
         if trust == "two":
             return Decided(Unknown(Reason.FAILURE, f"{second[0] if second else ''} was not asked: {error}"), work)
-        return Decided(*decide(circuit, formula, budget, fair, learner=learner), note=note)
+        return Decided(*decide(circuit, formula, budget, fair, True, learner, initial), note=note)
     return Decided(replace(answer, solver=said), work, stored if certificate is not None else None)

@@ -55,7 +55,7 @@ def sat_solver(clauses: Sequence[Sequence[int]], with_proof: bool = False) -> An
         from pysat.solvers import Solver
     except ImportError as error:
         raise SolverUnavailableError(
-            f"exact proofs need python-sat, which is not installed: {install('hardware')}"
+            f"exact proofs and invariants need python-sat, which is not installed: {install('hardware')}"
         ) from error
     return Solver(name=_SOLVER, bootstrap_with=list(map(list, clauses)), with_proof=with_proof)
 

@@ -63,14 +63,14 @@ class Figures:
     levels: list[str] = field(default_factory=list)
 
 
-def rank(goal: Goal, budget: Budget, figures: Figures) -> Network | None:
+def rank(goal: Goal, budget: Budget, figures: Figures, levels: Sequence[int] = LEVELS) -> Network | None:
     """A network that falls on every strict edge and rises on none, for all states. Raises `BudgetError`."""
     step = step_of(goal.circuit, goal.letters)
     control = control_registers(goal.circuit)
     states = sampled_states(goal.circuit)
     smt = Smt(step.builder)
     try:
-        for level in LEVELS:
+        for level in levels:
             neurons = pool(goal, level, control, states)
             found = _Level(level, neurons, Obligations(goal, step, neurons), smt, control).run(budget, figures)
             if isinstance(found, Network):

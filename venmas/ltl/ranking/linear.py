@@ -1,12 +1,22 @@
-"""Output weights as a linear program over counterexamples, rounded to integers and checked on them exactly."""
+"""Output weights as a linear program over counterexamples, as integers that are checked on them exactly.
+
+Rounded where that meets them; else the program is solved again in rationals (`rational`), as offsets of registers with
+many bits are beyond the precision of its floats.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import lcm
 
 import highspy
 import numpy as np
+
+from venmas.ltl.ranking.rational import cheapest
+
+_LARGE = 1 << 24
+"""Coefficients above it make the solver's tolerances doubtful."""
 
 
 class Weights:
@@ -17,6 +27,7 @@ class Weights:
 
     def __init__(self, costs: Sequence[float]) -> None:
         self._size = len(costs)
+        self._costs = [Fraction(cost).limit_denominator(1 << 20) for cost in costs]
         self._highs = highspy.Highs()
         self._highs.setOptionValue("output_flag", False)
         self._highs.setOptionValue("threads", 1)
@@ -48,7 +59,8 @@ class Weights:
         """Integer weights that meet every row exactly; None where the program has none, or none was found."""
         self._highs.run()
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            return None
+            # floats say that there is none: believed where they are far finer than the numbers
+            return self._exact() if any(abs(value) > _LARGE for row in self._rows for value in row) else None
         columns = np.asarray(self._highs.getSolution().col_value)
         weights = columns[: self._size] - columns[self._size :]
         sizes = sorted({abs(value) for value in weights if abs(value) > 1e-10})
@@ -57,10 +69,15 @@ class Weights:
             rounded = [round(value * scale) for value in weights]
             if self.meets(rounded):
                 return rounded
-        exact = [Fraction(value).limit_denominator(1 << 12) for value in weights]
-        whole = int(np.lcm.reduce([value.denominator for value in exact if value] or [1]))
-        found = [int(value * whole) for value in exact]
-        return found if self.meets(found) else None
+        return self._exact()
+
+    def _exact(self) -> list[int] | None:
+        found = cheapest(self._costs, self._rows, self._bounds)
+        if found is None:
+            return None
+        whole = lcm(*(value.denominator for value in found))
+        weights = [int(value * whole) for value in found]
+        return weights if self.meets(weights) else None
 
     def meets(self, weights: Sequence[int]) -> bool:
         """Do integer weights meet every row, exactly?"""

@@ -4,6 +4,7 @@ For an edge from q to q' within a component (Giacobbe et al., NeurIPS 2024, equa
 letter with
 
     the letter has the edge's label,   the letter after it has the label of some edge that leaves q',   constraints,
+    s meets the invariant of q, where one is assumed,
     V_q(s) - [the edge is strict] < V_q'(s')
 
 with V in words so wide that nothing wraps around, compared as signed numbers. A run that stays in the component takes
@@ -36,7 +37,9 @@ class Obligations:
     def taken(self, edge: Edge) -> list[int]:
         """Conditions under which the edge is taken by a run that stays."""
         on = [other for other in self.goal.edges if other.source == edge.target]
-        return [self.step.taken(edge), self.step.leaves(on), *self.step.assumed]
+        registers = [self.step.before[node] for node in self.goal.circuit.registers]
+        holds = self.goal.invariant.node(self.step.builder, edge.source, registers)
+        return [holds, self.step.taken(edge), self.step.leaves(on), *self.step.assumed]
 
     def rises(self, edge: Edge, weights: Weights) -> int:
         """One bit: the rank does not fall as it must."""

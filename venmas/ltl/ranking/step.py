@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from venmas.circuit.builder import Builder
 from venmas.circuit.nodes import Circuit
 from venmas.ltl.automaton import Edge
+from venmas.ltl.invariant import Invariant
 
 
 @dataclass(frozen=True)
@@ -15,12 +16,14 @@ class Goal:
     """No run of the circuit stays in these edges of the automaton and takes the `strict` ones again and again.
 
     letters: of each atom of the automaton its node, of one bit. edges: those inside a strongly connected component.
+    invariant: what may be assumed of the states that an edge is taken from.
     """
 
     circuit: Circuit
     letters: tuple[int, ...]
     edges: tuple[Edge, ...]
     strict: frozenset[Edge]
+    invariant: Invariant = field(default_factory=Invariant)
 
     @property
     def states(self) -> tuple[int, ...]:
@@ -39,7 +42,8 @@ class Step:
     """One step in one builder, with both its letters.
 
     before, after: of each register of the circuit its node, now and a step later. now, later: of each atom its node.
-    assumed: the constraints that both letters meet.
+    inputs: of each input of the circuit its node now. here: the constraints that the letter now meets; assumed: those
+    that both letters meet.
     """
 
     builder: Builder
@@ -47,6 +51,8 @@ class Step:
     after: dict[int, int]
     now: tuple[int, ...]
     later: tuple[int, ...]
+    inputs: dict[int, int]
+    here: tuple[int, ...]
     assumed: tuple[int, ...]
 
     def taken(self, edge: Edge) -> int:
@@ -72,5 +78,6 @@ def step_of(circuit: Circuit, letters: Sequence[int]) -> Step:
     after = dict(zip(circuit.registers, made[:size], strict=True))
     fresh = {node: b.input(circuit.width(node)) for node in circuit.inputs}
     there = b.copy(circuit, {**after, **fresh}, [*letters, *circuit.constraints])
-    assumed = (*made[size + atoms :], *there[atoms:])
-    return Step(b, before, after, tuple(made[size : size + atoms]), tuple(there[:atoms]), assumed)
+    here = tuple(made[size + atoms :])
+    assumed = (*here, *there[atoms:])
+    return Step(b, before, after, tuple(made[size : size + atoms]), tuple(there[:atoms]), inputs, here, assumed)
