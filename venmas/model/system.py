@@ -178,10 +178,11 @@ class System:
         self.disturbances = (*self.disturbances, name)
         return node
 
-    def _declare(self, decl: VariableDecl) -> Variable:
+    def _declare(self, decl: VariableDecl, drawn: bool = False) -> Variable:
+        """Declare a variable; drawn: its name may be that of noise of a later step."""
         base, _, later = read_text(decl.name, "the name of a variable", "x").partition(AHEAD)
-        base = base.split("[")[0] if not later or later.isdecimal() else ""
-        if not base.isidentifier() or base in _KEYWORDS or decl.name.endswith(AHEAD):
+        base = base.split("[")[0]
+        if not base.isidentifier() or base in _KEYWORDS or (ahead(decl.name) and not (drawn and later.isdecimal())):
             raise ModelError(
                 f"{decl.name!r} can not name a variable: use letters, digits and _, and no keyword of formulas"
             )
