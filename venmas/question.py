@@ -21,6 +21,7 @@ from venmas.logic import (
     EX,
     TRUE,
     Always,
+    And,
     Atom,
     Bounded,
     Formula,
@@ -38,7 +39,9 @@ from venmas.logic import (
     parse_property,
     subformulas,
 )
+from venmas.model.disturbances import ahead, drawn
 from venmas.model.limits import MAX_NUMBER
+from venmas.model.simulate import undrawn
 from venmas.model.system import System
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
@@ -60,6 +63,10 @@ class Question:
     about: Literal["property", "box", "deadlock"] = "property"
     inductive: Formula | None = None
     """The set of states, a formula about one, by which AG p is to be proved; None: any will do."""
+
+    def __post_init__(self) -> None:
+        if self.system.disturbances:  # no procedure knows of noise: see `drawn_for`
+            raise undrawn(self.system.disturbances[0])
 
     @cached_property
     def formula(self) -> Formula:
@@ -131,6 +138,38 @@ def posed(system: System, asked: Property) -> Property:
     return Bounded(formula) if isinstance(asked, Bounded) else Unbounded(formula, asked.place)
 
 
+def drawn_for(system: System, asked: Property) -> System:
+    """The system in whose initial states all noise is chosen that `asked`, as it is `posed`, looks at (design S4).
+
+    Itself where it has no disturbances. Raises `FormulaError` where that has not the same answer: without a bound, and
+    where the formula, or its negation, speaks of several runs from a state, each of which has noise of its own.
+    """
+    if not system.disturbances:
+        return system
+    names = ", ".join(system.disturbances[:8])
+    shown = str(asked.formula)[:200]
+    if not isinstance(asked, Bounded):
+        raise FormulaError(
+            f"system {system.name!r} has disturbances ({names}), and {shown} has no bound: over noise only formulas "
+            "with bounds are decided; write AG^20 p for AG p, or make noise of finitely many values branches"
+        )
+    target = nnf(asked.formula, negate=True)
+    for node in subformulas(target):
+        if isinstance(node, AX):
+            raise FormulaError(
+                f"system {system.name!r} has disturbances ({names}), and {shown} says that there is a run with some "
+                "property (E): whether noise can bring that about is not decided; ask for all runs (A): EF^k p holds "
+                "of no initial state if AG^k !p is satisfied"
+            )
+        if isinstance(node, And) and sum(map(is_temporal, node.operands)) > 1:
+            raise FormulaError(
+                f"system {system.name!r} has disturbances ({names}), and {shown} is broken only by several runs at "
+                "once, each with noise of its own, because it joins temporal operators by |: ask about each by "
+                "itself, or for one of them of all runs, AG^k (p | q)"
+            )
+    return drawn(system, target.depth)
+
+
 def _parsed(system: System, formula: str) -> Property:
     name = formula.strip()
     if name in system.properties:
@@ -167,5 +206,5 @@ def deadlocked(witness: Witness) -> dict[str, Fraction]:
 
 def deadlock_note(system: System, state: Mapping[str, Fraction]) -> str:
     """What a report says of a deadlock."""
-    shown = ", ".join(f"{name} = {decl.show(state[name])}" for name, decl in system.variables.items())
+    shown = ", ".join(f"{n} = {decl.show(state[n])}" for n, decl in system.variables.items() if not ahead(n))
     return f"a deadlock is reachable ({shown}): there AX holds and EX does not"

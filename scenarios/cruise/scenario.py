@@ -26,6 +26,7 @@ PARAMETERS = (
     Parameter("lead", Range(26, Fraction("26.2")), "initial speed of the leader", "m/s"),
     Parameter("speed", Range(30, Fraction("30.2")), "initial speed of the follower", "m/s"),
     Parameter("brake", Fraction(-2), "commanded acceleration of the leader", "m/s^2"),
+    Parameter("noise", 0.0, "most that disturbs both commanded accelerations in each step, up or down", "m/s^2"),
 )
 
 LAG = Fraction("0.818730753078")
@@ -48,7 +49,7 @@ def drive(place: Expr, speed: Expr, acceleration: Expr, command: "Expr | Fractio
     )
 
 
-def build(networks: NetworkFolder, gap: Range, lead: Range, speed: Range, brake: Fraction) -> System:
+def build(networks: NetworkFolder, gap: Range, lead: Range, speed: Range, brake: Fraction, noise: Fraction) -> System:
     """The two cars with the follower's controller."""
     network = networks.load("controller.onnx", "model.json", "*.onnx", "*.keras", "*.h5", "*.nnet")
     if (network.input_size, network.output_size) != (3, 1):
@@ -70,7 +71,10 @@ def build(networks: NetworkFolder, gap: Range, lead: Range, speed: Range, brake:
     distance = front[0] - back[0]
     seen = (back[1] / 32, distance / 128, (front[1] - back[1]) / 16)
     command = system.agent(clip(apply_network(network, seen)[0], -3, 2), name="u", unit="m/s^2")
-    steps = (*drive(*front, brake), *drive(*back, command))
+    pushes: tuple[Expr | int, ...] = (0, 0)
+    if noise:
+        pushes = tuple(system.disturbance(name, -noise, noise, unit="m/s^2") for name in ("push_lead", "push"))
+    steps = (*drive(*front, brake + pushes[0]), *drive(*back, command + pushes[1]))
     system.branch("step", dict(zip((*front, *back), steps, strict=True)))
     system.initial(
         (front[0] >= gap.low + 10) & (front[0] <= gap.high + 10),

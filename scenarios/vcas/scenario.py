@@ -70,6 +70,7 @@ PARAMETERS = (
     Parameter("tau0", Range(25, 25), "initial time to loss of horizontal separation", "s"),
     Parameter("tau_min", 0.0, "tau at which the model ends", "s"),
     Parameter("h_limit", 3000.0, "altitude difference, up or down, at which the model ends", "ft"),
+    Parameter("sensor", 0.0, "largest error of the climb rate that the networks see, up or down", "ft/s"),
     Parameter("pilot", "all", "accelerations the pilot may choose", choices=("all", "middle", "worst")),
     Parameter("compliance_unit", "ft/s", "unit of the compliance thresholds", choices=("ft/s", "ft/min")),
     Parameter("weights", "auto", "format of the network files", choices=("auto", *FILES)),
@@ -84,6 +85,7 @@ def build(
     tau0: Range,
     tau_min: Fraction,
     h_limit: Fraction,
+    sensor: Fraction,
     pilot: str,
     compliance_unit: str,
     weights: str,
@@ -95,7 +97,8 @@ def build(
     tau = system.real("tau", tau_min, 40, unit="s")
     adv = system.integer("adv", 1, 9, labels=ADVISORIES)
 
-    inputs = h / 16000, climb / 5000, (tau - 20) / 40
+    seen = climb + system.disturbance("error", -sensor, sensor, unit="ft/s") if sensor else climb
+    inputs = h / 16000, seen / 5000, (tau - 20) / 40
     patterns = [p for kind, names in FILES.items() if weights in ("auto", kind) for p in names]
     scores = {
         i: apply_network(networks.load(*(p.format(i) for p in patterns), normalization="ignore"), inputs)

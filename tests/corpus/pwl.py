@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
 from random import Random
+from types import MappingProxyType
 
 from tests.corpus.random_parts import affine, condition, decimals, expression, formula, linear_atom, network, quarters
 from tests.corpus.spec import Node, Spec, State, starts, step, value
@@ -25,15 +27,24 @@ class PwlCase:
     points: tuple[State, ...]
 
 
-def pwl_spec(rng: Random) -> tuple[Spec, list[list[Node]]]:
-    """Reals x, y, sometimes an integer m; one or two branches; also the initial sets as lists of comparisons."""
+def pwl_spec(
+    rng: Random, noise: Mapping[str, tuple[Fraction, Fraction]] = MappingProxyType({})
+) -> tuple[Spec, list[list[Node]]]:
+    """Reals x, y, sometimes an integer m; one or two branches; also the initial sets as lists of comparisons.
+
+    noise: disturbances by name, which updates, guards and networks may read.
+    """
     number = rng.choice((quarters, decimals))
     variables = {"x": ("real", -BOX, BOX), "y": ("real", -BOX, BOX)}
     parts: list[Node] = [("var", "x"), ("var", "y")]
     if rng.random() < 0.4:
         variables["m"] = ("integer", Fraction(0), Fraction(2))
         parts.append(("var", "m"))
+    states = list(parts)
+    parts += [("var", name) for name in noise]
     inputs = [("var", "x"), ("var", "y")]
+    if noise:  # what a sensor adds
+        inputs[0] = ("lin", [(Fraction(1), inputs[0]), (Fraction(1), ("var", rng.choice(list(noise))))], Fraction(0))
     sizes = rng.choice(((2, 4, 3), (2, 4, 3), (2, 6, 6, 2)))
     layers = network(rng, sizes, lambda r: Fraction(r.randint(-4, 4), 4))
     outputs: list[Node] = [("net", layers, inputs, i) for i in range(sizes[-1])]
@@ -54,8 +65,8 @@ def pwl_spec(rng: Random) -> tuple[Spec, list[list[Node]]]:
             )
         guard = condition(rng, parts, number) if rng.random() < 0.35 else None
         branches.append((guard, updates))
-    regions = [_region(rng, parts, number) for _ in range(rng.choice((1, 1, 2)))]
-    return Spec(variables, tuple(branches), tuple(("and", r) for r in regions)), regions
+    regions = [_region(rng, states, number) for _ in range(rng.choice((1, 1, 2)))]
+    return Spec(variables, tuple(branches), tuple(("and", r) for r in regions), noise), regions
 
 
 def _update(rng: Random, parts: list[Node], outputs: list[Node], action: Node, number) -> Node:

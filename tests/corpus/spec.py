@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -34,11 +34,12 @@ RELATIONS = {
 
 @dataclass(frozen=True)
 class Spec:
-    """Variables (name -> kind, least, greatest), branches (guard or None, updates) and initial sets."""
+    """Variables (name -> kind, least, greatest), branches (guard or None, updates), initial sets, and noise."""
 
     variables: Mapping[str, tuple[str, Fraction, Fraction]]
     branches: tuple[tuple[Node | None, Mapping[str, Node]], ...]
     initial: tuple[Node, ...]
+    noise: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
 
 
 # -- interpretation ----------------------------------------------------------------------------------------------------
@@ -163,6 +164,8 @@ def build(spec: Spec) -> System:
                 system.integer(name, int(low), int(high))
             case "boolean":
                 system.boolean(name)
+    for name, (low, high) in spec.noise.items():
+        system.disturbance(name, low, high)
     made: dict[int, Any] = {}
     nets: dict[int, Any] = {}
 

@@ -60,7 +60,7 @@ def test_numbers(text):
 
 def test_defaults_as_text():
     texts = [p.default_text for p in load_scenario("vcas").parameters]
-    assert texts == ["-19.5", "-133", "-129", "25", "0", "3000", "all", "ft/s", "auto"]
+    assert texts == ["-19.5", "-133", "-129", "25", "0", "3000", "0", "all", "ft/s", "auto"]
     assert [p.default_text for p in load_scenario("frozenlake").parameters] == ["3", "3,7", "9", "1", "none", "true"]
     assert [p.default_text for p in load_scenario("double_integrator").parameters] == ["2.5..3", "-0.25..0.25", "false"]
     assert Parameter("p", True, "").default_text == "true"

@@ -25,6 +25,7 @@ from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.canonical_writer import canonical_text
 from venmas.model.system import System
 from venmas.nn.files import json_parts
+from venmas.question import drawn_for
 
 FORMAT = "venmas-certificate-1"
 """Proofs of bounded formulas."""
@@ -71,6 +72,9 @@ def check_claim(
     header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
 ) -> Checked:
     """Check what `read_certificate` returned: that it is about `system`, and proves its claim. Raises `InputError`."""
+    vocabulary = system.vocabulary
+    if system.disturbances:
+        system = drawn_for(system, parse_property(header["formula"], vocabulary))
     theirs, ours = header["system"], system_to_json(system)
     if not isinstance(theirs, dict) or theirs.keys() != ours.keys():
         raise CheckError(0, f"the system is no object of the fields {', '.join(ours)}")
@@ -87,7 +91,7 @@ def check_claim(
     rebuilt = system_from_json(theirs, networks)
     if header["format"] != FORMAT:
         return _check_always(header, lines, rebuilt, tick)
-    formula = parse(header["formula"], rebuilt.vocabulary)
+    formula = parse(header["formula"], vocabulary)
     return check(rebuilt, formula, header["inside"], lines, tick, header["semantics"])
 
 

@@ -62,17 +62,21 @@ def replay_stored(loaded: Loaded, formula: str, witness: Witness) -> Replay:
     """Compute a witness anew, in exact numbers, and in floats by onnxruntime where it is installed."""
     from venmas.errors import ModelError
     from venmas.model import Replay, replay
+    from venmas.model.witness.noise import unfolded
     from venmas.nn.runtime import OnnxRuntime
-    from venmas.question import Question, posed, read_property
+    from venmas.question import Question, drawn_for, posed, read_property
 
-    question = Question(loaded.system, posed(loaded.system, read_property(loaded.system, formula)))
+    asked = posed(loaded.system, read_property(loaded.system, formula))
+    question = Question(drawn_for(loaded.system, asked), asked)
+    if loaded.system.disturbances:
+        witness = unfolded(loaded.system, witness, asked.formula.depth)
     try:
         runtime = OnnxRuntime()
     except Exception as error:  # not installed, or built for another numpy, which may raise anything
         log.debug("no onnxruntime (%s): numpy runs the networks", error)
         runtime = None
     try:
-        return replay(loaded.system, question.shown, witness, runtime)
+        return replay(question.system, question.shown, witness, runtime)
     except ModelError as error:  # the run leaves the box: the stored one can not have been a run of this system
         return Replay(False, str(error))
 

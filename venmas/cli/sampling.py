@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from venmas.errors import ModelError
+from venmas.model.disturbances import ahead
 from venmas.model.simulate import random_branches, step_batch, within
 from venmas.model.system import System
 
@@ -45,5 +46,6 @@ def _row(system: System, state: dict[str, np.ndarray[Any, np.dtype[np.float64]]]
                 f"{float(decl.upper):.6g}]. Widen the range of the variable, or take fewer steps"
             )
     labelled = [d.name for d in system.variables.values() if d.labels]
+    spans = {n: ends for n, ends in spans.items() if not ahead(n)}
     values = {n: sorted({int(v) for v in state[n]}) for n in labelled}
     return {"step": number, "runs": len(next(iter(state.values()))), "range": spans, "values": values}

@@ -134,7 +134,12 @@ def _system(out: Console, system: System) -> None:
 
     out.print("\nVariables", style="bold")
     rows = [
-        [group_name(group), kind_of(group[0]), f"{number(group[0].lower)} .. {number(group[0].upper)}", group[0].unit]
+        [
+            group_name(group),
+            kind_of(system, group[0]),
+            f"{number(group[0].lower)} .. {number(group[0].upper)}",
+            group[0].unit,
+        ]
         for group in variable_groups(system)
     ]
     print_table(out, ["name", "kind", "range", "unit"], rows)

@@ -53,19 +53,21 @@ def command(
     from venmas.cli.apart import check_kept
     from venmas.cli.output import STDOUT, check_writable, console, store_json
     from venmas.cli.tables import print_trace
+    from venmas.model.disturbances import drawn
+    from venmas.model.witness.noise import folded
 
     check_writable(json_path, "--json")
     loaded = load(scenario, read_settings(settings), networks)
     check_kept({"--json": json_path}, loaded.files)
-    system = loaded.system
-    plan = _plan(system, [*branch] if branches is None else [*branch, *branches.split(",")], steps)
+    plan = _plan(loaded.system, [*branch] if branches is None else [*branch, *branches.split(",")], steps)
+    system = drawn(loaded.system, len(plan))
     fixed = read_settings(initial, "--initial")
     rng = np.random.default_rng(seed)
     data: dict[str, Any] = {"scenario": loaded.name, "parameters": dict(loaded.parameters), "seed": seed, "runs": runs}
     starts = _starts(system, fixed, rng, runs)
     run, rows = None, []
     if runs == 1:
-        run = _run(system, starts[0], plan, rng)
+        run = folded(_run(system, starts[0], plan, rng))
         data |= {"trace": run.to_json()["steps"]}
     else:
         from venmas.cli.sampling import summary
@@ -75,11 +77,11 @@ def command(
     if json_path == STDOUT:
         return
     if run is not None:
-        print_trace(out := console(), system, run)
+        print_trace(out := console(), loaded.system, run)
         if run.nodes[-1].deadlock:
             out.print("the run ends in a state without successor")
     else:
-        _print_summary(system, rows, runs)
+        _print_summary(loaded.system, rows, runs)
     if failed:
         raise failed
 

@@ -21,13 +21,13 @@ from venmas.encoding.subproblem import Option
 from venmas.encoding.terms import Term
 from venmas.engine.modes import modes
 from venmas.errors import UsageError
-from venmas.logic import Formula, nnf
+from venmas.logic import Bounded, Formula, nnf
 from venmas.milp.lp_format import to_lp
 from venmas.milp.mps_format import to_mps
 from venmas.milp.program import NotFiniteError
 from venmas.model.canonical import networks_of, system_digest
 from venmas.model.system import System
-from venmas.question import read_formula
+from venmas.question import drawn_for, read_formula
 from venmas.search.milp.procedure import strategy_of
 from venmas.search.milp.stream import deep_runs
 
@@ -83,6 +83,7 @@ def export_programs(
     system.validate()
     system.check_nesting()
     parsed = read_formula(system, formula)
+    system = drawn_for(system, Bounded(parsed))
     task = Task(system, nnf(parsed, negate=True), strategy, encoding, bounds)
     found = Exported(_empty(Path(folder)))
     head = {

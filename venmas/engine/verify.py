@@ -29,8 +29,9 @@ from venmas.logic.printing import to_short_text
 from venmas.memory import seldom_collected
 from venmas.model.system import System
 from venmas.model.witness.build import replay
+from venmas.model.witness.noise import folded
 from venmas.nn.network import Semantics
-from venmas.question import Question, posed, read_formula, read_inductive, read_property
+from venmas.question import Question, drawn_for, posed, read_formula, read_inductive, read_property
 from venmas.search.milp.procedure import strategy_of
 from venmas.search.procedure import Run, Settings
 from venmas.search.programs import Programs
@@ -127,6 +128,8 @@ def verify(
     with limited(budget):
         left_open = mode is None and cluster is None
         _Verification(system, formula, chosen, left_open, settings, proofs, budget, report, journal).run()
+    if report.witness is not None and system.disturbances:
+        report.witness = folded(report.witness)
     return report
 
 
@@ -224,7 +227,9 @@ class _Verification:
         given = report.asked.invariant if report.asked else ""
         inductive = self._by(given, asked) if given else None
         certified = self.proofs.certificate is not None
-        question = Question(system, posed(system, asked), report.semantics, certified, inductive=inductive)
+        asked = posed(system, asked)
+        self.system = drawn_for(system, asked)
+        question = Question(self.system, asked, report.semantics, certified, inductive=inductive)
         self.target = question.shown
         return question
 

@@ -163,7 +163,7 @@ def _read(data: object, networks: Mapping[str, Network]) -> tuple[System, Sequen
     _check_sizes(form)
     system = System(read_string(form["name"], "name"), read_string(form["description"], "description"))
     for decl in decls:
-        system._declare(decl)
+        system._declare(decl, drawn=True)
     rows = Reader(system, networks)
     rows.read(form["nodes"])
     for i, value in enumerate(form["agents"]):

@@ -19,6 +19,7 @@ from venmas.model.expr import (
     Compare,
     Condition,
     Constant,
+    Drawn,
     Expr,
     Maximum,
     Output,
@@ -93,6 +94,8 @@ class Writer:
                 if self._system.nodes_by_name.get(name) is not node:
                     raise ModelError(f"system {self._system.name!r} uses variable {name!r} of another system")
                 return self._put("variable", self._positions[name])
+            case Drawn(name):  # for digests and pages; nobody reads it again (`venmas.model.disturbances`)
+                return self._put("drawn", self._positions[name])
             case Sum(terms, constant):
                 return self._put("sum", [[write_number(c), at[id(e)]] for c, e in terms], write_number(constant))
             case Application(network, inputs):

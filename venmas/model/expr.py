@@ -121,6 +121,13 @@ class Variable(Expr):
 
 
 @dataclass(frozen=True, eq=False)
+class Drawn(Expr):
+    """The next value of a disturbance, anything in its range; read by `venmas.model.disturbances` alone."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
 class Sum(Expr):
     """Affine combination ``sum(coefficient * expr) + constant``."""
 
@@ -375,7 +382,7 @@ def to_comparison(condition: Compare) -> Comparison | None:
 def children(node: Expr | Condition) -> tuple[Expr | Condition, ...]:
     """Direct parts of a node, for walks over the graph. Raises `TypeError` for what is no node of this module."""
     match node:
-        case Constant() | Variable():
+        case Constant() | Variable() | Drawn():
             return ()
         case Output(application, _):
             return application.inputs

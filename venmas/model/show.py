@@ -110,8 +110,10 @@ def group_name(group: Sequence[VariableDecl]) -> str:
     return first if len(group) == 1 else f"{first.rstrip(']')}..{last.partition('[')[2]}"
 
 
-def kind_of(decl: VariableDecl) -> str:
-    """Real, integer or Boolean."""
+def kind_of(system: System, decl: VariableDecl) -> str:
+    """Real, integer, Boolean, or a disturbance."""
+    if decl.name in system.disturbances:
+        return "disturbance"
     return "Boolean" if decl.boolean else "integer" if decl.integral else "real"
 
 

@@ -25,6 +25,7 @@ from venmas.model.expr import (
     Compare,
     Condition,
     Constant,
+    Drawn,
     Expr,
     Maximum,
     Output,
@@ -82,6 +83,8 @@ class Exact:
                 return value
             case Variable(name, _):
                 return self.state[name]
+            case Drawn(name):
+                raise undrawn(name)
             case Sum(terms, constant):
                 return weighted([(c, self.value(e)) for c, e in terms], constant)
             case Output(application, index):
@@ -168,6 +171,8 @@ class Batch:
                 return np.full(self.size, float(value))
             case Variable(name, _):
                 return np.asarray(self.state[name], dtype=np.float64)
+            case Drawn(name):
+                raise undrawn(name)
             case Sum(terms, constant):
                 total = np.full(self.size, float(constant))
                 for coefficient, part in terms:
@@ -211,6 +216,14 @@ class Batch:
 
 def _no_case(value: object, cases: tuple[tuple[int, Expr], ...]) -> ModelError:
     return ModelError(f"a switch has no case for the value {value} of its selector; it has {[k for k, _ in cases]}")
+
+
+def undrawn(name: str) -> ModelError:
+    """The error for running a system whose noise was not drawn."""
+    return ModelError(
+        f"the disturbance {name!r} has another value in each step: run `drawn(system, steps)` of "
+        "venmas.model.disturbances, whose initial states have the values of all steps"
+    )
 
 
 def misfit(system: System, state: State) -> str | None:

@@ -20,12 +20,14 @@ from venmas.model.arguments import (
     read_unit,
     read_updates,
 )
+from venmas.model.disturbances import AHEAD, ahead, check_undisturbed
 from venmas.model.domain import Domains
 from venmas.model.expr import (
     All,
     Any,
     Compare,
     Condition,
+    Drawn,
     Expr,
     Scalar,
     Truth,
@@ -82,6 +84,8 @@ class System:
         self.properties: dict[str, str] = {}
         self.quantities: dict[str, Expr] = {}
         """Variables that always equal an expression, once they are measured (`venmas.model.quantities`)."""
+        self.disturbances: tuple[str, ...] = ()
+        """Variables that are no part of the state: chosen anew in each step (`venmas.model.disturbances`)."""
         self.nodes_by_name: dict[str, Variable] = {}
         self.picture: Callable[..., object] | None = None  # draws a trace: docs/plots.md
         self._steady = False  # can some branch be taken in every state? (the quantities' own one before it left out)
@@ -110,6 +114,7 @@ class System:
             *named,
             *self.agents,
             *self.branches,
+            *self.disturbances,
             *self.initial_set.regions,
             self.initial_condition,
         )
@@ -153,6 +158,7 @@ class System:
         range is an error as of any variable. Raises `ModelError`.
         """
         measured = declare_measured(self, name, as_expr(value))
+        check_undisturbed(self, as_expr(value), f"quantity {name!r}")
         node = self.real(name, lower, upper, unit)
         self.quantities[name] = as_expr(value)
         updates = ((measured.name, as_expr(1)), *self.quantities.items())
@@ -160,9 +166,23 @@ class System:
         self._named.add(MEASURE)
         return node
 
-    def _declare(self, decl: VariableDecl) -> Variable:
-        base = read_text(decl.name, "the name of a variable", "x").split("[")[0]
-        if not base.isidentifier() or base in _KEYWORDS:
+    def disturbance(self, name: str, lower: object, upper: object, unit: str = "") -> Variable:
+        """Declare bounded noise: a real number of [lower, upper] that the environment chooses anew in each step.
+
+        It has one value in a step, wherever agents, guards and branches read it. It is no part of the state, so neither
+        formulas nor initial sets name it. It is declared before branches. Raises `ModelError`.
+        """
+        if any(b.name != MEASURE for b in self.branches):
+            raise ModelError(f"disturbance {name!r} is declared after a branch: declare disturbances before branches")
+        node = self.real(name, lower, upper, unit)
+        self.disturbances = (*self.disturbances, name)
+        return node
+
+    def _declare(self, decl: VariableDecl, drawn: bool = False) -> Variable:
+        """Declare a variable; drawn: its name may be that of noise of a later step."""
+        base, _, later = read_text(decl.name, "the name of a variable", "x").partition(AHEAD)
+        base = base.split("[")[0]
+        if not base.isidentifier() or base in _KEYWORDS or (ahead(decl.name) and not (drawn and later.isdecimal())):
             raise ModelError(
                 f"{decl.name!r} can not name a variable: use letters, digits and _, and no keyword of formulas"
             )
@@ -221,7 +241,11 @@ class System:
         check_count(len(self.branches) + 1, MAX_BRANCHES, f"branches of system {self.name!r}")
         self._named.add(name)
         self._steady |= isinstance(guard, Truth) and guard.value
+        for disturbance in self.disturbances:
+            if disturbance in found:
+                raise ModelError(f"{where} sets {disturbance!r}, which is a disturbance: every step has another one")
         found, guard = with_quantities(self, where, found, guard)
+        found = {**found, **{w: Drawn(w) for w in self.disturbances}}
         self.branches.append(Branch(name, tuple(found.items()), guard))
 
     def initial(self, *conditions: Condition) -> None:
@@ -238,6 +262,7 @@ class System:
     def _initial_formula(self, conditions: tuple[Condition, ...]) -> Formula:
         condition = All(read_conditions(conditions, "the initial set"))
         check_initial_names(self, condition)
+        check_undisturbed(self, condition, "the initial set")
         return self.formula(All((*condition.operands, *unmeasured(self))), "the initial set")
 
     @property
@@ -269,6 +294,7 @@ class System:
             raise ModelError(f"{name!r} can not name a proposition: it is taken, a keyword or no identifier")
         (checked,) = read_conditions((condition,), f"proposition {name!r}")
         check_nesting(f"proposition {name!r}", [checked])
+        check_undisturbed(self, checked, f"proposition {name!r}")
         self.propositions[name] = self.formula(linearised(self, name, checked), f"proposition {name!r}")
 
     def specify(self, name: str, formula: str) -> None:
@@ -303,7 +329,7 @@ class System:
         for decl in self.variables.values():
             labels.update({text: Fraction(value) for value, text in decl.labels})
         return Vocabulary(
-            variables=tuple(self.variables),
+            variables=tuple(n for n in self.variables if n not in self.disturbances and not ahead(n)),
             booleans=frozenset(d.name for d in self.variables.values() if d.boolean),
             propositions=dict(self.propositions),
             constants={k: v for k, v in labels.items() if k not in self.variables and k not in self.propositions},

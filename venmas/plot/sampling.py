@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from venmas.errors import ModelError
+from venmas.model.disturbances import drawn
 from venmas.model.regions import sample_initial
 from venmas.model.simulate import random_branches, step_batch, within
 from venmas.model.system import System
@@ -21,7 +22,7 @@ def sample(system: System, steps: int, count: int, seed: int) -> dict[str, Array
     Initial states come from all parts of the initial set. A run is over in a state without successor, and where it
     leaves the range of a variable (design S1). Raises `ModelError` where no initial state is found.
     """
-    rng = np.random.default_rng(seed)
+    system, rng = drawn(system, steps), np.random.default_rng(seed)
     starts = sample_initial(system, rng, count)
     if not starts:
         raise ModelError(f"found no initial state of system {system.name!r} to sample runs from")

@@ -137,6 +137,8 @@ class _Writing:
                 return _number(value), _ATOM if not value.startswith("-") else _PRODUCT
             case ["variable", index]:
                 return self._names[index], _ATOM
+            case ["drawn", index]:
+                return f"any in the range of {self._names[index]}", _OPEN
             case ["sum", terms, constant]:
                 return self._sum(terms, constant), _OPEN
             case ["network", digest, inputs]:

@@ -108,7 +108,7 @@ def system_tables(report: Report, system: System, defaults: Mapping[str, tuple[s
     rows = tuple(
         (
             group_name(group),
-            kind_of(group[0]),
+            kind_of(system, group[0]),
             f"{number(group[0].lower)} .. {number(group[0].upper)}",
             group[0].unit,
             ", ".join(f"{value} {text}" for value, text in group[0].labels),

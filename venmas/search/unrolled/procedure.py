@@ -31,6 +31,7 @@ from venmas.budget import Budget
 from venmas.errors import Reason
 from venmas.formats.vnnlib import Box
 from venmas.linear import Comparison, LinearExpr, Relation
+from venmas.model.disturbances import ahead
 from venmas.model.expr import Variable
 from venmas.model.program import Program
 from venmas.model.system import System
@@ -49,8 +50,9 @@ from venmas.search.unrolled.tree import Recorder, Tree
 
 log = logging.getLogger(__name__)
 
-MOST_INPUTS = 16
-"""Initial values that are no numbers up to which boxes are cut."""
+MOST_INPUTS, MOST_WITH_NOISE = 16, 36
+"""Initial values that are no numbers up to which boxes are cut, and the same with values of disturbances in later
+steps, of which each counts for little, so that few are cut: as many as a tree of a certificate may cut."""
 _SHARE = 0.4
 """Part of its time that it takes where a formula looks further than one step: other procedures may do better."""
 _BOXED = 0.6
@@ -95,9 +97,12 @@ class Unrolled:
             programs = _programs(question, run, path)
             if isinstance(programs, str):
                 return programs
-            most = max(len(program.inputs) for program in programs)
+            most = max(sum(not ahead(n) for n in program.inputs) for program in programs)
             if most > MOST_INPUTS:
                 return f"{most} initial values are open, more than {MOST_INPUTS}"
+            most = max(len(program.inputs) for program in programs)
+            if most > MOST_WITH_NOISE:
+                return f"{most} initial values and disturbances are open, more than {MOST_WITH_NOISE}"
         return along if isinstance(along, str) else None
 
     def eager(self, question: Question, run: Run) -> bool:

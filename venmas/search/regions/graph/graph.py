@@ -43,6 +43,9 @@ Half as many nearly double the time on both wide sets; twice as many save a thir
 a fifth and seven eighths. Not taken over yet: what it does to violations is to be measured first."""
 _ROUGH = 4
 """By how much the rough pass is coarser than that: it has to be cheap, and still to tell the sides apart."""
+_MANY_WIDE = 8
+"""Wide sides of the root from which on the rough pass has one cell along each: two would make 2^n of them, and most
+sides of so many, such as the noise of later steps, do not matter yet."""
 _MOST_SWEPT = 10_000
 """Open boxes of a layer up to which cells along the sweep are tried: they help where AX fails by different moves, and
 multiply the nodes of a large layer."""
@@ -267,7 +270,10 @@ class Graph:
 
     def _first(self, parts: int, step: int, ahead: bool = False) -> Floats:
         """Into how many parts a side is cut in this pass at first, (n,): see `_fine`."""
-        return np.full(len(self._side), parts / _ROUGH) if self.rough else self._fine(parts, step, ahead)
+        if not self.rough:
+            return self._fine(parts, step, ahead)
+        many = int((self._side > 0).sum()) > _MANY_WIDE and parts == _FIRST_CELLS
+        return np.full(len(self._side), 1 / _ROUGH if many else parts / _ROUGH)
 
     def _fine(self, parts: int, step: int, ahead: bool) -> Floats:
         """The same for the first pass that is not rough; `ahead`: as fine as any later step wants it."""
