@@ -31,7 +31,7 @@ start_options = _together(
         type=click.Choice(["initial", "all"]),
         default="initial",
         show_default=True,
-        help="Runs that a proof may be about: those from the initial states (all are tried first), or all.",
+        help="What a proof may be about. initial: runs from the initial states, where none of all runs is found; all: all.",
     ),
 )
 
