@@ -31,7 +31,7 @@ start_options = _together(
         type=click.Choice(["initial", "all"]),
         default="initial",
         show_default=True,
-        help="What a proof may be about. initial: runs from the initial states, where none of all runs is found; all: all.",
+        help="What a proof may be about. initial: runs from initial states, if none of all runs is found; all: all.",
     ),
 )
 
