@@ -1,8 +1,11 @@
-"""``python -m experiments.soundness cases|peers|boundary|cost|circuits``: tables; status 1 on a wrong verdict.
+"""``python -m experiments.soundness cases|peers|boundary|cost|circuits|ltl-systems``: tables.
+
+Status 1 on a wrong verdict.
 
 cases: the 18 published cases in every mode, solver and encoding, proved and merely trusted. peers: the same as plain
 big-M programs and in Marabou. boundary: questions beside exactly known decision boundaries. cost: what proofs cost.
-circuits: random small circuits, LTL for ever against explicit search.
+circuits: random small circuits, LTL for ever against explicit search. ltl-systems: random systems of integers, LTL for
+ever against all short lassos.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from experiments.soundness.boundary import boundary
 from experiments.soundness.cases import Asked, Case, ask, ask_all, read_cases
 from experiments.soundness.circuits import circuits
 from experiments.soundness.cost import cost
+from experiments.soundness.ltl_systems import ltl_systems
 from venmas.linear import Relation
 from venmas.nn import load_network
 
@@ -106,11 +110,12 @@ def judged(case: Case, answer: float | str) -> tuple[str, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.soundness", description=__doc__)
     tables = {"cases": cases, "peers": peers, "boundary": _boundary, "cost": _cost, "circuits": _circuits}
+    tables["ltl-systems"] = _ltl_systems
     parser.add_argument("table", choices=tables)
     parser.add_argument("--quick", action="store_true", help="boundary, cost, circuits: a part, in a minute")
-    parser.add_argument("--count", type=int, default=3000, help="circuits: how many")
+    parser.add_argument("--count", type=int, default=3000, help="circuits, ltl-systems: how many")
     args = parser.parse_args()
-    if args.table != "circuits" and not DATA.is_dir():
+    if args.table not in ("circuits", "ltl-systems") and not DATA.is_dir():
         print(f"the published data is not at {DATA}: set VENMAS_DATA", file=sys.stderr)
         return 2
     logging.disable(logging.WARNING)  # that a solver failed shows in the table
@@ -124,6 +129,10 @@ def _boundary(args: argparse.Namespace) -> int:
 
 def _cost(args: argparse.Namespace) -> int:
     return cost(DATA, args.quick)
+
+
+def _ltl_systems(args: argparse.Namespace) -> int:
+    return ltl_systems(60 if args.quick else args.count)
 
 
 def _circuits(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Options that name a circuit: SystemVerilog, a netlist, or a machine in Python."""
+"""Options that name what is asked: SystemVerilog, a netlist, a machine in Python, or a scenario."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from venmas.errors import UsageError
 if TYPE_CHECKING:
     from venmas.budget import Budget
     from venmas.circuit.nodes import Circuit
+    from venmas.ltl.systems.decide import Deadlock
 
 log = logging.getLogger(__name__)
 
@@ -29,24 +30,34 @@ class Asked:
     btor2: str | None
     machine: str | None
     settings: tuple[str, ...]
+    scenario: str | None
+    networks: str | None
+    deadlock: Deadlock
 
     @property
     def path(self) -> str:
         """The file that is named, or the name of a bundled machine."""
-        return self.design or self.btor2 or self.machine or ""
+        return self.design or self.btor2 or self.machine or self.scenario or ""
+
+    def check(self) -> None:
+        """Raises `UsageError` where the options do not fit together."""
+        if sum(kind is not None for kind in (self.design, self.btor2, self.machine, self.scenario)) != 1:
+            raise UsageError(
+                "one design is wanted: --design FILE.sv, --btor2 FILE, --machine NAME|FILE.py, or --scenario NAME|FILE"
+            )
+        if self.top is not None and self.design is None:
+            raise UsageError("--top names the top module of a --design; leave it out")
+        if self.settings and self.machine is None and self.scenario is None:
+            raise UsageError("--set is about parameters of a --machine or --scenario; leave it out")
+        if self.scenario is None and (self.networks is not None or self.deadlock != "error"):
+            raise UsageError("--networks and --deadlock are about a --scenario; leave them out")
 
     def read(self, budget: Budget, exact: bool) -> tuple[str, Circuit, Mapping[str, str]]:
         """Its name, the circuit, and the properties that a machine names. Raises `InputError`.
 
         exact: as of `decide`, of the ranges of a machine.
         """
-        kinds = [self.design, self.btor2, self.machine]
-        if sum(kind is not None for kind in kinds) != 1:
-            raise UsageError("one design is wanted: --design FILE.sv, --btor2 FILE, or --machine NAME|FILE.py")
-        if self.top is not None and self.design is None:
-            raise UsageError("--top names the top module of a --design; leave it out")
-        if self.settings and self.machine is None:
-            raise UsageError("--set is about parameters of a --machine; leave it out")
+        self.check()
         if self.design is not None:
             from venmas.circuit.verilog import read_verilog
 
@@ -73,15 +84,28 @@ class Asked:
 
 
 def design_options(command: Callable[..., int]) -> Callable[..., int]:
-    """`--design`, `--top`, `--btor2`, `--machine` and `--set`, as one argument `asked`."""
+    """`--design`, `--top`, `--btor2`, `--machine`, `--scenario` and what belongs to them, as one argument `asked`."""
 
     @functools.wraps(command)
     def taken(*args: Any, **given: Any) -> int:
-        names = ("design", "top", "btor2", "machine", "settings")
+        names = ("design", "top", "btor2", "machine", "settings", "scenario", "networks", "deadlock")
         return command(*args, asked=Asked(**{name: given.pop(name) for name in names}), **given)
 
     for option in (
-        click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set a parameter of a machine."),
+        click.option(
+            "--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set a parameter of a machine or scenario."
+        ),
+        click.option(
+            "--deadlock",
+            type=click.Choice(["error", "stutter"]),
+            default="error",
+            show_default=True,
+            help="A state of a scenario without successor. error: nothing is satisfied; stutter: runs stay there.",
+        ),
+        click.option("--networks", metavar="DIR", help="Take the networks of a scenario from this folder."),
+        click.option(
+            "--scenario", metavar="NAME|FILE", help="A scenario of integers and Booleans: its runs are asked."
+        ),
         click.option("--machine", metavar="NAME|FILE", help="A bundled design, or a file (.py) that builds a Machine."),
         click.option("--btor2", metavar="FILE", help="A netlist in BTOR2."),
         click.option("--top", metavar="MODULE", help="The top module of the design; by default Yosys finds it."),

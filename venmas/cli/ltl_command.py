@@ -76,6 +76,17 @@ def command(
     from venmas.cli.progress import ProgressLine
     from venmas.engine.ltl import verify_ltl
 
+    if asked.scenario is not None:
+        from venmas.cli.ltl_scenario import ask_scenario
+
+        only = {
+            "--init": init,
+            "--justice": justice,
+            "--bad": bad,
+            "--html": page_path,
+            **{name: written[name] for name in ("--certificate", "--network")},
+        }
+        return ask_scenario(asked, text, fair, timeout, json_path, witness_path, quiet, only)
     begun = perf_counter()
     budget = Budget(timeout)
     check_kept(written, [("the design", asked.path)])

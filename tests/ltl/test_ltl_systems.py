@@ -1,0 +1,170 @@
+"""LTL for ever of systems of integers: random ones against their lassos, neural agents, refusals, the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+
+from experiments.soundness.ltl_systems import compare
+from venmas import System, load_scenario
+from venmas.budget import Budget
+from venmas.cli.main import main
+from venmas.engine.ltl_systems import SystemLtlReport, verify_ltl_of_system
+from venmas.errors import FormulaError, ModelError, UsageError
+from venmas.ltl.systems import product
+from venmas.ltl.systems.decide import condition, decide, read
+from venmas.ltl.systems.replay import replayed
+from venmas.model import where
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = Draft202012Validator(json.loads((ROOT / "docs" / "ltl-system-result.schema.json").read_text()))
+
+
+def counter(*, stays: bool = True) -> System:
+    system = System("counter")
+    n = system.integer("n", 0, 9)
+    system.initial(n == 0)
+    system.branch("up", n=where(n >= 9, 0, n + 1))
+    if stays:
+        system.branch("stay", n=n)
+    return system
+
+
+def climbing() -> System:
+    """It ends at 9, where it has no successor."""
+    system = System("climbing")
+    n = system.integer("n", 0, 9)
+    system.initial(n == 0)
+    system.branch("up", when=n <= 8, n=n + 1)
+    return system
+
+
+def ask(system: System, text: str, **options: object) -> SystemLtlReport:
+    report = verify_ltl_of_system(system, text, **options)  # type: ignore[arg-type]
+    SCHEMA.validate(report.to_json())
+    return report
+
+
+@pytest.mark.parametrize("first", range(10_000, 10_150, 25))
+def test_random_systems(first: int) -> None:
+    """`python -m experiments.soundness ltl-systems` asks many more."""
+    wrong = [verdict for verdict in map(compare, range(first, first + 25)) if verdict.startswith("wrong")]
+    assert not wrong
+
+
+def test_fairness_of_a_branch() -> None:
+    system = counter()
+    assert ask(system, "G F n == 9").violated
+    assert ask(system, "G F n == 9", fair=['"branch up"']).satisfied
+    assert ask(system, "F G n == 0", fair=['"branch up"', '"branch stay"']).violated
+    assert ask(system, 'F "branch stay"').violated and ask(system, 'F ("branch stay" | "branch up")').satisfied
+
+
+def test_the_steps_within_which_runs_show_it() -> None:
+    system = counter(stays=False)
+    assert ask(system, "F n == 7").within == 7
+    assert ask(system, "F (n == 2 & X n == 3)").within in (2, 3)
+    assert ask(system, "G F n == 7").within is None
+    assert ask(system, "n == 0").within == 0
+
+
+def test_states_without_a_successor() -> None:
+    system = climbing()
+    report = ask(system, "F n == 9")
+    assert (report.verdict, report.reason) == ("unknown", "open") and "n = 9" in report.message
+    assert ask(system, "F n == 9", deadlock="stutter").within == 9
+    found = ask(system, "G F n == 8", deadlock="stutter").lasso
+    assert found is not None and found.branches[found.back :] == ("",) and found.states[-1] == {"n": 9}
+    assert ask(system, 'F G ! "branch up"', deadlock="stutter").satisfied
+    with pytest.raises(UsageError, match="error or stutter"):
+        ask(system, "F n == 9", deadlock="stay")
+
+
+def test_neural_agents() -> None:
+    """FrozenLake and Blocksworld with their bundled policies."""
+    ice = load_scenario("frozenlake").system(ROOT / "networks" / "frozenlake_image", map="8x8")
+    assert ask(ice, "G safe").satisfied
+    lost = ask(ice, "F goal")
+    assert lost.violated and lost.work.states == 22
+    assert ask(ice, "G (goal -> G goal)").satisfied
+    assert ask(ice, "F G goal", fair=["goal"]).satisfied
+    small = load_scenario("frozenlake").system()
+    assert ask(small, "F goal").violated and ask(small, "F goal", fair=['"branch ahead"']).violated
+    assert ask(small, "G F (goal | !goal)").satisfied
+
+
+def test_a_lasso_is_only_told_when_it_replays() -> None:
+    """A run that is no run, does not close, or has the property, is none."""
+    system = counter()
+    formula = read(system, "G F n == 9")
+    start = {"n": system.box["n"][0]}
+    assert replayed(system, start, [1], 0, formula, condition) is not None
+    assert replayed(system, start, [0], 0, formula, condition) is None  # does not close
+    assert replayed(system, start, [0] * 10, 0, formula, condition) is None  # meets 9 again and again
+    assert replayed(system, {"n": start["n"] + 1}, [1], 0, formula, condition) is None  # not initial
+    assert replayed(system, start, [-1], 0, formula, condition) is None  # it has successors
+
+
+def test_limits_are_unknowns(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask(counter(), "G F n == 9", timeout=1e-9).reason == "time"
+    monkeypatch.setattr(product, "MAX_EDGES", 3)
+    report = ask(counter(), "G F n == 9")
+    assert (report.verdict, report.reason) == ("unknown", "open") and "too many" in report.message
+
+
+def test_what_is_refused() -> None:
+    real = System("real")
+    x = real.real("x", 0, 1)
+    real.initial(x == 0)
+    real.branch("stay", x=x)
+    with pytest.raises(UsageError, match=r"variable x is real: ask bounded CTL"):
+        ask(real, "G x == 0")
+    out = System("out")
+    n = out.integer("n", 0, 3)
+    out.initial(n == 0)
+    out.branch("up", n=n + 1)
+    with pytest.raises(ModelError, match="leaves the declared box"):
+        ask(out, "G n == 0")
+    with pytest.raises(FormulaError, match="branch left"):
+        ask(counter(), '"branch left"')
+    with pytest.raises(FormulaError):
+        decide(counter(), read(counter(), "m == 0"), Budget(1))
+
+
+FILE = '''"""A counter."""
+
+from venmas.model import System, where
+
+
+def build(networks):
+    system = System("counter")
+    n = system.integer("n", 0, 9)
+    system.initial(n == 0)
+    system.branch("up", n=where(n >= 9, 0, n + 1))
+    system.branch("stay", n=n)
+    return system
+'''
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "counter.py"
+    path.write_text(FILE)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        found = CliRunner().invoke(main, ["ltl", "--scenario", str(path), *map(str, arguments)])
+        assert "Traceback" not in found.stderr
+        return found.exit_code, found.stdout, found.stderr
+
+    status, out, _ = run("--property", "G F n == 9", "--witness", tmp_path / "run.json")
+    assert status == 10 and "step 8 again, for ever; replayed" in out
+    SCHEMA.validate(json.loads((tmp_path / "run.json").read_text()))
+    assert run("--property", "G F n == 9", "--fair", '"branch up"', "-q")[:2] == (0, "satisfied\n")
+    assert run("--property", "G n <= 9", "--json", "-")[0] == 0
+    assert "leave it out" in run("--property", "G n <= 9", "--init", "n == 0")[2]
+    assert "--property 'F G safe'" in run("--fair", "n == 0")[2] or "several" in run("--fair", "n == 0")[2]
+    assert ".json" in run("--property", "G n <= 9", "--witness", tmp_path / "run.vcd")[2]
+    assert run("--property", "G m <= 9")[0] == 2

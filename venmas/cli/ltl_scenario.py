@@ -1,0 +1,115 @@
+"""``venmas ltl --scenario``: LTL of the runs of a system, and what is printed of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from venmas.cli.design_options import Asked
+from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
+from venmas.cli.options import load, read_settings
+from venmas.cli.output import STDOUT, console, printable, store_json
+from venmas.errors import UsageError
+from venmas.model.show import state_columns
+from venmas.model.witness.tree import Value
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from venmas.engine.ltl_systems import SystemLtlReport
+    from venmas.ltl.systems.replay import SystemRun
+    from venmas.model.system import System
+
+_MOST_SHOWN = 40
+"""Rows of a lasso that are printed; a file has them all."""
+_STYLES = {"satisfied": "bold green", "violated": "bold red", "unknown": "bold yellow"}
+log = logging.getLogger(__name__)
+
+
+def ask_scenario(
+    asked: Asked,
+    text: str | None,
+    fair: tuple[str, ...],
+    timeout: float | None,
+    json_path: str | None,
+    witness_path: str | None,
+    quiet: bool,
+    others: Mapping[str, object],
+) -> int:
+    """Decide and print; others: options by name that a scenario does not take. The exit status."""
+    asked.check()
+    if given := [name for name, value in others.items() if value is not None]:
+        raise UsageError(f"{', '.join(given)}: about designs, and not yet about a --scenario; leave it out")
+    if text is None:
+        raise UsageError("no question is given: write a formula with --property 'F G safe'")
+    if witness_path is not None and Path(witness_path).suffix != ".json":
+        raise UsageError(f"--witness {witness_path!r}: the lasso of a scenario is written as .json")
+    from venmas.engine.ltl_systems import verify_ltl_of_system
+
+    loaded = load(asked.scenario, read_settings(asked.settings), asked.networks)
+    report = verify_ltl_of_system(
+        loaded.system,
+        text,
+        fair=fair,
+        deadlock=asked.deadlock,
+        timeout=timeout,
+        scenario=loaded.name,
+        parameters=loaded.parameters,
+    )
+    data = report.to_json()
+    failed = [store_json(json_path, data, "--json")]
+    if witness_path is not None and report.lasso is None:
+        log.warning("there is no lasso to write: %s is left as it is", witness_path)
+    elif witness_path is not None:
+        failed.append(store_json(witness_path, data, "--witness"))
+    if json_path != STDOUT:
+        _print(console(), report, loaded.system, quiet)
+    if problems := [str(error) for error in failed if error]:  # the verdict is known all the same
+        raise UsageError("; ".join(problems))
+    return {"satisfied": SATISFIED, "violated": VIOLATED}.get(report.verdict.value, UNKNOWN)
+
+
+def _print(out: Console, report: SystemLtlReport, system: System, quiet: bool) -> None:
+    out.print(report.verdict.value, style=_STYLES[report.verdict.value])
+    if quiet:
+        return
+    automaton, work = report.work.automaton, report.work
+    size = f"{automaton.states} states, {len(automaton.edges)} edges"
+    _say(
+        out, f"automaton of the negated property: {size}; {work.states} states are reached, {work.pairs} pairs of both"
+    )
+    if report.lasso is not None:
+        _print_run(out, report.lasso, system)
+    elif report.satisfied:
+        _say(out, "no reachable run is accepted by the automaton: all pairs were looked at")
+        if report.within is not None:
+            _say(out, f"every run has shown it within {report.within} steps")
+    else:
+        _say(out, f"{report.reason}: {report.message}")
+    _say(out, f"{report.seconds:.2f} s")
+
+
+def _print_run(out: Console, run: SystemRun, system: System) -> None:
+    table = Table()
+    conditions = [name for name in run.conditions[0] if not name.startswith('"branch ')]
+    declared = system.variables.values()
+    columns = state_columns(declared)
+    for name in ("step", *(column.title for column in columns), *conditions, "branch"):
+        table.add_column(printable(name))
+    for at, state in enumerate(run.states[:_MOST_SHOWN]):
+        labels = {d.name: dict(d.labels).get(int(state[d.name]), "") for d in declared}
+        cells = {name: Value(name, value, labels[name]) for name, value in state.items()}
+        values = [column.show(cells) for column in columns]
+        told = [str(int(run.conditions[at][name])) for name in conditions]
+        table.add_row(f"{at} (loop)" if at == run.back else str(at), *values, *told, run.branches[at] or "stays")
+    out.print(table)
+    more = f"{len(run.states) - _MOST_SHOWN} more steps, then " if len(run.states) > _MOST_SHOWN else "then "
+    _say(out, f"{more}step {run.back} again, for ever; replayed in exact numbers")
+
+
+def _say(out: Console, text: str) -> None:
+    out.print(printable(text), soft_wrap=True)

@@ -1,0 +1,140 @@
+"""Verification of LTL over unbounded time of systems of integers and Booleans, and its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any
+
+from venmas.budget import Budget, Progress
+from venmas.engine.report import Verdict, machine, versions
+from venmas.errors import UsageError
+from venmas.ltl.hoa import to_hoa
+from venmas.ltl.systems.decide import Deadlock, Satisfied, Unknown, Violated, Work, decide, read
+from venmas.ltl.systems.replay import SystemRun
+from venmas.model.system import System
+
+FORMAT = "venmas-ltl-system-result-1"
+
+
+@dataclass(frozen=True)
+class SystemLtlReport:
+    """The result of one question of LTL about a system. `reason` and `message` are empty unless it is unknown.
+
+    seconds: wall time. fair: conditions of the runs that are meant. answer, work: what `venmas.ltl.systems` gave.
+    """
+
+    scenario: str
+    parameters: Mapping[str, str]
+    formula: str
+    fair: tuple[str, ...]
+    deadlock: Deadlock
+    answer: Satisfied | Violated | Unknown
+    work: Work
+    seconds: float
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @property
+    def verdict(self) -> Verdict:
+        """Satisfied when all reachable states show it, violated with a replayed lasso."""
+        match self.answer:
+            case Satisfied():
+                return Verdict.SATISFIED
+            case Violated():
+                return Verdict.VIOLATED
+        return Verdict.UNKNOWN
+
+    @property
+    def satisfied(self) -> bool:
+        """True for a proof."""
+        return self.verdict is Verdict.SATISFIED
+
+    @property
+    def violated(self) -> bool:
+        """True for a replayed lasso."""
+        return self.verdict is Verdict.VIOLATED
+
+    @property
+    def reason(self) -> str:
+        """The category (`venmas.errors.Reason`) of an unknown."""
+        return str(self.answer.reason) if isinstance(self.answer, Unknown) else ""
+
+    @property
+    def message(self) -> str:
+        """Why it is unknown."""
+        return self.answer.message if isinstance(self.answer, Unknown) else ""
+
+    @property
+    def within(self) -> int | None:
+        """Steps after which every run has shown the property, where it is satisfied and there is such a number."""
+        return self.answer.within if isinstance(self.answer, Satisfied) else None
+
+    @property
+    def lasso(self) -> SystemRun | None:
+        """The run that breaks the property."""
+        return self.answer.run if isinstance(self.answer, Violated) else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of `docs/ltl-system-result.schema.json`; numbers of states are texts, as they are rational."""
+        automaton = self.work.automaton
+        return {
+            "format": FORMAT,
+            "verdict": self.verdict.value,
+            "reason": self.reason,
+            "message": self.message,
+            "scenario": self.scenario,
+            "parameters": dict(self.parameters),
+            "property": self.formula,
+            "fair": list(self.fair),
+            "deadlock": self.deadlock,
+            "within": self.within,
+            "automaton": {"states": automaton.states, "edges": len(automaton.edges), "hoa": to_hoa(automaton)},
+            "states": self.work.states,
+            "pairs": self.work.pairs,
+            "lasso": None if self.lasso is None else _lasso_json(self.lasso),
+            "seconds": round(self.seconds, 6),
+            "started": self.started,
+            "machine": dict(machine()),
+            "versions": dict(versions()),
+        }
+
+
+def verify_ltl_of_system(
+    system: System,
+    formula: str,
+    *,
+    fair: Iterable[str] = (),
+    deadlock: Deadlock = "error",
+    timeout: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    scenario: str = "",
+    parameters: Mapping[str, str] | None = None,
+) -> SystemLtlReport:
+    """Does every run of a system of integers and Booleans have a property of LTL, for ever (L1 to L5)?
+
+    formula: over variables and propositions; ``"branch NAME"``, in double quotes, says that a step takes that branch.
+    fair: conditions that hold again and again on the runs that are meant. deadlock: `stutter`, a run stays for ever in
+    a state without successor; `error`, nothing is satisfied where one is reached. timeout: seconds. Raises
+    `FormulaError`, `ModelError`, and `UsageError` for a system with reals; Ctrl-C gives *unknown*.
+    """
+    if deadlock not in ("error", "stutter"):
+        raise UsageError(f"deadlock {deadlock!r}: choose error or stutter")
+    begun, fair = perf_counter(), tuple(fair)
+    conditions = [read(system, text) for text in fair]
+    answer, work = decide(system, read(system, formula), Budget(timeout, progress=progress), conditions, deadlock)
+    taken = perf_counter() - begun
+    return SystemLtlReport(
+        scenario or system.name, dict(parameters or {}), formula, fair, deadlock, answer, work, taken
+    )
+
+
+def _lasso_json(run: SystemRun) -> dict[str, Any]:
+    return {
+        "states": [{name: str(value) for name, value in state.items()} for state in run.states],
+        "branches": list(run.branches),
+        "conditions": list(run.conditions),
+        "back": run.back,
+        "replayed": True,
+    }

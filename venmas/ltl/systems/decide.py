@@ -1,0 +1,182 @@
+"""Decision of LTL properties of systems of integers and Booleans, over unbounded time, state by state.
+
+    graph of the states that are reached, with the branch of each step              (`search.closure.graph`)
+    automaton of the runs that break the property, fairness as acceptance sets      (`translate`)
+    an accepting component of their product: a lasso, replayed in the system        (`product`, `replay`)
+    none: satisfied
+
+Letters say of a step whether conditions hold in its state, and which branch it takes: the condition ``"branch NAME"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from venmas.budget import Budget, BudgetError, ask, limited
+from venmas.errors import ModelError, Reason, UsageError
+from venmas.linear import Comparison, LinearExpr, Relation
+from venmas.logic import Atom
+from venmas.logic.formula import TRUE, Formula, Implies, conjunction
+from venmas.logic.ltl_parser import parse_ltl
+from venmas.logic.paths import Leaf, Proposition, finally_, globally
+from venmas.ltl.automaton import Automaton
+from venmas.ltl.systems.product import Letters, Product
+from venmas.ltl.systems.replay import SystemRun, replayed
+from venmas.ltl.translate import refuting
+from venmas.model.simulate import Step
+from venmas.model.system import System
+from venmas.search.closure.graph.graph import OUTSIDE, StateGraph
+from venmas.search.states.atoms import AtomRows
+from venmas.search.states.integers import NotExplicitError
+
+Deadlock = Literal["error", "stutter"]
+STAYS = -1
+"""The branch of a step that stays in a state without a successor, which none is."""
+
+
+@dataclass(frozen=True)
+class Satisfied:
+    """Every run has the property. within: steps after which every run has shown it, where there is such a number."""
+
+    within: int | None
+
+
+@dataclass(frozen=True)
+class Violated:
+    """A run from an initial state does not have the property; it was replayed."""
+
+    run: SystemRun
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Neither was found."""
+
+    reason: Reason
+    message: str
+
+
+@dataclass
+class Work:
+    """What was done: the automaton, states of the system, and pairs of them with automaton states."""
+
+    automaton: Automaton
+    states: int = 0
+    pairs: int = 0
+
+
+def branch_name(name: str) -> str:
+    """The condition that a step takes the branch of this name; in a formula in double quotes."""
+    return f"branch {name}"
+
+
+def read(system: System, text: str) -> Formula:
+    """A formula of LTL over a system: its variables and propositions, and the branches. Raises `FormulaError`."""
+    known = system.vocabulary
+    branches = {branch_name(one.name): Proposition(branch_name(one.name)) for one in system.branches}
+    return parse_ltl(text, replace(known, propositions={**known.propositions, **branches}))
+
+
+def decide(
+    system: System, formula: Formula, budget: Budget, fair: Iterable[Formula] = (), deadlock: Deadlock = "error"
+) -> tuple[Satisfied | Violated | Unknown, Work]:
+    """Does every run of the system from an initial state have the property (L3 of docs/semantics.md)?
+
+    fair: conditions that hold again and again on the runs that are meant. deadlock: `stutter`, a run stays for ever in
+    a state without successor; `error`, where one is reached nothing is satisfied. Raises `FormulaError`, `ModelError`
+    (also where a run leaves the declared box), and `UsageError` for systems that this is not for.
+    """
+    _check(system)
+    assumed = conjunction([globally(finally_(one)) for one in fair])
+    whole = formula if assumed == TRUE else Implies(assumed, formula)
+    automaton = refuting(whole)
+    work = Work(automaton)
+    try:
+        with limited(budget):
+            return _decided(system, whole, automaton, deadlock, work), work
+    except NotExplicitError:
+        told = "there are too many states, or numbers too large, to take them one by one"
+        return Unknown(Reason.OPEN, told), work
+    except BudgetError as error:
+        return Unknown(error.reason, error.message), work
+    except KeyboardInterrupt:
+        return Unknown(Reason.INTERRUPTED, "interrupted before a verdict was reached"), work
+
+
+def _check(system: System) -> None:
+    system.validate()
+    real = [name for name, decl in system.variables.items() if not decl.integral]
+    if system.disturbances or system.quantities or real:
+        what = f"variable {real[0]} is real" if real else "the system has disturbances or quantities"
+        raise UsageError(
+            f"LTL without a horizon is decided for systems of integers and Booleans, and {what}: ask bounded CTL, such "
+            "as AG^5 p, or AG p without a bound, by `venmas verify`"
+        )
+
+
+def _decided(
+    system: System, formula: Formula, automaton: Automaton, deadlock: Deadlock, work: Work
+) -> Satisfied | Violated | Unknown:
+    graph = StateGraph(system, ask, transitions=True)
+    if not graph.initial:
+        raise ModelError(f"the initial set of system {system.name!r} is empty: check the initial conditions")
+    while graph.expand():
+        work.states = graph.count
+    work.states = graph.count
+    if graph.left is not None:
+        Step(system, graph.state(graph.left[0])).successor(graph.left[1])  # says what is left, and how
+        raise AssertionError("a step leaves the box in one reading only")
+    sources, branches, targets = (column.astype(np.int64) for column in graph.transitions())
+    assert not (targets == OUTSIDE).any()
+    stuck = np.setdiff1d(np.arange(graph.count), sources)
+    if deadlock == "stutter":
+        sources, targets = np.concatenate([sources, stuck]), np.concatenate([targets, stuck])
+        branches = np.concatenate([branches, np.full(len(stuck), STAYS)])
+    bits = _bits(graph, automaton.atoms, sources, branches)
+    product = Product(Letters(graph.count, graph.initial, sources, targets, bits), automaton)
+    work.pairs = product.nodes
+    found = product.lasso()
+    if found is not None:
+        first = graph.state(int(sources[found.steps[0]]))
+        run = replayed(system, first, [int(branches[at]) for at in found.steps], found.back, formula, condition)
+        if run is None:
+            raise AssertionError("a lasso did not replay")
+        return Violated(run)
+    if deadlock == "error" and len(stuck):
+        at = ", ".join(f"{name} = {system.variables[name].show(v)}" for name, v in graph.state(int(stuck[0])).items())
+        return Unknown(
+            Reason.OPEN,
+            f"a state without a successor is reached ({at}), where no run goes on: guard the branches so that one is "
+            "always open, or say that runs stay there (stutter)",
+        )
+    return Satisfied(product.longest)
+
+
+def condition(leaf: Leaf) -> Atom | None:
+    """A condition about a state as a comparison; None for one about the branch that is taken."""
+    if isinstance(leaf, Atom):
+        return leaf
+    if leaf.name.startswith(branch_name("")):
+        return None
+    return Atom(Comparison(LinearExpr.variable(leaf.name) - LinearExpr((), Fraction(1)), Relation.GE))  # a Boolean one
+
+
+def _bits(graph: StateGraph, atoms: tuple[Leaf, ...], sources: np.ndarray, branches: np.ndarray) -> np.ndarray:
+    """Of each step the atoms that are true, as bits."""
+    bits = np.zeros(len(sources), np.int64)
+    about = {i: one for i, leaf in enumerate(atoms) if (one := condition(leaf)) is not None}
+    rows = AtomRows(list(about.values()), list(graph.system.variables), graph.columns.ranges)
+    truth = rows.truth(graph.states(0, graph.count))
+    for row, i in zip(truth, about, strict=True):
+        bits |= row[sources].astype(np.int64) << i
+    numbers = {branch_name(one.name): i for i, one in enumerate(graph.system.branches)}
+    for i, leaf in enumerate(atoms):
+        if i not in about:
+            assert isinstance(leaf, Proposition)
+            bits |= (branches == numbers[leaf.name]).astype(np.int64) << i
+    return bits
