@@ -70,14 +70,13 @@ class Passage:
         onnxruntime does so with factors after a Conv, in its weights, and with scalar ones beside a MatMul.
         """
         was = self._factors.get(names[0], "")
-        is_ = {"Conv": "product", "MatMul": "product", "Mul": "factor", "Div": "factor"}.get(call.op, "")
-        if not is_ and (call.op in MOVES or call.op in ("Cast", "Dropout")):
-            is_ = was
-        elif call.op in ("Add", "Sub") and len(names) == 1 and was == "product":  # with a constant: a bias
-            is_ = was
-        elif is_ and was and is_ != was:
+        now = {"Conv": "product", "MatMul": "product", "Mul": "factor", "Div": "factor"}.get(call.op, "")
+        bias = call.op in ("Add", "Sub") and len(names) == 1 and was == "product"
+        if bias or call.op in (*MOVES, "Cast", "Dropout"):
+            now = was
+        if now and was and now != was:
             self.chain.float32_refusal = pieces.FOLDED.format("factor beside a product of matrices")
-        self._factors[output] = is_
+        self._factors[output] = now
 
     def drop(self, names: Set[str]) -> None:
         """Let tensors go."""
