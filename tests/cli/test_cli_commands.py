@@ -158,6 +158,24 @@ def test_a_wide_state_is_split_into_tables_that_fit(tmp_path: Path, monkeypatch:
     assert "…" not in told
 
 
+def test_a_violation_by_noise_is_replayed_where_the_formula_looks_less_far_than_it_says(tmp_path: Path) -> None:
+    scenario, stored = tmp_path / "noisy.py", tmp_path / "r.json"
+    scenario.write_text(
+        "from venmas import System\n"
+        "def build(networks):\n"
+        "    s = System('noisy')\n"
+        "    x, w = s.real('x', -9, 9), s.disturbance('w', -1, 1)\n"
+        "    s.branch('go', x=w)\n"
+        "    s.initial(x == 0)\n"
+        "    return s\n"
+    )
+    for text in ("AX x < 1 & AX AX AX true", "AX (x < 1 & AX (true | AX x < 5))", "AX^2 x < 1"):
+        run = CliRunner().invoke(main, ["--scenario", str(scenario), "--formula", text, "--json", str(stored)])
+        assert run.exit_code == 10, run.output
+        again = CliRunner().invoke(main, ["replay", str(stored), "--scenario", str(scenario)])
+        assert again.exit_code == 10, again.output
+
+
 def test_a_violation_by_a_quantity_is_replayed_where_it_is_measured(tmp_path: Path) -> None:
     scenario, stored = tmp_path / "sized.py", tmp_path / "r.json"
     scenario.write_text(

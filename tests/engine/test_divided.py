@@ -157,6 +157,19 @@ def test_lies_about_cuts_are_refused(tmp_path: Path) -> None:
         check_certificate(moved, system)
 
 
+def test_initial_sets_without_a_state_have_proofs_as_parts(tmp_path: Path) -> None:
+    """An inequation makes two sets, of which one is empty here; cuts of an equality of two variables leave it, too."""
+    system = System("empty")
+    x, y, k = system.real("x", 0, 10), system.real("y", 0, 10), system.integer("k", 0, 5)
+    system.branch("go", {x: x / 2, y: y / 2})
+    system.initial(x + y <= 1, x + y >= 1, x - y <= Fraction(1, 3), x - y >= Fraction(1, 3), k != 2)
+    system.initial(x == 3, y != 3, y >= 3, k >= 4, k - x <= 1)
+    for seed in range(2):
+        assert joined_certificate(system, "AG^2 x <= 3", grown(system, Random(seed), 8), tmp_path / "whole")
+        assert check_certificate(tmp_path / "whole", system).lines
+        assert not joined_certificate(system, "AG^2 x < 1.5", grown(system, Random(seed), 8), tmp_path / "wrong")
+
+
 def test_an_integer_is_cut_between_two_of_its_values() -> None:
     system = System("steps")
     n = system.integer("n", 0, 9)

@@ -174,6 +174,9 @@ def test_the_root_is_the_nearest_float():
 UNSURE = {
     "a normalisation of batches": model([n("BatchNormalization", "_ a a a a", epsilon=0.5)], shape=(1, 1), a=f32(0.5)),
     "a pool of averages": model([n("AveragePool", kernel_shape=[3])], shape=(1, 1, 3)),
+    "a factor beside a product of matrices": model(
+        [n("Div", "_ c"), n("MatMul", "_ w")], shape=(1, 1), c=f32(3), w=[f32(1)]
+    ),
 }
 
 
@@ -191,6 +194,34 @@ def test_single_precision_is_refused_where_runtimes_differ(name, tmp_path):
     assert verify(system, "AX x0 < 1").satisfied
     with pytest.raises(ModelError, match=f"has {name}, which runtimes compute in other ways"):
         verify(system, "AX x0 < 1", semantics="float32")
+
+
+TINY = {"c": 1e-30, "m": [[[1e-30]]], "v": [[1e30]], "k": [[[[1e-30]]]], "l": [[[[1e30]]]]}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "shape"),
+    [
+        ([n("Mul", "_ c"), n("Transpose", perm=[1, 0]), n("MatMul", "_ v")], (1, 1)),
+        ([n("Conv", "_ k"), n("Identity"), n("Mul", "_ m"), n("Relu"), n("Conv", "_ l")], (1, 1, 1, 1)),
+        ([n("Conv", "_ k"), n("Add", "_ m"), n("Mul", "_ m"), n("Relu"), n("Conv", "_ l")], (1, 1, 1, 1)),
+    ],
+)
+def test_factors_that_onnxruntime_folds_are_not_spoken_for_in_single_precision(nodes, shape, tmp_path):
+    """The folded numbers over- or underflow: single precision in the order of the file gives something else."""
+    used = {name: np.array(value, np.float32) for name, value in TINY.items() if any(name in m[1] for m in nodes)}
+    path = save(tmp_path, model(nodes, shape=shape, **used))
+    network = load_network(path)
+    x = np.full((1, 1), 1e30, np.float32)
+    session = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    assert not np.allclose(network.evaluate_float32(x), session.run(None, {"x": x.reshape(shape)})[0].ravel(), rtol=0.5)
+    assert "a factor beside a product of matrices" in network.float32_obstacle
+
+
+def test_factors_elsewhere_are_spoken_for_in_single_precision(tmp_path):
+    chain = [n("Mul", "_ c"), n("Gemm", "_ w"), n("Relu"), n("Mul", "_ c"), n("Add", "_ c"), n("MatMul", "_ w")]
+    path = save(tmp_path, model(chain, shape=(1, 1), c=f32(3), w=[f32(5)]))
+    assert load_network(path).float32_obstacle is None
 
 
 def test_a_pool_of_two_by_two_is_exact_in_single_precision(tmp_path):

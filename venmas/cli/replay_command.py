@@ -69,7 +69,7 @@ def replay_stored(loaded: Loaded, formula: str, witness: Witness) -> Replay:
     asked = posed(loaded.system, read_property(loaded.system, formula))
     question = Question(drawn_for(loaded.system, asked), asked)
     if loaded.system.disturbances:
-        witness = unfolded(loaded.system, witness, asked.formula.depth)
+        witness = unfolded(loaded.system, witness, question.target.depth)
     try:
         runtime = OnnxRuntime()
     except Exception as error:  # not installed, or built for another numpy, which may raise anything

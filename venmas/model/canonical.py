@@ -53,6 +53,7 @@ from venmas.model.canonical_reader import (
     read_string,
 )
 from venmas.model.canonical_writer import Node, Row, Writer, canonical_text, write_number
+from venmas.model.declarations import declare
 from venmas.model.expr import (
     Condition,
     Expr,
@@ -163,7 +164,7 @@ def _read(data: object, networks: Mapping[str, Network]) -> tuple[System, Sequen
     _check_sizes(form)
     system = System(read_string(form["name"], "name"), read_string(form["description"], "description"))
     for decl in decls:
-        system._declare(decl, drawn=True)
+        declare(system, decl, drawn=True)
     rows = Reader(system, networks)
     rows.read(form["nodes"])
     for i, value in enumerate(form["agents"]):

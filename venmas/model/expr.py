@@ -288,9 +288,7 @@ def add(*parts: Scalar) -> Expr:
         for coefficient, expr in terms:
             order[id(expr)] = expr
             totals[id(expr)] = totals.get(id(expr), Fraction(0)) + coefficient
-    most = (
-        _MAX_LEAVES if longest <= 1 else max(_MAX_TERMS, longest)
-    )  # adding one sum to another does not go on for ever
+    most = _MAX_LEAVES if longest <= 1 else max(_MAX_TERMS, longest)  # adding sums to sums does not go on for ever
     if len(order) > most:
         raise ModelError(
             f"a sum of more than {most} different expressions is not supported: describe it in steps, "
@@ -382,8 +380,6 @@ def to_comparison(condition: Compare) -> Comparison | None:
 def children(node: Expr | Condition) -> tuple[Expr | Condition, ...]:
     """Direct parts of a node, for walks over the graph. Raises `TypeError` for what is no node of this module."""
     match node:
-        case Constant() | Variable() | Drawn():
-            return ()
         case Output(application, _):
             return application.inputs
         case Sum(terms, _):
@@ -398,6 +394,6 @@ def children(node: Expr | Condition) -> tuple[Expr | Condition, ...]:
             return (expr,)
         case All(parts) | Any(parts):
             return parts
-        case Constant() | Variable() | Truth():
+        case Constant() | Variable() | Drawn() | Truth():
             return ()
     raise TypeError(type(node))

@@ -20,7 +20,8 @@ from venmas.model.arguments import (
     read_unit,
     read_updates,
 )
-from venmas.model.disturbances import AHEAD, ahead, check_undisturbed
+from venmas.model.declarations import KEYWORDS, declare
+from venmas.model.disturbances import ahead, check_undisturbed
 from venmas.model.domain import Domains
 from venmas.model.expr import (
     All,
@@ -42,10 +43,8 @@ from venmas.model.initial import InitialSet
 from venmas.model.limits import (
     MAX_BRANCHES,
     MAX_REGIONS,
-    MAX_VARIABLES,
     check_count,
     check_nesting,
-    check_number,
 )
 from venmas.model.parts import Agent as Agent
 from venmas.model.parts import Branch as Branch
@@ -63,7 +62,6 @@ from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector, read_size
 
 _Found = TypeVar("_Found")
-_KEYWORDS = {"A", "E", "U", "true", "false", "not", "and", "or", *(q + o for q in "AE" for o in "XGF")}
 
 
 class System:
@@ -90,7 +88,7 @@ class System:
         self.picture: Callable[..., object] | None = None  # draws a trace: docs/plots.md
         self._steady = False  # can some branch be taken in every state? (the quantities' own one before it left out)
         self._named: set[str] = set()  # the branches
-        self._labelled: dict[str, dict[int, str]] = {}
+        self.labelled: dict[str, dict[int, str]] = {}  # variables that a label names a value of, by label and value
         self._facts = Facts()
 
     def __getstate__(self) -> dict[str, object]:
@@ -124,7 +122,7 @@ class System:
     def real(self, name: str, lower: object, upper: object, unit: str = "") -> Variable:
         """Declare a real variable of the closed range [lower, upper]."""
         ends = read_end(lower, f"the range of variable {name!r}"), read_end(upper, f"the range of variable {name!r}")
-        return self._declare(VariableDecl(name, *ends, unit=read_unit(unit, f"variable {name!r}")))
+        return declare(self, VariableDecl(name, *ends, unit=read_unit(unit, f"variable {name!r}")))
 
     def integer(
         self, name: str, lower: int, upper: int, unit: str = "", labels: Mapping[int, str] | None = None
@@ -133,11 +131,11 @@ class System:
         what = f"variable {name!r}"
         ends = read_end(lower, f"the range of {what}"), read_end(upper, f"the range of {what}")
         pairs = read_labels(labels, what)
-        return self._declare(VariableDecl(name, *ends, True, unit=read_unit(unit, what), labels=pairs))
+        return declare(self, VariableDecl(name, *ends, True, unit=read_unit(unit, what), labels=pairs))
 
     def boolean(self, name: str) -> Variable:
         """Declare a Boolean variable: 0 or 1; in formulas its bare name is an atom."""
-        return self._declare(VariableDecl(name, Fraction(0), Fraction(1), True, True))
+        return declare(self, VariableDecl(name, Fraction(0), Fraction(1), True, True))
 
     def reals(self, name: str, size: int, lower: object, upper: object, unit: str = "") -> Vector:
         """Declare ``name[1] .. name[size]``, real."""
@@ -177,32 +175,6 @@ class System:
         node = self.real(name, lower, upper, unit)
         self.disturbances = (*self.disturbances, name)
         return node
-
-    def _declare(self, decl: VariableDecl, drawn: bool = False) -> Variable:
-        """Declare a variable; drawn: its name may be that of noise of a later step."""
-        base, _, later = read_text(decl.name, "the name of a variable", "x").partition(AHEAD)
-        base = base.split("[")[0]
-        if not base.isidentifier() or base in _KEYWORDS or (ahead(decl.name) and not (drawn and later.isdecimal())):
-            raise ModelError(
-                f"{decl.name!r} can not name a variable: use letters, digits and _, and no keyword of formulas"
-            )
-        check_count(len(self.variables) + 1, MAX_VARIABLES, f"variables of system {self.name!r}")
-        for end in (decl.lower, decl.upper):
-            check_number(end, f"the range of variable {decl.name!r}")
-        if decl.name in self.variables:
-            raise ModelError(f"variable {decl.name!r} is declared twice")
-        if decl.lower > decl.upper:
-            raise ModelError(f"variable {decl.name!r} has an empty range [{decl.lower}, {decl.upper}]")
-        for value, text in decl.labels:
-            for number, other in self._labelled.get(text, {}).items():
-                if number != value:
-                    raise ModelError(f"label {text!r} of {decl.name!r} names another value of {other!r}; rename one")
-        for value, text in decl.labels:
-            self._labelled.setdefault(text, {}).setdefault(value, decl.name)
-        self.variables[decl.name] = decl
-        self.nodes_by_name[decl.name] = Variable(decl.name, decl.integral)
-        self.__dict__.pop("domains", None)
-        return self.nodes_by_name[decl.name]
 
     # -- behaviour -----------------------------------------------------------------------------------------------------
 
@@ -290,7 +262,7 @@ class System:
         What is not linear in the variables, such as a comparison of the outputs of a network, becomes a `quantity`.
         """
         read_text(name, "the name of a proposition", "safe")
-        if name in self.propositions or name in self.variables or name in _KEYWORDS or not name.isidentifier():
+        if name in self.propositions or name in self.variables or name in KEYWORDS or not name.isidentifier():
             raise ModelError(f"{name!r} can not name a proposition: it is taken, a keyword or no identifier")
         (checked,) = read_conditions((condition,), f"proposition {name!r}")
         check_nesting(f"proposition {name!r}", [checked])

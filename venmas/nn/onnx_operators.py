@@ -34,6 +34,8 @@ class Passage:
         self.kinds: dict[str, np.dtype[Any]] = {}
         self.used: set[np.dtype[np.floating]] = set()
         """Types of the constants that took part in the arithmetic."""
+        self._factors: dict[str, str] = {}
+        """By tensor: whether it is a "product" of matrices, or one with a "factor", that runtimes may fold together."""
 
     def enter(self, inputs: dict[str, tuple[tuple[int, ...], int]]) -> None:
         """Begin with tensors, shape and element type by name, one after the other in the input of the network."""
@@ -57,9 +59,24 @@ class Passage:
         self.chain.current = self.computed[names[0]]
         self.drop(done)
         OPERATORS[call.op](self, call)
+        self._fold(call, output, names)
         if output not in done:
             self.chain.held[output], self.kinds[output] = self.chain.current, self.kind
         return self.chain.shape
+
+    def _fold(self, call: Call, output: str, names: list[str]) -> None:
+        """Notice what a runtime may compute in another order: a factor first or last, in weights, or as a reciprocal.
+
+        onnxruntime does so with factors after a Conv, in its weights, and with scalar ones beside a MatMul.
+        """
+        was = self._factors.get(names[0], "")
+        now = {"Conv": "product", "MatMul": "product", "Mul": "factor", "Div": "factor"}.get(call.op, "")
+        bias = call.op in ("Add", "Sub") and len(names) == 1 and was == "product"
+        if bias or call.op in (*MOVES, "Cast", "Dropout"):
+            now = was
+        if now and was and now != was:
+            self.chain.float32_refusal = pieces.FOLDED.format("factor beside a product of matrices")
+        self._factors[output] = now
 
     def drop(self, names: Set[str]) -> None:
         """Let tensors go."""

@@ -21,10 +21,11 @@ from venmas.nn.values import Value, room
 
 _FAR = 2.0**20
 """Limits beyond which ``x + r(l - x)`` is taken for ``max(x, l)``: subtracting them first would lose digits of x."""
-_FOLDED = (
+FOLDED = (
     "has a {}, which runtimes compute in other ways than VenMAS reads it (factors folded before, or reciprocals): "
     "single precision cannot be spoken for"
 )
+"""Why there is no proof for float32."""
 
 
 def absolute(chain: Chain) -> None:
@@ -118,7 +119,7 @@ def average_pool(
     chain.affine(Value(tuple(np.concatenate(codes, axis=1).T)).rows(chain.size), shape)
     chain.divide(counts.reshape(shape).astype(float))
     if np.any(counts & (counts - 1)):
-        chain.float32_refusal = _FOLDED.format("pool of averages")
+        chain.float32_refusal = FOLDED.format("pool of averages")
 
 
 def batch_normalize(chain: Chain, scale: Array, bias: Array, mean: Array, deviation: Array) -> None:
@@ -127,7 +128,7 @@ def batch_normalize(chain: Chain, scale: Array, bias: Array, mean: Array, deviat
     chain.divide(deviation)
     chain.scale(scale)
     chain.add(bias)
-    chain.float32_refusal = _FOLDED.format("normalisation of batches")
+    chain.float32_refusal = FOLDED.format("normalisation of batches")
 
 
 def add_tensors(chain: Chain, values: Sequence[Value]) -> None:

@@ -23,7 +23,7 @@ from venmas.checker.rules import Narrowed
 from venmas.checker.rules import Tree as TreeLine
 from venmas.checker.trees import Checking, digest, program_of
 from venmas.logic import parse
-from venmas.model.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.canonical import shared
 from venmas.model.program import Floats
 from venmas.question import Question, claim
 from venmas.search.unrolled.tree import LEAF as NO_AXIS
@@ -67,7 +67,7 @@ def writer(question: Question, trees: Mapping[int, Tree]) -> Write:
 
 def _book(question: Question) -> Book:
     """The system and the target as whoever reads the certificate has them: nodes that are equal are one there."""
-    system = system_from_json(system_to_json(question.system), networks_of(question.system))
+    system = shared(question.system)
     formula = parse(str(question.formula), system.vocabulary)
     return Book(system, claim(system, formula, question.inside), question.semantics)
 
