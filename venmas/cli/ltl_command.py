@@ -86,7 +86,7 @@ def command(
             "--html": page_path,
             **{name: written[name] for name in ("--certificate", "--network")},
         }
-        return ask_scenario(asked, text, fair, timeout, json_path, witness_path, quiet, only)
+        return ask_scenario(asked, str(text), fair, timeout, json_path, witness_path, quiet, only)
     begun = perf_counter()
     budget = Budget(timeout)
     check_kept(written, [("the design", asked.path)])

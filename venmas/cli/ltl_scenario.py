@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 def ask_scenario(
     asked: Asked,
-    text: str | None,
+    text: str,
     fair: tuple[str, ...],
     timeout: float | None,
     json_path: str | None,
@@ -44,8 +44,6 @@ def ask_scenario(
     asked.check()
     if given := [name for name, value in others.items() if value is not None]:
         raise UsageError(f"{', '.join(given)}: about designs, and not yet about a --scenario; leave it out")
-    if text is None:
-        raise UsageError("no question is given: write a formula with --property 'F G safe'")
     if witness_path is not None and Path(witness_path).suffix != ".json":
         raise UsageError(f"--witness {witness_path!r}: the lasso of a scenario is written as .json")
     from venmas.engine.ltl_systems import verify_ltl_of_system
