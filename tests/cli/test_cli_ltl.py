@@ -259,6 +259,17 @@ def test_netlists_that_are_not_read(design: Path, tmp_path: Path) -> None:
     assert "cannot read the netlist" in ask(tmp_path / "none.btor2", "G F nine").stderr
 
 
+def test_a_network_that_cannot_be_written_takes_no_verdict_away(design: Path, tmp_path: Path) -> None:
+    """A counter of 60 bits: its rank is of integers that no double holds."""
+    design.write_text(COUNTER.replace("2 sort bitvec 4", "2 sort bitvec 60"))
+    path = tmp_path / "rank.onnx"
+    found = ask(design, "F G !stop -> G F nine", "--network", path)
+    assert found.exit_code == 2
+    assert found.stdout.startswith("satisfied\n")
+    assert "--network: cannot write" in found.stderr and "a double has 53" in found.stderr
+    assert not path.exists()
+
+
 def test_certificates_are_written_and_checked(design: Path, tmp_path: Path) -> None:
     stored = tmp_path / "c.gz"
     assert ask(design, "F G !stop -> G F nine", "--certificate", stored).exit_code == 0
