@@ -76,7 +76,7 @@ def test_unknown_has_its_reason(design: Path) -> None:
     """Odd numbers are never reached from 0 in steps of 2, which is no proof of the runs from every state."""
     design.write_text(COUNTER.replace("5 one 2", "5 constd 2 2"))
     asked = ("G n != 3", "--init", "n == 0")
-    found = ask(design, *asked, "--from", "all", "--timeout", 3, "--json", "-")
+    found = ask(design, *asked, "--from", "all", "--timeout", 60, "--json", "-")
     assert found.exit_code == 20
     assert {"verdict": "unknown", "reason": "open"}.items() <= json.loads(found.stdout).items()
     assert ask(design, "G n != 3").exit_code == 10
