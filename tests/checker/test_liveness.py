@@ -340,3 +340,15 @@ def test_multiplications_that_are_too_large_are_refused() -> None:
     with pytest.raises(InputError, match="more than 100000 gates"):
         net.evaluate(gates, {2: gates.leaf(4000)}, [3])
     assert isinstance(parse_btor2(text), Circuit)
+
+
+def test_names_of_negated_lines(tmp_path: Path) -> None:
+    """``output -25 a`` names the inverse of line 25: in letters, in conditions of initial states."""
+    netlist, text = OWN[0]
+    inverse = netlist.replace("13 eq 1 4 7\n14 output 13 done", "13 neq 1 4 7\n14 output -13 done")
+    lines = stored(parse_btor2(inverse), text, tmp_path)
+    assert lines is not None
+    assert lines[0]["netlist"] == inverse
+    assert accepts(lines)
+    lines[0]["netlist"] = inverse.replace("-13", "13")
+    assert not accepts(lines)

@@ -76,7 +76,7 @@ def test_unknown_has_its_reason(design: Path) -> None:
     """Odd numbers are never reached from 0 in steps of 2, which is no proof of the runs from every state."""
     design.write_text(COUNTER.replace("5 one 2", "5 constd 2 2"))
     asked = ("G n != 3", "--init", "n == 0")
-    found = ask(design, *asked, "--from", "all", "--timeout", 3, "--json", "-")
+    found = ask(design, *asked, "--from", "all", "--timeout", 60, "--json", "-")
     assert found.exit_code == 20
     assert {"verdict": "unknown", "reason": "open"}.items() <= json.loads(found.stdout).items()
     assert ask(design, "G n != 3").exit_code == 10
@@ -259,6 +259,17 @@ def test_netlists_that_are_not_read(design: Path, tmp_path: Path) -> None:
     assert "cannot read the netlist" in ask(tmp_path / "none.btor2", "G F nine").stderr
 
 
+def test_a_network_that_cannot_be_written_takes_no_verdict_away(design: Path, tmp_path: Path) -> None:
+    """A counter of 60 bits: its rank is of integers that no double holds."""
+    design.write_text(COUNTER.replace("2 sort bitvec 4", "2 sort bitvec 60"))
+    path = tmp_path / "rank.onnx"
+    found = ask(design, "F G !stop -> G F nine", "--network", path)
+    assert found.exit_code == 2
+    assert found.stdout.startswith("satisfied\n")
+    assert "--network: cannot write" in found.stderr and "a double has 53" in found.stderr
+    assert not path.exists()
+
+
 def test_certificates_are_written_and_checked(design: Path, tmp_path: Path) -> None:
     stored = tmp_path / "c.gz"
     assert ask(design, "F G !stop -> G F nine", "--certificate", stored).exit_code == 0
@@ -268,3 +279,8 @@ def test_certificates_are_written_and_checked(design: Path, tmp_path: Path) -> N
     other.write_text(COUNTER.replace("constd 2 9", "constd 2 8"))
     refused = CliRunner().invoke(main, ["check", str(stored), "--btor2", str(other)])
     assert refused.exit_code == 2 and "another netlist" in refused.output
+    assert "constraint" not in found.output
+    other.write_text(COUNTER + "13 ulte 1 4 10\n14 constraint 13\n")
+    assert ask(other, "F G !stop -> G F nine", "--certificate", stored).exit_code == 0
+    found = CliRunner().invoke(main, ["check", str(stored), "--btor2", str(other)])
+    assert found.exit_code == 0 and "that meet its `constraint` line at every step" in found.output

@@ -6,7 +6,7 @@ import json
 import xml.etree.ElementTree as ET
 from base64 import b64decode
 from pathlib import Path
-from re import findall
+from re import findall, search
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -16,6 +16,8 @@ from venmas.circuit.btor2 import parse_btor2
 from venmas.circuit.nodes import Circuit
 from venmas.errors import FormulaError
 from venmas.logic.ltl_parser import parse_ltl
+from venmas.ltl import trust
+from venmas.ltl.decide import Satisfied
 from venmas.ltl.translate import refuting
 from venmas.report.automaton_picture import automaton_picture
 from venmas.report.ltl import ltl_page
@@ -61,6 +63,19 @@ def test_the_word_of_the_solver_is_told() -> None:
     SCHEMA.validate(data)
     assert data["certificate"]["trust"] == "solver"
     assert data["certificate"]["networks"][0]["obligations"][0]["proof_steps"] is None
+
+
+def test_the_word_of_two_solvers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No certificate was asked for, and nothing is said of one."""
+    monkeypatch.setattr(trust, "second_solver", lambda: ("another", lambda question, budget: True))
+    report = venmas.verify_ltl(counter(), "F G !stop -> G F nine", trust="two")
+    SCHEMA.validate(report.to_json())
+    assert report.to_json()["trust"] == "two"
+    assert isinstance(report.answer, Satisfied)
+    assert search(r"^Bitwuzla \d+\.\d+\S* and another$", str(report.answer.solver))
+    small = venmas.verify_ltl(counter(by=2), "G n != 3", init="n == 0", learner="milp", trust="two")
+    assert small.to_json()["certificate"]["kind"] == "enumeration"
+    assert small.note is None
 
 
 def test_a_violation_in_python() -> None:

@@ -223,6 +223,18 @@ def test_names_that_the_design_does_not_have(text: str, message: str) -> None:
         decide(parse_btor2(COUNTER), parse_ltl(text), Budget(5))
 
 
+def test_formulas_without_atoms() -> None:
+    """Every run breaks them or none does; where there is no run, for the constraint, none does."""
+    for netlist in (COUNTER, "1 sort bitvec 1\n2 input 1 a\n"):
+        for text in ("false", "G false", "X F false"):
+            answer, _ = decide(parse_btor2(netlist), parse_ltl(text), Budget(10))
+            assert isinstance(answer, Violated), text
+            assert answer.run.conditions[0] == {}
+        assert isinstance(decide(parse_btor2(netlist), parse_ltl("G true"), Budget(10))[0], Satisfied)
+    none = parse_btor2("1 sort bitvec 1\n2 zero 1\n3 constraint 2\n")
+    assert not isinstance(decide(none, parse_ltl("G false"), Budget(10))[0], Violated)
+
+
 def test_initial_states_are_said_by_registers() -> None:
     with pytest.raises(CircuitError, match="depends on inputs"):
         started(parse_btor2(COUNTER), parse_ltl("stop"))

@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from experiments.certificates.liveness import accepts
 from tests.ltl.test_decide import COUNTER, random_circuit, random_property
 from venmas.budget import Budget
+from venmas.checker.file import numbered_lines
 from venmas.circuit.btor2 import parse_btor2, read_btor2
 from venmas.circuit.builder import Builder
 from venmas.circuit.nodes import Circuit, Node, needed
@@ -37,6 +39,7 @@ from venmas.ltl.ranking.learn import Network, rank
 from venmas.ltl.ranking.rational import cheapest
 from venmas.ltl.ranking.step import Goal, step_of
 from venmas.ltl.translate import refuting
+from venmas.ltl.trust import decide_trusted
 
 
 def restricted(rng: random.Random) -> Circuit:
@@ -258,8 +261,11 @@ TWO = """
 """
 
 
-def test_lexicographic_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """x falls and y takes any value, or y falls: where no one rank is found, x takes its edge away, then y falls."""
+def test_lexicographic_ranks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """x falls and y takes any value, or y falls: where no one rank is found, x takes its edge away, then y falls.
+
+    The certificate has both, in this order.
+    """
     circuit, formula = parse_btor2(TWO), parse_ltl("G F idle | F G reset")
     once, _ = decide(circuit, formula, Budget(30))
     assert isinstance(once, Satisfied)
@@ -276,6 +282,27 @@ def test_lexicographic_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(second.goal.edges) == set(first.goal.edges) - first.goal.strict
     assert second.goal.strict == once.ranked[0].goal.strict
     assert all(len(one.steps) == len(one.goal.edges) for one in twice.ranked)
+
+    done = decide_trusted(circuit, formula, Budget(30), certificate=tmp_path / "c.gz")
+    assert isinstance(done.answer, Satisfied)
+    assert done.stored is not None and not done.stored.said
+    lines = [dict(line) for _, line in numbered_lines(tmp_path / "c.gz")]
+    one, two = [line for line in lines if line.get("rule") == "rank"]
+    assert set(two["edges"]) == set(one["edges"]) - set(one["strict"]) != set()
+    assert accepts(lines)
+    less = [line for line in lines if line not in (two, *lines[lines.index(two) + 1 : -1])]
+    less[-1] = {**less[-1], "lines": len(less) - 1}
+    assert not accepts(less)  # what the first rank leaves has none
+    begun, again = lines.index(one), lines.index(two)
+    assert not accepts([*lines[:begun], *lines[again:-1], *lines[begun:again], lines[-1]])
+
+
+def test_a_search_that_lies_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong answer of the search for invariants, that a component is avoided by no clause at all, is not believed."""
+    monkeypatch.setattr(prove, "unreachable", lambda *_: {})
+    monkeypatch.setattr(prove, "rank", lambda *_: None)
+    answer, _ = decide(parse_btor2(TWO), parse_ltl("G F idle | F G reset"), Budget(30))
+    assert not isinstance(answer, Satisfied) or answer.enumerated
 
 
 def test_the_property_that_needs_initial_states(data_dir: Path) -> None:

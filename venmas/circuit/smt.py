@@ -159,6 +159,11 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
             handlers[which](which, None)
 
 
+def solver_name() -> str:
+    """Name and version of the solver. Raises `SolverUnavailableError` where it is not installed."""
+    return f"Bitwuzla {_bitwuzla().version()}"
+
+
 def _bitwuzla() -> ModuleType:
     try:
         import bitwuzla

@@ -103,6 +103,7 @@ def _liveness(
 def _print_liveness(header: LivenessHeader, done: LivenessChecked, quiet: bool, seconds: float) -> None:
     from hashlib import sha256
 
+    from venmas.checker.liveness.netlist import read
     from venmas.cli.output import console
 
     out = console()
@@ -118,6 +119,9 @@ def _print_liveness(header: LivenessHeader, done: LivenessChecked, quiet: bool, 
         more = "" if header.initial in (None, "true") else f" with {header.initial}"
         digest = sha256(header.netlist.encode()).hexdigest()[:16]
         out.print(f"of runs from {start}{more} of the netlist {digest}", soft_wrap=True, markup=False)
+        if many := len(read(header.netlist, "the netlist").constraints):
+            said = "its `constraint` line" if many == 1 else f"its {many} `constraint` lines"
+            out.print(f"that meet {said} at every step", soft_wrap=True, markup=False)
         out.print(f"{done}; {seconds:.2f} s", soft_wrap=True, markup=False)
 
 

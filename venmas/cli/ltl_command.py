@@ -16,7 +16,7 @@ from venmas.cli.design_options import Asked, design_options
 from venmas.cli.ltl_options import output_options, proof_options, question_options, start_options
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
-from venmas.errors import UsageError
+from venmas.errors import CircuitError, UsageError
 
 if TYPE_CHECKING:
     from venmas.circuit.nodes import Circuit
@@ -90,7 +90,7 @@ def command(
     begun = perf_counter()
     budget = Budget(timeout)
     check_kept(written, [("the design", asked.path)])
-    path, circuit, properties = asked.read(budget, trust == "exact")
+    path, circuit, properties = asked.read(budget, trust != "solver")
     if asked.machine is not None and certificate is not None:
         log.warning("the certificate is about the netlist, whose constraints are the proved ranges of the machine")
     circuit, formula, assumed = _question(circuit, None if text is None else properties.get(text, text), justice, bad)
@@ -193,6 +193,6 @@ def _write_network(path: str, report: LtlReport) -> UsageError | None:
         return UsageError("--network: there is no rank to write, as no ranking function was needed or found")
     try:
         write_onnx([one.network for one in report.ranked], path)
-    except OSError as error:
-        return UsageError(f"--network: cannot write {path!r}: {error.strerror}")
+    except (CircuitError, OSError) as error:
+        return UsageError(f"--network: cannot write {path!r}: {getattr(error, 'strerror', None) or error}")
     return None

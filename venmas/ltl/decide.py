@@ -22,6 +22,7 @@ from time import perf_counter
 
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.circuit.nodes import Circuit
+from venmas.circuit.smt import solver_name
 from venmas.errors import CircuitError, Reason
 from venmas.logic.formula import TRUE, Formula, Implies, conjunction
 from venmas.logic.paths import finally_, globally
@@ -151,7 +152,7 @@ def _decided(
             found = None
             work.figures.levels.append("the time for ranking functions was over")
         if found is not None:
-            solver = None if exact else "Bitwuzla"
+            solver = None if exact else solver_name()
             return Satisfied(found.ranked, solver, part, found.invariant, found.kept)
         if listed is None:
             listed = enumerated(lassos.observed, automaton, budget)

@@ -236,7 +236,10 @@ class Prover:
         return tuple(steps)
 
     def _kept(self, budget: Budget) -> tuple[int, ...] | None:
-        """Steps of the checked proofs that the invariant is one; None where it is not."""
+        """Steps of the checked proofs that the invariant is one, None where it is not; it excludes what it has to."""
+        if not all(map(self._invariant.excludes, self._avoided)):
+            self._figures.levels.append("invariant: it does not keep runs away from all that it was found for")
+            return None
         if not self._invariant.clauses:
             return ()
         step = step_of(self._circuit, self._letters)

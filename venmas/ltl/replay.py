@@ -40,6 +40,8 @@ class Observed:
 
     def letter(self, state: Sequence[Words], inputs: Sequence[Words]) -> list[frozenset[Leaf]]:
         """The letters of a batch of states and inputs."""
+        if not self.letters:  # of a formula like G false
+            return [frozenset()] * max((len(column) for column in (*state, *inputs)), default=1)
         truth = values(self.circuit, state, inputs, self.letters)
         return [frozenset(leaf for leaf, value in zip(self._leaves, row, strict=True) if value) for row in _rows(truth)]
 

@@ -52,7 +52,8 @@ def decide_trusted(
     if not isinstance(answer, Satisfied) or plain or (certificate is None and second is None):
         return Decided(answer, work)
     if answer.enumerated is not None:
-        return Decided(answer, work, note="no certificate was written: all states were enumerated, and nothing ranked")
+        told = "no certificate was written: all states were enumerated, and nothing ranked"
+        return Decided(answer, work, note=told if certificate is not None else None)
     said = None if trust == "exact" else f"{answer.solver} and {second[0]}" if second else answer.solver
     try:
         asked, invariant = second and second[1], answer.invariant if answer.invariant.clauses else None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import lcm
 
 from venmas.checker.gates import TRUE, Bits, Blaster
-from venmas.checker.liveness.netlist import Netlist
+from venmas.checker.liveness.netlist import Netlist, signed
 from venmas.errors import InputError
 from venmas.linear import Comparison, Relation
 from venmas.logic.formula import And, Atom, Bottom, Formula, Not, Or, Top
@@ -59,7 +59,7 @@ def _word(net: Netlist, name: str) -> tuple[str, int | None]:
 
 def _signal(net: Netlist, values: Mapping[int, Bits], name: str) -> Bits:
     word, bit = _word(net, name)
-    found = [values[line] for line in net.names[word]]
+    found = [signed(values, line) for line in net.names[word]]
     if any(one != found[0] for one in found):
         raise InputError(f"the netlist gives the name {word[:60]!r} to several words")
     if bit is None:

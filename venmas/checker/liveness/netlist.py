@@ -70,11 +70,12 @@ class Netlist:
             if op == "const":
                 found[number] = gates.constant(params[0], width)
             else:
-                found[number] = _OPERATORS[op].gates(gates, [_signed(found, arg) for arg in args], params)
-        return [_signed(found, root) for root in roots]
+                found[number] = _OPERATORS[op].gates(gates, [signed(found, arg) for arg in args], params)
+        return [signed(found, root) for root in roots]
 
 
-def _signed(found: Mapping[int, Bits], number: int) -> Bits:
+def signed(found: Mapping[int, Bits], number: int) -> Bits:
+    """The literals of a line, inverted where its number is negative."""
     return found[number] if number > 0 else [-bit for bit in found[-number]]
 
 

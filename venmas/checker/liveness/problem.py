@@ -18,7 +18,7 @@ from venmas.checker.gates import TRUE, Bits, Blaster
 from venmas.checker.liveness.components import component_of
 from venmas.checker.liveness.letters import greatest, lines_of, ordered, truth
 from venmas.checker.liveness.lines import Automaton, Header, Invariant, Rank
-from venmas.checker.liveness.netlist import Netlist, read
+from venmas.checker.liveness.netlist import Netlist, read, signed
 from venmas.checker.liveness.refutation import Question
 from venmas.checker.liveness.simulation import Edge, simulates
 from venmas.checker.liveness.tableau import atom_of, tableau
@@ -121,7 +121,7 @@ class Problem:
         gates = Blaster(MOST_GATES)
         known = {leaf: gates.leaf(net.width(leaf)) for leaf in net.leaves(roots)}
         values = _valued(net, gates, known, roots)
-        same = [gates.word("eq", [known[s], _value(values, net.init[s])])[0] for s in sorted(prescribed)]
+        same = [gates.word("eq", [known[s], signed(values, net.init[s])])[0] for s in sorted(prescribed)]
         guards = [*same, *(truth(gates, net, values, one) for one in given), *self._constraints(values)]
         return Question(gates, (*guards, -holds(gates, known)[0][0]), len(guards))
 
@@ -193,7 +193,7 @@ class Problem:
         known = {leaf: gates.leaf(net.width(leaf)) for leaf in sorted(used | set(net.leaves(roots)))}
         now = _valued(net, gates, known, roots)
         after = {
-            state: _value(now, net.next[state]) if state in net.next else gates.leaf(net.width(state))
+            state: signed(now, net.next[state]) if state in net.next else gates.leaf(net.width(state))
             for state in following
         }
         after |= {leaf: gates.leaf(net.width(leaf)) for leaf in net.leaves(letter) if leaf not in after}
@@ -201,7 +201,7 @@ class Problem:
         return _Step(gates, now, later, [*self._constraints(now), *self._constraints(later)])
 
     def _constraints(self, values: Mapping[int, Bits]) -> list[int]:
-        return [_value(values, one)[0] for one in self.net.constraints]
+        return [signed(values, one)[0] for one in self.net.constraints]
 
     def _label(self, gates: Blaster, values: Mapping[int, Bits], edge: Edge) -> int:
         cared = [at for at in range(len(self.atoms)) if edge.care >> at & 1]
@@ -213,10 +213,6 @@ def _valued(net: Netlist, gates: Blaster, known: Mapping[int, Bits], roots: Sequ
     """The literals of lines by their numbers, signs taken off."""
     lines = [abs(root) for root in roots]
     return {**known, **dict(zip(lines, net.evaluate(gates, known, lines), strict=True))}
-
-
-def _value(values: Mapping[int, Bits], number: int) -> Bits:
-    return values[number] if number > 0 else [-bit for bit in values[-number]]
 
 
 def _leaf(text: str) -> Leaf:
