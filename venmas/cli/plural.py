@@ -86,7 +86,7 @@ def _outputs(plural: Plural, written: Mapping[str, str | None]) -> dict[str, str
     for option, path in found.items():
         check_writable(path, option)
     found["--json"] = written.get("--json")
-    check_apart(found)
+    check_apart(found, streams=tuple(found))
     return found
 
 

@@ -30,7 +30,7 @@ def plural_options(command: _Command) -> _Command:
     """`--formulas`, `--least`, `--most`, `--sweep`, `--csv`, `--latex`, `--junit`."""
     bound = click.IntRange(1)
     for option in (
-        click.option("--junit", metavar="FILE", help="Several: write JUnit XML, a test case a formula."),
+        click.option("--junit", metavar="FILE|-", help="Several: write JUnit XML, a test case a formula."),
         click.option("--latex", metavar="FILE|-", help="Several: write the table for LaTeX."),
         click.option("--csv", metavar="FILE|-", help="Several: write the table as CSV."),
         click.option(

@@ -155,7 +155,7 @@ def command(
         check_writable(path, option)
     written["--journal"] = journal
     check_apart(written)
-    options = {
+    options: dict[str, Any] = {
         "mode": mode,
         "solver": solver,
         "workers": workers,
