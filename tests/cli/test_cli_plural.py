@@ -112,7 +112,8 @@ def test_a_sweep_asks_each_with_each(counter: list[str]) -> None:
     sweep = ["--sweep", "step=1..3:1", "--sweep", "start=4,0"]
     done = run(*counter, *asked("AG^k (n < 9)", HOLDS), *sweep, "--csv", "-")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert len(rows) == 12 and done.exit_code == 2  # without --most the first is no formula
+    assert len(rows) == 12 and done.exit_code == 10
+    assert [row["reason"] for row in rows[::2]] == ["refused"] * 6  # without --most it is no formula
     done = run(*counter, *asked("AG^k (n < 9)"), *sweep, "--most", "9", "--csv", "-")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     found = {(int(row["step"]), int(row["start"])): int(row["most"]) for row in rows}

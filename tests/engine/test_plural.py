@@ -72,10 +72,8 @@ def test_bounds_are_those_of_single_questions(formula: str, sought: str) -> None
     first = {"least": True, "most": False}[sought]
     at = next((k for k in holds if holds[k] is first), None)
     (row,) = verify_all(system, [formula], **{sought: 10})
-    if sought == "least":
-        expected = at
-    else:
-        expected = 10 if at is None else at - 1 if at > low else None
+    last = 10 if at is None else at - 1
+    expected = at if sought == "least" else last if last >= low else None
     assert row.bound == expected
     assert row.verdict is (VIOL if expected is None else SAT)
     assert row.report is not None and row.message

@@ -1,5 +1,7 @@
 """Formulas with an open bound: what is claimed of their course holds in random finite models."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +32,7 @@ def test_the_course_is_that_of_the_meaning(text: str, model: FiniteModel) -> Non
     low = first_bound(text, 4, VOCABULARY)
     found = course(text, low, VOCABULARY) if low < 4 else ""
     holds = [evaluate(parse(at_bound(text, k), VOCABULARY), model) for k in range(low, 5)]
-    for fewer, more in zip(holds, holds[1:], strict=False):
+    for fewer, more in pairwise(holds):
         if found in ("rises", "same"):
             assert fewer <= more, text
         if found in ("falls", "same"):
