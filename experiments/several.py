@@ -1,4 +1,4 @@
-"""One hundred formulas over VerticalCAS: one command against a hundred, and one process; CPU seconds, verdicts compared.
+"""One hundred formulas over VerticalCAS in one command, in a hundred, in one process: CPU seconds and verdicts.
 
 ``python experiments/several.py`` takes some three minutes of one core.
 """

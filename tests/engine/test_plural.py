@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import venmas.engine.plural as plural
-from venmas import Report, System, Verdict, verify, verify_all
+from venmas import Report, System, Verdict, load_scenario, verify, verify_all
 from venmas.engine.bound_search import BoundSearch
 from venmas.errors import FormulaError, Reason, UsageError
 
@@ -149,3 +149,16 @@ def test_forms() -> None:
     assert r"AG\^{}k (n \textless{} 9 \textbar{} n \textgreater{} 10) & 4 & satisfied" in latex
     assert r"\& true & -- & violated" in latex
     assert latex.count(r"\\") == 3
+
+
+@pytest.mark.parametrize("formula", ["AX^k safe", "AG^k safe", "AF^k (climb > -15)", "EF[0,k] (h > -90)"])
+def test_bounds_over_verticalcas_are_those_of_single_questions(formula: str) -> None:
+    system = load_scenario("vcas").system(climb0="-25.5")
+    bounds = range(1 - formula.count("["), 9)
+    holds = [k for k in bounds if verify(system, formula.replace("k", str(k), 1)).satisfied]
+    fails = [k for k in bounds if k not in holds]
+    (least,) = verify_all(system, [formula], least=8)
+    (most,) = verify_all(system, [formula], most=8)
+    assert least.bound == min(holds, default=None)
+    before = min(fails, default=9) - 1
+    assert most.bound == (before if before in bounds else None)
