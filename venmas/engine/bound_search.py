@@ -84,14 +84,11 @@ class BoundSearch:
 
     def told(self) -> str:
         """The result in words."""
-        name = "k"
         if self.bound is not None:
-            end = f", the greatest that was asked for: {name} may be larger" if self.bound == self.high else ""
-            return f"{self.sought} {name} = {self.bound}" + (end if self.sought == "most" else "")
+            more = self.sought == "most" and self.bound == self.high
+            return f"{self.sought} k = {self.bound}" + (" or larger" if more else "")
         if self.exact:
-            return (
-                f"violated at the first bound, {self.low}" if self.sought == "most" else f"no {name} up to {self.high}"
-            )
+            return f"violated at the first bound, {self.low}" if self.sought == "most" else f"no k up to {self.high}"
         if self.sought == "most":
             start = f"holds up to {self.since}" if self.since >= self.low else "holds nowhere for certain"
             return start + ("" if self.at is None else f", is violated at {self.at}") + f", open at {self.since + 1}"
