@@ -12,7 +12,9 @@ from venmas._version import __version__
 if TYPE_CHECKING:
     from venmas.abstraction.graph.graph import abstract
     from venmas.engine.ltl import LtlReport, verify_ltl
+    from venmas.engine.plural import verify_all
     from venmas.engine.report import Report, Verdict
+    from venmas.engine.results import Results
     from venmas.engine.verify import verify
     from venmas.formats.jani.load import load_jani
     from venmas.logic import parse
@@ -23,6 +25,7 @@ _HOMES = {
     "LtlReport": "venmas.engine.ltl",
     "Network": "venmas.nn",
     "Report": "venmas.engine.report",
+    "Results": "venmas.engine.results",
     "System": "venmas.model",
     "Verdict": "venmas.engine.report",
     "abstract": "venmas.abstraction.graph.graph",
@@ -31,6 +34,7 @@ _HOMES = {
     "load_scenario": "venmas.model",
     "parse": "venmas.logic",
     "verify": "venmas.engine.verify",
+    "verify_all": "venmas.engine.plural",
     "verify_ltl": "venmas.engine.ltl",
 }
 
@@ -38,6 +42,7 @@ __all__ = [
     "LtlReport",
     "Network",
     "Report",
+    "Results",
     "System",
     "Verdict",
     "__version__",
@@ -47,6 +52,7 @@ __all__ = [
     "load_scenario",
     "parse",
     "verify",
+    "verify_all",
     "verify_ltl",
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,13 +11,16 @@ from venmas.cli.output import STDOUT
 from venmas.errors import UsageError
 
 
-def check_apart(files: Mapping[str, str | None]) -> None:
-    """Each option has a file of its own, lest one takes the place of another at the end. Raises `UsageError`."""
+def check_apart(files: Mapping[str, str | None], streams: Collection[str] = ("--json",)) -> None:
+    """Each option has a file of its own, lest one takes the place of another at the end. Raises `UsageError`.
+
+    streams: options that may write to standard output.
+    """
     named: dict[str, str] = {}
     for option, path in files.items():
-        if path is None or (path == STDOUT and option == "--json"):
+        if path is None:
             continue
-        if path == STDOUT:
+        if path == STDOUT and option not in streams:
             raise UsageError(
                 f"{option} takes a file; `--json -` writes the result, witness included, to standard output"
             )

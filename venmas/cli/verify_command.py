@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,7 +22,6 @@ from venmas.cli.choices import (
     mode_names,
     solver_choices,
 )
-from venmas.cli.jani_options import given_options
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import (
     Positive,
@@ -34,7 +32,9 @@ from venmas.cli.options import (
     scenario_options,
     verbose_option,
 )
+from venmas.cli.origin import tell_origin
 from venmas.cli.output import STDOUT, check_writable, console, store_json
+from venmas.cli.plural_options import plural_options, take_plural
 from venmas.cli.refinement import read_refinement, refinement_options
 from venmas.errors import ModelError, UsageError
 
@@ -50,9 +50,12 @@ log = logging.getLogger(__name__)
 @scenario_options
 @click.option(
     "--formula",
+    "formulas",
     metavar="TEXT|@FILE|NAME",
-    help="A formula, a file with one, or the name of a property of the scenario.",
+    multiple=True,
+    help="A formula, a file with one, or the name of a property of the scenario; repeatable.",
 )
+@plural_options
 @click.option(
     "--mode",
     cls=Told,
@@ -122,7 +125,7 @@ def command(
     scenario: str | None,
     settings: tuple[str, ...],
     networks: str | None,
-    formula: str | None,
+    formulas: tuple[str, ...],
     mode: str | None,
     trust: str,
     semantics: Semantics,
@@ -143,16 +146,37 @@ def command(
 ) -> int:
     """Decide whether every initial state of a scenario satisfies a formula.
 
-    Exit status: 0 satisfied, 10 violated, 20 unknown, 2 bad input or usage, 1 a fault of the program.
+    Exit status: 0 satisfied, 10 violated, 20 unknown, 2 bad input or usage, 1 a fault of the program. Of several
+    formulas: the first of 10, 1, 2, 20 that one of them has, else 0.
     """
+    plural = take_plural(refinement, formulas)
     written = {"--json": json_path, "--witness": witness_path, "--certificate": certificate}
     for option, path in written.items():
         check_writable(path, option)
     written["--journal"] = journal
     check_apart(written)
+    options: dict[str, Any] = {
+        "mode": mode,
+        "solver": solver,
+        "workers": workers,
+        "cluster": cluster,
+        "timeout": timeout,
+        "memory": memory,
+        "encoding": encoding,
+        "bounds": bounds,
+        "trust": trust,
+        "semantics": semantics,
+        "invariant": invariant,
+    }
+    if plural is not None:
+        from venmas.cli.plural import verify_several
+
+        _log_solvers(solver)
+        return verify_several(plural, scenario, read_settings(settings), networks, written, options, refinement, quiet)
 
     from venmas.cli.progress import ProgressLine
 
+    formula = formulas[0] if formulas else None
     loaded = load(scenario, read_settings(settings), networks)
     text = read_formula_text(formula or loaded.scenario.formula, loaded.system)
     check_kept(written, [*loaded.files, *formula_file(formula)])
@@ -164,29 +188,15 @@ def command(
         report = verify(
             loaded.system,
             text,
-            mode=mode,
-            solver=solver,
-            workers=workers,
-            cluster=cluster,
-            timeout=timeout,
-            memory=memory,
-            encoding=encoding,
-            bounds=bounds,
             parameters=loaded.parameters,
             progress=line.update,
-            trust=trust,
-            semantics=semantics,
             certificate=certificate,
             about={"origin": vars(loaded.origin)},
             journal=journal,
-            invariant=invariant,
+            **options,
             **read_refinement(refinement, loaded),
         )
-    report.scenario = loaded.scenario.name
-    report.origin = loaded.origin
-    if report.asked is not None:
-        options = {**given_options(), **{name: str(v) for name, v in refinement.items() if v is not None}}
-        report.asked = replace(report.asked, options=options)
+    tell_origin(report, loaded, refinement)
     if json_path is not None or (witness_path is not None and report.witness is not None):
         from venmas.model.canonical import system_digest
 

@@ -1,0 +1,195 @@
+"""Several questions in one command: asked in turn, shown as a table, written in the forms that others read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from venmas.cli.apart import check_apart, check_kept
+from venmas.cli.main import BAD_INPUT, FAULT, SATISFIED, UNKNOWN, VIOLATED
+from venmas.cli.options import Loaded, formula_file, load, read_formula_text
+from venmas.cli.origin import tell_origin
+from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
+from venmas.cli.plural_options import Plural
+from venmas.cli.progress import ProgressLine, clock
+from venmas.cli.refinement import read_refinement
+from venmas.cli.sweep import read_sweeps
+from venmas.cli.tables import print_table
+from venmas.errors import InputError, Reason, UsageError
+
+if TYPE_CHECKING:
+    from venmas.budget import Progress
+    from venmas.engine.bound_search import Sought
+    from venmas.engine.report import Report
+    from venmas.engine.results import Result, Results
+    from venmas.logic import Formula
+
+_WIDEST = 70
+"""Characters of a formula in the table on the screen."""
+
+
+def verify_several(
+    plural: Plural,
+    scenario: str | None,
+    settings: Mapping[str, str],
+    networks: str | None,
+    written: Mapping[str, str | None],
+    options: Mapping[str, Any],
+    refinement: Mapping[str, Any],
+    quiet: bool,
+) -> int:
+    """Ask all questions, print their table, write the files; the exit status.
+
+    written: files of `verify` by option, of which only ``--json`` is for several. options: of every question.
+    """
+    from venmas.engine.plural import sought
+    from venmas.engine.results import Result, Results
+
+    outputs = _outputs(plural, written)
+    search = sought(plural.least, plural.most)
+    sweeps = read_sweeps(plural.sweeps, settings)
+    first = load(scenario, {**settings, **sweeps[0]}, networks)
+    texts = _texts(plural, first)
+    given = [named for text in plural.formulas for named in formula_file(text)]
+    check_kept(outputs, [*first.files, *given, *(("the formulas", path) for path in plural.formula_lists)])
+    read_refinement(dict(refinement), first)  # says what is wrong with it before any work
+    rows = [Result(text, swept=swept, sought=search[0] if search else "") for swept in sweeps for text in texts]
+    with suppress(KeyboardInterrupt), _line(rows, quiet) as line:  # what is done is shown
+        for i, swept in enumerate(sweeps):
+            part = rows[i * len(texts) : (i + 1) * len(texts)]
+            loaded = first if i == 0 else _loaded(part, scenario, {**settings, **swept}, networks)
+            if loaded is not None and not _ask_all(part, loaded, options, refinement, search, line):
+                break
+    results = Results(rows)
+    problems = _store(results, outputs)
+    if STDOUT not in outputs.values():
+        _print(results, quiet)
+    if problems:
+        raise UsageError("; ".join(problems))
+    return status(results)
+
+
+def status(results: Results) -> int:
+    """The exit status of several: 10 if one is violated, else 1 or 2 if one could not be asked, else 20 or 0."""
+    counts = results.counts
+    order = {"violated": VIOLATED, "fault": FAULT, "refused": BAD_INPUT, "unknown": UNKNOWN}
+    return next((code for name, code in order.items() if counts[name]), SATISFIED)
+
+
+def _outputs(plural: Plural, written: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The files to write by option. Raises `UsageError`, also for those that are about a single formula."""
+    for option in ("--witness", "--certificate", "--journal"):
+        if written.get(option) is not None:
+            raise UsageError(f"{option} is about one formula, and several are asked: leave it out, or ask for one")
+    found = {"--csv": plural.csv, "--latex": plural.latex, "--junit": plural.junit}
+    for option, path in found.items():
+        check_writable(path, option)
+    found["--json"] = written.get("--json")
+    check_apart(found, streams=tuple(found))
+    return found
+
+
+def _texts(plural: Plural, loaded: Loaded) -> list[str]:
+    """The formulas, those of files after the others. Raises `UsageError`."""
+    given = plural.formulas
+    if not given and not plural.formula_lists:
+        given = (loaded.scenario.formula or "",)
+    texts = [read_formula_text(text, loaded.system).strip() for text in given]
+    for path in plural.formula_lists:
+        lines = read_formula_text(f"@{path}", loaded.system).splitlines()
+        texts += [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if not texts:
+        raise UsageError(f"--formulas: {plural.formula_lists[0]} has no formula: write one a line")
+    return texts
+
+
+def _loaded(
+    part: list[Result], scenario: str | None, settings: Mapping[str, str], networks: str | None
+) -> Loaded | None:
+    """The scenario with these values, None where it takes them not, which is then told in every row."""
+    from venmas.engine.results import REFUSED
+
+    try:
+        return load(scenario, settings, networks)
+    except InputError as error:
+        for row in part:
+            row.reason, row.message = REFUSED, str(error)
+        return None
+
+
+def _ask_all(
+    part: list[Result],
+    loaded: Loaded,
+    options: Mapping[str, Any],
+    refinement: Mapping[str, Any],
+    search: tuple[Sought, int] | None,
+    line: ProgressLine,
+) -> bool:
+    """Fill the rows of one system; False once it is interrupted."""
+    from venmas.engine.plural import answer
+    from venmas.engine.verify import verify
+
+    chosen = {**options, **read_refinement(dict(refinement), loaded)}
+
+    def ask(formula: str | Formula) -> Report:
+        about = {"origin": vars(loaded.origin)}
+        parameters = loaded.parameters
+        report = verify(loaded.system, formula, parameters=parameters, about=about, progress=line.update, **chosen)
+        tell_origin(report, loaded, refinement)
+        return report
+
+    for row in part:
+        answer(row, row.formula, loaded.system, ask, search)
+        if row.reason == Reason.INTERRUPTED:
+            return False
+    return True
+
+
+def _line(rows: list[Result], quiet: bool) -> ProgressLine:
+    def tell(progress: Progress, _left: float | None) -> str:
+        done = sum(row.message != "not asked" for row in rows)
+        now = rows[min(done, len(rows) - 1)].formula
+        return f"{done} of {len(rows)} done, {clock(progress.seconds)} at {now}"
+
+    return ProgressLine(wanted=not quiet, tell=tell)
+
+
+def _store(results: Results, outputs: Mapping[str, str | None]) -> list[str]:
+    """Write the files that were asked for; what could not be written, and why."""
+    forms = {"--csv": results.to_csv, "--latex": results.to_latex, "--junit": results.to_junit}
+    failed = [store_json(outputs["--json"], results.to_json(), "--json")] if outputs["--json"] else []
+    for option, form in forms.items():
+        if (path := outputs[option]) is not None:
+            try:
+                write_file(path, form().encode(), option)
+            except UsageError as error:
+                failed.append(error)
+    return [str(error) for error in failed if error]
+
+
+def _print(results: Results, quiet: bool) -> None:
+    """The table, and how many have each verdict; quiet: a verdict a line."""
+    out = console()
+    if quiet:
+        for row in results:
+            out.print(row.verdict.value, soft_wrap=True)
+        return
+    names = [name for name in results.records()[0] if name not in ("reason", "basis", "seconds", "message")]
+    headers = [*(name.replace("_", " ") for name in names), "seconds", "remark"]
+    rows = []
+    for row in results:
+        record = row.record
+        text = record["formula"]
+        record["formula"] = text if len(text) <= _WIDEST else f"{text[: _WIDEST - 4]} ..."
+        cells = ["" if record[name] is None else str(record[name]) for name in names]
+        rows.append([*cells, f"{row.seconds:.3f}", _remark(row)])
+    print_table(out, headers, [[" ".join(cell.split()) for cell in row] for row in rows], wrap=True)
+    told = ", ".join(f"{count} {name}" for name, count in results.counts.items() if count)
+    out.print(f"\n{told}; {sum(row.seconds for row in results):.2f} s", soft_wrap=True)
+
+
+def _remark(row: Result) -> str:
+    """Why there is no verdict, or what a search came to; the first line of it."""
+    first = row.message.partition("\n")[0]
+    return f"{row.reason}: {first}" if row.reason else first
