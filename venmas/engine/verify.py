@@ -22,7 +22,7 @@ from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, Mode, modes
 from venmas.engine.parts.divided import Divided
 from venmas.engine.portfolio import Portfolio, limits
 from venmas.engine.report import Asked, Report, Tried, Verdict
-from venmas.errors import Reason, SolverUnavailableError, UsageError
+from venmas.errors import Reason, SolverUnavailableError, UsageError, did_you_mean
 from venmas.files import why_not_writable
 from venmas.logic import Always, Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
@@ -160,7 +160,7 @@ def _mode(name: str | None, cluster: str | None, workers: int | None) -> Mode:
     name = name or DEFAULT
     known = modes()
     if name not in known:
-        raise UsageError(f"unknown mode {name!r}: choose one of {', '.join(known)}")
+        raise UsageError(f"unknown mode {name!r}{did_you_mean(str(name), known)}: choose one of {', '.join(known)}")
     if cluster is not None:
         from venmas.cluster.mapper import check_address
 

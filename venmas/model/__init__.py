@@ -1,5 +1,6 @@
 """Systems as expression graphs, and what runs them."""
 
+import venmas.model.elementwise as elementwise  # numpy finds what it does with expressions there
 from venmas.model.expr import Condition, Expr, add, conjunction, disjunction
 from venmas.model.functions import (
     absolute,

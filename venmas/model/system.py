@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from venmas.budget import ask
-from venmas.errors import ModelError
+from venmas.errors import ModelError, did_you_mean
 from venmas.logic import TRUE, Atom, Bottom, Formula, Top, Vocabulary, conjunction, disjunction
 from venmas.model.arguments import (
     read_action,
@@ -47,6 +47,7 @@ from venmas.model.limits import (
     check_nesting,
     check_number,
 )
+from venmas.model.naming import unnameable
 from venmas.model.parts import Agent as Agent
 from venmas.model.parts import Branch as Branch
 from venmas.model.quantities import (
@@ -308,7 +309,7 @@ class System:
     def __getitem__(self, name: str) -> Variable:
         """The node of a variable. Raises `ModelError` when there is none of that name."""
         if name not in self.nodes_by_name:
-            raise ModelError(f"no variable {name!r} in {self._listing()}")
+            raise ModelError(f"no variable {name!r} in {self._listing()}{did_you_mean(name, self.nodes_by_name)}")
         return self.nodes_by_name[name]
 
     def __contains__(self, name: str) -> bool:
@@ -333,6 +334,7 @@ class System:
             booleans=frozenset(d.name for d in self.variables.values() if d.boolean),
             propositions=dict(self.propositions),
             constants={k: v for k, v in labels.items() if k not in self.variables and k not in self.propositions},
+            others=unnameable(self),
         )
 
     @cached_property
