@@ -33,9 +33,9 @@ def install(extra: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The hint of a message about an unknown name: the nearest known one in parentheses, or nothing; case does not count.
+    """The hint of a message about an unknown name: the nearest known one in parentheses, or nothing.
 
-    A component that is counted from 0, as Python does, is taken for the one of formulas: ``x[0]`` is called ``x[1]``.
+    Case does not count. A component that is counted from 0, as Python does, is taken for the one of formulas: ``x[0]`` is called ``x[1]``.
     """
     names = list(known)
     base, _, index = name.partition("[")

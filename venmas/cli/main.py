@@ -38,6 +38,7 @@ COMMANDS = {
     "export": "venmas.cli.export_command",
     "solvers": "venmas.cli.solvers_command",
     "vnnlib": "venmas.cli.vnnlib_command",
+    "help": "venmas.cli.help_command",
 }
 DEFAULT = "verify"
 

@@ -1,7 +1,7 @@
 """Functions of numpy that are piecewise linear: ``np.maximum``, ``np.minimum``, ``np.abs`` and ``np.clip``.
 
-They take expressions, vectors, numbers, lists and arrays of one dimension, and work component by component: vectors have
-one length, anything else is the same in each component. Numbers are taken exactly, as everywhere in a model.
+They take expressions, vectors, numbers, lists and arrays of one dimension, and work component by component: vectors
+have one length, anything else is the same in each component. Numbers are taken exactly, as everywhere in a model.
 """
 
 from __future__ import annotations

@@ -15,6 +15,6 @@ def unnameable(system: System) -> dict[str, str]:
     return {
         **{b.name: branches for b in system.branches},
         **{a.name: f"the action of an agent, {no_state}" for a in system.agents},
-        **{d: f"a disturbance, {no_state}" for d in system.disturbances},
+        **dict.fromkeys(system.disturbances, f"a disturbance, {no_state}"),
         **{p: f"a property, which is asked for by itself: --formula {p}" for p in system.properties},
     }
