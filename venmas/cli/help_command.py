@@ -27,7 +27,7 @@ A formula is asked of every initial state. Operators have a bound, in steps.
   alarm -> AF^3 !alarm                from an alarm, it ends in 3 steps
   EF^10 goal                          from every start, some run gets there
 
-`venmas scenarios NAME` lists the names of a scenario; docs/semantics.md says more.
+`venmas scenarios NAME` lists the names of a scenario. More: docs/semantics.md
 """
 
 TOPICS = {"formulas": FORMULAS}

@@ -52,9 +52,9 @@ def command(
 
     from venmas.cli.apart import check_kept
     from venmas.cli.output import STDOUT, check_writable, console, store_json
-    from venmas.cli.tables import print_trace
     from venmas.model.disturbances import drawn
     from venmas.model.witness.noise import folded
+    from venmas.report.text_tables import print_trace
 
     check_writable(json_path, "--json")
     loaded = load(scenario, read_settings(settings), networks)
@@ -88,8 +88,8 @@ def command(
 
 def _print_summary(system: System, rows: Sequence[dict[str, Any]], runs: int) -> None:
     from venmas.cli.output import console
-    from venmas.cli.tables import print_table
     from venmas.model.show import state_columns
+    from venmas.report.text_tables import print_table
 
     out = console()
     out.print(f"{runs} runs in floats; least and greatest values:")

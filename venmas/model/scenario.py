@@ -23,7 +23,8 @@ from types import CodeType, ModuleType
 
 from venmas import plugins
 from venmas.errors import InputError, NetworkError, ScenarioError, did_you_mean
-from venmas.model.parameters import NetworkFolder, Parameter, ParameterValue, Range
+from venmas.model.parameters import NetworkFolder, Parameter, ParameterValue, Range, show_value
+from venmas.model.source import Source, remember_source
 from venmas.model.system import System
 
 __all__ = ["NetworkFolder", "Parameter", "Range", "Scenario", "load_scenario", "scenario_names"]
@@ -102,7 +103,16 @@ class Scenario:
             raise ScenarioError(f"{self.path}: {error}") from error
         if self.picture is not None:
             system.picture = self._drawing(self.picture, values)
+        given = None if folder.path == self.networks else str(folder.path.resolve())
+        texts = {name: show_value(value) for name, value in values.items()}
+        remember_source(system, Source(self.name, self._found_by, given, folder, texts))
         return system
+
+    @property
+    def _found_by(self) -> str:
+        """Its name, where that finds this file and no other; else its path."""
+        file = _plugged().get(self.name, Path(str(bundled().joinpath(self.name).joinpath("scenario.py"))))
+        return self.name if self.name in scenario_names() and file.resolve() == self.path else str(self.path)
 
     def made(self, folder: NetworkFolder, values: Mapping[str, ParameterValue]) -> object:
         """What ``build`` returns. Raises `ScenarioError` and `NetworkError`."""

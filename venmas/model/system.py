@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from venmas.budget import ask
 from venmas.errors import ModelError, did_you_mean
+from venmas.faces import Shown
 from venmas.logic import TRUE, Atom, Bottom, Formula, Top, Vocabulary, conjunction, disjunction
 from venmas.model.arguments import (
     read_action,
@@ -67,7 +68,7 @@ _Found = TypeVar("_Found")
 _KEYWORDS = {"A", "E", "U", "true", "false", "not", "and", "or", *(q + o for q in "AE" for o in "XGF")}
 
 
-class System:
+class System(Shown):
     """A neural agent-environment system, written once and read by simulation, bounds and encodings.
 
     Build it with `real`, `integer`, `boolean`, `agent`, `branch`, `initial`, `proposition` and `specify`, in any order
@@ -93,6 +94,9 @@ class System:
         self._named: set[str] = set()  # the branches
         self._labelled: dict[str, dict[int, str]] = {}
         self._facts = Facts()
+
+    def __repr__(self) -> str:
+        return f"<System {self.name!r}: {len(self.variables)} variables, {len(self.branches)} branches>"
 
     def __getstate__(self) -> dict[str, object]:
         # Functions of a scenario file can not be pickled, and no worker draws. Facts are found again where it is read.
