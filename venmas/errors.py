@@ -35,7 +35,8 @@ def install(extra: str) -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The hint of a message about an unknown name: the nearest known one in parentheses, or nothing.
 
-    Case does not count. A component that is counted from 0, as Python does, is taken for the one of formulas: ``x[0]`` is called ``x[1]``.
+    Case does not count. A component that is counted from 0, as Python does, is taken for that of formulas: ``x[1]``
+    for ``x[0]``.
     """
     names = list(known)
     base, _, index = name.partition("[")

@@ -1,4 +1,4 @@
-"""Reports, systems, witnesses and vectors as objects: what ``print`` and notebooks show, and what a report remembers."""
+"""Reports, systems, witnesses and vectors as objects: what print and notebooks show, and what a report remembers."""
 
 import json
 import re

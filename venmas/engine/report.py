@@ -97,13 +97,13 @@ class Report(Shown):
     `reason` is empty unless the verdict is unknown; then it is the category (`venmas.errors.Reason`) and `message` says
     more. `basis` tells what a *satisfied* rests on: ``bounds`` (rigorous, no program was left to solve), ``solver``
     (programs called infeasible by a solver, up to its tolerance) or ``exact`` (a proof in rationals, which
-    `certificate` names where it was written; `unwritten` says why it could not be). `kind` is that of
-    the property, `invariant` what predicate abstraction came to, where it was tried. `origin` tells where the system
-    came from, so that a stored result can be replayed; None for a system made in Python.
-    `system` is the digest of its canonical form, where somebody computed it (`venmas.model.canonical`); `started` the
-    time of the call (UTC, ISO 8601). `model` is the system itself, for what is shown of it; stored results have none. `decided_by` names the procedure that decided, and `procedures` has one entry for
-    each of the mode; both are empty where a journal knew the verdict. `versions` and `machine` are those of this
-    process, or those of a stored result.
+    `certificate` names where it was written; `unwritten` says why it could not be). `kind` is that of the property,
+    `invariant` what predicate abstraction came to, where it was tried. `origin` tells where the system came from, so
+    that a stored result can be replayed; None for a system made in Python. `system` is the digest of its canonical
+    form, where somebody computed it (`venmas.model.canonical`); `started` the time of the call (UTC, ISO 8601). `model`
+    is the system itself, for what is shown of it; stored results have none. `decided_by` names the procedure that
+    decided, and `procedures` has one entry for each of the mode; both are empty where a journal knew the verdict.
+    `versions` and `machine` are those of this process, or those of a stored result.
     """
 
     verdict: Verdict
