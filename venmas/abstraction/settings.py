@@ -96,5 +96,5 @@ class Choices:
         if unknown := set(given) - known:
             name = sorted(unknown)[0]
             hint = did_you_mean(name, known)
-            raise UsageError(f"no option {name!r} of abstraction{hint}: there are {', '.join(sorted(known))}")
+            raise UsageError(f"no option {name!r} of abstraction: there are {', '.join(sorted(known))}{hint}")
         return Choices(**given)

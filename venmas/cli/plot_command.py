@@ -113,7 +113,7 @@ def _chosen(trace: Trace, show: tuple[str, ...], variables: list[str]) -> list[P
             listed = ", ".join(sorted(known)[:12])
             hint = did_you_mean(name, known)
             raise UsageError(
-                f"--variables: the trace has no {name!r}{hint}; it has {listed}{', ...' * (len(known) > 12)}"
+                f"--variables: the trace has no {name!r}; it has {listed}{', ...' * (len(known) > 12)}{hint}"
             )
     kinds = show or (("states",) if variables else KINDS)
     found = parts(trace, kinds, variables)

@@ -119,7 +119,7 @@ def _plan(system: System, names: Sequence[str], steps: int | None) -> list[int |
         if name not in known:
             hint = did_you_mean(name, known)
             raise UsageError(
-                f"--branch: system {system.name!r} has no branch {name!r}{hint}; it has {', '.join(known)}"
+                f"--branch: system {system.name!r} has no branch {name!r}; it has {', '.join(known)}{hint}"
             )
     count = steps if steps is not None else len(chosen) if len(chosen) > 1 else 10
     if len(chosen) > 1 and len(chosen) != count:
@@ -141,7 +141,7 @@ def _starts(system: System, fixed: dict[str, str], rng: np.random.Generator, cou
         if name not in system.variables:
             hint = did_you_mean(name, system.variables)
             raise UsageError(
-                f"--initial: there is no variable {name!r}{hint}; there are {_few(list(system.variables))}"
+                f"--initial: there is no variable {name!r}; there are {_few(list(system.variables))}{hint}"
             )
         try:
             value = labels[text.strip()] if text.strip() in labels else as_fraction(text)

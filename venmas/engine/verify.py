@@ -164,7 +164,7 @@ def _mode(name: str | None, cluster: str | None, workers: int | None) -> Mode:
     name = name or DEFAULT
     known = modes()
     if name not in known:
-        raise UsageError(f"unknown mode {name!r}{did_you_mean(str(name), known)}: choose one of {', '.join(known)}")
+        raise UsageError(f"unknown mode {name!r}: choose one of {', '.join(known)}{did_you_mean(name, known)}")
     if cluster is not None:
         from venmas.cluster.mapper import check_address
 

@@ -109,7 +109,7 @@ class Trace:
             return np.array([float(v.step) for v in self.visits])
         if name not in self._columns:
             hint = did_you_mean(name, self._columns)
-            raise ModelError(f"the trace has no variable {name!r}{hint}; it has {_few(self._columns)}")
+            raise ModelError(f"the trace has no variable {name!r}; it has {_few(self._columns)}{hint}")
         return self._columns[name]
 
     @cached_property
