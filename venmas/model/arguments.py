@@ -137,5 +137,7 @@ def _values(where: str, target: object, value: object, count: int) -> list[objec
     except ModelError as error:
         raise ModelError(f"{where}, new values of {shortened(target)}: {error}") from error
     if len(values) != count:
-        raise ModelError(f"{where}: {len(values)} new values for the {count} components of {shortened(target)}")
+        raise ModelError(
+            f"{where}: {len(values)} new values for the {count} components of {shortened(target)}; give {count}"
+        )
     return list(values)

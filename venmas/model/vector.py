@@ -172,7 +172,7 @@ def _product(row: Vector, column: Vector) -> Expr:
 
 
 def _misfit(what: str) -> ModelError:
-    return ModelError(f"{what} do not go together")
+    return ModelError(f"{what} do not go together; take a part, v[:2] for the first two, or a matrix that fits")
 
 
 NumpyOperand._joined = Vector
