@@ -6,6 +6,8 @@ message says what was given, what was expected, where, and what to do about it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from enum import StrEnum
 
 
@@ -28,6 +30,19 @@ class Reason(StrEnum):
 def install(extra: str) -> str:
     """How to get what an optional part of VenMAS needs, by the name of its extra in setup.cfg; ends a message."""
     return f'pip install ".[{extra}]" in the folder of the sources of VenMAS'
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The hint of a message about an unknown name: the nearest known one in parentheses, or nothing.
+
+    Case does not count. A component that is counted from 0, as Python does, is taken for that of formulas: ``x[1]``
+    for ``x[0]``.
+    """
+    names = list(known)
+    base, _, index = name.partition("[")
+    near = [f"{base}[1]"] if index == "0]" and f"{base}[1]" in names else []
+    near = near or [k for k in names if k.lower() == name.lower()] or get_close_matches(name, names, 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 class VenmasError(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from venmas.errors import UsageError
+from venmas.errors import UsageError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -94,5 +94,7 @@ class Choices:
         """From keywords; others than those of the table are refused."""
         known = {f.name for f in fields(Choices)}
         if unknown := set(given) - known:
-            raise UsageError(f"no option {sorted(unknown)[0]!r} of abstraction: there are {', '.join(sorted(known))}")
+            name = sorted(unknown)[0]
+            hint = did_you_mean(name, known)
+            raise UsageError(f"no option {name!r} of abstraction: there are {', '.join(sorted(known))}{hint}")
         return Choices(**given)

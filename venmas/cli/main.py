@@ -11,7 +11,6 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -22,7 +21,7 @@ from venmas._version import __version__
 from venmas.cli.interrupt import interruptible
 from venmas.cli.output import is_verbose, printable, set_up_logging
 from venmas.cli.streams import NotShownError, guarded
-from venmas.errors import InputError, VenmasError
+from venmas.errors import InputError, VenmasError, did_you_mean
 
 SATISFIED, FAULT, BAD_INPUT, VIOLATED, UNKNOWN = 0, 1, 2, 10, 20
 
@@ -39,6 +38,7 @@ COMMANDS = {
     "export": "venmas.cli.export_command",
     "solvers": "venmas.cli.solvers_command",
     "vnnlib": "venmas.cli.vnnlib_command",
+    "help": "venmas.cli.help_command",
 }
 DEFAULT = "verify"
 
@@ -68,8 +68,7 @@ class Face(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which there are."""
         if args[0] not in COMMANDS:
-            near = get_close_matches(args[0], COMMANDS, 1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            hint = did_you_mean(args[0], COMMANDS)
             raise click.UsageError(f"there is no command {args[0]!r}{hint}; choose one of {', '.join(COMMANDS)}")
         return super().resolve_command(ctx, args)
 

@@ -13,7 +13,7 @@ from venmas.cli.apart import check_kept
 from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.output import check_writable, write_file
 from venmas.cli.stored import load_stored, named_elsewhere, read_stored
-from venmas.errors import UsageError
+from venmas.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from venmas.plot import Part, Trace
@@ -111,7 +111,10 @@ def _chosen(trace: Trace, show: tuple[str, ...], variables: list[str]) -> list[P
     for name in variables:
         if name not in known:
             listed = ", ".join(sorted(known)[:12])
-            raise UsageError(f"--variables: the trace has no {name!r}; it has {listed}{', ...' * (len(known) > 12)}")
+            hint = did_you_mean(name, known)
+            raise UsageError(
+                f"--variables: the trace has no {name!r}; it has {listed}{', ...' * (len(known) > 12)}{hint}"
+            )
     kinds = show or (("states",) if variables else KINDS)
     found = parts(trace, kinds, variables)
     for kind in show:

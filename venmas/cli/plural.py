@@ -15,8 +15,8 @@ from venmas.cli.plural_options import Plural
 from venmas.cli.progress import ProgressLine, clock
 from venmas.cli.refinement import read_refinement
 from venmas.cli.sweep import read_sweeps
-from venmas.cli.tables import print_table
 from venmas.errors import InputError, Reason, UsageError
+from venmas.report.text_tables import print_table
 
 if TYPE_CHECKING:
     from venmas.budget import Progress

@@ -36,7 +36,7 @@ def command(path: str, scenario: str | None, settings: tuple[str, ...], networks
     onnxruntime where it is installed, else those of numpy.
     """
     from venmas.cli.output import console
-    from venmas.cli.render import print_witness
+    from venmas.report.text import print_witness
 
     stored = read_stored(path)
     witness, formula = witness_in(path, stored), field_text(path, stored, "formula")

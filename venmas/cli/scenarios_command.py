@@ -37,7 +37,7 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
 
     out = console()
     if name is None:
-        from venmas.cli.tables import print_table
+        from venmas.report.text_tables import print_table
 
         rows = [[n, load_scenario(n).description.partition("\n")[0]] for n in scenario_names()]
         print_table(out, ["scenario", "what it is"], rows, wrap=True)
@@ -110,7 +110,7 @@ def _lines(out: Console, lines: tuple[str, ...]) -> None:
 
 
 def _parameters(out: Console, scenario: Scenario) -> None:
-    from venmas.cli.tables import print_table
+    from venmas.report.text_tables import print_table
 
     if not scenario.parameters:
         out.print("\nIt has no parameters.")
@@ -129,8 +129,8 @@ def _parameters(out: Console, scenario: Scenario) -> None:
 
 
 def _system(out: Console, system: System) -> None:
-    from venmas.cli.tables import print_table
     from venmas.model.show import group_name, initial_texts, kind_of, number, title, variable_groups
+    from venmas.report.text_tables import print_table
 
     out.print("\nVariables", style="bold")
     rows = [

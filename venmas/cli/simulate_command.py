@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venmas.cli.options import load, read_settings, scenario_options, verbose_option
-from venmas.errors import ModelError, UsageError
+from venmas.errors import ModelError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -52,9 +52,9 @@ def command(
 
     from venmas.cli.apart import check_kept
     from venmas.cli.output import STDOUT, check_writable, console, store_json
-    from venmas.cli.tables import print_trace
     from venmas.model.disturbances import drawn
     from venmas.model.witness.noise import folded
+    from venmas.report.text_tables import print_trace
 
     check_writable(json_path, "--json")
     loaded = load(scenario, read_settings(settings), networks)
@@ -88,8 +88,8 @@ def command(
 
 def _print_summary(system: System, rows: Sequence[dict[str, Any]], runs: int) -> None:
     from venmas.cli.output import console
-    from venmas.cli.tables import print_table
     from venmas.model.show import state_columns
+    from venmas.report.text_tables import print_table
 
     out = console()
     out.print(f"{runs} runs in floats; least and greatest values:")
@@ -117,7 +117,10 @@ def _plan(system: System, names: Sequence[str], steps: int | None) -> list[int |
     chosen = [name.strip() for name in names]
     for name in chosen:
         if name not in known:
-            raise UsageError(f"--branch: system {system.name!r} has no branch {name!r}; it has {', '.join(known)}")
+            hint = did_you_mean(name, known)
+            raise UsageError(
+                f"--branch: system {system.name!r} has no branch {name!r}; it has {', '.join(known)}{hint}"
+            )
     count = steps if steps is not None else len(chosen) if len(chosen) > 1 else 10
     if len(chosen) > 1 and len(chosen) != count:
         raise UsageError(f"{len(chosen)} branches for {count} steps: give one for all steps, or one for each step")
@@ -136,7 +139,10 @@ def _starts(system: System, fixed: dict[str, str], rng: np.random.Generator, cou
     labels = system.vocabulary.constants
     for name, text in fixed.items():
         if name not in system.variables:
-            raise UsageError(f"--initial: there is no variable {name!r}; there are {_few(list(system.variables))}")
+            hint = did_you_mean(name, system.variables)
+            raise UsageError(
+                f"--initial: there is no variable {name!r}; there are {_few(list(system.variables))}{hint}"
+            )
         try:
             value = labels[text.strip()] if text.strip() in labels else as_fraction(text)
         except InputError as error:

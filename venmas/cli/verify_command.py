@@ -33,7 +33,7 @@ from venmas.cli.options import (
     verbose_option,
 )
 from venmas.cli.origin import tell_origin
-from venmas.cli.output import STDOUT, check_writable, console, store_json
+from venmas.cli.output import STDOUT, check_writable, console, is_verbose, store_json
 from venmas.cli.plural_options import plural_options, take_plural
 from venmas.cli.refinement import read_refinement, refinement_options
 from venmas.errors import ModelError, UsageError
@@ -204,12 +204,12 @@ def command(
             report.system = system_digest(loaded.system)
     problems = _store(report, json_path, witness_path, certificate)
     if json_path != STDOUT:
-        from venmas.cli.render import print_report, print_verdict
+        from venmas.report.text import print_report, print_verdict
 
         if quiet:
             print_verdict(console(), report)
         else:
-            print_report(console(), report, loaded.system)
+            print_report(console(), report, loaded.system, verbose=is_verbose())
     if problems:  # the verdict is known all the same
         raise UsageError("; ".join(problems))
     return {"satisfied": SATISFIED, "violated": VIOLATED}.get(report.verdict.value, UNKNOWN)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NoReturn
 
 from venmas.budget import Budget, Progress
 from venmas.circuit.nodes import Circuit
 from venmas.engine.report import Verdict, machine, versions
+from venmas.errors import UsageError
 from venmas.logic.formula import Formula
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.logic.printing import to_text
@@ -68,6 +69,11 @@ class LtlReport:
             case Violated():
                 return Verdict.VIOLATED
         return Verdict.UNKNOWN
+
+    def __bool__(self) -> NoReturn:
+        raise UsageError(
+            "a report has no truth value, as there are three verdicts; write report.satisfied or report.violated"
+        )
 
     @property
     def satisfied(self) -> bool:

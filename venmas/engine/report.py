@@ -11,10 +11,14 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from venmas._version import __version__
 from venmas.engine.certify import Certificate, Unwritten
+from venmas.errors import UsageError
+from venmas.faces import Shown, written
+from venmas.model.refusals import shortened
+from venmas.model.system import System
 from venmas.model.witness.build import Replay
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
@@ -86,20 +90,20 @@ class Asked:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass
-class Report:
-    """The result of one verification.
+@dataclass(repr=False)
+class Report(Shown):
+    """The result of one verification. ``str`` is what the command line prints; notebooks show it with its picture.
 
     `reason` is empty unless the verdict is unknown; then it is the category (`venmas.errors.Reason`) and `message` says
     more. `basis` tells what a *satisfied* rests on: ``bounds`` (rigorous, no program was left to solve), ``solver``
     (programs called infeasible by a solver, up to its tolerance) or ``exact`` (a proof in rationals, which
-    `certificate` names where it was written; `unwritten` says why it could not be). `kind` is that of
-    the property, `invariant` what predicate abstraction came to, where it was tried. `origin` tells where the system
-    came from, so that a stored result can be replayed; None for a system made in Python.
-    `system` is the digest of its canonical form, where somebody computed it (`venmas.model.canonical`); `started` the
-    time of the call (UTC, ISO 8601). `decided_by` names the procedure that decided, and `procedures` has one entry for
-    each of the mode; both are empty where a journal knew the verdict. `versions` and `machine` are those of this
-    process, or those of a stored result.
+    `certificate` names where it was written; `unwritten` says why it could not be). `kind` is that of the property,
+    `invariant` what predicate abstraction came to, where it was tried. `origin` tells where the system came from, so
+    that a stored result can be replayed; None for a system made in Python. `system` is the digest of its canonical
+    form, where somebody computed it (`venmas.model.canonical`); `started` the time of the call (UTC, ISO 8601). `model`
+    is the system itself, for what is shown of it; stored results have none. `decided_by` names the procedure that
+    decided, and `procedures` has one entry for each of the mode; both are empty where a journal knew the verdict.
+    `versions` and `machine` are those of this process, or those of a stored result.
     """
 
     verdict: Verdict
@@ -137,6 +141,18 @@ class Report:
     unwritten: Unwritten | None = None
     kind: str = "bounded"
     invariant: Mapping[str, Any] | None = None
+    model: System | None = field(default=None, compare=False)
+
+    def __bool__(self) -> NoReturn:
+        raise UsageError(
+            "a report has no truth value, as there are three verdicts; write report.satisfied or report.violated"
+        )
+
+    def __str__(self) -> str:
+        return written(self)
+
+    def __repr__(self) -> str:
+        return f"<Report {self.verdict}: {shortened(self.formula)} in every initial state of {self.scenario}>"
 
     def certify(self, stored: Certificate | Unwritten | None) -> None:
         """Note that *satisfied* rests on a proof in rationals, and what became of its certificate if one was wanted."""

@@ -21,12 +21,13 @@ from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, Mode, modes
 from venmas.engine.parts.divided import Divided
 from venmas.engine.portfolio import Portfolio, limits
-from venmas.engine.report import Asked, Report, Tried, Verdict
-from venmas.errors import Reason, SolverUnavailableError, UsageError
+from venmas.engine.report import Asked, Origin, Report, Tried, Verdict
+from venmas.errors import Reason, SolverUnavailableError, UsageError, did_you_mean
 from venmas.files import why_not_writable
 from venmas.logic import Always, Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
 from venmas.memory import seldom_collected
+from venmas.model.source import source_of
 from venmas.model.system import System
 from venmas.model.witness.build import replay
 from venmas.model.witness.noise import folded
@@ -107,18 +108,21 @@ def verify(
     solvers = _solvers(solver, chosen.solver)
     count = (workers or os.cpu_count() or 1) if chosen.workers else 1
     text = formula if isinstance(formula, str) else to_short_text(formula)
+    source = source_of(system)
     report = Report(
         Verdict.UNKNOWN,
         text,
-        system.name,
+        source.name if source else system.name,
         chosen.name,
         encoding,
         bounds,
         trust=trust,
         semantics=semantics,
-        parameters=dict(parameters or {}),
+        parameters=dict(parameters if parameters is not None else source.parameters if source else {}),
         workers=count,
         asked=Asked(text, solver, timeout, memory, invariant),
+        origin=Origin(source.found_by, source.networks, source.folder.digests) if source else None,
+        model=system,
     )
     header = {"parameters": report.parameters, **(about or {})}
     trusted = chosen.solver or trust == "solver"
@@ -160,7 +164,7 @@ def _mode(name: str | None, cluster: str | None, workers: int | None) -> Mode:
     name = name or DEFAULT
     known = modes()
     if name not in known:
-        raise UsageError(f"unknown mode {name!r}: choose one of {', '.join(known)}")
+        raise UsageError(f"unknown mode {name!r}: choose one of {', '.join(known)}{did_you_mean(name, known)}")
     if cluster is not None:
         from venmas.cluster.mapper import check_address
 

@@ -19,13 +19,15 @@ class Vocabulary:
     """Names by what they stand for; no name may stand for two things (`ModelError`).
 
     `variables` in the order of the state (position 1 first); `booleans` those that are true or false, which may stand
-    alone; `propositions` with their meaning; `constants` named numbers, such as the labels of an integer variable.
+    alone; `propositions` with their meaning; `constants` named numbers, such as the labels of an integer variable;
+    `others` names that no formula may use, with what they are and what to write instead, for messages.
     """
 
     variables: tuple[str, ...]
     booleans: frozenset[str] = frozenset()
     propositions: Mapping[str, Formula] = field(default_factory=dict)
     constants: Mapping[str, Fraction] = field(default_factory=dict)
+    others: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if strangers := sorted(self.booleans - set(self.variables)):
@@ -47,13 +49,17 @@ class Vocabulary:
 
     def unknown(self, name: str) -> str:
         """The message for a name that is not there: the nearest one, and what exists."""
-        near = get_close_matches(name, (*self.names, *RESERVED), n=1, cutoff=0.5)
+        if name in self.others:
+            return f"unknown name {name!r}: it is {self.others[name]}"
+        near = get_close_matches(name, (*self.names, *RESERVED, *self.others), n=1, cutoff=0.5)
         near = near or [known for known in self.names if known.lower() == name.lower()][:1]
         base, _, index = name.partition("[")
         members = [known for known in self.variables if known.startswith(f"{base}[")]
-        if members and index == "0]":
-            near = members[:1]
+        if members and base not in near:  # a component of another group is not meant
+            near = members[:1] if index == "0]" else [m for m in near if m in members]
         message = f"unknown name {name!r}"
+        if near and near[0] in self.others:
+            return f"{message}, did you mean {near[0]!r}? It is {self.others[near[0]]}"
         if near:
             message += f", did you mean {near[0] if near[0] in RESERVED else quoted(near[0])!r}?"
         if members:

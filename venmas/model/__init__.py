@@ -1,5 +1,6 @@
 """Systems as expression graphs, and what runs them."""
 
+import venmas.model.elementwise  # noqa: F401  numpy finds there what it does with expressions
 from venmas.model.expr import Condition, Expr, add, conjunction, disjunction
 from venmas.model.functions import (
     absolute,

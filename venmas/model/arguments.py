@@ -8,7 +8,7 @@ from numbers import Integral
 
 import numpy as np
 
-from venmas.errors import InputError, ModelError
+from venmas.errors import InputError, ModelError, did_you_mean
 from venmas.linear import as_fraction
 from venmas.model.expr import Condition, Expr, Scalar, Variable, as_condition, as_expr
 from venmas.model.refusals import shortened
@@ -95,7 +95,9 @@ def read_updates(
         )
     found: dict[str, Expr] = {}
     for target, value in (*given.items(), *named.items()):
-        targets = list(target) if isinstance(target, Vector) else [_named(where, nodes, listing, target)]
+        target = _named(where, nodes, listing, target) if isinstance(target, str) else target
+        target = Vector(target) if isinstance(target, tuple) else target
+        targets = list(target) if isinstance(target, Vector) else [target]
         for variable, new in zip(targets, _values(where, target, value, len(targets)), strict=True):
             if not isinstance(variable, Variable) or nodes.get(variable.name) is not variable:
                 raise ModelError(f"{where} updates {shortened(variable)}, which is no variable of {listing}")
@@ -108,14 +110,15 @@ def read_updates(
     return found
 
 
-def _named(where: str, nodes: Mapping[str, Variable], listing: str, target: object) -> object:
-    if not isinstance(target, str):
-        return target
-    if target in nodes:
-        return nodes[target]
-    group = any(name.startswith(f"{target}[") for name in nodes)
-    hint = f"; write {{{target}: values}} with the group itself" if group else ""
-    raise ModelError(f"{where} updates {target}, which is no variable of {listing}{hint}")
+def _named(where: str, nodes: Mapping[str, Variable], listing: str, name: str) -> Variable | Vector:
+    """The variable of a name, or the group whose members are ``name[1] .. name[n]``."""
+    if name in nodes:
+        return nodes[name]
+    members = [known for known in nodes if known.startswith(f"{name}[")]
+    if members and members == [f"{name}[{i}]" for i in range(1, len(members) + 1)]:
+        return Vector(nodes[member] for member in members)
+    hint = did_you_mean(name, {known.partition("[")[0] for known in nodes})
+    raise ModelError(f"{where} updates {name}, which is no variable of {listing}{hint}")
 
 
 def _values(where: str, target: object, value: object, count: int) -> list[object]:
@@ -134,5 +137,7 @@ def _values(where: str, target: object, value: object, count: int) -> list[objec
     except ModelError as error:
         raise ModelError(f"{where}, new values of {shortened(target)}: {error}") from error
     if len(values) != count:
-        raise ModelError(f"{where}: {len(values)} new values for the {count} components of {shortened(target)}")
+        raise ModelError(
+            f"{where}: {len(values)} new values for the {count} components of {shortened(target)}; give {count}"
+        )
     return list(values)

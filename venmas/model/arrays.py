@@ -1,7 +1,8 @@
 """What numpy does with expressions: its operators are those of expressions and vectors, its functions mostly are not.
 
-Without this, numpy would wrap an expression in an array of objects and compare objects. Functions that only add up and
-rearrange (``np.sum``, ``np.dot``, ``np.concatenate``) are left to numpy, on arrays of expressions.
+Without this, numpy would wrap an expression in an array of objects and compare objects. Those that are piecewise linear
+are in `venmas.model.elementwise`. Functions that only add up and rearrange (``np.sum``, ``np.dot``, ``np.concatenate``)
+are left to numpy, on arrays of expressions.
 """
 
 from __future__ import annotations
@@ -44,11 +45,8 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
 
 _ALL = "conjunction(a == b for a, b in zip(v, w))"
 _INSTEAD = {
-    **dict.fromkeys(("maximum", "fmax"), "maximum(a, b)"),
-    **dict.fromkeys(("minimum", "fmin"), "minimum(a, b)"),
-    **dict.fromkeys(("max", "amax", "nanmax"), "maximum(*v)"),
-    **dict.fromkeys(("min", "amin", "nanmin"), "minimum(*v)"),
-    **dict.fromkeys(("absolute", "fabs"), "absolute(x)"),
+    **dict.fromkeys(("max", "amax", "nanmax", "maximum.reduce", "fmax.reduce"), "maximum(*v)"),
+    **dict.fromkeys(("min", "amin", "nanmin", "minimum.reduce", "fmin.reduce"), "minimum(*v)"),
     "clip": "clip(x, low, high)",
     **dict.fromkeys(("where", "select", "piecewise", "choose"), "where(condition, a, b) or switch(i, {0: a, 1: b})"),
     **dict.fromkeys(("sign", "heaviside"), "where(x > 0, 1, where(x < 0, -1, 0))"),
@@ -73,15 +71,26 @@ class NumpyOperand:
 
     _joined: ClassVar[Callable[[Any], Any]]
     """Makes a vector of an array of one dimension; `venmas.model.vector` puts it here."""
+    _functions: ClassVar[Mapping[str, Callable[..., Any]]]
+    """What numpy's functions do, by their names there; `venmas.model.elementwise` puts them here."""
+
+    def __abs__(self) -> Any:
+        return NumpyOperand._functions["absolute"](self)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        act = _OPERATORS.get(ufunc.__name__) if method == "__call__" and not options else None
+        known = _OPERATORS.get(ufunc.__name__) or NumpyOperand._functions.get(ufunc.__name__)
+        act = known if method == "__call__" and not options else None
         if act is None:
             name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
             raise _refused(name + ("(out=...)" if options else ""))
         return act(*(_operand(i, matrix=act is operator.matmul) for i in inputs))
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        if (act := NumpyOperand._functions.get(func.__name__)) is not None:
+            try:
+                return act(*(_operand(a, matrix=False) for a in args), **kwargs)
+            except TypeError as error:  # another option, such as out=
+                raise _refused(func.__name__) from error
         if func.__name__ in _INSTEAD:
             raise _refused(func.__name__)
         try:

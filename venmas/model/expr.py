@@ -73,7 +73,7 @@ class Expr(NumpyOperand):
             return NotImplemented
         divisor = as_expr(other)
         if not isinstance(divisor, Constant) or divisor.value == 0:
-            raise ModelError("only division by a non-zero number is piecewise linear")
+            raise ModelError("only division by a non-zero number is piecewise linear; write x / 2")
         return scale(self, 1 / divisor.value)
 
     def __rtruediv__(self, other: Scalar) -> Expr:

@@ -60,10 +60,13 @@ OF_EXPRESSIONS: Mapping[str, str] = _each(
     (_CONVERSIONS, _NUMBER),
     (_SHIFTS, _SHIFT),
     (_CONNECTIVES, _LOGIC),
-    (_MATRICES, "@ is for a matrix of numbers and a vector; a product with a number is written with *"),
+    (
+        _MATRICES,
+        "@ is for a matrix of numbers and a vector; a product with a number is written with *, and a matrix of one "
+        "column takes a vector of one component, B @ Vector([u])",
+    ),
     (_ITEMS, _ONE),
     (_CHANGES, _ONE),
-    (("__abs__",), "Python's abs has no meaning for expressions; write absolute(x)"),
     (("__contains__",), _CONTENT),
     (("__call__",), _CALL),
     (
@@ -111,7 +114,6 @@ OF_VECTORS: Mapping[str, str] = _each(
         ("__contains__", "index", "count"),
         "whether a vector contains something is not known in Python; write disjunction(c == x for c in v)",
     ),
-    (("__abs__",), "Python's abs has no meaning for vectors; write Vector(absolute(c) for c in v)"),
     (("__call__",), _CALL),
     (("__bool__",), f"{_TRUTH}; compare its components, conjunction(c > 0 for c in v), or ask for len(v)"),
 )

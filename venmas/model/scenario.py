@@ -16,15 +16,15 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import CodeType, ModuleType
 
 from venmas import plugins
-from venmas.errors import InputError, NetworkError, ScenarioError
-from venmas.model.parameters import NetworkFolder, Parameter, ParameterValue, Range
+from venmas.errors import InputError, NetworkError, ScenarioError, did_you_mean
+from venmas.model.parameters import NetworkFolder, Parameter, ParameterValue, Range, show_value
+from venmas.model.source import Source, remember_source
 from venmas.model.system import System
 
 __all__ = ["NetworkFolder", "Parameter", "Range", "Scenario", "load_scenario", "scenario_names"]
@@ -68,7 +68,7 @@ class Scenario:
         for name in settings:
             if name not in known:
                 raise ScenarioError(
-                    f"scenario {self.name!r} has no parameter {name!r}{_nearest(name, known)}; "
+                    f"scenario {self.name!r} has no parameter {name!r}{did_you_mean(name, known)}; "
                     + (f"it takes {', '.join(known)}" if known else "it takes none")
                 )
         for p in self.parameters:
@@ -103,7 +103,16 @@ class Scenario:
             raise ScenarioError(f"{self.path}: {error}") from error
         if self.picture is not None:
             system.picture = self._drawing(self.picture, values)
+        given = None if folder.path == self.networks else str(folder.path.resolve())
+        texts = {name: show_value(value) for name, value in values.items()}
+        remember_source(system, Source(self.name, self._found_by, given, folder, texts))
         return system
+
+    @property
+    def _found_by(self) -> str:
+        """Its name, where that finds this file and no other; else its path."""
+        file = _plugged().get(self.name, Path(str(bundled().joinpath(self.name).joinpath("scenario.py"))))
+        return self.name if self.name in scenario_names() and file.resolve() == self.path else str(self.path)
 
     def made(self, folder: NetworkFolder, values: Mapping[str, ParameterValue]) -> object:
         """What ``build`` returns. Raises `ScenarioError` and `NetworkError`."""
@@ -155,7 +164,7 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     if path.suffix == ".py" or len(path.parts) > 1:
         raise ScenarioError(f"there is no scenario file {path}; bundled scenarios are {', '.join(names)}")
     raise ScenarioError(
-        f"there is no scenario {given!r}{_nearest(given, names)}; bundled scenarios are {', '.join(names)}, "
+        f"there is no scenario {given!r}{did_you_mean(given, names)}; bundled scenarios are {', '.join(names)}, "
         "and the path of a .py file loads your own"
     )
 
@@ -281,8 +290,3 @@ def _explained(path: Path, error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError):
         return f"{where}: ModuleNotFoundError: {error}; install it, or run the scenario on a system that has it"
     return f"{where}: {type(error).__name__}: {error}"
-
-
-def _nearest(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
-    near = get_close_matches(name, list(known), 1)
-    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import TypeVar
 
 from venmas.budget import ask
-from venmas.errors import ModelError
+from venmas.errors import ModelError, did_you_mean
+from venmas.faces import Shown
 from venmas.logic import TRUE, Atom, Bottom, Formula, Top, Vocabulary, conjunction, disjunction
 from venmas.model.arguments import (
     read_action,
@@ -46,6 +47,7 @@ from venmas.model.limits import (
     check_count,
     check_nesting,
 )
+from venmas.model.naming import unnameable
 from venmas.model.parts import Agent as Agent
 from venmas.model.parts import Branch as Branch
 from venmas.model.quantities import (
@@ -64,7 +66,7 @@ from venmas.model.vector import Vector, read_size
 _Found = TypeVar("_Found")
 
 
-class System:
+class System(Shown):
     """A neural agent-environment system, written once and read by simulation, bounds and encodings.
 
     Build it with `real`, `integer`, `boolean`, `agent`, `branch`, `initial`, `proposition` and `specify`, in any order
@@ -90,6 +92,9 @@ class System:
         self._named: set[str] = set()  # the branches
         self.labelled: dict[str, dict[int, str]] = {}  # variables that a label names a value of, by label and value
         self._facts = Facts()
+
+    def __repr__(self) -> str:
+        return f"<System {self.name!r}: {len(self.variables)} variables, {len(self.branches)} branches>"
 
     def __getstate__(self) -> dict[str, object]:
         # Functions of a scenario file can not be pickled, and no worker draws. Facts are found again where it is read.
@@ -280,7 +285,7 @@ class System:
     def __getitem__(self, name: str) -> Variable:
         """The node of a variable. Raises `ModelError` when there is none of that name."""
         if name not in self.nodes_by_name:
-            raise ModelError(f"no variable {name!r} in {self._listing()}")
+            raise ModelError(f"no variable {name!r} in {self._listing()}{did_you_mean(name, self.nodes_by_name)}")
         return self.nodes_by_name[name]
 
     def __contains__(self, name: str) -> bool:
@@ -305,6 +310,7 @@ class System:
             booleans=frozenset(d.name for d in self.variables.values() if d.boolean),
             propositions=dict(self.propositions),
             constants={k: v for k, v in labels.items() if k not in self.variables and k not in self.propositions},
+            others=unnameable(self),
         )
 
     @cached_property
@@ -350,10 +356,8 @@ class System:
     def _roots(self) -> list[tuple[str, Expr | Condition]]:
         roots: list[tuple[str, Expr | Condition]] = [(f"agent {a.name!r}", a.expr) for a in self.agents]
         for b in self.branches:
-            roots += [
-                (f"branch {b.name!r}", b.guard),
-                *((f"branch {b.name!r}, update of {n}", e) for n, e in b.updates),
-            ]
+            roots.append((f"branch {b.name!r}", b.guard))
+            roots += [(f"branch {b.name!r}, update of {n}", e) for n, e in b.updates]
         return roots
 
     def nodes(self) -> Iterator[tuple[str, Expr | Condition]]:

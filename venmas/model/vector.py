@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.errors import ModelError
+from venmas.faces import Shown
 from venmas.model.arrays import NumpyOperand
 from venmas.model.expr import Condition, Expr, Scalar, Several, add, as_expr
 from venmas.model.refusals import OF_VECTORS, no_number, refusing, shortened
@@ -22,7 +23,7 @@ Matrix: TypeAlias = "Sequence[Sequence[Scalar]] | NDArray[Any]"
 
 
 @refusing("a vector", OF_VECTORS)
-class Vector(Sequence[Expr], Several, NumpyOperand):
+class Vector(Sequence[Expr], Several, NumpyOperand, Shown):
     """Several expressions: the outputs of a network, a group of variables. Python's index is 0-based.
 
     ``+ - * /`` work component by component, with a number, an expression, another vector of this length or a
@@ -171,7 +172,7 @@ def _product(row: Vector, column: Vector) -> Expr:
 
 
 def _misfit(what: str) -> ModelError:
-    return ModelError(f"{what} do not go together")
+    return ModelError(f"{what} do not go together; take a part, v[:2] for the first two, or a matrix that fits")
 
 
 NumpyOperand._joined = Vector

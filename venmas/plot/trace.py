@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from venmas.errors import FormulaError, ModelError, UsageError
+from venmas.errors import FormulaError, ModelError, UsageError, did_you_mean
 from venmas.linear import Comparison, format_number
 from venmas.logic import Atom, Formula, Vocabulary, parse, parse_property, subformulas
 from venmas.model.system import System
@@ -108,7 +108,8 @@ class Trace:
         if name == "step":
             return np.array([float(v.step) for v in self.visits])
         if name not in self._columns:
-            raise ModelError(f"the trace has no variable {name!r}; it has {_few(self._columns)}")
+            hint = did_you_mean(name, self._columns)
+            raise ModelError(f"the trace has no variable {name!r}; it has {_few(self._columns)}{hint}")
         return self._columns[name]
 
     @cached_property

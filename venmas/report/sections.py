@@ -104,6 +104,19 @@ def parameter_table(report: Report, defaults: Mapping[str, tuple[str, str, str]]
 
 def system_tables(report: Report, system: System, defaults: Mapping[str, tuple[str, str, str]]) -> SystemTables:
     """What the system declares."""
+    initial = initial_texts(system, _MOST_ITEMS)
+    propositions = tuple((n, to_short_text(f, _MOST_TEXT)) for n, f in list(system.propositions.items())[:_MOST_ITEMS])
+    return SystemTables(
+        parameter_table(report, defaults),
+        variable_table(system),
+        network_table(report, system),
+        tuple(initial),
+        propositions,
+    )
+
+
+def variable_table(system: System) -> Table:
+    """The variables, vectors of equal ones in one row."""
     groups = variable_groups(system)
     rows = tuple(
         (
@@ -116,14 +129,8 @@ def system_tables(report: Report, system: System, defaults: Mapping[str, tuple[s
         for group in groups[:_MOST_ITEMS]
     )
     left = len(groups) - len(rows)
-    variables = Table(
-        "Variables", ("name", "kind", "range", "unit", "labels"), rows, 1, f"{left} more are left out." if left else ""
-    )
-    initial = initial_texts(system, _MOST_ITEMS)
-    propositions = tuple((n, to_short_text(f, _MOST_TEXT)) for n, f in list(system.propositions.items())[:_MOST_ITEMS])
-    return SystemTables(
-        parameter_table(report, defaults), variables, network_table(report, system), tuple(initial), propositions
-    )
+    head = ("name", "kind", "range", "unit", "labels")
+    return Table("Variables", head, rows, 1, f"{left} more are left out." if left else "")
 
 
 def network_table(report: Report, system: System) -> Table | None:

@@ -70,11 +70,11 @@ def trace_tables(system: System | None, witness: Witness) -> tuple[list[Table], 
     rows, places = _path_rows(witness) if path is not None else _tree_rows(witness)
     shown = rows if len(rows) <= _MOST_ROWS else [*rows[: _MOST_ROWS - 50], *rows[-50:]]
     note = "" if shown is rows else f"{len(rows) - len(shown)} rows before the last 50 are left out. "
-    columns = _columns(system, witness)
+    columns = columns_of(system, witness)
     agents = [title(a.name, a.unit) for a in system.agents] if system else []
     names = [a.name for a in system.agents] if system else []
     if system is None:
-        names = agents = list(dict.fromkeys(v.name for node in witness.nodes for v in node.actions))
+        names = agents = agent_names(witness)
     headings = [c.title for c in columns] + agents
     most = _MOST_COLUMNS * _MOST_TABLES
     if len(headings) > most:
@@ -104,7 +104,13 @@ def _part(
     return Table(caption, (*names, *head, *(() if tree else ("branch",))), lines, len(names), rest, indents)
 
 
-def _columns(system: System | None, witness: Witness) -> list[Column]:
+def agent_names(witness: Witness) -> list[str]:
+    """The agents whose actions a witness shows."""
+    return list(dict.fromkeys(v.name for node in witness.nodes for v in node.actions))
+
+
+def columns_of(system: System | None, witness: Witness) -> list[Column]:
+    """The columns of states; without a system one for each variable of the witness."""
     if system is not None:
         return state_columns(system.variables.values())
     return [Column(v.name, (v.name,), False) for v in witness.nodes[0].state]

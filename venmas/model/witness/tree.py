@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from venmas.errors import UsageError
+from venmas.faces import Shown, written
 
 _WHOLE = r"(0x[0-9a-f]{1,40000}|[0-9]{1,4000})"  # reducing a quotient takes time that is quadratic in its length
 _RATIONAL = re.compile(rf"-?{_WHOLE}(/{_WHOLE})?")
@@ -52,11 +53,17 @@ class Node:
         return {v.name: v.exact for v in self.state}
 
 
-@dataclass(frozen=True)
-class Witness:
+@dataclass(frozen=True, repr=False)
+class Witness(Shown):
     """Nodes, the initial state first; `children` of a node pair the name of a branch with the index of a later node."""
 
     nodes: tuple[Node, ...]
+
+    def __str__(self) -> str:
+        return written(self)
+
+    def __repr__(self) -> str:
+        return f"<Witness: {len(self.nodes)} states, {'one run' if self.path else 'a tree of runs'}>"
 
     @property
     def initial(self) -> dict[str, Fraction]:

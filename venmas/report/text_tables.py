@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from venmas.model.show import is_number, show_value, state_columns, title
+from venmas.model.show import is_number, show_value, title
 from venmas.model.system import System
 from venmas.model.witness.tree import Node, Witness
+from venmas.report.tables import agent_names, columns_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,28 +49,41 @@ def print_table(
         out.print(f"... and {len(rows) - _MOST_ROWS} more rows; --json FILE has all of them")
 
 
-def print_trace(out: Console, system: System, witness: Witness) -> dict[int, int]:
+def print_trace(out: Console, system: System | None, witness: Witness) -> dict[int, int]:
     """A path as rows of steps, a tree of runs with the branches that lead to each state.
 
-    Returns the number under which each node of the witness is shown.
+    Steps with the same state, actions and branch share a row, "3..17". system: None where it is not known. Returns the
+    number under which each node of the witness is shown.
     """
-    columns = state_columns(system.variables.values())
-    agents = [title(a.name, a.unit) for a in system.agents]
+    columns = columns_of(system, witness)
+    names = [a.name for a in system.agents] if system else agent_names(witness)
+    agents = [title(a.name, a.unit) for a in system.agents] if system else names
 
     def cells(node: Node) -> list[str]:
         state, acted = {v.name: v for v in node.state}, {v.name: v for v in node.actions}
-        actions = [show_value(acted[a.name]) if a.name in acted else "" for a in system.agents]
+        actions = [show_value(acted[name]) if name in acted else "" for name in names]
         return [*(c.show(state) for c in columns), *actions]
 
     headers = [c.title for c in columns] + agents
     path = witness.path
     if path is not None:
-        rows = [[str(i), *cells(node), _taken(node)] for i, node in enumerate(path)]
+        rows = [[key, *cells(node), _taken(node)] for key, node in alike(path)]
         print_table(out, ["step", *headers, "branch"], rows)
         return _positions(witness)
     numbers: dict[int, int] = {}
     print_table(out, ["#", "run", *headers], list(_tree_rows(witness, cells, numbers, out.options.ascii_only)), keys=2)
     return numbers
+
+
+def alike(path: Sequence[Node]) -> list[tuple[str, Node]]:
+    """Steps of a path, those that follow each other with the same exact state, actions and branch in one row."""
+    found: list[tuple[str, Node]] = []
+    groups = groupby(enumerate(path), key=lambda item: (item[1].state, item[1].actions, _taken(item[1])))
+    for _, group in groups:
+        members = list(group)
+        (first, node), (last, _) = members[0], members[-1]
+        found.append((str(first) if first == last else f"{first}..{last}", node))
+    return found
 
 
 def again(witness: Witness, index: int, numbers: Mapping[int, int]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
-from venmas.cli.output import is_verbose
-from venmas.cli.tables import again, print_table, print_trace
 from venmas.engine.report import Report, Verdict
 from venmas.model.show import precise
 from venmas.report.figures import PROCEDURES, figures, procedure_rows
+from venmas.report.text_tables import again, print_table, print_trace
 from venmas.report.words import basis, remedies
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _STYLES = {Verdict.SATISFIED: "bold green", Verdict.VIOLATED: "bold red", Verdict.UNKNOWN: "bold yellow"}
 _MOST_ATOMS = 6
+_WIDTH = 200
+"""Columns of tables, as the command line has them in a file or a pipe, where no window limits them."""
 
 
 def print_verdict(out: Console, report: Report) -> None:
@@ -30,8 +32,21 @@ def print_verdict(out: Console, report: Report) -> None:
     out.print(line, soft_wrap=True)
 
 
-def print_report(out: Console, report: Report, system: System) -> None:
-    """Everything."""
+def as_text(shown: Report | Witness) -> str:
+    """What the command line prints of a report, or of a witness alone, into a file or a pipe."""
+    from rich.console import Console
+
+    lines = io.StringIO()
+    out = Console(file=lines, markup=False, highlight=False, emoji=False, width=_WIDTH, force_terminal=False)
+    if isinstance(shown, Report):
+        print_report(out, shown, shown.model)
+    else:
+        print_trace(out, None, shown)
+    return lines.getvalue().rstrip("\n")
+
+
+def print_report(out: Console, report: Report, system: System | None, *, verbose: bool = False) -> None:
+    """Everything; `verbose`: the procedures of a mode, too, where one decided. system: None where there is none."""
     print_verdict(out, report)
     settings = ", ".join(f"{n}={v}" for n, v in report.parameters.items())
     out.print(f"{report.formula}", soft_wrap=True)
@@ -44,7 +59,7 @@ def print_report(out: Console, report: Report, system: System) -> None:
     out.print()
     for name, text in figures(report):
         out.print(f"{name:<16} {text}", soft_wrap=True)
-    if report.procedures and (is_verbose() or report.verdict is Verdict.UNKNOWN):
+    if report.procedures and (verbose or report.verdict is Verdict.UNKNOWN):
         out.print()
         print_table(out, PROCEDURES, procedure_rows(report), wrap=True)
     if report.verdict is Verdict.UNKNOWN:
@@ -56,7 +71,7 @@ def print_report(out: Console, report: Report, system: System) -> None:
         print_witness(out, system, report.witness, report.replay)
 
 
-def print_witness(out: Console, system: System, witness: Witness, replay: Replay) -> None:
+def print_witness(out: Console, system: System | None, witness: Witness, replay: Replay) -> None:
     """The trace, the atoms that it shows, and the replay."""
     tree = witness.path is None
     out.print("A tree of runs that violates it:" if tree else "A run that violates it:", style="bold")

@@ -1,0 +1,51 @@
+"""``venmas help``: what cannot be looked up in the options of a command, on one screen."""
+
+from __future__ import annotations
+
+import click
+
+from venmas.errors import UsageError, did_you_mean
+
+FORMULAS = """\
+A formula is asked of every initial state. Operators have a bound, in steps.
+
+  x > 2*y - 1.5       numbers, variables, + - * by numbers; < <= > >= == !=
+  gear == low         labels of integers; alarm, safe: Booleans, propositions
+  v[1] >= 0           components count from 1: v[0] of Python is v[1] here
+  "two words" > 0     a name with other characters, in double quotes
+  !p  p & q  p | q  p -> q  p <-> q  true  false            in this order
+
+  AG^5 p              always: in all runs, at the steps 1 to 5
+  AG[0,5] p           at the steps 0 (the present) to 5; so with AF EG EF
+  AF^5 p              in all runs, within 5 steps
+  EG^5 p  EF^5 p      in some run, always; in some run, within 5 steps
+  AX p  EX^3 p        after 1 step in all runs; after 3 in some run
+  A(p U^5 q)          in all runs q within 5 steps, and p until then; E(...)
+  AG p                for ever: without a bound
+
+  AG^20 (gap > 0 & speed <= 40)       no run leaves it in 20 steps
+  alarm -> AF^3 !alarm                from an alarm, it ends in 3 steps
+  EF^10 goal                          from every start, some run gets there
+
+`venmas scenarios NAME` lists the names of a scenario. More: docs/semantics.md
+"""
+
+TOPICS = {"formulas": FORMULAS}
+
+
+@click.command("help")
+@click.argument("topic", required=False)
+def command(topic: str | None) -> None:
+    """Show how formulas are written, on one screen: `venmas help formulas`.
+
+    Without a topic: the topics. Options of a command are shown by `venmas COMMAND --help`.
+    """
+    if topic is None:
+        click.echo(f"Topics: {', '.join(f'venmas help {name}' for name in TOPICS)}\nCommands: venmas --help")
+        return
+    if topic not in TOPICS:
+        hint = did_you_mean(topic, TOPICS)
+        raise UsageError(
+            f"there is no help on {topic[:60]!r}{hint}; there is {', '.join(TOPICS)}, and of commands COMMAND --help"
+        )
+    click.echo(TOPICS[topic], nl=False)
