@@ -47,8 +47,8 @@ class Result:
             **({self.sought: self.bound} if self.sought else {}),
             "verdict": self.verdict.value,
             "reason": self.reason,
-            "basis": report.basis if report and not self.sought else "",
-            "decided_by": report.decided_by if report else "",
+            "basis": report.basis if report is not None and not self.sought else "",
+            "decided_by": report.decided_by if report is not None else "",
             "seconds": round(self.seconds, 6),
             "message": self.message,
         }
@@ -130,7 +130,7 @@ class Results(Sequence[Result]):
         suite = ElementTree.Element("testsuite", name="venmas", tests=str(len(self)))
         for row in self:
             name = ", ".join([row.formula, *(f"{k}={v}" for k, v in row.swept.items())])
-            given = {"classname": _xml(row.report.scenario if row.report else "venmas"), "name": _xml(name)}
+            given = {"classname": _xml(row.report.scenario if row.report is not None else "venmas"), "name": _xml(name)}
             case = ElementTree.SubElement(suite, "testcase", given, time=f"{row.seconds:.3f}")
             if (tag := _junit_tag(row)) is not None:
                 kind = row.reason or row.verdict.value
