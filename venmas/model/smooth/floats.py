@@ -91,13 +91,12 @@ class Course:
     def extremum(self, node: Extremum) -> Array:
         """The least or greatest value, of those at 17 times of each step; shape (B,)."""
         choose = np.maximum if node.greatest else np.minimum
-        best: Array | None = None
+        best = np.full(len(self._lost), -np.inf if node.greatest else np.inf)
         for length, jets in self._pieces:
             terms = jets.of(node.expr, _ORDER)
             with np.errstate(all="ignore"):
                 for part in _SLICES:
-                    found = _polynomial(terms, part * length)
-                    best = found if best is None else choose(best, found)
+                    best = choose(best, _polynomial(terms, part * length))
         return np.where(self._lost, np.nan, best)
 
 
