@@ -117,7 +117,7 @@ def test_exact_values_have_no_width() -> None:
 
 def test_domains() -> None:
     for call in (FUNCTIONS["sqrt"].value, FUNCTIONS["sqrt"].slope):
-        with pytest.raises(DomainError, match="negative|derivative"):
+        with pytest.raises(DomainError, match=r"negative|derivative"):
             call(-1, 60)
     with pytest.raises(DomainError, match="derivative"):
         FUNCTIONS["sqrt"].slope(0, 60)
