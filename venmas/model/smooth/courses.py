@@ -46,8 +46,10 @@ class BallCourse:
         while left:
             piece = self._piece(state, min(step, left))
             self._pieces.append(piece)
-            state = {name: self._at(piece, row, piece.length, piece.over.upto(piece.order + 1)[name])
-                     for name, row in piece.jets.upto(piece.order).items()}
+            state = {
+                name: self._at(piece, row, piece.length, piece.over.upto(piece.order + 1)[name])
+                for name, row in piece.jets.upto(piece.order).items()
+            }
             step, left = 2 * piece.length, left - piece.length
         self.ends: Mapping[str, Ball] = state
 
@@ -132,8 +134,9 @@ class BallCourse:
             None if c is None else ring.scale(c, Fraction(k)) for k, c in enumerate(terms[: piece.order + 1])
         ][1:]
         edge = last[piece.order + 1]
-        rest = self._remainder(None if edge is None else _COARSE.scale(edge, Fraction(piece.order + 1)),
-                               piece.length, piece.order)
+        rest = self._remainder(
+            None if edge is None else _COARSE.scale(edge, Fraction(piece.order + 1)), piece.length, piece.order
+        )
 
         def at(t: Fraction) -> Ball:
             return ring.scale(self._at(piece, terms, t, last), sign)
