@@ -23,8 +23,8 @@ Write: TypeAlias = Callable[[Callable[["Rule"], None]], int]
 
 
 Proof: TypeAlias = Write | Invariant | Phases | Trees
-"""What a certificate is written from: the lines of a proof; for AG p without a bound a set that runs do not leave; of systems
-that are not piecewise linear how initial sets are cut."""
+"""What a certificate is written from: the lines of a proof; for AG p without a bound a set that runs do not leave; of
+systems that are not piecewise linear how initial sets are cut."""
 
 
 class IncompleteError(VenmasError):

@@ -50,7 +50,7 @@ class Target:
     def open_in(self, box: Box, bits: int, fine: Fineness) -> str | None:
         """Why a state of a box may meet the formula; None: none does."""
         try:
-            found = self._refuted(self.formula, _states(self.system, box, bits, fine), {})
+            found = self._refuted(self.formula, states_of(self.system, box, bits, fine), {})
         except OutsideError as error:
             return str(error)
         except RecursionError:
@@ -111,7 +111,8 @@ def halves(box: Box, system: System, variable: int, at: Fraction) -> tuple[Box, 
     return (*box[:variable], first, *box[variable + 1 :]), (*box[:variable], second, *box[variable + 1 :])
 
 
-def _states(system: System, box: Box, bits: int, fine: Fineness) -> States:
+def states_of(system: System, box: Box, bits: int, fine: Fineness) -> States:
+    """The states of a box: a symbol for each variable whose range is no point."""
     forms: dict[str, Form] = {}
     count = 0
     for name, (low, high) in zip(system.variables, box, strict=True):
