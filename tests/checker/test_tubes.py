@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from venmas import System
 from venmas.answer import IncompleteError
@@ -27,6 +28,7 @@ from venmas.model import sin as sine
 from venmas.model.smooth.cuts import Cut, Fineness, Trees
 from venmas.question import Question
 
+SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs/certificate.schema.json").read_text()))
 FINE = Fineness(order=5, substeps=2, slices=4, symbols=20)
 
 
@@ -130,6 +132,8 @@ def test_a_certificate_is_written_and_checked(tmp_path: Path) -> None:
     lines = certified(system, "AG^8 (near > -1.01 & far < 1.01)", path)
     assert lines[0]["format"] == TUBES and lines[-1] == {"rule": "end", "lines": len(lines) - 1}
     assert check_certificate(path, system).leaves >= 1
+    for line in lines:
+        SCHEMA.validate(line)
     with pytest.raises(CheckError, match="another system"):
         check_certificate(path, oscillator("0.4"))
 
