@@ -1,4 +1,4 @@
-"""Balls: intervals with integer midpoints and radii in units of 2^-bits, rounded outward; a ring for values of any width.
+"""Balls: integer midpoints and radii in units of 2^-bits, rounded outward; a ring for values of any width.
 
 What is computed holds for every choice of points in the operands. Where an operation may have no value, or may have
 one, `OpenValueError` says that this many bits do not tell.
