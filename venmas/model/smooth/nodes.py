@@ -53,8 +53,13 @@ class Flow:
         return tuple(part for pair in self.rates for part in pair)
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def variables(self) -> tuple[Variable, ...]:
         """The variables that move, in the order of the rates."""
+        return tuple(variable for variable, _ in self.rates)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
         return tuple(variable.name for variable, _ in self.rates)
 
 
