@@ -87,7 +87,7 @@ class Course:
         lows = np.stack([form.ends[0] for form in tubes])
         lowest = lows.argmin(0)
         width = max(form.z.shape[1] for form in tubes)
-        slope = np.choose(lowest[:, None], [form.wide(width - 1) for form in tubes]) if len(tubes) <= 32 else tubes[0].z
+        slope = np.stack([form.wide(width - 1) for form in tubes])[lowest, np.arange(self.ring.size)]
         around = Form(slope, np.zeros(self.ring.size))
         lo = np.min([self.ring.rest(form, around).ends[0] for form in tubes], axis=0)
         hi = np.min([self.ring.rest(form, around).ends[1] for form in points], axis=0)

@@ -13,7 +13,6 @@ import numpy as np
 
 from venmas.bounds.affine.forms import Form
 from venmas.bounds.affine.univariate import lines
-from venmas.bounds.relaxation import chord
 from venmas.bounds.rounding import FEW, TINY, Floats, ball, gamma
 from venmas.bounds.zonotope import affine, span
 from venmas.budget import ask
@@ -38,19 +37,15 @@ def through(network: Network, inputs: Sequence[Form]) -> list[Form]:
 def _relaxed(activation: str, z: Floats, e: Floats) -> tuple[Floats, Floats]:
     """The activation of every unit: z (B, 1+k, n), e (B, n)."""
     l, u = span(z, e)
-    if activation == "relu":
-        a, lift = chord(l, u)
-        # of rows that have overflowed nothing is known
-        centre = radius = np.where(np.isfinite(lift), 0.5 * lift, np.inf)
-    else:
-        found = lines(activation, l, u)
-        a = found.slope
-        centre, radius = ball(found.lo, found.hi)
+    found = lines(activation, l, u)
+    a = found.slope
+    centre, radius = ball(found.lo, found.hi)
     flat = a == 0
     mass = np.where(flat, 0.0, a * (np.abs(z).sum(1) + e)) + np.abs(centre)
     z = np.where(flat[:, None, :], 0.0, z * a[:, None, :])
     z[:, 0] += centre
-    known = (centre == 0) & ((a == 1) | (a == 0)) & (radius == 0)
+    known = (found.lo == 0) & (found.hi == 0) & ((a == 1) | flat)
+    radius = np.where(known, 0.0, radius)
     e = np.where(flat, 0.0, e * a) + np.where(known, 0.0, FEW * mass + TINY)
     return _own(z, radius, e)
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from venmas.bounds.affine import values
+from venmas.bounds.relaxation import chord
 from venmas.bounds.rounding import FEW, TINY, UNIT_ROUNDOFF, Bools, Floats, outward
 
 _NARROW = 2.0**-20
@@ -95,6 +96,7 @@ _CURVES = {
     "cos": _Curve(_cos, -1.0, 1.0),
     "sqrt": _Curve(_sqrt),
     "reciprocal": _Curve(_reciprocal),
+    "relu": _Curve(_reciprocal, 0.0),  # by `venmas.bounds.relaxation`
 }
 
 
@@ -192,6 +194,11 @@ def _root(curve: _Curve, l: Floats, u: Floats) -> Lines:
     )
 
 
+def _ramp(curve: _Curve, l: Floats, u: Floats) -> Lines:
+    slope, lift = chord(l, u)
+    return Lines(slope, np.zeros(l.shape), lift)
+
+
 def _inverse(curve: _Curve, l: Floats, u: Floats) -> Lines:
     found = _curved(curve, l, u, l > 0)
     wrong = ~(l > 0) & ~(u < 0)
@@ -206,4 +213,5 @@ _RULES: dict[str, Callable[[_Curve, Floats, Floats], Lines]] = {
     "cos": _cosine,
     "sqrt": _root,
     "reciprocal": _inverse,
+    "relu": _ramp,
 }
