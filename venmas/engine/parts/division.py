@@ -45,7 +45,8 @@ class Piece:
 def divide(system: System, piece: Piece) -> bool:
     """Cut a piece in the middle of its longest side, as a part of the declared range; False: it has none.
 
-    It depends on the piece alone, so that another run makes the same pieces.
+    Integers come first: states with different values of them share no box of a region graph, so that the pieces cost
+    together what the whole does. It depends on the piece alone, so that another run makes the same pieces.
     """
     if piece.pieces:
         return True
@@ -54,13 +55,13 @@ def divide(system: System, piece: Piece) -> bool:
         return False
     decls = list(system.variables.values())
 
-    def length(index: int) -> Fraction:
+    def length(index: int) -> tuple[bool, Fraction]:
         decl = decls[index]
         low, high = box[decl.name]
-        return (high - low) / (decl.upper - decl.lower) if high > low else Fraction(0)
+        return (decl.integral, (high - low) / (decl.upper - decl.lower)) if high > low else (False, Fraction(0))
 
     index = max(range(len(decls)), key=length)
-    if not length(index):
+    if not length(index)[1]:
         return False
     decl, (low, high) = decls[index], box[decls[index].name]
     where = (low + high) / 2
