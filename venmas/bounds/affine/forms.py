@@ -24,7 +24,8 @@ _EXACT = 2.0**52
 class Form:
     """z: (B, 1+k), the constant first, of the first k symbols; e: (B,), not negative.
 
-    mass: (B,), not below the sum of the absolute values of z and e, but for its own rounding.
+    mass: (B,), not below the sum of the absolute values of z and e, but for its own rounding: what errors are relative
+    to. Sums add up those of their terms.
     """
 
     def __init__(self, z: Floats, e: Floats, mass: Floats | None = None) -> None:
@@ -100,7 +101,7 @@ class Forms:
         self.symbols += 1
         z = form.wide(self.symbols)  # a copy, as it is wider
         z[:, -1] = form.e
-        return Form(z, np.zeros(self.size), form.mass)
+        return Form(z, np.zeros(self.size))
 
     # -- operations ----------------------------------------------------------------------------------------------------
 
@@ -163,7 +164,8 @@ class Forms:
             both = left.z[:, 1:width] * right.z[:, 1:]
             z[:, 0] += 0.5 * both.sum(1)
             e = np.abs(c) * right.e + np.abs(d) * left.e + np.maximum(r - 0.5 * np.abs(both).sum(1), 0.0)
-        mass = left.mass * right.mass
+        # radii instead of the bounds of mass, which grow from sum to sum
+        mass = (np.abs(c) + left.radius) * (np.abs(d) + right.radius)
         slack = 2 * gamma(left.z.shape[1] + 8)
         return Form(z, e + (slack * mass + TINY), mass * (1 + 4 * slack) + TINY)
 
@@ -181,7 +183,7 @@ class Forms:
         flat = a == 0  # where nothing is known of the operand, the function may yet be bounded
         z = np.where(flat[:, None], 0.0, a[:, None] * value.z)
         z[:, 0] += centre
-        mass = np.where(flat, 0.0, np.abs(a) * value.mass) + np.abs(centre)
+        mass = np.where(flat, 0.0, np.abs(a) * (np.abs(value.z[:, 0]) + value.radius)) + np.abs(centre)
         e = np.where(flat, 0.0, np.abs(a) * value.e) + radius + (FEW * mass + TINY)
         return Form(z, e, (mass + radius) * (1 + 2 * FEW) + TINY)
 
