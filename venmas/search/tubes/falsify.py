@@ -16,8 +16,9 @@ from venmas.model.variables import Box
 from venmas.search.tubes.target import Plan
 
 _SAMPLES = 200
-_BEST, _ROUNDS = 8, 6
-_STEP, _SHRINK = 0.25, 0.6
+_BEST, _ROUNDS = 8, 2
+_LENGTHS = (0.5, 0.25, 0.1, 0.03, 0.01)
+"""Steps that are tried, in parts of a side."""
 
 
 def candidates(
@@ -43,16 +44,15 @@ def candidates(
     if not (found <= 0).any() and deep and names:
         best = np.argsort(found, kind="stable")[:_BEST]
         root, part, found = root[best], part[best], found[best]
-        size = _STEP
         for _ in range(_ROUNDS):
             slope = _slope(missing, root, part, found)
-            new = np.clip(part - size * np.sign(slope), 0, 1)
-            there = missing(root, new)
-            better = there < found
-            part[better], found[better] = new[better], there[better]
+            steps = np.array([0.0, *_LENGTHS])[:, None, None] * np.sign(slope)
+            there = np.clip(part - steps, 0, 1).reshape(-1, len(names))
+            reached = missing(np.tile(root, len(steps)), there).reshape(len(steps), -1)
+            best = reached.argmin(0)
+            part, found = there.reshape(steps.shape)[best, np.arange(len(best))], reached.min(0)
             if (found <= 0).any():
                 break
-            size = np.where(better.any(), size, size * _SHRINK)
     chosen = [i for i in np.argsort(found, kind="stable")[:_BEST] if found[i] <= 0]
     return [_point(system, boxes[root[i]], names, part[i]) for i in chosen]
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -41,14 +41,18 @@ from venmas.search.procedure import Run
 from venmas.search.tubes.falsify import candidates
 from venmas.search.tubes.run import Tube
 from venmas.search.tubes.target import Plan, Verdicts
-from venmas.search.tubes.tree import Tree, finer, halves
+from venmas.search.tubes.tree import Tree, halves, ladder
 
 log = logging.getLogger(__name__)
 
 _BATCH = 32
 _RATHER = 2.0
-"""Enclosures are refined rather than boxes cut where they account for so many times what the initial values do."""
-_DEEPEST = 100
+"""Finer enclosures are tried rather than a cut where they account for so many times what the initial values do, .."""
+_WORTH, _PAUSE = 0.6, 4
+""".. and kept where they leave less than this part of what was open; else not tried for so many cuts."""
+_DEEPEST, _NARROWEST = 100, 1e-12
+_RUNS, _DEEPER = 0.1, 4
+"""Part of its time for looking for violations; how many times longer it takes where no sample shows one."""
 _PATIENCE, _BOXED = 60.0, 0.6
 """Part of its time for a question together with whether runs stay in their box; seconds where there is no limit."""
 
@@ -113,16 +117,21 @@ class _Part:
     tree: Tree
     node: int
     box: Box
-    fine: Fineness
+    level: int = 0
     depth: int = 0
+    tried: _Failed | None = None
+    """What it failed by one level before, where this one is a trial."""
 
 
 @dataclass
 class _Failed:
-    """Why a box was not refuted. moves: how far each initial value moves what stayed open, by axis; besides: how far it
-    goes besides; broken: a value, or a flow, was not shown to exist; certain: the target holds everywhere in the box."""
+    """Why a box was not refuted, and after which step. moves: how far each initial value moves what stayed open, by
+    axis, in parts of what it moves in all; besides: the rest of these parts; radius: of what stayed open; broken: a
+    value, or a flow, was not shown to exist; certain: the target holds everywhere in the box."""
 
+    step: int
     axes: list[str]
+    radius: float
     moves: Floats
     besides: float
     broken: bool
@@ -138,8 +147,10 @@ class _Session:
         self.trees: list[Tree | None] = []
         self.leaving: set[str] = set()
         self._stack: list[_Part] | None = None
-        self._batches, self._next_runs = 0, 1
-        self._recorded = any(name in self.plan.names for name in _recorded(question))
+        self._next_runs = self._begun = 0.0
+        self._levels = ladder(bool(self.plan.names & _recorded(question)))
+        self._good = self._next_trial = 0
+        self._trying = False
 
     def advance(self, budget: Budget) -> Answer:
         """Decide. What is to be certified is asked together with whether runs stay in their box."""
@@ -153,7 +164,7 @@ class _Session:
 
     def _decide(self, budget: Budget) -> Answer:
         if self._stack is None:
-            self._stack = self._roots()
+            self._stack, self._begun = self._roots(), budget.spent
         while self._stack:
             budget()
             batch = self._take()
@@ -178,18 +189,19 @@ class _Session:
         found = []
         for region in self.system.regions:
             box = propagate(self.system.variables, region, ranges)
-            self.trees.append(None if box is None else Tree(box))
-            if box is not None:
-                found.append(_Part(self.trees[-1], 0, box, Fineness()))
+            tree = None if box is None else Tree(box)
+            self.trees.append(tree)
+            if box is not None and tree is not None:
+                found.append(_Part(tree, 0, box))
         return found[::-1]
 
     def _take(self) -> list[_Part]:
-        """The last boxes of one fineness."""
+        """The last boxes of one level."""
         assert self._stack
-        fine, batch, rest = self._stack[-1].fine, [], []
+        level, batch, rest = self._stack[-1].level, [], []
         while self._stack and len(batch) < _BATCH:
             part = self._stack.pop()
-            (batch if part.fine == fine else rest).append(part)
+            (batch if part.level == level else rest).append(part)
         self._stack.extend(reversed(rest))
         return batch
 
@@ -197,32 +209,33 @@ class _Session:
 
     def _follow(self, batch: list[_Part], budget: Budget) -> list[_Failed | None]:
         """Why each box is not refuted; None where it is."""
-        tube = Tube(self.system, [part.box for part in batch], batch[0].fine)
+        tube = Tube(self.system, [part.box for part in batch], self._levels[batch[0].level])
         verdicts = Verdicts(self.plan, len(batch))
         result: list[_Failed | None] = [None] * len(batch)
         rows: Index = np.arange(len(batch))
         moves, besides = np.zeros((len(batch), len(tube.axes))), np.zeros(len(batch))
+        radius = np.zeros(len(batch))
         seen: list[tuple[Index, Mapping[str, tuple[Floats, Floats]]]] = []
         for step in range(self.plan.steps + 1):
             budget()
             if step:
                 before = tube.moved_most()
                 tube.advance()
-            open_, more, rest = verdicts.look(tube)
-            moves, besides = moves + more, besides + rest
+            open_, more, rest, wide = verdicts.look(tube)
+            moves, besides, radius = moves + more, besides + rest, np.maximum(radius, wide)
             broken = tube.ring.broken.copy()
             last = step == self.plan.steps
-            yes, no = verdicts.fold(hoped=not last) if open_.any() or last else (np.zeros_like(broken), ~broken)
-            drop = broken | ~no
+            yes, no = verdicts.fold(hoped=not last) if open_.any() or last else (broken, ~broken)
+            yes, drop = yes & ~broken, broken | ~no
             for i in np.flatnonzero(drop).tolist():
                 if broken[i]:
                     moves[i], besides[i] = before[0][i], before[1][i]
                 result[rows[i]] = _Failed(
-                    tube.axes, moves[i], float(besides[i]), bool(broken[i]), bool(yes[i]) and not broken[i]
+                    step, tube.axes, float(radius[i]), moves[i], float(besides[i]), bool(broken[i]), bool(yes[i])
                 )
             if drop.any():
                 left = np.flatnonzero(~drop)
-                rows, moves, besides = rows[left], moves[left], besides[left]
+                rows, moves, besides, radius = rows[left], moves[left], besides[left], radius[left]
                 if not len(left):
                     break
                 tube.keep(left)
@@ -231,8 +244,10 @@ class _Session:
         self.figures.boxes += len(batch)
         for part, failed in zip(batch, result, strict=True):
             if failed is None:
-                part.tree.fine[part.node] = part.fine
+                part.tree.fine[part.node] = self._levels[part.level]
                 self.figures.parts += 1
+                if part.tried is not None:
+                    self._tried(part, True)
         self._note(seen, np.array([failed is None for failed in result]))
         return result
 
@@ -257,41 +272,52 @@ class _Session:
     def _moved(self) -> frozenset[str]:
         return frozenset(name for branch in self.system.branches for name, _ in branch.updates)
 
+    def _tried(self, part: _Part, better: bool) -> None:
+        """Note whether finer enclosures of a box were worth it: there is one trial at a time."""
+        self._trying = False
+        if better:
+            self._good = max(self._good, part.level)
+        else:
+            self._next_trial = part.depth + _PAUSE
+
     def _refine(self, part: _Part, why: _Failed) -> str | None:
         """Put a box that failed back, in two parts or with finer enclosures; why neither is possible."""
         assert self._stack is not None
-        widths = [float(part.box[name][1] - part.box[name][0]) for name in why.axes]
-        able = [
-            width > 1e-12 * max(abs(float(end)) for end in part.box[name]) and part.depth < _DEEPEST
-            for name, width in zip(why.axes, widths, strict=True)
-        ]
-        more = finer(part.fine, self._recorded)
-        moved = float(why.moves.sum())
-        if more is not None and (why.besides > _RATHER * moved or not any(able) or (why.broken and not part.depth)):
-            self._stack.append(_Part(part.tree, part.node, part.box, more, part.depth))
-            return None
-        if not any(able):
+        able = [part.depth < _DEEPEST and _divisible(part.box[name]) for name in why.axes]
+        finer = part.level + 1 < len(self._levels)
+        wanted = why.besides > _RATHER * float(why.moves.sum()) or (why.broken and not part.depth)
+        if part.tried is not None:
+            better = (why.step, -why.radius) > (part.tried.step, -_WORTH * part.tried.radius)
+            self._tried(part, better)
+            part = replace(part, level=part.level if better else part.level - 1, tried=None)
+            wanted &= better
+        if wanted and part.level < self._good:
+            self._stack.append(replace(part, level=self._good))
+        elif finer and (not any(able) or (wanted and not self._trying and part.depth >= self._next_trial)):
+            self._trying = True
+            self._stack.append(replace(part, level=part.level + 1, tried=why))
+        elif not any(able):
             return "a box of initial states that is nearly a point stays open with the finest enclosures"
-        scores = [(move, width) if can else (-1.0, 0.0) for can, move, width in zip(able, why.moves.tolist(), widths, strict=True)]
-        axis = why.axes[scores.index(max(scores))]
-        first = part.tree.split(part.node, axis)
-        lower, upper = halves(self.system, part.box, axis)
-        self._stack.append(_Part(part.tree, first + 1, upper, part.fine, part.depth + 1))
-        self._stack.append(_Part(part.tree, first, lower, part.fine, part.depth + 1))
+        else:
+            widths = [float(part.box[name][1] - part.box[name][0]) for name in why.axes]
+            scores = [(m, w) if can else (-1.0, 0.0) for can, m, w in zip(able, why.moves.tolist(), widths, strict=True)]
+            axis = why.axes[scores.index(max(scores))]
+            first = part.tree.split(part.node, axis)
+            boxes = enumerate(halves(self.system, part.box, axis))
+            parts = [replace(part, node=first + i, box=box, depth=part.depth + 1) for i, box in boxes]
+            self._stack.extend(reversed(parts))
         return None
 
     # -- violations ----------------------------------------------------------------------------------------------------
 
     def _violated(self, failed: list[tuple[_Part, bool]], budget: Budget) -> Answer | None:
         """A witness from boxes that failed, looked for less and less often."""
-        self._batches += 1
-        certain = [_middle(part.box) for part, sure in failed if sure][:1]
-        points: list[dict[str, Fraction]] = certain
-        if self._batches >= self._next_runs:
-            deep = self._next_runs > 1
-            self._next_runs *= 4
+        points = [_middle(part.box) for part, sure in failed if sure][:1]
+        begun = budget.spent
+        if self._next_runs <= _RUNS * (begun - self._begun):
             boxes = [part.box for part, _ in failed]
-            points = points + candidates(self.system, self.plan, boxes, budget, self._batches, deep)
+            points += candidates(self.system, self.plan, boxes, budget, self.figures.boxes, self._next_runs > 0)
+            self._next_runs += _DEEPER * (budget.spent - begun)
         for point in points:
             if not any(all(c.holds(point) for c in region) for region in self.system.regions):
                 continue
@@ -300,6 +326,10 @@ class _Session:
             if witness is not None:
                 return Witnessed(witness)
         return None
+
+
+def _divisible(side: tuple[Fraction, Fraction]) -> bool:
+    return float(side[1] - side[0]) > _NARROWEST * max(abs(float(end)) for end in side)
 
 
 def _middle(box: Box) -> dict[str, Fraction]:

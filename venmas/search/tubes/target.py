@@ -60,11 +60,13 @@ class Verdicts:
         self._yes: dict[_Place, Bools] = {}
         self._no: dict[_Place, Bools] = {}
 
-    def look(self, tube: Tube) -> tuple[Bools, Floats, Floats]:
-        """Evaluate the atoms of this step. Where is one of them not false; and of these, how far does each initial
-        value move them (B, axes), and how far do they go besides (B,)?"""
+    def look(self, tube: Tube) -> tuple[Bools, Floats, Floats, Floats]:
+        """Evaluate the atoms of this step. Where is one of them not false; how far does each initial value move those
+        that are open (B, axes), and how far do they go besides (B,), in parts of what they go in all; and the greatest
+        of their radii (B,)."""
         open_ = np.zeros(self.size, dtype=bool)
         moves, besides = np.zeros((self.size, len(tube.axes))), np.zeros(self.size)
+        radius = np.zeros(self.size)
         for atom in self.plan.atoms.get(tube.steps, ()):
             form = linear(tube.ring, atom.comparison.expr, tube.state)
             yes, no = certain(form, atom.comparison.relation)
@@ -76,7 +78,8 @@ class Verdicts:
                     size = 1 / np.maximum(by_axis.sum(1) + rest, 1e-300)
                     moves += np.where((~no & ~yes)[:, None], np.nan_to_num(by_axis * size[:, None]), 0.0)
                     besides += np.where(~no & ~yes, np.nan_to_num(rest * size), 0.0)
-        return open_, moves, besides
+                radius = np.maximum(radius, np.where(~no & ~yes, form.radius, 0.0))
+        return open_, moves, besides, radius
 
     def keep(self, rows: Index) -> None:
         """Go on with some of the boxes."""

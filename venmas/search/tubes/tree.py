@@ -50,19 +50,18 @@ def halves(system: System, box: Box, axis: str) -> tuple[Box, Box]:
     return {**box, axis: (low, middle)}, {**box, axis: (above, high)}
 
 
-MOST = Fineness(order=4, substeps=4, slices=16, symbols=60)
+_COARSE = Fineness()
+_FINER: tuple[dict[str, int], ...] = (
+    {},
+    {"slices": 4},
+    {"substeps": 2, "slices": 4},
+    {"substeps": 2, "slices": 16},
+    {"substeps": 4, "slices": 16},
+    {"substeps": 4, "slices": 16, "symbols": 60},
+)
 
 
-def finer(fine: Fineness, recorded: bool) -> Fineness | None:
-    """The next finer enclosures: slices where something is recorded between steps, substeps, symbols; None at the end."""
-    if recorded and fine.slices < 4:
-        return replace(fine, slices=4)
-    if fine.substeps < 2:
-        return replace(fine, substeps=2)
-    if recorded and fine.slices < MOST.slices:
-        return replace(fine, slices=MOST.slices)
-    if fine.substeps < MOST.substeps:
-        return replace(fine, substeps=MOST.substeps)
-    if fine.symbols < MOST.symbols:
-        return replace(fine, symbols=MOST.symbols)
-    return None
+def ladder(recorded: bool) -> tuple[Fineness, ...]:
+    """Finer and finer enclosures. recorded: is something recorded between steps? Slices are for that alone."""
+    found = [replace(_COARSE, **step) for step in _FINER]
+    return tuple(dict.fromkeys(found if recorded else [replace(fine, slices=1) for fine in found]))
