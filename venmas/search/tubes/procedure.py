@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 _BATCH = 32
 _RATHER = 2.0
 """Finer enclosures are tried rather than a cut where they account for so many times what the initial values do, .."""
-_WORTH, _PAUSE = 0.6, 4
+_WORTH, _PAUSE = 0.5, 4
 """.. and kept where they leave less than this part of what was open; else not tried for so many cuts."""
 _DEEPEST, _NARROWEST = 100, 1e-12
 _RUNS, _DEEPER = 0.1, 4
@@ -122,12 +122,18 @@ class _Part:
     tried: _Failed | None = None
     """What it failed by one level before, where this one is a trial."""
 
+    def better(self, radii: list[Floats], row: int) -> bool:
+        """Does this trial leave clearly less open after the step where it failed before? radii: of steps, by row."""
+        if self.tried is None or self.tried.step >= len(radii):
+            return False
+        return bool(radii[self.tried.step][row] < _WORTH * self.tried.radius)
+
 
 @dataclass
 class _Failed:
     """Why a box was not refuted, and after which step. moves: how far each initial value moves what stayed open, by
-    axis, in parts of what it moves in all; besides: the rest of these parts; radius: of what stayed open; broken: a
-    value, or a flow, was not shown to exist; certain: the target holds everywhere in the box."""
+    axis, in parts of what it moves in all; besides: the rest of these parts; radius: of the atoms of that step; broken:
+    a value, or a flow, was not shown to exist; certain: the target holds everywhere in the box."""
 
     step: int
     axes: list[str]
@@ -214,7 +220,8 @@ class _Session:
         result: list[_Failed | None] = [None] * len(batch)
         rows: Index = np.arange(len(batch))
         moves, besides = np.zeros((len(batch), len(tube.axes))), np.zeros(len(batch))
-        radius = np.zeros(len(batch))
+        radii: list[Floats] = []
+        before = moves, besides
         seen: list[tuple[Index, Mapping[str, tuple[Floats, Floats]]]] = []
         for step in range(self.plan.steps + 1):
             budget()
@@ -222,8 +229,9 @@ class _Session:
                 before = tube.moved_most()
                 tube.advance()
             open_, more, rest, wide = verdicts.look(tube)
-            moves, besides, radius = moves + more, besides + rest, np.maximum(radius, wide)
-            broken = tube.ring.broken.copy()
+            moves, besides, broken = moves + more, besides + rest, tube.ring.broken.copy()
+            radii.append(np.full(len(batch), np.inf))
+            radii[-1][rows] = np.where(broken, np.inf, wide)
             last = step == self.plan.steps
             yes, no = verdicts.fold(hoped=not last) if open_.any() or last else (broken, ~broken)
             yes, drop = yes & ~broken, broken | ~no
@@ -231,23 +239,23 @@ class _Session:
                 if broken[i]:
                     moves[i], besides[i] = before[0][i], before[1][i]
                 result[rows[i]] = _Failed(
-                    step, tube.axes, float(radius[i]), moves[i], float(besides[i]), bool(broken[i]), bool(yes[i])
+                    step, tube.axes, float(radii[-1][rows[i]]), moves[i], float(besides[i]), bool(broken[i]), bool(yes[i])
                 )
             if drop.any():
                 left = np.flatnonzero(~drop)
-                rows, moves, besides, radius = rows[left], moves[left], besides[left], radius[left]
+                rows, moves, besides = rows[left], moves[left], besides[left]
                 if not len(left):
                     break
                 tube.keep(left)
                 verdicts.keep(left)
             seen.append((rows, tube.ends()))
         self.figures.boxes += len(batch)
-        for part, failed in zip(batch, result, strict=True):
+        for i, (part, failed) in enumerate(zip(batch, result, strict=True)):
             if failed is None:
                 part.tree.fine[part.node] = self._levels[part.level]
                 self.figures.parts += 1
-                if part.tried is not None:
-                    self._tried(part, True)
+            if part.tried is not None:
+                self._tried(part, failed is None or part.better(radii, i))
         self._note(seen, np.array([failed is None for failed in result]))
         return result
 
@@ -287,8 +295,7 @@ class _Session:
         finer = part.level + 1 < len(self._levels)
         wanted = why.besides > _RATHER * float(why.moves.sum()) or (why.broken and not part.depth)
         if part.tried is not None:
-            better = (why.step, -why.radius) > (part.tried.step, -_WORTH * part.tried.radius)
-            self._tried(part, better)
+            better = part.level <= self._good
             part = replace(part, level=part.level if better else part.level - 1, tried=None)
             wanted &= better
         if wanted and part.level < self._good:

@@ -63,7 +63,7 @@ class Verdicts:
     def look(self, tube: Tube) -> tuple[Bools, Floats, Floats, Floats]:
         """Evaluate the atoms of this step. Where is one of them not false; how far does each initial value move those
         that are open (B, axes), and how far do they go besides (B,), in parts of what they go in all; and the greatest
-        of their radii (B,)."""
+        radius of any (B,)."""
         open_ = np.zeros(self.size, dtype=bool)
         moves, besides = np.zeros((self.size, len(tube.axes))), np.zeros(self.size)
         radius = np.zeros(self.size)
@@ -71,6 +71,7 @@ class Verdicts:
             form = linear(tube.ring, atom.comparison.expr, tube.state)
             yes, no = certain(form, atom.comparison.relation)
             self._yes[atom, tube.steps], self._no[atom, tube.steps] = yes & ~tube.ring.broken, no & ~tube.ring.broken
+            radius = np.maximum(radius, form.radius)
             if not no.all():
                 open_ |= ~no
                 by_axis, rest = tube.moved(form)
@@ -78,7 +79,6 @@ class Verdicts:
                     size = 1 / np.maximum(by_axis.sum(1) + rest, 1e-300)
                     moves += np.where((~no & ~yes)[:, None], np.nan_to_num(by_axis * size[:, None]), 0.0)
                     besides += np.where(~no & ~yes, np.nan_to_num(rest * size), 0.0)
-                radius = np.maximum(radius, np.where(~no & ~yes, form.radius, 0.0))
         return open_, moves, besides, radius
 
     def keep(self, rows: Index) -> None:
