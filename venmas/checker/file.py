@@ -18,6 +18,7 @@ from venmas.checker.check import Checked, CheckError, Line, check
 from venmas.checker.inductive.check import check_inductive
 from venmas.checker.inductive.header import read_invariant
 from venmas.checker.phases import check_phases, read_phases
+from venmas.checker.smooth.tree import check_trees, read_bits
 from venmas.errors import InputError, UsageError
 from venmas.logic import Always, parse, parse_property
 from venmas.memory import seldom_collected
@@ -25,7 +26,7 @@ from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.canonical_writer import canonical_text
 from venmas.model.system import System
 from venmas.nn.files import json_parts
-from venmas.question import drawn_for
+from venmas.question import claim, drawn_for
 
 FORMAT = "venmas-certificate-1"
 """Proofs of bounded formulas."""
@@ -33,6 +34,8 @@ INDUCTIVE = "venmas-certificate-2"
 """Inductive sets, which prove AG p without a bound."""
 PHASES = "venmas-certificate-3"
 """Two bounded proofs, which prove AG p without a bound together."""
+TUBES = "venmas-certificate-4"
+"""Bounded formulas about systems that are not piecewise linear: trees of boxes, and tubes of affine forms from them."""
 MAX_LINE = 64 << 20
 """Longest line, in bytes."""
 
@@ -41,7 +44,7 @@ MAX_PARTS = 4_000_000
 
 _HOW = "write one with `venmas verify ... --certificate FILE`"
 _NEEDED = {"format", "venmas", "formula", "inside", "semantics", "system", "networks"}
-_BESIDES: dict[object, set[str]] = {FORMAT: set(), INDUCTIVE: {"invariant"}, PHASES: {"phases"}}
+_BESIDES: dict[object, set[str]] = {FORMAT: set(), INDUCTIVE: {"invariant"}, PHASES: {"phases"}, TUBES: {"enclosures"}}
 """What the header of each format has besides."""
 _OPTIONAL = {"origin", "parameters"}
 
@@ -55,7 +58,7 @@ def read_certificate(path: str | Path) -> tuple[Mapping[str, Any], Iterator[tupl
     header = next(lines, (0, {}))[1]
     form = header.get("format")
     if not isinstance(form, str) or form not in _BESIDES:
-        raise UsageError(f"{path} is no certificate of the form {FORMAT}, -2 or -3; {_HOW}")
+        raise UsageError(f"{path} is no certificate of the form {FORMAT}, -2, -3 or -4; {_HOW}")
     needed = _NEEDED | _BESIDES[form]
     odd = (header.keys() ^ needed) - _OPTIONAL
     if odd:
@@ -89,6 +92,10 @@ def check_claim(
     if header["networks"] != sorted(networks):
         raise CheckError(0, "the networks that the header lists are not those of its system")
     rebuilt = system_from_json(theirs, networks)
+    if header["format"] == TUBES:
+        return _check_tubes(header, lines, rebuilt, tick)
+    if rebuilt.smooth:
+        raise CheckError(0, f"{header['format']} is about piecewise linear systems, and {rebuilt.smooth}")
     if header["format"] != FORMAT:
         return _check_always(header, lines, rebuilt, tick)
     formula = parse(header["formula"], vocabulary)
@@ -112,6 +119,17 @@ def _check_always(
         return check_phases(system, asked.invariant, phases, inside, lines, tick, header["semantics"])
     invariant = read_invariant(header["invariant"], len(system.variables))
     return check_inductive(system, asked.invariant, invariant, lines, tick, header["semantics"])
+
+
+def _check_tubes(
+    header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
+) -> Checked:
+    if not header["inside"] or header["semantics"] != "real":
+        raise CheckError(
+            0, f"{TUBES} is about real networks, and shows that no run leaves the declared box: its header must say so"
+        )
+    target = claim(system, parse(header["formula"], system.vocabulary), inside=True)
+    return check_trees(system, target, read_bits(header["enclosures"]), lines, tick)
 
 
 @seldom_collected
