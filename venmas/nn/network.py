@@ -3,7 +3,7 @@
 A network is the real function of its stored weights: a float weight is the rational it denotes, and nothing is ever
 folded into weights with rounding. The one operation whose coefficients floats cannot hold, the division by a constant,
 keeps its divisor and says so in `Layer.weight_error`. A network with tanh or sigmoid units is `Network.smooth`: it is
-run in floats and enclosed (`venmas.model.smooth`), and whatever is for piecewise linear networks refuses it.
+run in floats and enclosed (venmas/model/smooth/balls.py), and whatever is for piecewise linear networks refuses it.
 
 To add an activation (a new literal of `Activation`): each place below reads `Layer.rectified`, or what was made of it,
 and refuses an activation that is neither ReLU nor the identity, until it is taught.

@@ -114,7 +114,16 @@ def atom_value(atom: Atom, state: Mapping[str, Real], bits: int) -> tuple[Fracti
         return {Relation.NE: Fraction(0), Relation.GE: Fraction(-1), Relation.GT: Fraction(-1)}.get(
             relation, Fraction(1)
         ), True
-    return value.low if value.mid > 0 else value.high, False
+    return _toward_zero(value.low if value.mid > 0 else value.high), False
+
+
+def _toward_zero(value: Fraction) -> Fraction:
+    """A decimal of ten digits, of the same sign and not further from 0."""
+    digits, size = 10, abs(value)
+    while size and size * 10**digits < 10**9:
+        digits += 10
+    decimal = Fraction(int(size * 10**digits), 10**digits)
+    return -decimal if value < 0 else decimal
 
 
 def margin_at(atom: Atom, state: Mapping[str, Real]) -> Fraction:

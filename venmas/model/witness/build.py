@@ -15,10 +15,10 @@ from venmas.linear import as_fraction
 from venmas.logic import And, Atom, Formula, Or
 from venmas.model.simulate import Step, Transition, misfit
 from venmas.model.smooth.enclosed import Real
-from venmas.model.smooth.steps import margin_at, rounded
+from venmas.model.smooth.steps import margin_at
 from venmas.model.system import System
 from venmas.model.witness.decide import Decider, Trail
-from venmas.model.witness.enclosed import UndecidedError, explain_enclosed
+from venmas.model.witness.enclosed import UndecidedError, explain_enclosed, told
 from venmas.model.witness.replay import Replay, replay
 from venmas.model.witness.tree import Measure, Node, Value, Witness
 
@@ -330,10 +330,10 @@ class _Collector(Generic[Key]):
         """What the nodes of one state have in common is stored once."""
         state = self.reasons.state(key) if atoms or key not in self._states else {}
         if key not in self._states:
-            self._states[key] = tuple(_value(d.name, state[d.name], d.labels) for d in self.system.variables.values())
+            self._states[key] = tuple(told(d.name, state[d.name], d.labels) for d in self.system.variables.values())
         if stepped and key not in self._actions:
             values = self.reasons.step(key).actions()
-            self._actions[key] = tuple(_value(a.name, values[a.name], a.labels) for a in self.system.agents)
+            self._actions[key] = tuple(told(a.name, values[a.name], a.labels) for a in self.system.agents)
         return Node(
             state=self._states[key],
             actions=self._actions[key] if stepped else (),
@@ -346,8 +346,3 @@ class _Collector(Generic[Key]):
         if atom not in self._texts:
             self._texts[atom] = str(atom), str(atom.comparison)
         return self._texts[atom]
-
-
-def _value(name: str, value: Real, labels: tuple[tuple[int, str], ...]) -> Value:
-    middle, radius = rounded(value)
-    return Value(name, middle, next((text for number, text in labels if number == middle and not radius), ""), radius)

@@ -6,10 +6,10 @@ was open, what is not shown is refuted; where something stays open at 4096 bits,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from venmas.errors import VenmasError
+from venmas.errors import ModelError, VenmasError
 from venmas.logic import Atom, Formula
 from venmas.model.smooth.balls import Ball, OpenValueError
 from venmas.model.smooth.enclosed import Real
@@ -230,3 +230,59 @@ def retrace(system: System, formula: Formula, witness: Witness) -> tuple[str, Ma
             return "", margin
         why = tree.open
     return f"tie: with {PRECISIONS[-1]} bits {why}", None
+
+
+def run(system: System, start: Mapping[str, Fraction], orders: Sequence[Sequence[int]]) -> Witness:
+    """A run from an exact state, by the first branch of each order that is enabled, until none is.
+
+    States are enclosed to nine digits at least. Raises `ModelError` where it leaves its box, or stays open.
+    """
+    for bits in PRECISIONS:
+        states = _States(system, bits)
+        try:
+            return Witness(_trace(states, start, orders), bits)
+        except OpenValueError as error:
+            states.open = str(error)
+    raise ModelError(
+        f"a run is not told with {PRECISIONS[-1]} bits: {states.open}; start elsewhere, or take fewer steps"
+    )
+
+
+def _trace(states: _States, start: Mapping[str, Real], orders: Sequence[Sequence[int]]) -> tuple[Node, ...]:
+    nodes: list[Node] = []
+    state, system = start, states.system
+    for number, order in enumerate(orders):
+        step = states.step(states.number(state))
+        acted = tuple(told(a.name, v, a.labels) for a, v in zip(system.agents, step.actions().values(), strict=True))
+        found = None
+        for index in order:
+            found = step.successor(index)
+            if step.open:
+                raise OpenValueError(step.open)
+            if found is not None:
+                branch = system.branches[index].name
+                break
+        here = _told_state(system, state)
+        if found is None:
+            others = [system.branches[i].name for i, _ in step.successors()]
+            if others:
+                name = system.branches[order[0]].name
+                raise ModelError(f"step {number}: branch {name!r} is not enabled there; enabled: {', '.join(others)}")
+            return (*nodes, Node(here, acted, deadlock=True))
+        nodes.append(Node(here, acted, children=((branch, number + 1),)))
+        state = found
+    return (*nodes, Node(_told_state(system, state)))
+
+
+def _told_state(system: System, state: Mapping[str, Real]) -> tuple[Value, ...]:
+    values = tuple(told(d.name, state[d.name], d.labels) for d in system.variables.values())
+    for value in values:
+        if value.radius * 10**9 > max(Fraction(1), abs(value.exact)):
+            raise OpenValueError(f"{value.name} is not told to nine digits")
+    return values
+
+
+def told(name: str, value: Real, labels: tuple[tuple[int, str], ...]) -> Value:
+    """A value as witnesses have it."""
+    middle, radius = rounded(value)
+    return Value(name, middle, next((text for number, text in labels if number == middle and not radius), ""), radius)
