@@ -1,1 +1,1 @@
-"""Affine forms with fresh symbols in floats: zonotopes carried over steps, networks and flows (docs/certificates.md)."""
+"""Affine forms with fresh symbols in floats: zonotopes along networks, flows and steps."""

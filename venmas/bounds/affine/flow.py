@@ -1,11 +1,11 @@
 """Flows over affine forms: Taylor series in time with a remainder over a box that solutions stay in.
 
-For each of `substeps` equal parts of the period, of length h, from forms X (Moore, *Interval Analysis*, 1966; Nedialkov,
-Jackson, Corliss, *Validated solutions of initial value problems for ordinary differential equations*, Applied
-Mathematics and Computation 105, 1999):
+For each of `substeps` equal parts of the period, of length h, from forms X (Moore, *Interval Analysis*, 1966;
+Nedialkov, Jackson, Corliss, *Validated solutions of initial value problems for ordinary differential equations*,
+Applied Mathematics and Computation 105, 1999):
 
-    D with [0, h] f(X + D) inside D       Picard's operator keeps x0 + D for each x0 in X: a solution exists, is the only
-                                          one, and stays in x0 + D
+    D with [0, h] f(X + D) inside D       Picard's operator keeps x0 + D for each x0 in X: a solution exists, is the
+                                          only one, and stays in x0 + D
     end:    sum_{k<=p} h**k x_k(X) + h**(p+1) x_{p+1}(X + D)
     tube:   e(t) likewise for t in a *slice* of the part, e any expression
 
@@ -14,7 +14,7 @@ A row without such a D is broken, alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -25,22 +25,12 @@ from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.rounding import FEW, TINY, Floats
 from venmas.budget import ask
 from venmas.model.expr import Expr
+from venmas.model.smooth.cuts import Fineness
 from venmas.model.smooth.jets import Jets
 from venmas.model.smooth.nodes import Extremum, Flow
 
 _TRIES = 12
 _MORE = 0.1
-
-
-@dataclass(frozen=True)
-class Fineness:
-    """How finely flows are enclosed. order: of Taylor series. substeps: of a period. slices: of a substep, for extrema.
-    symbols: for each variable, beyond which symbols are boxed."""
-
-    order: int = 4
-    substeps: int = 1
-    slices: int = 1
-    symbols: int = 20
 
 
 @dataclass
@@ -55,7 +45,9 @@ class _Part:
 class Course:
     """A flow followed over its period: `ends`, by variable, and the extrema of expressions on the way."""
 
-    def __init__(self, ring: Forms, flow: Flow, start: Mapping[str, Form], outside: Callable[[Expr], Form], fine: Fineness):
+    def __init__(
+        self, ring: Forms, flow: Flow, start: Mapping[str, Form], outside: Callable[[Expr], Form], fine: Fineness
+    ) -> None:
         """start: forms of the variables that move. outside: the value of what is constant over the period."""
         self.ring, self.fine = ring, fine
         self.parts: list[_Part] = []
@@ -78,43 +70,40 @@ class Course:
         Both sides are told around the linear part of the slice that comes lowest, so that the result still depends on
         the initial values.
         """
-        sign = Fraction(-1 if node.greatest else 1)
-        tubes, points = [], []
+        ring, sign, p = self.ring, Fraction(-1 if node.greatest else 1), self.fine.order
+        tubes: list[Form] = []
+        points: list[Form] = []
         for part in self.parts:
-            known, last = (jets.of(node.expr, self.fine.order + extra) for jets, extra in ((part.jets, 0), (part.around, 1)))
-            for form, inside in self._slices(part.length, known, last):
-                (points if inside is None else tubes).append(self.ring.scale(form, sign))
-        lows = np.stack([form.ends[0] for form in tubes])
-        lowest = lows.argmin(0)
+            known, last = part.jets.of(node.expr, p), part.around.of(node.expr, p + 1)
+            for i in range(self.fine.slices + 1):
+                points.append(ring.scale(_sum(ring, known, last, part.length * i / self.fine.slices, p), sign))
+            tubes += (ring.scale(form, sign) for form in self._slices(part.length, known, last[p + 1]))
+        lowest = np.stack([form.ends[0] for form in tubes]).argmin(0)
         width = max(form.z.shape[1] for form in tubes)
-        slope = np.stack([form.wide(width - 1) for form in tubes])[lowest, np.arange(self.ring.size)]
-        around = Form(slope, np.zeros(self.ring.size))
-        lo = np.min([self.ring.rest(form, around).ends[0] for form in tubes], axis=0)
-        hi = np.min([self.ring.rest(form, around).ends[1] for form in points], axis=0)
-        return self.ring.scale(self.ring.along(around, lo, np.maximum(hi, lo)), sign)
+        slope = np.stack([form.wide(width - 1) for form in tubes])[lowest, np.arange(ring.size)]
+        along = Form(slope, np.zeros(ring.size))
+        low = np.min([ring.rest(form, along).ends[0] for form in tubes], axis=0)
+        high = np.min([ring.rest(form, along).ends[1] for form in points], axis=0)
+        return ring.scale(ring.along(along, low, np.maximum(high, low)), sign)
 
-    def _slices(self, h: Fraction, known: list[Form | None], last: list[Form | None]):
-        """Enclosures over slices of a part, with True, and at their ends, with None."""
-        ring, p, count = self.ring, self.fine.order, self.fine.slices
-        for i in range(count + 1):
-            yield _sum(ring, known, last, h * i / count, p), None
-        delta = h / (2 * count)
-        for i in range(count):
-            middle = h * (2 * i + 1) / (2 * count)
-            # about the middle: sum_j y_j tau**j, y_j = sum_k binomial(k, j) known_k middle**(k-j)
-            centre = ring.combine([(middle**k, a) for k, a in enumerate(known[: p + 1]) if a is not None])
+    def _slices(self, length: Fraction, known: Sequence[Form | None], rest: Form | None) -> Iterator[Form]:
+        """Enclosures over slices of a part: about the middle of each, the terms of time in the radius."""
+        ring, p = self.ring, self.fine.order
+        terms = [(k, a) for k, a in enumerate(known[: p + 1]) if a is not None]
+        half = length / (2 * self.fine.slices)
+        for i in range(self.fine.slices):
+            middle = (2 * i + 1) * half
+            centre = ring.combine([(middle**k, a) for k, a in terms])
             spread = np.zeros(ring.size)
-            for j in range(1, p + 1):
-                y = [(comb(k, j) * middle ** (k - j), a) for k, a in enumerate(known[: p + 1]) if a is not None and k >= j]
-                if y:
-                    spread = spread + ring.combine(y).size * float(delta**j)
-            if last[p + 1] is not None:
-                spread = spread + last[p + 1].size * float((middle + delta) ** (p + 1))
-            spread = spread * (1 + 2 * p * FEW) + TINY
-            yield Form(centre.z, (centre.e + spread) * (1 + FEW)), True
+            for j in range(1, p + 1):  # of tau**j, |tau| <= half: sum of binomial(k, j) known_k middle**(k - j)
+                above = [(comb(k, j) * middle ** (k - j), a) for k, a in terms if k >= j]
+                spread = spread + ring.combine(above).size * float(half**j)
+            if rest is not None:
+                spread = spread + rest.size * float((middle + half) ** (p + 1))
+            yield Form(centre.z, (centre.e + spread * (1 + 2 * p * FEW)) * (1 + FEW) + TINY)
 
 
-def _sum(ring: Forms, known: list[Form | None], last: list[Form | None], t: Fraction, order: int) -> Form:
+def _sum(ring: Forms, known: Sequence[Form | None], last: Sequence[Form | None], t: Fraction, order: int) -> Form:
     """The series at time t with its remainder."""
     terms = [(t**k, a) for k, a in enumerate(known[: order + 1]) if a is not None]
     if (rest := last[order + 1]) is not None:

@@ -1,7 +1,7 @@
 """Affine forms in floats over symbols that keep coming: the engine's quantities along smooth systems.
 
-A quantity in B boxes is ``c + sum g_i s_i + r`` for symbols s in [-1, 1] and some ``|r| <= e``. Symbols are one for each
-open initial value, and fresh ones for what networks and flows add (Singh et al., *Fast and effective robustness
+A quantity in B boxes is ``c + sum g_i s_i + r`` for symbols s in [-1, 1] and some ``|r| <= e``. Symbols are one for
+each open initial value, and fresh ones for what networks and flows add (Singh et al., *Fast and effective robustness
 certification*, NeurIPS 2018; Kühn, *Rigorously computed orbits of dynamical systems without the wrapping effect*,
 Computing 61, 1998). Rounding errors are bounded a priori, for any order of summation (`venmas.bounds.rounding`), and go
 into e. A row in which floats overflow has infinite ranges; one in which a function has no value is `Forms.broken`.

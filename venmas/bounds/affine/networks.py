@@ -1,8 +1,8 @@
 """Networks over affine forms: every relaxed unit has a symbol of its own until the last layer (DeepZ).
 
-Singh et al., *Fast and effective robustness certification*, NeurIPS 2018; tanh and sigmoid between the parallel lines of
-`venmas.bounds.affine.univariate`. After the last layer the units' symbols are one radius an output; the outputs keep the
-symbols of the inputs.
+Singh et al., *Fast and effective robustness certification*, NeurIPS 2018; activations between the parallel lines of
+`venmas.bounds.affine.univariate`. After the last layer the units' symbols are one radius an output; the outputs keep
+the symbols of the inputs.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ def through(network: Network, inputs: Sequence[Form]) -> list[Form]:
 
 def _relaxed(activation: str, z: Floats, e: Floats) -> tuple[Floats, Floats]:
     """The activation of every unit: z (B, 1+k, n), e (B, n)."""
-    l, u = span(z, e)
-    found = lines(activation, l, u)
+    found = lines(activation, *span(z, e))
     a = found.slope
     centre, radius = ball(found.lo, found.hi)
     flat = a == 0

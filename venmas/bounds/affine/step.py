@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from venmas.bounds.affine.flow import Course, Fineness
+from venmas.bounds.affine.flow import Course
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.networks import through
 from venmas.bounds.rounding import Bools
@@ -26,6 +26,7 @@ from venmas.model.expr import (
     Where,
     children,
 )
+from venmas.model.smooth.cuts import Fineness
 from venmas.model.smooth.nodes import Apply, End, Extremum, Flow, Held
 
 KNOWN = (Constant, Variable, Sum, Product, Quotient, Apply, Held, Maximum, Output, Where, End, Extremum)

@@ -1,11 +1,11 @@
 """The univariate rule: a function over intervals between two parallel lines (docs/certificates.md).
 
-For x in [l, u], ``lo <= f(x) - a x <= hi``:
+For x in [low, high], ``lo <= f(x) - a x <= hi``:
 
-- f convex on [l, u]: a is the slope of the chord; f - a x is greatest at an end, and nowhere below the tangent in the
-  middle. Concave: the other way round. Sound for any a, so its rounding costs nothing.
+- f convex on [low, high]: a is the slope of the chord; f - a x is greatest at an end, and nowhere below the tangent in
+  the middle. Concave: the other way round. Sound for any a, so its rounding costs nothing.
 - tanh, sigmoid with 0 inside: a is the lesser slope at the ends; the derivative rises up to 0 and falls from there, so
-  that f - a x does not fall: its ends are those of f(l) - a l and f(u) - a u.
+  that f - a x does not fall: its ends are those of f(low) - a low and f(high) - a high.
 - sin, cos over an inflection: a is the slope in the middle, and the remainder is at most half the square of the half
   width. Beyond a width of 3: a = 0, within [-1, 1].
 
@@ -100,13 +100,13 @@ _CURVES = {
 }
 
 
-def lines(function: str, l: Floats, u: Floats) -> Lines:
-    """Two parallel lines around a function over intervals [l, u] of one shape; infinite ends say nothing."""
+def lines(function: str, low: Floats, high: Floats) -> Lines:
+    """Two parallel lines around a function over intervals [low, high] of one shape; infinite ends say nothing."""
     with np.errstate(all="ignore"):
         curve = _CURVES[function]
-        wrong = ~(l > 0) & ~(u < 0) if function == "reciprocal" else ~(l >= 0) if function == "sqrt" else None
-        found = _RULES[function](curve, l, u)
-        usable = np.isfinite(l) & np.isfinite(u) & np.isfinite(found.slope)
+        wrong = ~(low > 0) & ~(high < 0) if function == "reciprocal" else ~(low >= 0) if function == "sqrt" else None
+        found = _RULES[function](curve, low, high)
+        usable = np.isfinite(low) & np.isfinite(high) & np.isfinite(found.slope)
         lo, hi = outward(found.lo, found.hi)
         flat = ~usable | ~np.isfinite(lo) | ~np.isfinite(hi)
         return Lines(
@@ -114,22 +114,22 @@ def lines(function: str, l: Floats, u: Floats) -> Lines:
         )
 
 
-def _curved(curve: _Curve, l: Floats, u: Floats, convex: Bools) -> Lines:
+def _curved(curve: _Curve, low: Floats, high: Floats, convex: Bools) -> Lines:
     """The rule of functions that are convex, or else concave, on the interval."""
-    t = 0.5 * l + 0.5 * u
-    fl, el, _, _ = curve.at(l)
-    fu, eu, _, _ = curve.at(u)
+    t = 0.5 * low + 0.5 * high
+    fl, el, _, _ = curve.at(low)
+    fu, eu, _, _ = curve.at(high)
     ft, et, slope, bent = curve.at(t)
-    a = (fu - fl) / (u - l)
-    a = np.where((u - l > _NARROW * np.maximum(np.abs(l), np.abs(u))) & (u - l > _NARROW), a, slope)
-    size = np.abs(a) * np.maximum(np.abs(l), np.abs(u))
+    a = (fu - fl) / (high - low)
+    a = np.where((high - low > _NARROW * np.maximum(np.abs(low), np.abs(high))) & (high - low > _NARROW), a, slope)
+    size = np.abs(a) * np.maximum(np.abs(low), np.abs(high))
     # each of the sums below has at most seven roundings, relative to what is added up; FEW is room for six
     chord = 2 * FEW * (np.maximum(np.abs(fl), np.abs(fu)) + size) + np.maximum(el, eu) + TINY
-    up, down = np.maximum(fl - a * l, fu - a * u) + chord, np.minimum(fl - a * l, fu - a * u) - chord
-    back, ahead = l - t, u - t
+    up, down = np.maximum(fl - a * low, fu - a * high) + chord, np.minimum(fl - a * low, fu - a * high) - chord
+    back, ahead = low - t, high - t
     reach = np.maximum(np.abs(back), np.abs(ahead))
     tangent = 2 * FEW * (np.abs(ft) + np.abs(slope) * (reach + np.abs(t)) + size) + 2 * (et + bent * reach) + TINY
-    first, second = ft + slope * back - a * l, ft + slope * ahead - a * u
+    first, second = ft + slope * back - a * low, ft + slope * ahead - a * high
     return Lines(
         a,
         np.where(convex, np.minimum(first, second) - tangent, down),
@@ -137,37 +137,37 @@ def _curved(curve: _Curve, l: Floats, u: Floats, convex: Bools) -> Lines:
     )
 
 
-def _convex(curve: _Curve, l: Floats, u: Floats) -> Lines:
-    return _curved(curve, l, u, np.ones(l.shape, dtype=bool))
+def _convex(curve: _Curve, low: Floats, high: Floats) -> Lines:
+    return _curved(curve, low, high, np.ones(low.shape, dtype=bool))
 
 
-def _unit(curve: _Curve, l: Floats, u: Floats) -> Lines:
+def _unit(curve: _Curve, low: Floats, high: Floats) -> Lines:
     """tanh and sigmoid."""
-    found = _curved(curve, l, u, u <= 0)
-    inside = (l < 0) & (u > 0)
+    found = _curved(curve, low, high, high <= 0)
+    inside = (low < 0) & (high > 0)
     if not inside.any():
         return found
-    fl, el, sl, bl = curve.at(l)
-    fu, eu, su, bu = curve.at(u)
+    fl, el, sl, bl = curve.at(low)
+    fu, eu, su, bu = curve.at(high)
     a = np.maximum(np.minimum(sl - bl, su - bu) * (1 - FEW), 0.0)
-    lo = fl - a * l - el - FEW * (np.abs(fl) + a * np.abs(l)) - TINY
-    hi = fu - a * u + eu + FEW * (np.abs(fu) + a * np.abs(u)) + TINY
+    lo = fl - a * low - el - FEW * (np.abs(fl) + a * np.abs(low)) - TINY
+    hi = fu - a * high + eu + FEW * (np.abs(fu) + a * np.abs(high)) + TINY
     return Lines(
         np.where(inside, a, found.slope), np.where(inside, lo, found.lo), np.where(inside, hi, found.hi), found.wrong
     )
 
 
-def _wave(curve: _Curve, l: Floats, u: Floats, shift: float) -> Lines:
+def _wave(curve: _Curve, low: Floats, high: Floats, shift: float) -> Lines:
     """sin (shift 0) and cos (pi/2): concave on [k pi, (k+1) pi] - shift for even k, convex for odd k."""
-    t = 0.5 * l + 0.5 * u
+    t = 0.5 * low + 0.5 * high
     k = np.floor((t + shift) / _PI)
     margin = 8 * UNIT_ROUNDOFF * (np.abs(k) + 2) * _PI  # the roundings of k pi - shift, and that of pi
-    one = (l >= k * _PI - shift + margin) & (u <= (k + 1) * _PI - shift - margin)
-    found = _curved(curve, l, u, np.remainder(k, 2) == 1)
+    one = (low >= k * _PI - shift + margin) & (high <= (k + 1) * _PI - shift - margin)
+    found = _curved(curve, low, high, np.remainder(k, 2) == 1)
     ft, et, a, bent = curve.at(t)
-    half = np.maximum(u - t, t - l) * (1 + FEW)
+    half = np.maximum(high - t, t - low) * (1 + FEW)
     rest = (0.5 * half * half + bent * half + et + FEW * (np.abs(ft) + np.abs(a * t))) * (1 + FEW) + TINY
-    flat = ~(u - l <= 3.0)
+    flat = ~(high - low <= 3.0)
     return Lines(
         np.where(flat, 0.0, np.where(one, found.slope, a)),
         np.where(flat, -1.0, np.where(one, found.lo, ft - a * t - rest)),
@@ -175,33 +175,33 @@ def _wave(curve: _Curve, l: Floats, u: Floats, shift: float) -> Lines:
     )
 
 
-def _sine(curve: _Curve, l: Floats, u: Floats) -> Lines:
-    return _wave(curve, l, u, 0.0)
+def _sine(curve: _Curve, low: Floats, high: Floats) -> Lines:
+    return _wave(curve, low, high, 0.0)
 
 
-def _cosine(curve: _Curve, l: Floats, u: Floats) -> Lines:
-    return _wave(curve, l, u, _HALF)
+def _cosine(curve: _Curve, low: Floats, high: Floats) -> Lines:
+    return _wave(curve, low, high, _HALF)
 
 
-def _root(curve: _Curve, l: Floats, u: Floats) -> Lines:
-    found = _curved(curve, l, u, np.zeros(l.shape, dtype=bool))
-    vertical = ~(l > 0)  # no tangent is known there
-    low, up = np.sqrt(np.maximum(l, 0.0)), np.sqrt(np.maximum(u, 0.0))
+def _root(curve: _Curve, low: Floats, high: Floats) -> Lines:
+    found = _curved(curve, low, high, np.zeros(low.shape, dtype=bool))
+    vertical = ~(low > 0)  # no tangent is known there
+    least, most = np.sqrt(np.maximum(low, 0.0)), np.sqrt(np.maximum(high, 0.0))
     return Lines(
         np.where(vertical, 0.0, found.slope),
-        np.where(vertical, np.nextafter(low, -1.0), found.lo),
-        np.where(vertical, np.nextafter(up, np.inf), found.hi),
+        np.where(vertical, np.nextafter(least, -1.0), found.lo),
+        np.where(vertical, np.nextafter(most, np.inf), found.hi),
     )
 
 
-def _ramp(curve: _Curve, l: Floats, u: Floats) -> Lines:
-    slope, lift = chord(l, u)
-    return Lines(slope, np.zeros(l.shape), lift)
+def _ramp(curve: _Curve, low: Floats, high: Floats) -> Lines:
+    slope, lift = chord(low, high)
+    return Lines(slope, np.zeros(low.shape), lift)
 
 
-def _inverse(curve: _Curve, l: Floats, u: Floats) -> Lines:
-    found = _curved(curve, l, u, l > 0)
-    wrong = ~(l > 0) & ~(u < 0)
+def _inverse(curve: _Curve, low: Floats, high: Floats) -> Lines:
+    found = _curved(curve, low, high, low > 0)
+    wrong = ~(low > 0) & ~(high < 0)
     return Lines(found.slope, np.where(wrong, -np.inf, found.lo), np.where(wrong, np.inf, found.hi))
 
 

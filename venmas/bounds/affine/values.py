@@ -7,9 +7,9 @@ alone, of which IEEE 754 bounds each one (`venmas.bounds.rounding`). With u = 2*
   with k (11 bits) is exact; r is off by less than u. Taylor's polynomial of degree 13 leaves ``r**14 / 14! < u / 16``;
   Horner's rule is off by less than ``gamma(30) exp(|r|)``. Relative to exp(r) >= 0.7 all of it is below ``2**-46``.
 - tanh, sigmoid: from exp(-2 |x|), exp(-|x|), at which their derivatives are at most 2: below ``2**-44``.
-- sin, cos: ``x = n pi/2 + r`` with ``|r| <= 0.786`` for ``|x| <= 2**20``; pi/2 is a sum of three floats, the first two of
-  33 bits, so that their products with n (20 bits) are exact; r is off by less than 4 u. The polynomials of degree 17
-  and 16 leave less than u / 8; Horner's rule is off by less than ``gamma(20) cosh(0.786)``. Below ``2**-46`` in all.
+- sin, cos: ``x = n pi/2 + r`` with ``|r| <= 0.786`` for ``|x| <= 2**20``; pi/2 is a sum of three floats, the first two
+  of 33 bits, so that their products with n (20 bits) are exact; r is off by less than 4 u. The polynomials of degree
+  17 and 16 leave less than u / 8; Horner's rule is off by less than ``gamma(20) cosh(0.786)``. Below ``2**-46``.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from venmas.bounds.rounding import Floats
+from venmas.bounds.rounding import Floats, Index
 from venmas.linear import LinearExpr, Relation
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.model.simulate import step_batch
@@ -36,7 +36,7 @@ def candidates(
     part[::2] = np.rint(part[::2])  # corners
     part[0] = 0.5
 
-    def missing(root: Floats, part: Floats) -> Floats:
+    def missing(root: Index, part: Floats) -> Floats:
         tick()
         return _missing(system, plan, [boxes[i] for i in root], names, low[root] + part * (high[root] - low[root]))
 
@@ -57,7 +57,7 @@ def candidates(
     return [_point(system, boxes[root[i]], names, part[i]) for i in chosen]
 
 
-def _slope(missing: Callable[[Floats, Floats], Floats], root: Floats, part: Floats, found: Floats) -> Floats:
+def _slope(missing: Callable[[Index, Floats], Floats], root: Index, part: Floats, found: Floats) -> Floats:
     """Differences towards the farther side, by initial value: (B, n)."""
     count, width = part.shape
     step = np.where(part < 0.5, 1e-4, -1e-4)

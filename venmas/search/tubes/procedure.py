@@ -25,23 +25,24 @@ from fractions import Fraction
 import numpy as np
 
 from venmas.answer import Answer, Open, Refuted, Witnessed
-from venmas.bounds.affine.flow import Fineness
 from venmas.bounds.affine.step import unknown
 from venmas.bounds.rounding import Bools, Floats, Index
 from venmas.budget import Budget
+from venmas.checker.smooth.tree import initial_box
 from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.model.conditions import Truth
-from venmas.model.propagation import propagate
+from venmas.model.smooth.cuts import Trees
 from venmas.model.smooth.nodes import Extremum
 from venmas.model.variables import Box
 from venmas.model.witness.build import explain
+from venmas.model.witness.enclosed import UndecidedError
 from venmas.question import Question
 from venmas.search.procedure import Run
 from venmas.search.tubes.falsify import candidates
 from venmas.search.tubes.run import Tube
 from venmas.search.tubes.target import Plan, Verdicts
-from venmas.search.tubes.tree import Tree, halves, ladder
+from venmas.search.tubes.tree import Tree, ladder
 
 log = logging.getLogger(__name__)
 
@@ -157,6 +158,7 @@ class _Session:
         self._levels = ladder(bool(self.plan.names & _recorded(question)))
         self._good = self._next_trial = 0
         self._trying = False
+        self._tie = ""
 
     def advance(self, budget: Budget) -> Answer:
         """Decide. What is to be certified is asked together with whether runs stay in their box."""
@@ -183,28 +185,34 @@ class _Session:
             for part, why in reversed(failed):
                 stuck = self._refine(part, why) or stuck
             if stuck:
-                return Open(Reason.OPEN, stuck, frozenset(self.leaving))
+                leaving = frozenset(self.leaving)
+                return Open(Reason.TIE, self._tie, leaving) if self._tie else Open(Reason.OPEN, stuck, leaving)
         log.info("decided by %d boxes", self.figures.boxes)
-        return Refuted(
-            "bounds", frozenset(self.leaving), self.system.may_deadlock, inside=self.question.inside, proof=None
-        )
+        inside = self.question.inside
+        proof = self._proof() if inside and self.question.certified else None
+        return Refuted("bounds", frozenset(self.leaving), self.system.may_deadlock, inside=inside, proof=proof)
 
     def _roots(self) -> list[_Part]:
         """The boxes around the initial sets."""
-        ranges = {d.name: (d.lower, d.upper) for d in self.system.variables.values()}
         found = []
         for region in self.system.regions:
-            box = propagate(self.system.variables, region, ranges)
-            tree = None if box is None else Tree(box)
+            box = initial_box(self.system, region)
+            tree = None if box is None else Tree()
             self.trees.append(tree)
             if box is not None and tree is not None:
-                found.append(_Part(tree, 0, box))
+                found.append(_Part(tree, 0, dict(zip(self.system.variables, box, strict=True))))
         return found[::-1]
+
+    def _proof(self) -> Trees:
+        """How the initial sets were cut."""
+        return Trees(tuple(None if tree is None else tree.proof() for tree in self.trees))
 
     def _take(self) -> list[_Part]:
         """The last boxes of one level."""
         assert self._stack
-        level, batch, rest = self._stack[-1].level, [], []
+        level = self._stack[-1].level
+        batch: list[_Part] = []
+        rest: list[_Part] = []
         while self._stack and len(batch) < _BATCH:
             part = self._stack.pop()
             (batch if part.level == level else rest).append(part)
@@ -228,10 +236,10 @@ class _Session:
             if step:
                 before = tube.moved_most()
                 tube.advance()
-            open_, more, rest, wide = verdicts.look(tube)
-            moves, besides, broken = moves + more, besides + rest, tube.ring.broken.copy()
+            open_, more, further, radius = verdicts.look(tube)
+            moves, besides, broken = moves + more, besides + further, tube.ring.broken.copy()
             radii.append(np.full(len(batch), np.inf))
-            radii[-1][rows] = np.where(broken, np.inf, wide)
+            radii[-1][rows] = np.where(broken, np.inf, radius)
             last = step == self.plan.steps
             yes, no = verdicts.fold(hoped=not last) if open_.any() or last else (broken, ~broken)
             yes, drop = yes & ~broken, broken | ~no
@@ -239,7 +247,13 @@ class _Session:
                 if broken[i]:
                     moves[i], besides[i] = before[0][i], before[1][i]
                 result[rows[i]] = _Failed(
-                    step, tube.axes, float(radii[-1][rows[i]]), moves[i], float(besides[i]), bool(broken[i]), bool(yes[i])
+                    step,
+                    tube.axes,
+                    float(radii[-1][rows[i]]),
+                    moves[i],
+                    float(besides[i]),
+                    bool(broken[i]),
+                    bool(yes[i]),
                 )
             if drop.any():
                 left = np.flatnonzero(~drop)
@@ -307,11 +321,12 @@ class _Session:
             return "a box of initial states that is nearly a point stays open with the finest enclosures"
         else:
             widths = [float(part.box[name][1] - part.box[name][0]) for name in why.axes]
-            scores = [(m, w) if can else (-1.0, 0.0) for can, m, w in zip(able, why.moves.tolist(), widths, strict=True)]
+            scores = [
+                (m, w) if can else (-1.0, 0.0) for can, m, w in zip(able, why.moves.tolist(), widths, strict=True)
+            ]
             axis = why.axes[scores.index(max(scores))]
-            first = part.tree.split(part.node, axis)
-            boxes = enumerate(halves(self.system, part.box, axis))
-            parts = [replace(part, node=first + i, box=box, depth=part.depth + 1) for i, box in boxes]
+            halves = part.tree.split(self.system, part.node, part.box, axis)
+            parts = [replace(part, node=node, box=box, depth=part.depth + 1) for node, box in halves]
             self._stack.extend(reversed(parts))
         return None
 
@@ -329,7 +344,11 @@ class _Session:
             if not any(all(c.holds(point) for c in region) for region in self.system.regions):
                 continue
             self.figures.candidates += 1
-            witness = explain(self.system, self.question.target, point, tick=budget)
+            try:
+                witness = explain(self.system, self.question.target, point, tick=budget)
+            except UndecidedError as error:
+                self._tie = str(error)
+                continue
             if witness is not None:
                 return Witnessed(witness)
         return None

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from venmas.bounds.affine.flow import Fineness
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.reduce import reduced
 from venmas.bounds.affine.step import Values
 from venmas.bounds.rounding import Floats, Index, float_beside
+from venmas.model.smooth.cuts import Fineness
 from venmas.model.system import System
 from venmas.model.variables import Box
 

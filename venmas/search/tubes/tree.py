@@ -6,7 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 from math import floor
 
-from venmas.bounds.affine.flow import Fineness
+from venmas.model.smooth.cuts import Cut, Fineness
+from venmas.model.smooth.cuts import Tree as Proof
 from venmas.model.system import System
 from venmas.model.variables import Box
 
@@ -14,43 +15,46 @@ from venmas.model.variables import Box
 class Tree:
     """A box of initial states, cut into parts.
 
-    axes: by node, the variable that its box is cut across, or None where it is not; node 0 is the whole box. children:
-    the lower part, which the upper one follows; 0 for leaves. fine: with what the target was refuted on a leaf.
+    axes: by node, the variable that its box is cut across, and where, or None where it is not; node 0 is the whole
+    box. children: the lower part, which the upper one follows; 0 for leaves. fine: with what the target was refuted.
     """
 
-    def __init__(self, box: Box) -> None:
-        self.box = box
-        self.axes: list[str | None] = [None]
+    def __init__(self) -> None:
+        self.axes: list[tuple[str, Fraction] | None] = [None]
         self.children = [0]
         self.fine: list[Fineness | None] = [None]
 
-    def split(self, node: int, axis: str) -> int:
-        """Cut the box of a leaf; its lower one."""
+    def split(self, system: System, node: int, box: Box, axis: str) -> list[tuple[int, Box]]:
+        """The parts of a leaf that is cut in the middle of a side; an integer is in one of them."""
+        low, high = box[axis]
+        middle = (low + high) / 2
+        above = middle
+        if system.variables[axis].integral:
+            middle = Fraction(floor(middle))
+            above = middle + 1
         first = len(self.axes)
-        self.axes[node], self.children[node] = axis, first
+        self.axes[node], self.children[node] = (axis, middle), first
         self.axes += [None, None]
         self.children += [0, 0]
         self.fine += [None, None]
-        return first
+        return [(first, {**box, axis: (low, middle)}), (first + 1, {**box, axis: (above, high)})]
 
-    @property
-    def leaves(self) -> int:
-        """How many parts the box has."""
-        return (len(self.axes) + 1) // 2
-
-
-def halves(system: System, box: Box, axis: str) -> tuple[Box, Box]:
-    """A box cut in the middle of a side; an integer is in one of the parts."""
-    low, high = box[axis]
-    middle = (low + high) / 2
-    above = middle
-    if system.variables[axis].integral:
-        middle = Fraction(floor(middle))
-        above = middle + 1
-    return {**box, axis: (low, middle)}, {**box, axis: (above, high)}
+    def proof(self) -> Proof | None:
+        """The tree with the fineness of every leaf, None where one has none."""
+        made: list[Proof] = []  # the last node first, so that parts are there before what they are parts of
+        last = len(self.axes) - 1
+        for node in range(last, -1, -1):
+            axis, first, fine = self.axes[node], self.children[node], self.fine[node]
+            if axis is not None:
+                made.append(Cut(*axis, made[last - first], made[last - first - 1]))
+            elif fine is None:
+                return None
+            else:
+                made.append(fine)
+        return made[-1]
 
 
-_COARSE = Fineness()
+_COARSE = Fineness(order=4, substeps=1, slices=1, symbols=20)
 _FINER: tuple[dict[str, int], ...] = (
     {},
     {"slices": 4},
