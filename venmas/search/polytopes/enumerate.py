@@ -77,17 +77,21 @@ class Enumeration:
 
     def _run(self) -> Steps:
         left = []
-        for start in self.space.starts:
+        for start, polytopes in self.initial():
             self._start = start
-            state = tuple(range(self._size))
+            number, state = self.space.number(start.values), tuple(range(self._size))
+            left.append((yield from self._open(polytopes, number, state, self.target, 0, True)))
+        return joined(left)
+
+    def initial(self) -> Iterator[tuple[Start, Polytopes]]:
+        """The initial states of each start."""
+        for start in self.space.starts:
             polytopes = self._whole(start)
             for row in start.region:
                 if row.decide(*row.expr.range_over(start.box)):
                     continue  # nothing that the box does not say
-                polytopes = self._atom(polytopes, start.values, state, row)
-            number = self.space.number(start.values)
-            left.append((yield from self._open(polytopes, number, state, self.target, 0, True)))
-        return joined(left)
+                polytopes = self._atom(polytopes, start.values, tuple(range(self._size)), row)
+            yield start, polytopes
 
     def _whole(self, start: Start) -> Polytopes:
         """The box of a start as a polytope."""
