@@ -10,7 +10,7 @@ from importlib import import_module
 
 
 def written(shown: object) -> str:
-    """A report, or a witness, as the command line prints it."""
+    """A report, reach sets, or a witness, as the command line prints them."""
     return str(import_module("venmas.report.text").as_text(shown))
 
 

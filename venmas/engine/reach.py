@@ -18,7 +18,7 @@ import numpy as np
 from venmas.blas import on_one_thread
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError, Progress, limited
-from venmas.engine.reach_runs import sampled
+from venmas.engine.reach_runs import farthest, sampled
 from venmas.engine.reach_sets import Direction, ReachSets, Worked
 from venmas.errors import FormulaError, Reason, UsageError
 from venmas.linear import LinearExpr
@@ -60,8 +60,9 @@ def reach(
     told how tight the sets are, and which pictures show. seed: of these.
 
     Where a limit is met, or at Ctrl-C, what is known by then is returned, with its reason: sets are sound whenever they
-    are there, and wider than need be where a step says so. Raises `UsageError` and `FormulaError` for what cannot be
-    asked, `ModelError` for a system that is not well formed.
+    are there, and wider than need be where a step says so. They end where a sampled run leaves the declared range of a
+    variable (design S1). Raises `UsageError` for what cannot be asked, `ModelError` for a system that is not well
+    formed.
     """
     if not isinstance(steps, int) or not 0 <= steps <= MAX_DEPTH:
         raise UsageError(f"steps is a number of steps from 0 to {MAX_DEPTH}; got {steps!r}")
@@ -101,8 +102,8 @@ def direction(system: System, text: str) -> Direction:
     if not isinstance(text, str):
         raise UsageError(f"a direction is a text, such as 'x + y'; got {type(text).__name__}")
     shown = " ".join(text.split())
-    try:
-        read = parse(f"{text}\n>= 0", system.vocabulary)
+    try:  # a whole number in parentheses names a variable by its position
+        read = parse(f"{text} >= 0" if shown.isdecimal() else f"({text}) >= 0", system.vocabulary)
     except FormulaError as error:
         raise UsageError(f"direction {shown[:100]!r}: {str(error).partition(chr(10))[0]}") from error
     if not isinstance(read, Atom) or read.comparison.relation.value != ">=":
@@ -120,14 +121,16 @@ class _Run:
 
     def __init__(self, system: System, extra: int, budget: Budget, found: ReachSets) -> None:
         self.system, self.extra, self.budget, self.found = system, extra, budget, found
-        self.exprs = [d.expr for d in found.directions]
+        self.exprs, self.last = [d.expr for d in found.directions], found.steps
 
     def work(self, runs: int, seed: int) -> None:
         """Until it is tight, or nothing gets tighter."""
         found = self.found
-        found.runs, found.left = sampled(
-            self.system, self.exprs, found.steps + self.extra, runs, seed, self.extra, self.budget
-        )
+        steps, given = found.steps + self.extra, (seed, self.extra, self.budget)
+        found.runs, found.left = sampled(self.system, self.exprs, steps, runs, *given)
+        found.reached = farthest(self.system, self.exprs, steps, found.runs, *given)
+        if found.left is not None:
+            self.last = found.left - 1
         sources = []
         for name, source in sources_for(self.system):
             why = source.accepts(self.system)
@@ -139,14 +142,14 @@ class _Run:
             told = "; ".join(f"{n}: {why}" for n, why in found.refused.items())
             raise UsageError(f"no source of reach sets takes the system {self.system.name!r} ({told})")
         level, ended = 0, set[str]()
-        while not found.tight:
+        while not self._done():
             before = self._widths()
             for name, source in sources:
                 if name in ended or level > source.finest:
                     continue
                 if not self._ask(name, source, level):
                     ended.add(name)
-                if found.tight:
+                if self._done():
                     return
             if all(name in ended or level >= source.finest for name, source in sources):
                 break
@@ -154,13 +157,18 @@ class _Run:
                 break
             level += 1
 
+    def _done(self) -> bool:
+        """Is every step tight, or beyond the declared ranges?"""
+        found, known = self.found, len(self.found)
+        return known > self.last and all(found.status(k) != "wider" for k in range(known))
+
     def _ask(self, name: str, source: Source, level: int) -> bool:
         """Have a source say what it knows; False where it is not to be asked again."""
         begun, count, why, over = perf_counter(), 0, "", False
 
         def enclose(part: Budget) -> bool:
             nonlocal count
-            steps = self.found.steps + self.extra
+            steps = self.last + self.extra
             for step, layer in enumerate(source.layers(self.system, self.exprs, steps, level, part)):
                 if step >= self.extra:
                     self._meet(step - self.extra, layer)

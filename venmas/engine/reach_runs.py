@@ -16,6 +16,8 @@ from venmas.model.system import System
 from venmas.search.twophase.runs import Runs
 
 _AT_ONCE = 20_000
+_FAR, _OTHERS = 64, 1000
+"""States of a step that a search for far ones goes on with: in each direction at each end, and besides."""
 _EACH = 256
 """Initial states that are drawn between two looks at the clock."""
 
@@ -58,6 +60,44 @@ def sampled(
                 break
             state, _ = step_batch(system, {n: v[alive] for n, v in state.items()}, branch[alive])
     return values, left
+
+
+def farthest(
+    system: System, exprs: Sequence[LinearExpr], steps: int, runs: Floats, seed: int, skipped: int, budget: Budget
+) -> Floats:
+    """Extremes of linear expressions over `runs`, and over all states that a search for far ones meets, (S, D, 2).
+
+    It takes every branch, and of the states of a step goes on with those that are farthest in each direction, and with
+    others at random.
+    """
+    found = np.full((steps + 1 - skipped, len(exprs), 2), np.nan)
+    for step in range(len(found)):
+        values = runs[:, step]
+        _note(found[step], values[~np.isnan(values).any(1)])
+    if system.initial_condition is not TRUE:
+        return found
+    rng, search = np.random.default_rng(seed), Runs(system, seed)
+    names = list(system.variables)
+    states = search.initial()
+    for step in range(steps + 1):
+        budget()
+        if not len(states):
+            break
+        values = np.stack([_value(e, dict(zip(names, states.T, strict=True)), len(states)) for e in exprs], 1)
+        if step >= skipped:
+            _note(found[step - skipped], values)
+        order = np.argsort(values, 0)
+        ends = np.unique(np.concatenate([order[:_FAR], order[-_FAR:]]))
+        kept = np.union1d(ends, rng.permutation(len(states))[:_OTHERS])
+        if step < steps:
+            states, _ = search.step(states[kept])
+    return found
+
+
+def _note(ends: Floats, values: Floats) -> None:
+    """Widen extremes (D, 2) by values (B, D)."""
+    if len(values):
+        ends[:, 0], ends[:, 1] = np.fmin(ends[:, 0], values.min(0)), np.fmax(ends[:, 1], values.max(0))
 
 
 def _starts(system: System, rng: np.random.Generator, count: int, seed: int, budget: Budget) -> Floats:

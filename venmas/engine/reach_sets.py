@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import ceil, floor, inf, isfinite, log10
 from typing import Any
 
@@ -18,7 +19,8 @@ from venmas.search.layers import Layer
 
 TOLERANCE = 0.05
 """How much wider than what runs were seen to reach a set is that counts as tight."""
-_ROUNDING = 1e-9
+_EXACT, _ROUNDING = 1e-7, 1e-12
+"""By how much, of its width or of its numbers, a set may be off and still count as exact."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,11 @@ class ReachSets(Shown):
     """Sets that hold every state that runs of a system are in after 0, 1, .. `steps` steps.
 
     layers: one for each step that something is known of, from step 0 on. runs: values of the directions along sampled
-    runs, (R, steps + 1, D), NaN after the end of a run. tight: by step, whether the set is exact or at most `TOLERANCE`
-    wider than what those runs reach. reason: empty where no source gets tighter or all is tight, else the limit that
-    was met (`venmas.errors.Reason`): the sets are sound all the same, and may be wider than need be. left: steps by
-    which a sampled run has left the declared range of a variable, None for none.
+    runs, (R, steps + 1, D), NaN after the end of a run. reached: (steps + 1, D, 2), the extremes of these and of all
+    other states that were met on the search for far ones, NaN where there are none. reason: empty where all is tight,
+    or no source gets tighter, else the limit that was met (`venmas.errors.Reason`): sets are sound all the same, and
+    may be wider than need be. left: the step at which a sampled run leaves the declared range of a variable, where the
+    sets end; None for none.
     """
 
     scenario: str
@@ -61,6 +64,7 @@ class ReachSets(Shown):
     directions: tuple[Direction, ...]
     layers: list[Layer] = field(default_factory=list)
     runs: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    reached: Floats = field(default_factory=lambda: np.zeros((0, 0, 2)))
     parameters: Mapping[str, str] = field(default_factory=dict)
     worked: list[Worked] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
@@ -106,35 +110,38 @@ class ReachSets(Shown):
         return self.box(step).get(direction)
 
     def seen(self, step: int) -> tuple[Floats, Floats] | None:
-        """Least and greatest values of the directions over sampled runs after some steps, None where none got there."""
-        if step >= self.runs.shape[1]:
+        """Least and greatest values of the directions that runs were seen to reach, None where none got there."""
+        if step >= len(self.reached) or np.isnan(self.reached[step]).any():
             return None
-        values = self.runs[:, step]
-        values = values[~np.isnan(values).any(1)]
-        return (values.min(0), values.max(0)) if len(values) else None
+        return self.reached[step, :, 0], self.reached[step, :, 1]
 
     def slack(self, step: int) -> float:
-        """By which part a set is wider than what runs were seen to reach, in the worst direction; infinite if unknown.
+        """By which part a set may be wider than what is reached, in the worst direction; infinite if that is unknown.
 
-        It is never too small, as no run goes beyond what is reached.
+        The lesser of what sampled runs show, who reach no more than is reached, and of what the source has measured.
         """
         layer, seen = self.layers[step], self.seen(step)
         if layer.empty:
             return 0.0
-        if seen is None:
-            return inf
-        width, found = layer.high - layer.low, seen[1] - seen[0]
-        more = np.maximum(width - found, 0.0)
-        small = more <= _ROUNDING * np.maximum(1.0, np.maximum(np.abs(layer.low), np.abs(layer.high)))
+        width = layer.high - layer.low
+        more = 2 * layer.off
+        if seen is not None:
+            more = np.fmin(more, np.maximum(width - (seen[1] - seen[0]), 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
-            return float(np.where(small, 0.0, np.where(found > 0, more / found, inf)).max(initial=0.0))
+            part = np.where(more < width, more / (width - more), inf)
+        return float(np.where(more <= self._rounding(layer), 0.0, part).max(initial=0.0))
+
+    @staticmethod
+    def _rounding(layer: Layer) -> Floats:
+        size = np.maximum(np.abs(layer.low), np.abs(layer.high))
+        return np.asarray(np.maximum(_EXACT * (layer.high - layer.low), _ROUNDING * size))
 
     def status(self, step: int) -> str:
-        """``none`` (no run is so long), ``exact``, ``tight`` (at most 5 % wider than runs reach) or ``wider``."""
-        layer = self.layers[step]
-        if layer.empty:
+        """``none`` (no run is so long), ``exact`` (but for rounding), ``tight`` (at most 5 % wider) or ``wider``."""
+        if self.layers[step].empty:
             return "none"
-        return "exact" if layer.exact else "tight" if self.slack(step) <= TOLERANCE else "wider"
+        slack = self.slack(step)
+        return "exact" if slack == 0 else "tight" if slack <= TOLERANCE else "wider"
 
     @property
     def tight(self) -> bool:
@@ -193,12 +200,5 @@ def _rounded(value: float, digits: int, *, down: bool) -> str:
     if not isfinite(value) or value == 0 or value == int(value):
         return f"{value:.12g}"
     unit = digits - 1 - floor(log10(abs(value)))
-    from fractions import Fraction
-
     scaled = Fraction(value) * Fraction(10) ** unit
     return f"{float(Fraction((floor if down else ceil)(scaled)) / Fraction(10) ** unit):.{digits}g}"
-
-
-def directions_of(names: Sequence[str]) -> str:
-    """Directions in words."""
-    return ", ".join(names)

@@ -21,15 +21,15 @@ from venmas.model.system import System
 class Layer:
     """The states after some steps: every run that is so long is where ``low <= direction <= high``.
 
-    low, high: (D,), of the directions that were asked for, rounded outward; infinite where nothing is known. empty: no
-    run is so long. exact: no wider than rounding makes it. may_leave: a run may have left its declared range before or
-    here; the layer speaks of the others.
+    low, high: (D,), of the directions that were asked for, rounded outward; infinite where nothing is known. off: (D,),
+    by how much an end may be farther out than what is reached, as far as the source can measure that. empty: no run is
+    so long. may_leave: a run may have left its declared range before or here; the layer speaks of the others.
     """
 
     low: Floats
     high: Floats
+    off: Floats
     empty: bool = False
-    exact: bool = False
     may_leave: bool = False
 
     def meet(self, other: Layer) -> Layer:
@@ -37,15 +37,21 @@ class Layer:
         return Layer(
             np.maximum(self.low, other.low),
             np.minimum(self.high, other.high),
+            np.minimum(self.off, other.off),
             self.empty or other.empty,
-            self.exact or other.exact,
             self.may_leave and other.may_leave,
         )
 
     @staticmethod
+    def around(low: Floats, high: Floats, may_leave: bool = False) -> Layer:
+        """One that may be wider than need be."""
+        return Layer(low, high, np.full(len(low), np.inf), may_leave=may_leave)
+
+    @staticmethod
     def nothing(directions: int, may_leave: bool = False) -> Layer:
         """That of a step after which no run goes on."""
-        return Layer(np.full(directions, np.inf), np.full(directions, -np.inf), True, True, may_leave)
+        zero = np.zeros(directions)
+        return Layer(zero + np.inf, zero - np.inf, zero, True, may_leave)
 
 
 class Source(Protocol):

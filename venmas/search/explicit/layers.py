@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from math import lcm
 
 import numpy as np
 
@@ -44,7 +46,8 @@ class ExplicitLayers:
                     yield Layer.nothing(len(directions), leaves)
                     continue
                 ends = [_range(d, names, states) for d in directions]
-                yield Layer(np.array([e[0] for e in ends]), np.array([e[1] for e in ends]), False, True, leaves)
+                low, high = np.array(ends, dtype=float).reshape(-1, 2).T
+                yield Layer(low, high, np.zeros(len(ends)), may_leave=leaves)
                 found: list[Integers] = []
                 for first in range(0, len(states), graph.columns.rows):
                     tick()
@@ -58,16 +61,13 @@ class ExplicitLayers:
             raise UnsuitableError(str(error) or f"more than {_MOST} states of one step") from error
 
 
-def _range(direction: LinearExpr, names: Sequence[str], states: Integers) -> tuple[float, float]:
+def _range(direction: LinearExpr, names: Sequence[str], states: Integers) -> list[float]:
     """The extremes of a direction over states, rounded outward: in whole numbers, term by term."""
-    scale = np.lcm.reduce([c.denominator for c in (*direction.coefficients.values(), direction.constant)], dtype=object)
+    scale = lcm(direction.constant.denominator, *(c.denominator for _, c in direction.terms))
     total = np.full(len(states), int(direction.constant * scale), dtype=object)
     for name, factor in direction.terms:
         total = total + states[:, names.index(name)].astype(object) * int(factor * scale)
-    return tuple(
-        float_beside(type(direction.constant)(int(end), int(scale)), side)
-        for end, side in ((total.min(), -1), (total.max(), 1))
-    )  # type: ignore[return-value]
+    return [float_beside(Fraction(int(e), scale), side) for e, side in ((total.min(), -1), (total.max(), 1))]
 
 
 EXPLICIT = ExplicitLayers()

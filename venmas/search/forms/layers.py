@@ -59,9 +59,7 @@ class FormLayers:
             yield from _layers(States.initial(system, boxes).members, exprs, steps, tick)
 
 
-def _layers(
-    states: Sequence[State], exprs: Sequence[Expr], steps: int, tick: Callable[[], None]
-) -> Iterator[Layer]:
+def _layers(states: Sequence[State], exprs: Sequence[Expr], steps: int, tick: Callable[[], None]) -> Iterator[Layer]:
     for step in range(steps + 1):
         tick()
         yield _layer(states, exprs)
@@ -87,7 +85,7 @@ def _layer(states: Sequence[State], exprs: Sequence[Expr]) -> Layer:
         found = [batch.evaluate(e) for e in exprs]
         low = np.minimum(low, [_least(q.lo[rows]) for q in found])
         high = np.maximum(high, [-_least(-q.hi[rows]) for q in found])
-    return Layer(low, high, may_leave=any(s.batch.found.may_leave_box for s in states))
+    return Layer.around(low, high, any(s.batch.found.may_leave_box for s in states))
 
 
 def _least(values: Floats) -> float:

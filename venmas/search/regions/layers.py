@@ -106,12 +106,10 @@ def _layer(space: Space, directions: Sequence[LinearExpr], boxes: Boxes, step: i
             some = boxes if number is None else boxes.take(boxes.location == number)
             least, most = _extremes(space, direction, some, number, step)
             low[i], high[i] = min(low[i], least), max(high[i], most)
-    return Layer(low, high, may_leave=leaves)
+    return Layer.around(low, high, leaves)
 
 
-def _extremes(
-    space: Space, direction: LinearExpr, boxes: Boxes, number: int | None, step: int
-) -> tuple[float, float]:
+def _extremes(space: Space, direction: LinearExpr, boxes: Boxes, number: int | None, step: int) -> tuple[float, float]:
     """The range of a direction over boxes of a location (None: of any, as integers do not matter)."""
     expr = direction
     if number is not None:
@@ -119,7 +117,9 @@ def _extremes(
         expr = direction.substitute({n: LinearExpr((), Fraction(v)) for n, v in values})
     row = space.row(expr, step)
     least, most = row.range(boxes.low, boxes.high)
-    return float_beside(Fraction(int(least.min()), row.scale), -1), float_beside(Fraction(int(most.max()), row.scale), 1)
+    return float_beside(Fraction(int(least.min()), row.scale), -1), float_beside(
+        Fraction(int(most.max()), row.scale), 1
+    )
 
 
 REGIONS = RegionLayers()
