@@ -25,7 +25,7 @@ from venmas.linear import LinearExpr
 from venmas.logic import MAX_DEPTH, Atom, parse
 from venmas.memory import seldom_collected
 from venmas.model.cases import UnsuitableError
-from venmas.model.disturbances import ahead, drawn
+from venmas.model.disturbances import drawn
 from venmas.model.quantities import MEASURED
 from venmas.model.source import source_of
 from venmas.model.system import System
@@ -111,8 +111,6 @@ def direction(system: System, text: str) -> Direction:
     expr = read.comparison.expr
     if not expr.terms:
         raise UsageError(f"direction {shown[:100]!r} is the same in every state: name a variable in it")
-    if noise := sorted(name for name in expr.variables if name in system.disturbances or ahead(name)):
-        raise UsageError(f"direction {shown[:100]!r} names {noise[0]}, which is noise and no part of the state")
     return Direction(shown, expr)
 
 

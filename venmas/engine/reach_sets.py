@@ -165,6 +165,7 @@ class ReachSets(Shown):
             "directions": [{"name": d.name, "expression": str(d.expr), "unit": d.unit} for d in self.directions],
             "layers": [self._layer(step) for step in range(len(self))],
             "runs": len(self.runs),
+            "left": self.left,
             "reason": self.reason,
             "message": self.message,
             "sources": [w.to_json() for w in self.worked],

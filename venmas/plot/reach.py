@@ -12,6 +12,7 @@ from venmas.bounds.rounding import Floats
 from venmas.engine.reach import direction
 from venmas.engine.reach_sets import Direction, ReachSets
 from venmas.errors import UsageError, did_you_mean
+from venmas.linear import LinearExpr
 from venmas.model.show import title as titled
 from venmas.model.system import System
 from venmas.plot.figures import Picture
@@ -63,9 +64,8 @@ def alt_text(found: ReachSets) -> str:
     last = len(found) - 1
     box = found.box(last) if last >= 0 else {}
     ends = ", ".join(f"{n} from {low:.6g} to {high:.6g}" for n, (low, high) in list(box.items())[:MAX_PANELS])
-    return (
-        f"Intervals over {len(found)} steps in front of {min(_RUNS, len(found.runs))} sampled runs; at the end {ends}."
-    )
+    drawn = min(_RUNS, len(found.runs))
+    return f"Intervals over {len(found)} steps in front of {drawn} sampled runs; at the end {ends}."
 
 
 def _title(found: ReachSets) -> str:
@@ -83,6 +83,7 @@ def _drawn(found: ReachSets, plane: Sequence[str]) -> tuple[Figure, str]:
     rows = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     for ax, at in zip(rows[0].subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0], panels, strict=True):
         _panel(ax, found, at)
+        ax.set_xlabel("step" if at == panels[-1] else "")
     if len(axes) == 2:
         _plane(rows[1].subplots(), found, axes[0], axes[1])
     return figure, alt_text(found)
@@ -113,8 +114,6 @@ def _panel(ax: Axes, found: ReachSets, at: int) -> None:
     ax.set_xlim(-0.6, max(found.steps, 1) + 0.6)
     ax.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
     ax.grid(True, axis="x")
-    if ax.get_subplotspec().is_last_row():
-        ax.set_xlabel("step")
 
 
 def _box(x: float, y: float, width: float, height: float, colour: str) -> Rectangle:
@@ -134,10 +133,8 @@ def _plane(ax: Axes, found: ReachSets, x: int, y: int) -> None:
     for run in found.runs[:_RUNS]:
         ax.plot(run[:, x], run[:, y], ".", color=GREY, markersize=1.5, alpha=0.5, zorder=3)
     named: list[tuple[float, float]] = []
-    least, most = (
-        np.array([getattr(layer, end)[[x, y]] for layer in found.layers if not layer.empty]) for end in ("low", "high")
-    )
-    size = np.maximum(most.max(0) - least.min(0), 1e-300) if len(least) else np.ones(2)
+    sets = [layer for layer in found.layers if not layer.empty]
+    size = np.array([max(s.high[i] for s in sets) - min(s.low[i] for s in sets) or 1.0 for i in (x, y)])
     for step, layer in enumerate(found.layers):
         corners = _polygon(found, layer.low, layer.high, x, y)
         if corners:
@@ -168,10 +165,8 @@ def _polygon(found: ReachSets, low: Floats, high: Floats, x: int, y: int) -> Poi
 def _combination(other: Direction, across: Direction, up: Direction) -> tuple[float, float, float]:
     """a, b, c where ``other = a * across + b * up + c`` and both of those are variables; zeros elsewhere."""
     terms = other.expr.coefficients
-    names = [
-        d.expr.terms[0][0] if len(d.expr.terms) == 1 and d.name == d.expr.terms[0][0] else "" for d in (across, up)
-    ]
-    if not all(names) or not set(terms) <= set(names):
+    names = [across.name, up.name]
+    if not set(terms) <= set(names) or any(d.expr != LinearExpr.variable(d.name) for d in (across, up)):
         return 0.0, 0.0, 0.0
     return float(terms.get(names[0], 0)), float(terms.get(names[1], 0)), float(other.expr.constant)
 

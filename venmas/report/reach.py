@@ -53,8 +53,8 @@ def notes(found: ReachSets) -> list[str]:
         told.append(f"Stopped ({found.reason}): {found.message}. What is shown holds all the same.")
     if found.left is not None:
         told.append(
-            f"A sampled run leaves the declared range of a variable in step {found.left}, where the sets end. Widen the "
-            "range, or take fewer steps."
+            f"A sampled run leaves the declared range of a variable in step {found.left}, where the sets end. Widen "
+            "the range, or take fewer steps."
         )
     elif found.may_leave is not None:
         told.append(

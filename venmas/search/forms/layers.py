@@ -103,10 +103,11 @@ def _boxes(system: System) -> list[Box]:
 
 def _parts(system: System, box: Box, level: int, tick: Callable[[], None]) -> list[Box]:
     """A box in 2^level parts, or as many as its sides come to."""
-    free = [n for n, d in system.variables.items() if box[n][0] < box[n][1] and not d.integral]
     parts = [box]
-    counts = dict(zip(free, _influence(system, box, free, tick), strict=True)) if free else {}
-    for _ in range(level if free else 0):
+    wide = [n for n in system.variables if box[n][0] < box[n][1]]
+    force = zip(wide, _influence(system, box, len(wide), tick), strict=True)
+    counts = {n: f for n, f in force if not system.variables[n].integral}
+    for _ in range(level if counts else 0):
         name = max(counts, key=lambda n: counts[n])
         counts[name] /= 2
         parts = [half for part in parts for half in _halves(part, name)]
@@ -120,10 +121,10 @@ def _halves(box: Box, name: str) -> tuple[Box, Box]:
     return {**box, name: (low, middle)}, {**box, name: (middle, high)}
 
 
-def _influence(system: System, box: Box, free: Sequence[str], tick: Callable[[], None]) -> list[float]:
-    """What each side of a box does to the variables after some steps, in proportion to all sides; never 0."""
+def _influence(system: System, box: Box, sides: int, tick: Callable[[], None]) -> list[float]:
+    """What each wide side of a box does to the variables after some steps, in proportion to all sides; never 0."""
     states: Sequence[State] = States.initial(system, [box]).members
-    total = np.zeros(len(free))
+    total = np.zeros(sides)
     for _ in range(_STEPS):
         tick()
         if not states:

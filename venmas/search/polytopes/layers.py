@@ -3,9 +3,9 @@
     polytopes := the boxes of the initial set, at level l in 4^l parts each
     for each step: the extremes of each direction over all vertices; cut until every move is affine, and move
 
-Nothing is joined, so that what it says is exact but for rounding, and it gives up where paths are many. In more than two
-dimensions each cut moves vertices by what rounding left of the cuts before (`venmas.bounds.polytopes`), so that errors
-multiply over many cuts. They are measured, and parts of the initial set are cut less often.
+Nothing is joined, so that what it says is exact but for rounding, and it gives up where paths are many. In more than
+two dimensions each cut moves vertices by what rounding left of the cuts before (`venmas.bounds.polytopes`), so that
+errors multiply over many cuts. They are measured, and parts of the initial set are cut less often.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ def _driven(steps: Generator[None, None, Polytopes], tick: Callable[[], None]) -
         try:
             next(steps)
         except StopIteration as end:
-            return end.value
+            found: Polytopes = end.value
+            return found
 
 
 POLYTOPES = PolytopeLayers()

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from venmas.bounds.rounding import Floats, Ints, float_beside
+from venmas.bounds.rounding import Ints, float_beside
 from venmas.linear import LinearExpr
 from venmas.logic import TRUE
 from venmas.logic.closure import agenda
@@ -60,11 +60,14 @@ class RegionLayers:
             grid = Grid(_cells(boxes, side, level), boxes.low.min(0) if len(boxes) else side, _sweep(side))
             for step in range(steps + 1):
                 tick()
+                if not len(boxes):
+                    yield Layer.nothing(len(directions), leaves)
+                    continue
                 check_size(boxes.low, boxes.high)
                 leaves |= space.outside(boxes, step)
                 yield _layer(space, directions, boxes, step, leaves)
-                if step == steps or not len(boxes):
-                    continue
+                if step == steps:
+                    break
                 least = np.maximum(np.where(side > 0, (side // _PIECES) >> level, grid.cell // 2), 1)
                 pieces = classify(space, _STAGE, boxes, np.arange(len(boxes)), step, least, tick)
                 moves, images = advance(space, pieces, pieces.boxes.wanted, step)
@@ -97,8 +100,6 @@ def _cells(boxes: Boxes, side: Ints, level: int) -> Ints:
 
 
 def _layer(space: Space, directions: Sequence[LinearExpr], boxes: Boxes, step: int, leaves: bool) -> Layer:
-    if not len(boxes):
-        return Layer.nothing(len(directions), leaves)
     low, high = np.full(len(directions), np.inf), np.full(len(directions), -np.inf)
     for i, direction in enumerate(directions):
         located = not direction.variables <= set(space.reals)
