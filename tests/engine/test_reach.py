@@ -93,7 +93,7 @@ def test_layers_of_finite_systems_hold_all_exact_states(system, seed):
 
 
 @given(st.data())
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 def test_layers_of_systems_with_networks_hold_all_exact_states(data):
     system = data.draw(systems() if data.draw(st.booleans()) else adversarial_systems())
     starts = [data.draw(initial_states(system)) for _ in range(4)]

@@ -21,6 +21,7 @@ from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.engine.reach_runs import farthest, sampled
 from venmas.engine.reach_sets import Direction, ReachSets, Worked
 from venmas.errors import FormulaError, Reason, UsageError
+from venmas.faces import showing
 from venmas.linear import LinearExpr
 from venmas.logic import MAX_DEPTH, Atom, parse
 from venmas.memory import seldom_collected
@@ -40,6 +41,7 @@ _TIGHTER = 0.005
 """A round of levels by which no set gets narrower by so much is the last one."""
 
 
+@showing
 @on_one_thread
 @seldom_collected
 def reach(
@@ -51,13 +53,14 @@ def reach(
     memory: int | None = None,
     runs: int = 1000,
     seed: int = 0,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | bool | None = None,
 ) -> ReachSets:
     """Sets that hold every state that runs of `system` are in after 0 to `steps` steps.
 
     directions: linear expressions of the variables besides the variables themselves, such as ``"x + y"``; the sets are
     the boxes of all of them. timeout: seconds, None for no limit. memory: MB. runs: sampled runs, from which it is
-    told how tight the sets are, and which pictures show. seed: of these.
+    told how tight the sets are, and which pictures show. seed: of these. progress: called a few times a second; True
+    shows a line, in notebooks and on terminals.
 
     Where a limit is met, or at Ctrl-C, what is known by then is returned, with its reason: sets are sound whenever they
     are there, and wider than need be where a step says so. They end where a sampled run leaves the declared range of a
@@ -70,7 +73,7 @@ def reach(
         raise UsageError(f"directions is a list of expressions: write [{directions!r}]")
     system.validate()
     system.check_nesting()
-    budget, found = Budget(timeout, memory, progress), _asked(system, steps, directions)
+    budget, found = Budget(timeout, memory, progress if callable(progress) else None), _asked(system, steps, directions)
     extra = 1 if system.quantities else 0  # the first step measures them
     run = _Run(drawn(system, steps + extra), extra, budget, found)
     try:
