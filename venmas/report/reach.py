@@ -15,9 +15,9 @@ def head(found: ReachSets) -> str:
 
 def table(found: ReachSets) -> Table:
     """The steps: the interval of each direction, rounded outward, and how tight they are."""
-    heads = ("step", *(title(d.name, d.unit) for d in found.directions), "sets are")
-    rows = tuple((str(k), *_cells(found, k), _tightness(found, k)) for k in range(len(found)))
-    return Table("Reach sets", heads, rows)
+    heads = ("step", "set is", *(title(d.name, d.unit) for d in found.directions))
+    rows = tuple((str(k), _tightness(found, k), *_cells(found, k)) for k in range(len(found)))
+    return Table("Reach sets", heads, rows, keys=2)
 
 
 def _cells(found: ReachSets, step: int) -> tuple[str, ...]:
