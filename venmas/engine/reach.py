@@ -20,10 +20,10 @@ from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.engine.reach_runs import farthest, sampled
 from venmas.engine.reach_sets import Direction, ReachSets, Worked
-from venmas.errors import FormulaError, Reason, UsageError
+from venmas.errors import FormulaError, ModelError, Reason, UsageError
 from venmas.faces import showing
 from venmas.linear import LinearExpr
-from venmas.logic import MAX_DEPTH, Atom, parse
+from venmas.logic import Atom, parse
 from venmas.memory import seldom_collected
 from venmas.model.cases import UnsuitableError
 from venmas.model.disturbances import drawn
@@ -35,10 +35,12 @@ from venmas.search.sources import sources_for
 
 SECONDS = 60.0
 """Time unless the caller says otherwise."""
+MAX_STEPS, MAX_VALUES = 10_000, 50_000_000
+"""Steps to look ahead, and numbers along sampled runs, which are kept for the picture (400 MB)."""
 _SHARE = 1 / 3
 """Part of the time that is left that one source may take at one level."""
-_TIGHTER = 0.005
-"""A round of levels by which no set gets narrower by so much is the last one."""
+_TIGHTER, _IDLE = 0.005, 4
+"""So many levels by which no set gets narrower by this part of it are enough."""
 
 
 @showing
@@ -67,12 +69,19 @@ def reach(
     variable (design S1). Raises `UsageError` for what cannot be asked, `ModelError` for a system that is not well
     formed.
     """
-    if not isinstance(steps, int) or not 0 <= steps <= MAX_DEPTH:
-        raise UsageError(f"steps is a number of steps from 0 to {MAX_DEPTH}; got {steps!r}")
+    if not isinstance(steps, int) or not 0 <= steps <= MAX_STEPS:
+        raise UsageError(f"steps is a number of steps from 0 to {MAX_STEPS}; got {steps!r}")
     if isinstance(directions, str):
         raise UsageError(f"directions is a list of expressions: write [{directions!r}]")
     system.validate()
     system.check_nesting()
+    if (
+        not isinstance(runs, int)
+        or not 0 <= runs * (steps + 1) * (len(system.variables) + len(directions)) <= MAX_VALUES
+    ):
+        raise UsageError(
+            f"{runs!r} runs of {steps} steps are too many values to keep, or none: ask for a number of fewer runs"
+        )
     budget, found = Budget(timeout, memory, progress if callable(progress) else None), _asked(system, steps, directions)
     extra = 1 if system.quantities else 0  # the first step measures them
     run = _Run(drawn(system, steps + extra), extra, budget, found)
@@ -134,7 +143,7 @@ class _Run:
             self.last = found.left - 1
         sources = []
         for name, source in sources_for(self.system):
-            why = source.accepts(self.system)
+            why = self._refusal(source)
             if why is None:
                 sources.append((name, source))
             else:
@@ -142,7 +151,7 @@ class _Run:
         if not sources:
             told = "; ".join(f"{n}: {why}" for n, why in found.refused.items())
             raise UsageError(f"no source of reach sets takes the system {self.system.name!r} ({told})")
-        level, ended = 0, set[str]()
+        level, idle, ended = 0, 0, set[str]()
         while not self._done():
             before = self._widths()
             for name, source in sources:
@@ -154,9 +163,16 @@ class _Run:
                     return
             if all(name in ended or level >= source.finest for name, source in sources):
                 break
-            if level > 1 and not self._narrower(before):
+            idle = 0 if self._narrower(before) else idle + 1
+            if idle == _IDLE:
                 break
             level += 1
+
+    def _refusal(self, source: Source) -> str | None:
+        try:
+            return source.accepts(self.system)
+        except ModelError as error:  # such as initial states that are no union of a few polytopes
+            return str(error)
 
     def _done(self) -> bool:
         """Is every step tight, or beyond the declared ranges?"""
@@ -164,8 +180,9 @@ class _Run:
         return known > self.last and all(found.status(k) != "wider" for k in range(known))
 
     def _ask(self, name: str, source: Source, level: int) -> bool:
-        """Have a source say what it knows; False where it is not to be asked again."""
+        """Have a source say what it knows; False where it gets no farther than before, and is not to be asked again."""
         begun, count, why, over = perf_counter(), 0, "", False
+        before = max((w.steps for w in self.found.worked if w.name == name), default=-1)
 
         def enclose(part: Budget) -> bool:
             nonlocal count
@@ -181,7 +198,7 @@ class _Run:
             over = self.budget.spend(left * _SHARE, enclose) is None if left is not None else not enclose(self.budget)
             why = "its part of the time was over" if over else ""
         except (UnsuitableError, OverflowError, RecursionError) as error:
-            over, why = True, str(error) or "the system is nested too deeply"
+            over, why = max(0, count - self.extra) <= before, str(error) or "the system is nested too deeply"
         finally:
             seconds = perf_counter() - begun
             self.found.worked.append(Worked(name, level, seconds, max(0, count - self.extra), why))

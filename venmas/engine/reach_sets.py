@@ -198,7 +198,7 @@ def outward(low: float, high: float, digits: int = 6) -> tuple[str, str]:
 
 
 def _rounded(value: float, digits: int, *, down: bool) -> str:
-    if not isfinite(value) or value == 0 or value == int(value):
+    if not isfinite(value) or value == 0 or (abs(value) < 1e12 and value == int(value)):
         return f"{value:.12g}"
     unit = digits - 1 - floor(log10(abs(value)))
     scaled = Fraction(value) * Fraction(10) ** unit

@@ -64,7 +64,7 @@ class Source(Protocol):
     """The greatest level: beyond it nothing gets tighter."""
 
     def accepts(self, system: System) -> str | None:
-        """None, or why it does not take the system."""
+        """None, or why it does not take the system. May raise `ModelError`, which says so."""
         ...
 
     def layers(
