@@ -29,6 +29,7 @@ COMMANDS = {
     "verify": "venmas.cli.verify_command",
     "scenarios": "venmas.cli.scenarios_command",
     "simulate": "venmas.cli.simulate_command",
+    "reach": "venmas.cli.reach_command",
     "replay": "venmas.cli.replay_command",
     "plot": "venmas.cli.plot_command",
     "report": "venmas.cli.report_command",
