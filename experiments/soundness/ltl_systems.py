@@ -10,20 +10,26 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.corpus.finite import finite_case
 from tests.corpus.spec import Spec, State, build, inside, starts, step
 from tests.ltl.ltl_cases import random_formula
 from venmas.budget import Budget
+from venmas.checker.file import CheckError, check_certificate
+from venmas.engine.certify_runs import certify_runs
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom
 from venmas.logic.formula import Formula, Implies, conjunction
 from venmas.logic.lassos import Lasso, holds
 from venmas.logic.paths import Leaf, Proposition, finally_, globally, leaves
+from venmas.logic.printing import to_text
 from venmas.ltl.degeneralise import degeneralised
-from venmas.ltl.systems.decide import Satisfied, Unknown, Violated, branch_name, decide
+from venmas.ltl.systems.decide import Satisfied, Unknown, Violated, Work, branch_name, decide, read
 from venmas.ltl.translate import refuting
+from venmas.model.system import System
 
 _LONGEST = 6
 Key = tuple[Fraction, ...]
@@ -42,7 +48,8 @@ def compare(seed: int) -> str:
     plain = _Plain(spec, [one.name for one in system.branches], stutter)
     whole = Implies(conjunction([globally(finally_(one)) for one in fair]), formula) if fair else formula
     try:
-        answer, _ = decide(system, formula, Budget(20), fair, "stutter" if stutter else "error")
+        asked, *given = (read(system, to_text(one)) for one in (formula, *fair))
+        answer, work = decide(system, asked, Budget(20), given, "stutter" if stutter else "error", levels=True)
     except ModelError:
         return "error" if plain.leaves_box() else f"wrong: case {seed} is no error"
     if plain.leaves_box():
@@ -52,11 +59,27 @@ def compare(seed: int) -> str:
     match answer:
         case Violated():
             return "violated" if not truth else f"wrong: case {seed} is satisfied, {formula}"
+        case Satisfied() if truth:
+            return _certified(system, asked, given, stutter, answer, work, seed)
         case Satisfied():
-            return "satisfied" if truth else f"wrong: case {seed} is violated, {formula}"
+            return f"wrong: case {seed} is violated, {formula}"
         case Unknown(_, message) if "successor" in message and truth and plain.stuck:
             return "unknown"
     return f"wrong: case {seed}: {answer}"
+
+
+def _certified(
+    system: System, formula: Formula, fair: list[Formula], stutter: bool, answer: Satisfied, work: Work, seed: int
+) -> str:
+    """``satisfied`` where the checker accepts the certificate."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "proof.gz"
+        certify_runs(system, formula, fair, "stutter" if stutter else "error", answer, work.automaton, path, {})
+        try:
+            check_certificate(path, system)
+        except CheckError as error:
+            return f"wrong: case {seed} is refused, {formula}: {error}"
+    return "satisfied"
 
 
 def _atom(rng: random.Random, spec: Spec, name: str) -> Atom:

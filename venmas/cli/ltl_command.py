@@ -84,9 +84,9 @@ def command(
             "--justice": justice,
             "--bad": bad,
             "--html": page_path,
-            **{name: written[name] for name in ("--certificate", "--network")},
+            "--network": network,
         }
-        return ask_scenario(asked, str(text), fair, timeout, json_path, witness_path, quiet, only)
+        return ask_scenario(asked, str(text), fair, timeout, written, quiet, only)
     begun = perf_counter()
     budget = Budget(timeout)
     check_kept(written, [("the design", asked.path)])

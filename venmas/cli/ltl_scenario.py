@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from venmas.cli.apart import check_kept
 from venmas.cli.design_options import Asked
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import load, read_settings
@@ -35,13 +36,13 @@ def ask_scenario(
     text: str,
     fair: tuple[str, ...],
     timeout: float | None,
-    json_path: str | None,
-    witness_path: str | None,
+    written: Mapping[str, str | None],
     quiet: bool,
     others: Mapping[str, object],
 ) -> int:
-    """Decide and print; others: options by name that a scenario does not take. The exit status."""
+    """Decide and print; written: files by option; others: options that a scenario does not take. The exit status."""
     asked.check()
+    json_path, witness_path, certificate = (written[name] for name in ("--json", "--witness", "--certificate"))
     if given := [name for name, value in others.items() if value is not None]:
         raise UsageError(f"{', '.join(given)}: about designs, and not yet about a --scenario; leave it out")
     if witness_path is not None and Path(witness_path).suffix != ".json":
@@ -49,17 +50,22 @@ def ask_scenario(
     from venmas.engine.ltl_systems import verify_ltl_of_system
 
     loaded = load(asked.scenario, read_settings(asked.settings), asked.networks)
+    check_kept(written, loaded.files)
     report = verify_ltl_of_system(
         loaded.system,
         text,
         fair=fair,
         deadlock=asked.deadlock,
+        certificate=certificate,
+        about={"origin": vars(loaded.origin)},
         timeout=timeout,
         scenario=loaded.name,
         parameters=loaded.parameters,
     )
     data = report.to_json()
-    failed = [store_json(json_path, data, "--json")]
+    failed: list[object] = [store_json(json_path, data, "--json"), report.note and f"--certificate: {report.note}"]
+    if certificate is not None and not report.satisfied:
+        log.warning("there is no proof to write: %s is left as it is", certificate)
     if witness_path is not None and report.lasso is None:
         log.warning("there is no lasso to write: %s is left as it is", witness_path)
     elif witness_path is not None:
@@ -86,6 +92,8 @@ def _print(out: Console, report: SystemLtlReport, system: System, quiet: bool) -
         _say(out, "no reachable run is accepted by the automaton: all pairs were looked at")
         if report.within is not None:
             _say(out, f"every run has shown it within {report.within} steps")
+        if report.certificate is not None:
+            _say(out, f"proof: {report.certificate.path}, {report.certificate.size} bytes, for `venmas check`")
     else:
         _say(out, f"{report.reason}: {report.message}")
     _say(out, f"{report.seconds:.2f} s")

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from venmas.budget import Budget, Progress
+from venmas.engine.certificate_file import Certificate, Unwritten
+from venmas.engine.certify_runs import certify_runs
 from venmas.engine.report import Verdict, machine, versions
-from venmas.errors import UsageError
+from venmas.errors import InputError, UsageError
 from venmas.ltl.hoa import to_hoa
 from venmas.ltl.systems.decide import Deadlock, Satisfied, Unknown, Violated, Work, decide, read
 from venmas.ltl.systems.replay import SystemRun
@@ -24,6 +27,7 @@ class SystemLtlReport:
     """The result of one question of LTL about a system. `reason` and `message` are empty unless it is unknown.
 
     seconds: wall time. fair: conditions of the runs that are meant. answer, work: what `venmas.ltl.systems` gave.
+    certificate: what was written, where a proof was asked for. note: why none was.
     """
 
     scenario: str
@@ -34,6 +38,8 @@ class SystemLtlReport:
     answer: Satisfied | Violated | Unknown
     work: Work
     seconds: float
+    certificate: Certificate | None = None
+    note: str = ""
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     @property
@@ -94,6 +100,8 @@ class SystemLtlReport:
             "states": self.work.states,
             "pairs": self.work.pairs,
             "lasso": None if self.lasso is None else _lasso_json(self.lasso),
+            "certificate": None if self.certificate is None else dict(vars(self.certificate)),
+            "note": self.note,
             "seconds": round(self.seconds, 6),
             "started": self.started,
             "machine": dict(machine()),
@@ -107,6 +115,8 @@ def verify_ltl_of_system(
     *,
     fair: Iterable[str] = (),
     deadlock: Deadlock = "error",
+    certificate: str | Path | None = None,
+    about: Mapping[str, object] | None = None,
     timeout: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     scenario: str = "",
@@ -116,18 +126,29 @@ def verify_ltl_of_system(
 
     formula: over variables and propositions; ``"branch NAME"``, in double quotes, says that a step takes that branch.
     fair: conditions that hold again and again on the runs that are meant. deadlock: `stutter`, a run stays for ever in
-    a state without successor; `error`, nothing is satisfied where one is reached. timeout: seconds. Raises
-    `FormulaError`, `ModelError`, and `UsageError` for a system with reals; Ctrl-C gives *unknown*.
+    a state without successor; `error`, nothing is satisfied where one is reached. certificate: file to write a proof of
+    *satisfied* to, for `venmas check`; about: what its header says besides. timeout: seconds. Raises `FormulaError`,
+    `ModelError`, and `UsageError` for a system with reals; Ctrl-C gives *unknown*.
     """
     if deadlock not in ("error", "stutter"):
         raise UsageError(f"deadlock {deadlock!r}: choose error or stutter")
     begun, fair = perf_counter(), tuple(fair)
-    conditions = [read(system, text) for text in fair]
-    answer, work = decide(system, read(system, formula), Budget(timeout, progress=progress), conditions, deadlock)
+    asked, conditions = read(system, formula), [read(system, text) for text in fair]
+    budget = Budget(timeout, progress=progress)
+    answer, work = decide(system, asked, budget, conditions, deadlock, certificate is not None)
+    written: Certificate | Unwritten | None = None
+    note = ""
+    if certificate is not None and isinstance(answer, Satisfied):
+        header = {"parameters": dict(parameters or {}), **(about or {})}
+        try:
+            written = certify_runs(system, asked, conditions, deadlock, answer, work.automaton, certificate, header)
+        except InputError as error:
+            note = f"no certificate of how it was proved: {error}"
+    if isinstance(written, Unwritten):
+        note, written = str(written), None
     taken = perf_counter() - begun
-    return SystemLtlReport(
-        scenario or system.name, dict(parameters or {}), formula, fair, deadlock, answer, work, taken
-    )
+    named = dict(parameters or {})
+    return SystemLtlReport(scenario or system.name, named, formula, fair, deadlock, answer, work, taken, written, note)
 
 
 def _lasso_json(run: SystemRun) -> dict[str, Any]:

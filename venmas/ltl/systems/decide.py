@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from venmas.budget import Budget, BudgetError, ask, limited
 from venmas.errors import ModelError, Reason, UsageError
@@ -40,10 +41,25 @@ STAYS = -1
 
 
 @dataclass(frozen=True)
+class Levels:
+    """Why: all states that are reached (B, variables), and a level for each with each automaton state; -1: not a pair.
+
+    Along a step levels do not rise; they fall where `Product.levels` says (B, automaton states).
+    """
+
+    states: NDArray[np.integer]
+    table: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
 class Satisfied:
-    """Every run has the property. within: steps after which every run has shown it, where there is such a number."""
+    """Every run has the property. within: steps after which every run has shown it, where there is such a number.
+
+    levels: kept where they were asked for and no limit was met.
+    """
 
     within: int | None
+    levels: Levels | None = None
 
 
 @dataclass(frozen=True)
@@ -83,13 +99,19 @@ def read(system: System, text: str) -> Formula:
 
 
 def decide(
-    system: System, formula: Formula, budget: Budget, fair: Iterable[Formula] = (), deadlock: Deadlock = "error"
+    system: System,
+    formula: Formula,
+    budget: Budget,
+    fair: Iterable[Formula] = (),
+    deadlock: Deadlock = "error",
+    levels: bool = False,
 ) -> tuple[Satisfied | Violated | Unknown, Work]:
     """Does every run of the system from an initial state have the property (L3 of docs/semantics.md)?
 
     fair: conditions that hold again and again on the runs that are meant. deadlock: `stutter`, a run stays for ever in
-    a state without successor; `error`, where one is reached nothing is satisfied. Raises `FormulaError`, `ModelError`
-    (also where a run leaves the declared box), and `UsageError` for systems that this is not for.
+    a state without successor; `error`, where one is reached nothing is satisfied. levels: keep why it is satisfied.
+    Raises `FormulaError`, `ModelError` (also where a run leaves the declared box), and `UsageError` for systems that
+    this is not for.
     """
     _check(system)
     assumed = conjunction([globally(finally_(one)) for one in fair])
@@ -98,7 +120,7 @@ def decide(
     work = Work(automaton)
     try:
         with limited(budget):
-            return _decided(system, whole, automaton, deadlock, work), work
+            return _decided(system, whole, automaton, deadlock, work, levels), work
     except NotExplicitError:
         told = "there are too many states, or numbers too large, to take them one by one"
         return Unknown(Reason.OPEN, told), work
@@ -120,7 +142,7 @@ def _check(system: System) -> None:
 
 
 def _decided(
-    system: System, formula: Formula, automaton: Automaton, deadlock: Deadlock, work: Work
+    system: System, formula: Formula, automaton: Automaton, deadlock: Deadlock, work: Work, levels: bool
 ) -> Satisfied | Violated | Unknown:
     graph = StateGraph(system, ask, transitions=True)
     if not graph.initial:
@@ -140,10 +162,10 @@ def _decided(
     bits = _bits(graph, automaton.atoms, sources, branches)
     product = Product(Letters(graph.count, graph.initial, sources, targets, bits), automaton)
     work.pairs = product.nodes
-    found = product.lasso()
-    if found is not None:
-        first = graph.state(int(sources[found.steps[0]]))
-        run = replayed(system, first, [int(branches[at]) for at in found.steps], found.back, formula, condition)
+    lasso = product.lasso()
+    if lasso is not None:
+        first = graph.state(int(sources[lasso.steps[0]]))
+        run = replayed(system, first, [int(branches[at]) for at in lasso.steps], lasso.back, formula, condition)
         if run is None:
             raise AssertionError("a lasso did not replay")
         return Violated(run)
@@ -154,7 +176,20 @@ def _decided(
             f"a state without a successor is reached ({at}), where no run goes on: guard the branches so that one is "
             "always open, or say that runs stay there (stutter)",
         )
-    return Satisfied(product.longest)
+    within = product.longest
+    return Satisfied(within, _levels(graph, product, within) if levels else None)
+
+
+def _levels(graph: StateGraph, product: Product, within: int | None) -> Levels | None:
+    """None where a limit is met: the verdict is known all the same."""
+    size = product.automaton.states
+    table = np.full(graph.count * size, -1, np.int32)
+    try:
+        found = product.levels(within)
+    except BudgetError:
+        return None
+    table[list(found.keys())] = list(found.values())
+    return Levels(graph.states(0, graph.count), table.reshape(graph.count, size))
 
 
 def condition(leaf: Leaf) -> Atom | None:
