@@ -35,16 +35,21 @@ _LONGEST = 6
 Key = tuple[Fraction, ...]
 
 
-def compare(seed: int) -> str:
-    """What came of a case: ``satisfied``, ``violated``, ``error``, ``unknown``; or ``wrong: ...``."""
+def random_question(seed: int) -> tuple[Spec, Formula, list[Formula], bool]:
+    """A system, a formula, conditions of fairness, and whether runs stay where there is no successor."""
     rng = random.Random(seed)
-    spec = finite_case(seed).spec
-    system, stutter = build(spec), rng.random() < 0.5
+    spec, stutter = finite_case(seed).spec, rng.random() < 0.5
     names = [name for name, (kind, _, _) in spec.variables.items()]
     atoms: tuple[Leaf, ...] = tuple(_atom(rng, spec, name) for name in rng.sample(names, min(2, len(names))))
-    atoms += (Proposition(branch_name(system.branches[0].name)),)
+    atoms += (Proposition(branch_name(build(spec).branches[0].name)),)
     formula = random_formula(rng, rng.randint(2, 7), atoms)
-    fair = [random_formula(rng, 1, atoms)] if rng.random() < 0.4 else []
+    return spec, formula, [random_formula(rng, 1, atoms)] if rng.random() < 0.4 else [], stutter
+
+
+def compare(seed: int) -> str:
+    """What came of a case: ``satisfied``, ``violated``, ``error``, ``unknown``; or ``wrong: ...``."""
+    spec, formula, fair, stutter = random_question(seed)
+    system = build(spec)
     plain = _Plain(spec, [one.name for one in system.branches], stutter)
     whole = Implies(conjunction([globally(finally_(one)) for one in fair]), formula) if fair else formula
     try:

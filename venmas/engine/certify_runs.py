@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from venmas._version import __version__
+from venmas.checker.liveness.automata import breaking
 from venmas.checker.liveness.lines import to_json
+from venmas.checker.rules import End
 from venmas.checker.runs.claim import FORMAT, read_formula
 from venmas.checker.runs.listing import Places
 from venmas.engine.certificate_file import Certificate, CertificateFile, Unwritten
@@ -37,13 +39,37 @@ def certify_runs(
 ) -> Certificate | Unwritten:
     """Write the certificate that every run has a formula. about: for the header.
 
-    Raises `InputError` where the formula cannot be written down, or the system has no canonical form.
+    Raises `InputError` where the formula cannot be written down, the checker's automata of it are too large, or the
+    system has no canonical form.
     """
+    rows = run_lines(system, formula, fair, deadlock, answer, automaton, about)
+    head = next(rows)
+    with CertificateFile(path) as file:
+        file.add(head)
+        for row in rows:
+            file.add(row)
+        return file.keep(ended=True)
+
+
+def run_lines(
+    system: System,
+    formula: Formula,
+    fair: Sequence[Formula],
+    deadlock: Deadlock,
+    answer: Satisfied,
+    automaton: Automaton,
+    about: Mapping[str, object],
+    sound: bool = True,
+) -> Iterator[dict[str, object]]:
+    """All lines of the certificate. sound: raise `InputError` where the checker would not follow the automaton."""
     levels = answer.levels
     if levels is None:
         raise InputError("a limit was met before the levels of its states were known")
     texts = [_text(system, one) for one in (formula, *fair)]
-    head = {
+    line = stated(automaton)
+    if sound:
+        breaking(line, texts[0], texts[1:], lambda text: read_formula(system, text))
+    yield {
         "format": FORMAT,
         "venmas": __version__,
         "formula": texts[0],
@@ -56,19 +82,17 @@ def certify_runs(
         "networks": sorted(networks_of(system)),
         **about,
     }
+    yield to_json(line)
     ranges = np.array([[int(end) for end in ends] for ends in zip(*system.box.values(), strict=True)], np.int64)
     numbers = Places(ranges).of(levels.states.astype(np.int64))
     order = np.argsort(numbers, kind="stable")
     steps = np.diff(numbers[order], prepend=-1).tolist()
     table = levels.table[order].T.tolist()
     turn = max(1, _TOGETHER // (1 + automaton.states))
-    with CertificateFile(path) as file:
-        file.add(head)
-        file.add(to_json(stated(automaton)))
-        for at in range(0, len(steps), turn):
-            here = slice(at, at + turn)
-            file.add({"rule": "states", "steps": steps[here], "levels": [row[here] for row in table]})
-        return file.keep()
+    for at in range(0, len(steps), turn):
+        here = slice(at, at + turn)
+        yield {"rule": "states", "steps": steps[here], "levels": [row[here] for row in table]}
+    yield End(2 + -(-len(steps) // turn)).to_json()
 
 
 def _text(system: System, formula: Formula) -> str:

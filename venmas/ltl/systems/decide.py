@@ -120,7 +120,7 @@ def decide(
     work = Work(automaton)
     try:
         with limited(budget):
-            return _decided(system, whole, automaton, deadlock, work, levels), work
+            return searched(system, whole, automaton, deadlock, work, levels), work
     except NotExplicitError:
         told = "there are too many states, or numbers too large, to take them one by one"
         return Unknown(Reason.OPEN, told), work
@@ -141,9 +141,10 @@ def _check(system: System) -> None:
         )
 
 
-def _decided(
+def searched(
     system: System, formula: Formula, automaton: Automaton, deadlock: Deadlock, work: Work, levels: bool
 ) -> Satisfied | Violated | Unknown:
+    """Does no run that the automaton accepts break the formula? Raises `NotExplicitError`, `BudgetError`."""
     graph = StateGraph(system, ask, transitions=True)
     if not graph.initial:
         raise ModelError(f"the initial set of system {system.name!r} is empty: check the initial conditions")
