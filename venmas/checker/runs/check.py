@@ -34,6 +34,7 @@ from venmas.logic.formula import Atom
 from venmas.logic.paths import Leaf, Proposition
 from venmas.model.system import System
 
+_MOST_MARKS = 60  # bits of a word
 Lines = Iterator[tuple[int, Line]]
 
 
@@ -72,6 +73,8 @@ class _Checker:
         stated = read_line(*self._next())
         if not isinstance(stated, Automaton):
             raise CheckError(self.line, "expected the automaton")
+        if stated.marks > _MOST_MARKS:
+            raise CheckError(self.line, f"the automaton has more than {_MOST_MARKS} acceptance sets")
         atoms, edges = breaking(
             stated, self.claim.formula, self.claim.fair, lambda text: read_formula(self.system, text)
         )

@@ -63,8 +63,8 @@ class Listing:
             if count > MAX_STATES or count * automaton > MAX_PAIRS:
                 raise CheckError(at, f"more than {MAX_STATES} states, or {MAX_PAIRS} pairs")
             table = [_whole(at, row, ABSENT) for row in rows]
-            if any(len(row) != len(steps) for row in table) or max(map(max, table), default=0) >= MAX_LEVEL:
-                raise CheckError(at, f"a level below {MAX_LEVEL} is wanted for each state")
+            if not steps or any(len(row) != len(steps) or max(row) >= MAX_LEVEL for row in table):
+                raise CheckError(at, f"a level below {MAX_LEVEL} is wanted for each of one state or more")
             places_of = []
             for step in steps:
                 before += step
