@@ -24,11 +24,10 @@ from venmas.budget import Budget
 from venmas.checker.file import check_claim
 from venmas.engine.certify_runs import run_lines
 from venmas.errors import InputError
-from venmas.logic.formula import Formula, Implies, conjunction
-from venmas.logic.paths import finally_, globally
+from venmas.logic.formula import Formula
 from venmas.logic.printing import to_text
 from venmas.ltl.automaton import Automaton
-from venmas.ltl.systems.decide import Deadlock, Satisfied, Violated, Work, decide, read, searched
+from venmas.ltl.systems.decide import Deadlock, Satisfied, Violated, Work, decide, questioned, read, searched
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.system import System
 
@@ -68,8 +67,7 @@ def forged(system: System, formula: Formula, fair: list[Formula], deadlock: Dead
     answer, work = decide(system, formula, Budget(20), fair, deadlock)
     if not isinstance(answer, Violated):
         return None
-    whole = Implies(conjunction([globally(finally_(one)) for one in fair]), formula) if fair else formula
-    automaton = work.automaton
+    whole, automaton = questioned(formula, fair), work.automaton
     while isinstance(answer, Violated) and automaton.edges:
         automaton = _less(automaton, rng)
         answer = searched(system, whole, automaton, deadlock, Work(automaton), levels=True)

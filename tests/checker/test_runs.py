@@ -131,7 +131,7 @@ def test_agents_and_blocks(tmp_path: Path) -> None:
     for wind in winds[-2::-1]:
         pattern = f'"branch {wind}" & X ({pattern})'
     report = verify_ltl_of_system(ice, "F goal", fair=[pattern], certificate=path)
-    assert report.satisfied and not report.note
+    assert report.satisfied and not report.unwritten
     done = check_certificate(path, ice)
     assert isinstance(done, CheckedRuns) and done.states == report.work.states and done.pairs == report.work.pairs
     blocks = load_scenario("blocks").system(policy="ignoring", bound=2)
@@ -149,7 +149,7 @@ def test_the_claim_must_fit_the_checkers_automata(tmp_path: Path) -> None:
     for _ in range(9):
         pattern = f'"branch up" & X ({pattern})'
     report = verify_ltl_of_system(system, "G F n == 9 & G F odd & F n == 1", fair=[pattern], certificate=tmp_path / "p")
-    assert report.satisfied and "no certificate" in report.note and not (tmp_path / "p").exists()
+    assert report.satisfied and "no certificate" in report.unwritten and not (tmp_path / "p").exists()
 
 
 def test_steps_are_those_of_the_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +255,7 @@ def test_what_has_no_certificate(tmp_path: Path) -> None:
     report = verify_ltl_of_system(counter(), "G F n == 9", certificate=tmp_path / "p.gz")
     assert report.violated and report.certificate is None and not (tmp_path / "p.gz").exists()
     report = verify_ltl_of_system(counter(), "G n <= 9", certificate=tmp_path / "none" / "p.gz")
-    assert report.satisfied and report.certificate is None and "not stored" in report.note
+    assert report.satisfied and report.certificate is None and "not stored" in report.unwritten
 
 
 def test_the_command_line(tmp_path: Path) -> None:

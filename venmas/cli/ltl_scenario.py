@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,8 @@ from venmas.cli.apart import check_kept
 from venmas.cli.design_options import Asked
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import load, read_settings
-from venmas.cli.output import STDOUT, console, printable, store_json
+from venmas.cli.output import STDOUT, console, printable, store_json, store_text
 from venmas.errors import UsageError
-from venmas.model.show import state_columns
-from venmas.model.witness.tree import Value
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,14 +57,21 @@ def ask_scenario(
         deadlock=asked.deadlock,
         certificate=certificate,
         about={"origin": vars(loaded.origin)},
+        journal=written["--journal"],
         timeout=timeout,
         scenario=loaded.name,
         parameters=loaded.parameters,
     )
     data = report.to_json()
-    failed: list[object] = [store_json(json_path, data, "--json"), report.note and f"--certificate: {report.note}"]
+    failed: list[object] = [store_json(json_path, data, "--json")]
+    if report.unwritten:
+        failed.append(f"--certificate: {report.unwritten}")
     if certificate is not None and not report.satisfied:
         log.warning("there is no proof to write: %s is left as it is", certificate)
+    if (page := written["--html"]) is not None:
+        from venmas.report.ltl_systems import ltl_system_page
+
+        failed.append(store_text(page, partial(ltl_system_page, report, loaded.system), "--html"))
     if witness_path is not None and report.lasso is None:
         log.warning("there is no lasso to write: %s is left as it is", witness_path)
     elif witness_path is not None:
@@ -88,7 +94,7 @@ def _print(out: Console, report: SystemLtlReport, system: System, quiet: bool) -
     )
     if report.lasso is not None:
         _print_run(out, report.lasso, system)
-    elif report.satisfied:
+    elif report.satisfied and not report.recalled:
         _say(out, "no reachable run is accepted by the automaton: all pairs were looked at")
         if report.within is not None:
             _say(out, f"every run has shown it within {report.within} steps")
@@ -96,25 +102,22 @@ def _print(out: Console, report: SystemLtlReport, system: System, quiet: bool) -
             _say(out, f"proof: {report.certificate.path}, {report.certificate.size} bytes, for `venmas check`")
     else:
         _say(out, f"{report.reason}: {report.message}")
+    if report.recalled:
+        _say(out, report.recalled)
     _say(out, f"{report.seconds:.2f} s")
 
 
 def _print_run(out: Console, run: SystemRun, system: System) -> None:
+    from venmas.report.runs import run_table
+
+    shown = run_table(run, system, _MOST_SHOWN)
     table = Table()
-    conditions = [name for name in run.conditions[0] if not name.startswith('"branch ')]
-    declared = system.variables.values()
-    columns = state_columns(declared)
-    for name in ("step", *(column.title for column in columns), *conditions, "branch"):
+    for name in shown.head:
         table.add_column(printable(name))
-    for at, state in enumerate(run.states[:_MOST_SHOWN]):
-        labels = {d.name: dict(d.labels).get(int(state[d.name]), "") for d in declared}
-        cells = {name: Value(name, value, labels[name]) for name, value in state.items()}
-        values = [column.show(cells) for column in columns]
-        told = [str(int(run.conditions[at][name])) for name in conditions]
-        table.add_row(f"{at} (loop)" if at == run.back else str(at), *values, *told, run.branches[at] or "stays")
+    for row in shown.rows:
+        table.add_row(*row)
     out.print(table)
-    more = f"{len(run.states) - _MOST_SHOWN} more steps, then " if len(run.states) > _MOST_SHOWN else "then "
-    _say(out, f"{more}step {run.back} again, for ever; replayed in exact numbers")
+    _say(out, shown.note)
 
 
 def _say(out: Console, text: str) -> None:

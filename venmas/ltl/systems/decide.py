@@ -114,8 +114,7 @@ def decide(
     this is not for.
     """
     _check(system)
-    assumed = conjunction([globally(finally_(one)) for one in fair])
-    whole = formula if assumed == TRUE else Implies(assumed, formula)
+    whole = questioned(formula, fair)
     automaton = refuting(whole)
     work = Work(automaton)
     try:
@@ -128,6 +127,12 @@ def decide(
         return Unknown(error.reason, error.message), work
     except KeyboardInterrupt:
         return Unknown(Reason.INTERRUPTED, "interrupted before a verdict was reached"), work
+
+
+def questioned(formula: Formula, fair: Iterable[Formula]) -> Formula:
+    """What is asked of every run: the formula, of those that meet each condition of fairness again and again."""
+    assumed = conjunction([globally(finally_(one)) for one in fair])
+    return formula if assumed == TRUE else Implies(assumed, formula)
 
 
 def _check(system: System) -> None:
