@@ -13,6 +13,7 @@ from venmas.checker.liveness.lines import to_json
 from venmas.checker.rules import End
 from venmas.checker.runs.claim import FORMAT, read_formula
 from venmas.checker.runs.listing import Places
+from venmas.checker.runs.ranked import ranks_json
 from venmas.engine.certificate_file import Certificate, CertificateFile, Unwritten
 from venmas.errors import InputError
 from venmas.logic.formula import Formula
@@ -20,6 +21,7 @@ from venmas.logic.printing import to_text
 from venmas.ltl.automaton import Automaton
 from venmas.ltl.certificate import stated
 from venmas.ltl.systems.decide import Deadlock, Satisfied
+from venmas.ltl.systems.ranks import Ranked
 from venmas.model.canonical import networks_of, system_to_json
 from venmas.model.system import System
 
@@ -63,7 +65,7 @@ def run_lines(
 ) -> Iterator[dict[str, object]]:
     """All lines of the certificate. sound: raise `InputError` where the checker would not follow the automaton."""
     levels = answer.levels
-    if levels is None:
+    if levels is None and answer.ranked is None:
         raise InputError("a limit was met before the levels of its states were known")
     texts = [_text(system, one) for one in (formula, *fair)]
     line = stated(automaton)
@@ -83,6 +85,10 @@ def run_lines(
         **about,
     }
     yield to_json(line)
+    if answer.ranked is not None:
+        yield from _ranks(answer.ranked)
+        return
+    assert levels is not None
     ranges = np.array([[int(end) for end in ends] for ends in zip(*system.box.values(), strict=True)], np.int64)
     numbers = Places(ranges).of(levels.states.astype(np.int64))
     order = np.argsort(numbers, kind="stable")
@@ -93,6 +99,18 @@ def run_lines(
         here = slice(at, at + turn)
         yield {"rule": "states", "steps": steps[here], "levels": [row[here] for row in table]}
     yield End(2 + -(-len(steps) // turn)).to_json()
+
+
+def _ranks(found: Ranked) -> Iterator[dict[str, object]]:
+    """All lines after the automaton."""
+    yield ranks_json(found.ranks)
+    count = 2
+    for proof in found.proofs:
+        for line in proof:
+            yield line.to_json()
+        yield End(len(proof) + 1).to_json()
+        count += len(proof) + 1
+    yield End(count + 1).to_json()
 
 
 def _text(system: System, formula: Formula) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from venmas.checker.liveness.components import component_of
 from venmas.checker.liveness.lines import Automaton
 from venmas.checker.liveness.simulation import Edge, simulates
 from venmas.checker.liveness.tableau import atom_of, tableau
@@ -35,6 +36,24 @@ def breaking(
     if not simulates(answers, stated.states, stated.marks, broken):
         raise InputError("it is not seen that the automaton accepts every run that breaks the formula")
     return atoms, edges
+
+
+def components(states: int, marks: int, edges: Sequence[Edge], given: Iterable[int]) -> list[tuple[int, ...]]:
+    """The strongly connected parts of some edges that meet every acceptance set, in order."""
+    among = list(given)
+    home = component_of(states, [(edges[one].source, edges[one].target) for one in among])
+    parts: dict[int, list[int]] = {}
+    for one in among:
+        if home[edges[one].source] == home[edges[one].target]:
+            parts.setdefault(home[edges[one].source], []).append(one)
+    found = []
+    for part in parts.values():
+        met = 0
+        for one in part:
+            met |= edges[one].marks
+        if met == (1 << marks) - 1:
+            found.append(tuple(part))
+    return found
 
 
 def _leaf(text: str, read: Callable[[str], Formula]) -> Leaf:

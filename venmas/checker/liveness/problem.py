@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from venmas.checker.gates import TRUE, Bits, Blaster
-from venmas.checker.liveness.automata import breaking
-from venmas.checker.liveness.components import component_of
+from venmas.checker.liveness.automata import breaking, components
 from venmas.checker.liveness.letters import greatest, lines_of, ordered, truth
 from venmas.checker.liveness.lines import Automaton, Header, Invariant, Rank
 from venmas.checker.liveness.netlist import Netlist, read, signed
@@ -151,20 +150,7 @@ class Problem:
 
     def components(self, edges: Iterable[int]) -> list[tuple[int, ...]]:
         """The strongly connected parts of some edges that meet every acceptance set, in order."""
-        given = list(edges)
-        home = component_of(self.states, [(self.edges[one].source, self.edges[one].target) for one in given])
-        parts: dict[int, list[int]] = {}
-        for one in given:
-            if home[self.edges[one].source] == home[self.edges[one].target]:
-                parts.setdefault(home[self.edges[one].source], []).append(one)
-        found = []
-        for part in parts.values():
-            marks = 0
-            for one in part:
-                marks |= self.edges[one].marks
-            if marks == (1 << self.marks) - 1:
-                found.append(tuple(part))
-        return found
+        return components(self.states, self.marks, self.edges, edges)
 
     @cached_property
     def _ahead(self) -> list[int]:

@@ -29,6 +29,7 @@ from venmas.checker.rule import Line
 from venmas.checker.runs.claim import Claim, branch_of, read_formula
 from venmas.checker.runs.listing import Listing, Places
 from venmas.checker.runs.points import Points
+from venmas.checker.runs.ranked import check_ranks
 from venmas.errors import InputError
 from venmas.logic.formula import Atom
 from venmas.logic.paths import Leaf, Proposition
@@ -40,14 +41,17 @@ Lines = Iterator[tuple[int, Line]]
 
 @dataclass
 class CheckedRuns(Checked):
-    """What was checked: states of the system, and pairs of them with states of the automaton."""
+    """What was checked: states of the system, and pairs of them with states of the automaton; questions about ranks."""
 
     states: int = 0
     pairs: int = 0
+    questions: int = 0
     within: int | None = None
 
     def __str__(self) -> str:
         shown = "" if self.within is None else f"; every run has shown it within {self.within} steps"
+        if self.questions:
+            return f"{self.lines} lines, {self.questions} questions about steps from any state{shown}"
         return f"{self.lines} lines, {self.states} states, {self.pairs} pairs with the automaton{shown}"
 
 
@@ -78,7 +82,13 @@ class _Checker:
         atoms, edges = breaking(
             stated, self.claim.formula, self.claim.fair, lambda text: read_formula(self.system, text)
         )
-        listing = Listing(Places(points.ranges), stated.states, self._states())
+        first = self._next()
+        if first[1].get("rule") == "ranks":
+            after = check_ranks(self.system, self.claim, stated, atoms, edges, first, self._lines, self._tick)
+            self.line = after[0]
+            self._end(self._next())
+            return CheckedRuns(self.line, questions=after[1], within=self.claim.within)
+        listing = Listing(Places(points.ranges), stated.states, self._states(first))
         _Proof(points, atoms, edges, stated.marks, listing, self).run()
         present = int(np.count_nonzero(listing.levels >= 0))
         return CheckedRuns(self.line, states=len(listing.numbers), pairs=present, within=self.claim.within)
@@ -94,12 +104,16 @@ class _Checker:
         self._tick(self.line)
         return found
 
-    def _states(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    def _states(self, found: tuple[int, Line]) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """The lines of states, to the end, after which there must be nothing."""
-        while (found := self._next())[1].get("rule") != "end":
+        while found[1].get("rule") != "end":
             if found[1].keys() != {"rule", "steps", "levels"} or found[1]["rule"] != "states":
                 raise CheckError(self.line, f"expected states, or the end: {str(found[1])[:60]}")
             yield found
+            found = self._next()
+        self._end(found)
+
+    def _end(self, found: tuple[int, Line]) -> None:
         if found[1] != {"rule": "end", "lines": self.line} or type(found[1]["lines"]) is not int:
             raise CheckError(self.line, "expected the end, with its own number")
         if next(self._lines, None) is not None:

@@ -27,6 +27,7 @@ from venmas.logic.ltl_parser import parse_ltl
 from venmas.logic.paths import Leaf, Proposition, finally_, globally
 from venmas.ltl.automaton import Automaton
 from venmas.ltl.systems.product import Letters, Product
+from venmas.ltl.systems.ranks import Ranked, ranked
 from venmas.ltl.systems.replay import SystemRun, replayed
 from venmas.ltl.translate import refuting
 from venmas.model.simulate import Step
@@ -55,11 +56,12 @@ class Levels:
 class Satisfied:
     """Every run has the property. within: steps after which every run has shown it, where there is such a number.
 
-    levels: kept where they were asked for and no limit was met.
+    levels: kept where they were asked for and no limit was met. ranked: where states were not taken one by one.
     """
 
     within: int | None
     levels: Levels | None = None
+    ranked: Ranked | None = None
 
 
 @dataclass(frozen=True)
@@ -119,9 +121,16 @@ def decide(
     work = Work(automaton)
     try:
         with limited(budget):
-            return searched(system, whole, automaton, deadlock, work, levels), work
-    except NotExplicitError:
-        told = "there are too many states, or numbers too large, to take them one by one"
+            try:
+                return searched(system, whole, automaton, deadlock, work, levels), work
+            except NotExplicitError:
+                found = ranked(system, automaton, deadlock == "stutter")
+                if found is not None:
+                    return Satisfied(found.within, ranked=found), work
+        told = (
+            "there are too many states, or numbers too large, to take them one by one, and no rank of all states of the "
+            "declared box, a weighted sum of variables and comparisons, was found"
+        )
         return Unknown(Reason.OPEN, told), work
     except BudgetError as error:
         return Unknown(error.reason, error.message), work
