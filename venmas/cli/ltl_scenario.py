@@ -89,13 +89,17 @@ def _print(out: Console, report: SystemLtlReport, system: System, quiet: bool) -
         return
     automaton, work = report.work.automaton, report.work
     size = f"{automaton.states} states, {len(automaton.edges)} edges"
-    _say(
-        out, f"automaton of the negated property: {size}; {work.states} states are reached, {work.pairs} pairs of both"
-    )
+    looked = f"; {work.states} states are reached, {work.pairs} pairs of both" if report.ranks is None else ""
+    _say(out, f"automaton of the negated property: {size}{looked}")
     if report.lasso is not None:
         _print_run(out, report.lasso, system)
     elif report.satisfied and not report.recalled:
-        _say(out, "no reachable run is accepted by the automaton: all pairs were looked at")
+        if report.ranks is None:
+            _say(out, "no reachable run is accepted by the automaton: all pairs were looked at")
+        else:
+            _say(out, "no run from any state of the declared box is accepted by the automaton, by a rank that falls:")
+        for text in report.ranks or ():
+            _say(out, text)
         if report.within is not None:
             _say(out, f"every run has shown it within {report.within} steps")
         if report.certificate is not None:

@@ -107,7 +107,7 @@ def _ranks(found: Ranked) -> Iterator[dict[str, object]]:
     count = 2
     for proof in found.proofs:
         for line in proof:
-            yield line.to_json()
+            yield dict(line)
         yield End(len(proof) + 1).to_json()
         count += len(proof) + 1
     yield End(count + 1).to_json()

@@ -82,6 +82,12 @@ class SystemLtlReport:
         return self.answer.within if isinstance(self.answer, Satisfied) else None
 
     @property
+    def ranks(self) -> tuple[str, ...] | None:
+        """The ranks of a proof that takes no state by itself, as texts."""
+        found = self.answer.ranked if isinstance(self.answer, Satisfied) else None
+        return None if found is None else found.texts(self.work.automaton)
+
+    @property
     def lasso(self) -> SystemRun | None:
         """The run that breaks the property."""
         return self.answer.run if isinstance(self.answer, Violated) else None
@@ -101,6 +107,7 @@ class SystemLtlReport:
             "deadlock": self.deadlock,
             "within": self.within,
             "automaton": {"states": automaton.states, "edges": len(automaton.edges), "hoa": to_hoa(automaton)},
+            "ranks": None if self.ranks is None else list(self.ranks),
             "states": self.work.states,
             "pairs": self.work.pairs,
             "lasso": None if self.lasso is None else _lasso_json(self.lasso),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
-from venmas.checker.check import check
+from venmas.checker.check import Checked, check
+from venmas.checker.inductive.check import check_inductive
 from venmas.checker.liveness.automata import components
 from venmas.checker.liveness.lines import Automaton
 from venmas.checker.liveness.simulation import Edge
@@ -13,10 +15,12 @@ from venmas.checker.numbers import CheckError
 from venmas.checker.phases import part_of
 from venmas.checker.rule import Line
 from venmas.checker.runs.claim import Claim
-from venmas.checker.runs.ranks import Obligations, Rank, bound
+from venmas.checker.runs.ranks import BOX, Obligations, Rank, bound
+from venmas.logic.formula import TRUE
 from venmas.logic.paths import Leaf
 from venmas.model.system import System
 
+_Lines = Iterator[tuple[int, Line]]
 _KEYS = {"edges", "strict", "predicates", "weights"}
 _MOST = 1000
 """Most numbers of one kind in a rank."""
@@ -35,7 +39,7 @@ def check_ranks(
     atoms: Sequence[Leaf],
     edges: Sequence[Edge],
     line: tuple[int, Line],
-    lines: Iterator[tuple[int, Line]],
+    lines: _Lines,
     tick: Callable[[int], None],
 ) -> tuple[int, int]:
     """Check them from their line on; the last line of the last proof, and how many questions there were."""
@@ -58,15 +62,21 @@ def check_ranks(
         if bound(ranks[0], system.box) > claim.within:
             raise CheckError(number, f"the rank bounds runs by {bound(ranks[0], system.box)} steps only")
     asked = Obligations(system, atoms, edges, claim.stutter)
-    questions = [*asked.general(), *(asked.falls(one, rank) for rank in ranks for one in rank.edges)]
-    for part, formula, inside in questions:
-        before = number
+    questions = [*asked.goes_on(), *(asked.falls(one, rank) for rank in ranks for one in rank.edges)]
+    checks: list[Callable[[_Lines, Callable[[int], None]], Checked]] = [
+        partial(check_inductive, system, TRUE, BOX),
+        *(partial(check, part, formula, False) for part, formula in questions),
+    ]
+    for one in checks:
+
+        def ticked(at: int, before: int = number) -> None:
+            tick(before + at)
+
         try:
-            done = check(part, formula, inside, part_of(lines, before), lambda at, was=before: tick(was + at))  # type: ignore[misc]
+            number += one(part_of(lines, number), ticked).lines
         except CheckError as error:
-            raise CheckError(before + error.line, error.problem) from error
-        number += done.lines
-    return number, len(questions)
+            raise CheckError(number + error.line, error.problem) from error
+    return number, len(checks)
 
 
 def _read(line: int, data: Any, edges: Sequence[Edge], variables: int) -> Rank:

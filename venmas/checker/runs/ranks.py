@@ -21,11 +21,15 @@ from venmas.linear import Relation
 from venmas.logic.formula import Atom, Formula
 from venmas.logic.parser import parse
 from venmas.logic.paths import Leaf, Proposition
+from venmas.model.domain import is_integral
 from venmas.model.expr import All, Any, Compare, Condition, Constant, Expr, Sum, Truth, Where
+from venmas.model.invariant import Invariant
 from venmas.model.simulate import Exact
 from venmas.model.system import System
 
 Row = tuple[int, ...]
+BOX = Invariant((), ("",))
+"""All states of the declared box: that no step leaves it is shown as for any inductive set."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +55,11 @@ class Obligations:
         self._atoms = [(one, branch_of(system, getattr(one, "name", ""))) for one in atoms]
         self._stuck = All(tuple(_negated(branch.guard) for branch in system.branches))
 
-    def general(self) -> list[tuple[System, Formula, bool]]:
-        """That no step leaves the box, and, unless runs stay there, that every state has one: with what is inside."""
-        whole = self.system.with_regions([()])
-        found = [(whole, parse("AX true", whole.vocabulary), True)]
-        if not self._stutter:
-            found.append((*self._marked([self._stuck]), False))
-        return found
+    def goes_on(self) -> list[tuple[System, Formula]]:
+        """That every state has a step, unless runs stay where there is none."""
+        return [] if self._stutter else [self._marked([self._stuck])]
 
-    def falls(self, number: int, rank: Rank) -> tuple[System, Formula, bool]:
+    def falls(self, number: int, rank: Rank) -> tuple[System, Formula]:
         """That a rank does along an edge what it must."""
         edge, gates = self.edges[number], []
         here = self._value(rank, edge.source, {})
@@ -71,7 +71,7 @@ class Obligations:
             there = self._value(rank, edge.target, updates)
             risen = Sum(((Fraction(1), there), (Fraction(-1), here)), Fraction(int(number in rank.strict)))
             gates.append(All((guard, label, Any(tuple(after)), Compare(risen, Relation.GT))))
-        return (*self._marked(gates), False)
+        return self._marked(gates)
 
     def meets(self, edge: Edge, branch: int | None, state: Mapping[str, Fraction]) -> bool:
         """Does a letter of a state meet an edge? branch: the one that is taken, -1 for none; None for any."""
@@ -126,7 +126,7 @@ class Obligations:
         made.nodes_by_name.update(self.system.nodes_by_name)  # the conditions are about these
         made.initial(made.integer(mark, 0, 1) == 0)
         for at, condition in enumerate(conditions):
-            made.branch(f"step {at}", {}, when=condition, **{mark: 1})
+            made.branch(f"step {at}", {}, when=_closed(condition), **{mark: 1})
         made.validate()
         return made, parse(f"AX {mark} <= 0", made.vocabulary)
 
@@ -139,6 +139,22 @@ def bound(rank: Rank, box: Mapping[str, tuple[Fraction, Fraction]]) -> int:
         pairs = [(w * low, w * high) for w, (low, high) in zip(row, spans, strict=True)]
         ends.append((sum(map(min, pairs), Fraction(0)), sum(map(max, pairs), Fraction(0))))
     return int(max(high for _, high in ends) - min(low for low, _ in ends)) + 1
+
+
+def _closed(condition: Condition) -> Condition:
+    """The same of integers without strict comparisons of sums with whole coefficients: x < 3 is x <= 2."""
+    match condition:
+        case Compare(Sum(terms, constant) as expr, Relation.LT | Relation.GT as relation):
+            whole = constant.denominator == 1 and all(c.denominator == 1 for c, _ in terms)
+            if whole and is_integral(expr, set()):
+                shift, closed = (1, Relation.LE) if relation is Relation.LT else (-1, Relation.GE)
+                return Compare(Sum(terms, constant + shift), closed)
+            return condition
+        case All(parts):
+            return All(tuple(map(_closed, parts)))
+        case Any(parts):
+            return Any(tuple(map(_closed, parts)))
+    return condition
 
 
 def _negated(condition: Condition) -> Condition:

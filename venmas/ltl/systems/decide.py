@@ -4,6 +4,7 @@
     automaton of the runs that break the property, fairness as acceptance sets      (`translate`)
     an accepting component of their product: a lasso, replayed in the system        (`product`, `replay`)
     none: satisfied
+    too many states: ranks of all states of the box, whose steps are asked one by one       (`ranks`)
 
 Letters say of a step whether conditions hold in its state, and which branch it takes: the condition ``"branch NAME"``.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -32,11 +34,13 @@ from venmas.ltl.systems.replay import SystemRun, replayed
 from venmas.ltl.translate import refuting
 from venmas.model.simulate import Step
 from venmas.model.system import System
-from venmas.search.closure.graph.graph import OUTSIDE, StateGraph
+from venmas.search.closure.graph.graph import MAX_STATES, OUTSIDE, StateGraph
 from venmas.search.states.atoms import AtomRows
 from venmas.search.states.integers import NotExplicitError
 
 Deadlock = Literal["error", "stutter"]
+PATIENCE = 10.0
+"""Seconds that ranks have before states are taken one by one, where there may be too many of these."""
 STAYS = -1
 """The branch of a step that stays in a state without a successor, which none is."""
 
@@ -120,16 +124,19 @@ def decide(
     automaton = refuting(whole)
     work = Work(automaton)
     try:
-        with limited(budget):
-            try:
+        first = _by_ranks(system, work, deadlock, budget.within(PATIENCE)) if _large(system) else None
+        if isinstance(first, Satisfied):
+            return first, work
+        try:
+            with limited(budget):
                 return searched(system, whole, automaton, deadlock, work, levels), work
-            except NotExplicitError:
-                found = ranked(system, automaton, deadlock == "stutter")
-                if found is not None:
-                    return Satisfied(found.within, ranked=found), work
+        except NotExplicitError:
+            found = first or _by_ranks(system, work, deadlock, budget)
+            if isinstance(found, Satisfied):
+                return found, work
         told = (
-            "there are too many states, or numbers too large, to take them one by one, and no rank of all states of the "
-            "declared box, a weighted sum of variables and comparisons, was found"
+            "there are too many states, or numbers too large, to take them one by one, and no rank of all states of "
+            "the declared box, a weighted sum of variables and comparisons, was found"
         )
         return Unknown(Reason.OPEN, told), work
     except BudgetError as error:
@@ -153,6 +160,23 @@ def _check(system: System) -> None:
             f"LTL without a horizon is decided for systems of integers and Booleans, and {what}: ask bounded CTL, such "
             "as AG^5 p, or AG p without a bound, by `venmas verify`"
         )
+
+
+def _large(system: System) -> bool:
+    """Are there more states in the declared box than are taken one by one? Few of them may be reached."""
+    return prod(int(high - low) + 1 for low, high in system.box.values()) > MAX_STATES
+
+
+def _by_ranks(system: System, work: Work, deadlock: Deadlock, budget: Budget) -> Satisfied | Literal["none"] | None:
+    """None where this part of the time is over, but not all of it. Raises `BudgetError`."""
+    try:
+        with limited(budget):
+            found = ranked(system, work.automaton, deadlock == "stutter")
+    except BudgetError as error:
+        if error.budget is budget and budget.parent is not None:
+            return None
+        raise
+    return "none" if found is None else Satisfied(found.within, ranked=found)
 
 
 def searched(

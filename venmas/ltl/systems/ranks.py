@@ -14,31 +14,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import lcm
 
-from venmas.answer import Refuted, Witnessed
+from venmas.answer import IncompleteError, Refuted, Witnessed
 from venmas.budget import ask
 from venmas.checker.liveness.simulation import Edge
 from venmas.checker.rule import Rule
-from venmas.checker.runs.ranks import Obligations, Rank, Row, bound
-from venmas.linear import Comparison, Relation
+from venmas.checker.runs.ranks import BOX, Obligations, Rank, Row, bound
+from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Bounded
-from venmas.logic.formula import Atom, Formula
+from venmas.logic.formula import TRUE, Atom, Formula
 from venmas.ltl.automaton import Automaton, components
 from venmas.ltl.ranking.linear import Weights
 from venmas.model.expr import Compare, to_comparison
 from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.question import Question
+from venmas.search.inductive.write import inductive
 from venmas.search.rational.session import RationalSession
 
 ROUNDS = 60
 """Linear programs for one rank at most."""
+MOST_LINES = 20_000
+"""Of one proof; what takes more is given up."""
 _MOST_PREDICATES = 24
 
 State = Mapping[str, Fraction]
-_Proof = tuple[Rule, ...]
+_Proof = tuple[Mapping[str, object], ...]
 _Found = tuple[Rank, list[_Proof]]
+
+
+class _LongError(Exception):
+    """A proof is given up."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,28 @@ class Ranked:
     ranks: tuple[Rank, ...]
     proofs: tuple[_Proof, ...]
     within: int | None
+    names: tuple[str, ...]
+
+    def texts(self, automaton: Automaton) -> tuple[str, ...]:
+        """A line for each state of the automaton that has a rank, such as ``V0 = -x + 3 [x - 7 >= 0]``."""
+        found = []
+        for rank in self.ranks:
+            ends = [automaton.edges[at] for at in rank.edges]
+            touched = sorted({edge.source for edge in ends} | {edge.target for edge in ends})
+            forms = [
+                Comparison(LinearExpr.of(zip(self.names, row[1:], strict=True), row[0]), Relation.GE)
+                for row in rank.predicates
+            ]
+            labels = ["", *self.names, *(f"[{form}]" for form in forms)]
+            for state, row in zip(touched, rank.weights, strict=True):
+                parts = [(weight, label) for weight, label in zip(row, labels, strict=True) if weight]
+                found.append(f"V{state} = " + (" ".join(_term(*part) for part in parts) or "0").removeprefix("+ "))
+        return tuple(found)
+
+
+def _term(weight: int, label: str) -> str:
+    sign, size = "-" if weight < 0 else "+", abs(weight)
+    return f"{sign} {label}" if label and size == 1 else f"{sign} {size} {label}".rstrip()
 
 
 def ranked(system: System, automaton: Automaton, stutter: bool) -> Ranked | None:
@@ -57,8 +87,11 @@ def ranked(system: System, automaton: Automaton, stutter: bool) -> Ranked | None
     """
     edges = [Edge(e.source, e.label.care, e.label.value, e.target, e.marks) for e in automaton.edges]
     asked = Obligations(system, automaton.atoms, edges, stutter)
-    proofs = []
-    for question in asked.general():
+    try:
+        proofs: list[_Proof] = [inductive(system, TRUE, BOX, ask).lines]
+    except IncompleteError:
+        return None
+    for question in asked.goes_on():
         proof = _proof(*question)
         if not isinstance(proof, tuple):
             return None
@@ -77,20 +110,30 @@ def ranked(system: System, automaton: Automaton, stutter: bool) -> Ranked | None
         proofs += found[1]
     whole = tuple(range(len(edges)))
     every = len(ranks) == 1 and ranks[0].edges == whole == ranks[0].strict
-    return Ranked(tuple(ranks), tuple(proofs), bound(ranks[0], system.box) if every else None)
+    return Ranked(tuple(ranks), tuple(proofs), bound(ranks[0], system.box) if every else None, tuple(system.variables))
 
 
-def _proof(system: System, formula: Formula, inside: bool) -> _Proof | State | None:
+def _proof(system: System, formula: Formula) -> _Proof | State | None:
     """The proof of a question; else an initial state that meets its negation; None where neither is found."""
     for whole in (True, False):
         lines: list[Rule] = []
-        asked = Question(system, Bounded(formula), certified=True, inside=inside)
-        answer = RationalSession(asked, lines.append, whole).advance(ask)
+        asked = Question(system, Bounded(formula), certified=True)
+        session = RationalSession(asked, lines.append, whole)
+        try:
+            answer = session.advance(partial(_room, lines))
+        except _LongError:
+            return None
         if isinstance(answer, Refuted) and not answer.leaving:
-            return tuple(lines)
+            return tuple(line.to_json() for line in lines)
         if isinstance(answer, Witnessed):
             return dict(answer.witness.initial)
     return None
+
+
+def _room(lines: Sequence[Rule]) -> None:
+    ask()
+    if len(lines) > MOST_LINES:
+        raise _LongError
 
 
 def _learned(asked: Obligations, edges: tuple[int, ...], strict: tuple[int, ...]) -> _Found | None:
