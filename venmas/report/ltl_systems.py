@@ -50,10 +50,8 @@ _MEANINGS = {
 
 def _basis(report: SystemLtlReport) -> str:
     if report.ranks is not None:
-        found = "By a rank that falls on the steps of a run from any state of the declared box. " + "; ".join(
-            report.ranks
-        )
-        return found + ("." if report.within is None else f". Every run has shown it within {report.within} steps.")
+        found = f"By a rank that falls, from any state of the declared box: {'; '.join(report.ranks)}."
+        return found + ("" if report.within is None else f" Every run has shown it within {report.within} steps.")
     found = f"All {report.work.pairs} pairs of a state and a state of the automaton that runs reach were looked at."
     if report.within is not None:
         found += f" Every run has shown it within {report.within} steps."

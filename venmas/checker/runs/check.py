@@ -84,6 +84,8 @@ class _Checker:
         )
         first = self._next()
         if first[1].get("rule") == "ranks":
+            if not any(len(states) for states in points.initial()):
+                raise CheckError(self.line, "the system has no initial state")
             after = check_ranks(self.system, self.claim, stated, atoms, edges, first, self._lines, self._tick)
             self.line = after[0]
             self._end(self._next())

@@ -39,8 +39,8 @@ from venmas.search.states.atoms import AtomRows
 from venmas.search.states.integers import NotExplicitError
 
 Deadlock = Literal["error", "stutter"]
-PATIENCE = 10.0
-"""Seconds that ranks have before states are taken one by one, where there may be too many of these."""
+FEW, PATIENCE = 5000, 2.0
+"""Where there may be too many states: so many are taken one by one, then ranks have so many seconds, then all are."""
 STAYS = -1
 """The branch of a step that stays in a state without a successor, which none is."""
 
@@ -124,16 +124,16 @@ def decide(
     automaton = refuting(whole)
     work = Work(automaton)
     try:
-        first = _by_ranks(system, work, deadlock, budget.within(PATIENCE)) if _large(system) else None
-        if isinstance(first, Satisfied):
-            return first, work
-        try:
-            with limited(budget):
-                return searched(system, whole, automaton, deadlock, work, levels), work
-        except NotExplicitError:
-            found = first or _by_ranks(system, work, deadlock, budget)
-            if isinstance(found, Satisfied):
-                return found, work
+        first: Satisfied | Literal["none"] | None = None
+        for limit in (FEW, MAX_STATES) if _large(system) else (MAX_STATES,):
+            try:
+                with limited(budget):
+                    return searched(system, whole, automaton, deadlock, work, levels, limit), work
+            except NotExplicitError:
+                if first is None:
+                    first = _by_ranks(system, work, deadlock, budget.within(PATIENCE) if limit == FEW else budget)
+                if isinstance(first, Satisfied):
+                    return first, work
         told = (
             "there are too many states, or numbers too large, to take them one by one, and no rank of all states of "
             "the declared box, a weighted sum of variables and comparisons, was found"
@@ -180,10 +180,16 @@ def _by_ranks(system: System, work: Work, deadlock: Deadlock, budget: Budget) ->
 
 
 def searched(
-    system: System, formula: Formula, automaton: Automaton, deadlock: Deadlock, work: Work, levels: bool
+    system: System,
+    formula: Formula,
+    automaton: Automaton,
+    deadlock: Deadlock,
+    work: Work,
+    levels: bool,
+    limit: int = MAX_STATES,
 ) -> Satisfied | Violated | Unknown:
     """Does no run that the automaton accepts break the formula? Raises `NotExplicitError`, `BudgetError`."""
-    graph = StateGraph(system, ask, transitions=True)
+    graph = StateGraph(system, ask, transitions=True, limit=limit)
     if not graph.initial:
         raise ModelError(f"the initial set of system {system.name!r} is empty: check the initial conditions")
     while graph.expand():

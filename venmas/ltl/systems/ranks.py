@@ -21,7 +21,9 @@ from venmas.answer import IncompleteError, Refuted, Witnessed
 from venmas.budget import ask
 from venmas.checker.liveness.simulation import Edge
 from venmas.checker.rule import Rule
+from venmas.checker.runs.points import Points
 from venmas.checker.runs.ranks import BOX, Obligations, Rank, Row, bound
+from venmas.errors import InputError, ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Bounded
 from venmas.logic.formula import TRUE, Atom, Formula
@@ -64,15 +66,15 @@ class Ranked:
         for rank in self.ranks:
             ends = [automaton.edges[at] for at in rank.edges]
             touched = sorted({edge.source for edge in ends} | {edge.target for edge in ends})
-            forms = [
-                Comparison(LinearExpr.of(zip(self.names, row[1:], strict=True), row[0]), Relation.GE)
-                for row in rank.predicates
-            ]
-            labels = ["", *self.names, *(f"[{form}]" for form in forms)]
+            labels = ["", *self.names, *(f"[{self._comparison(row)}]" for row in rank.predicates)]
             for state, row in zip(touched, rank.weights, strict=True):
                 parts = [(weight, label) for weight, label in zip(row, labels, strict=True) if weight]
                 found.append(f"V{state} = " + (" ".join(_term(*part) for part in parts) or "0").removeprefix("+ "))
         return tuple(found)
+
+    def _comparison(self, row: Row) -> Comparison:
+        terms = zip(self.names, map(Fraction, row[1:]), strict=True)
+        return Comparison(LinearExpr.of(terms, Fraction(row[0])), Relation.GE)
 
 
 def _term(weight: int, label: str) -> str:
@@ -88,9 +90,12 @@ def ranked(system: System, automaton: Automaton, stutter: bool) -> Ranked | None
     edges = [Edge(e.source, e.label.care, e.label.value, e.target, e.marks) for e in automaton.edges]
     asked = Obligations(system, automaton.atoms, edges, stutter)
     try:
+        begins = any(len(states) for states in Points(system).initial())
         proofs: list[_Proof] = [inductive(system, TRUE, BOX, ask).lines]
-    except IncompleteError:
+    except (InputError, IncompleteError):
         return None
+    if not begins:
+        raise ModelError(f"the initial set of system {system.name!r} is empty: check the initial conditions")
     for question in asked.goes_on():
         proof = _proof(*question)
         if not isinstance(proof, tuple):
