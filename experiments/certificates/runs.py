@@ -1,6 +1,6 @@
 """Do lies about runs of systems get through? ``python -m experiments.certificates.runs [--count N] [--seed N]``.
 
-Certificates of LTL of random systems of integers, with one change each: levels, states, edges and labels of the
+Certificates of LTL of random systems of integers, with one change each: levels, ranks, states, edges and labels of the
 automaton, lines, and the claim itself: formula, fairness, deadlocks, steps, the system. The checker must refuse each,
 or what it claims must still be true. Of properties that are violated certificates are forged: edges of the automaton
 are left out, or ask for more, until nothing accepting is left, and levels are made for the rest; each must be refused.
@@ -28,6 +28,7 @@ from venmas.logic.formula import Formula
 from venmas.logic.printing import to_text
 from venmas.ltl.automaton import Automaton
 from venmas.ltl.systems.decide import Deadlock, Satisfied, Violated, Work, decide, questioned, read, searched
+from venmas.ltl.systems.ranks import ranked
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.system import System
 
@@ -35,11 +36,15 @@ Lines = list[dict[str, Any]]
 Mutation = Callable[[Lines, Random], None]
 
 
-def proved(system: System, formula: Formula, fair: list[Formula], deadlock: Deadlock) -> Lines | None:
-    """The lines of a certificate; None where the property is not satisfied."""
+def proved(
+    system: System, formula: Formula, fair: list[Formula], deadlock: Deadlock, by_ranks: bool = False
+) -> Lines | None:
+    """The lines of a certificate, by ranks if they are wanted and found; None where the property is not satisfied."""
     answer, work = decide(system, formula, Budget(20), fair, deadlock, levels=True)
     if not isinstance(answer, Satisfied):
         return None
+    if by_ranks and (found := ranked(system, work.automaton, deadlock == "stutter")) is not None:
+        answer = Satisfied(found.within, ranked=found)
     return _read(run_lines(system, formula, fair, deadlock, answer, work.automaton, {}))
 
 
@@ -108,6 +113,15 @@ def _level(lines: Lines, rng: Random) -> None:
     row = rng.choice(lines[2]["levels"])
     at = _entry(row, rng)
     row[at] = rng.choice([row[at] - 1, row[at] + 1, -1, 0, max(row)])
+
+
+def _rank(lines: Lines, rng: Random) -> None:
+    ranks = lines[2]["ranks"]
+    rank = ranks[_entry(ranks, rng)]
+    row = rng.choice([*rank["weights"], *rank["predicates"]])
+    row[_entry(row, rng)] += rng.choice([-1, 1])
+    if rng.random() < 0.2:
+        rank["strict"].pop(_entry(rank["strict"], rng))
 
 
 def _rows(lines: Lines, rng: Random) -> None:
@@ -193,6 +207,7 @@ def _system(lines: Lines, rng: Random) -> None:
 
 MUTATIONS: dict[str, Mutation] = {
     "level": _level,
+    "rank": _rank,
     "levels of states of the automaton swapped": _rows,
     "state": _state,
     "edge of the automaton left out": _edge,
@@ -233,7 +248,7 @@ def lies(seed: int, rng: Random, count: int) -> Iterator[tuple[str, bool, str]]:
     system, deadlock = build(spec), "stutter" if stutter else "error"
     asked, *given = (read(system, to_text(one)) for one in (formula, *fair))
     try:
-        lines = proved(system, asked, given, deadlock)
+        lines = proved(system, asked, given, deadlock, rng.random() < 0.5)
         lie = None if lines else forged(system, asked, given, deadlock, rng)
     except InputError:
         return

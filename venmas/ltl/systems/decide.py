@@ -188,7 +188,10 @@ def searched(
     levels: bool,
     limit: int = MAX_STATES,
 ) -> Satisfied | Violated | Unknown:
-    """Does no run that the automaton accepts break the formula? Raises `NotExplicitError`, `BudgetError`."""
+    """Does no run that the automaton accepts break the formula? Raises `NotExplicitError`, `BudgetError`.
+
+    limit: more states are too many. The rest as for `decide`.
+    """
     graph = StateGraph(system, ask, transitions=True, limit=limit)
     if not graph.initial:
         raise ModelError(f"the initial set of system {system.name!r} is empty: check the initial conditions")
