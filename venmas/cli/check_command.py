@@ -43,7 +43,8 @@ def command(
 
     The system is rebuilt from the certificate and must be the one that the scenario describes now. A certificate names
     bundled scenarios only; a scenario of your own, or other networks, are given with --scenario (and --set) and
-    --networks. A certificate of `venmas ltl` carries its netlist; --btor2 says which one it must be. Exit status: 0
+    --networks. A certificate of `venmas ltl` about a design carries its netlist; --btor2 says
+    which one it must be. Exit status: 0
     when the certificate proves its claim, 2 when it is refused, 20 when a limit is met before either is known, and
     where it rests on the word of a solver.
     """
@@ -74,11 +75,22 @@ def command(
     if not quiet:
         out.print(header["formula"], soft_wrap=True, markup=False)
         single = ", networks in float32" if header["semantics"] == "float32" else ""
-        where = f"in every initial state of {name}{single}, system {digest[:16]}"
+        where = f"{_where(header)} of {name}{single}, system {digest[:16]}"
         out.print(where, soft_wrap=True, markup=False)
         seconds = perf_counter() - begun
         out.print(f"{done}; {seconds:.2f} s")
     return SATISFIED
+
+
+def _where(header: Mapping[str, Any]) -> str:
+    """Of which runs a certificate about a system speaks."""
+    from venmas.checker.runs.claim import FORMAT
+
+    if header["format"] != FORMAT:
+        return "in every initial state"
+    again = "".join(f", {condition} again and again," for condition in header["fair"])
+    stays = ", which stay in states without a successor," if header["deadlock"] == "stutter" else ""
+    return f"on all runs{again}{stays} from initial states"
 
 
 def _liveness(
@@ -90,7 +102,7 @@ def _liveness(
     found = check_liveness_file(path, tick)
     if btor2 is not None:
         if found is None:
-            raise UsageError(f"{path} is no certificate of `venmas ltl`, which --btor2 is about")
+            raise UsageError(f"{path} is no certificate of `venmas ltl` about a design, which --btor2 is about")
         try:
             given = Path(btor2).read_bytes().decode()
         except (OSError, ValueError) as error:
