@@ -18,7 +18,7 @@ from venmas.checker.phases import check_phases, read_phases
 from venmas.checker.runs.check import check_runs
 from venmas.checker.runs.claim import FIELDS, read_claim
 from venmas.checker.runs.claim import FORMAT as RUNS
-from venmas.errors import UsageError
+from venmas.errors import InputError, RefusedError, UsageError
 from venmas.logic import Always, parse, parse_property
 from venmas.memory import seldom_collected
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
@@ -63,7 +63,18 @@ def read_certificate(path: str | Path) -> tuple[Mapping[str, Any], Iterator[tupl
 def check_claim(
     header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
 ) -> Checked:
-    """Check what `read_certificate` returned: that it is about `system`, and proves its claim. Raises `InputError`."""
+    """Check what `read_certificate` returned: that it is about `system`, and proves its claim. Raises `CheckError`."""
+    try:
+        return _check_claim(header, lines, system, tick)
+    except RefusedError:
+        raise
+    except InputError as error:  # such as a formula about other variables
+        raise CheckError(0, str(error)) from error
+
+
+def _check_claim(
+    header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
+) -> Checked:
     vocabulary, of_runs = system.vocabulary, header["format"] == RUNS
     if system.disturbances and not of_runs:
         system = drawn_for(system, parse_property(header["formula"], vocabulary))

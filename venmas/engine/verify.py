@@ -123,10 +123,12 @@ def verify(
         parameters=dict(parameters if parameters is not None else source.parameters if source else {}),
         workers=count,
         asked=Asked(text, solver, timeout, memory, invariant),
-        origin=Origin(source.found_by, source.networks, source.folder.digests) if source else None,
+        origin=Origin(source.found_by, source.networks, source.folder.digests, source.files) if source else None,
         model=system,
     )
-    header = {"parameters": report.parameters, **(about or {})}
+    header: dict[str, object] = {"parameters": report.parameters}
+    header |= {"origin": report.origin.placeless()} if report.origin else {}
+    header |= about or {}
     trusted = chosen.solver or trust == "solver"
     settings = Settings(count, solvers, trusted, encoding, bounds, isolated, cluster)
     settings.refinement = Choices.of(**refinement) if refinement else None
