@@ -35,7 +35,8 @@ def tabular(env: gymnasium.Env[Any, Any], policy: object, *, start: Iterable[int
     actions themselves, one for each state. start: states to start in, instead of the environment's own.
 
     Variables: ``row``, ``column``, .. where the class is known, else ``state``; ``reward`` of the last step (0 at the
-    start) and the Boolean ``terminated``. What has terminated stays as it is, with reward 0. A time limit is not part
+    start; where some reward is no integer, ``reward_rank``, its place among the rewards from 0) and the Boolean
+    ``terminated``. What has terminated stays as it is, with reward 0. A time limit is not part
     of it: how many steps count is for the formula to say.
 
     Raises `ScenarioError` for worlds without a table, `NetworkError` for policies that are unknown, or that are not
@@ -46,9 +47,10 @@ def tabular(env: gymnasium.Env[Any, Any], policy: object, *, start: Iterable[int
     answers = [world.outcomes[state, action] for state, action in enumerate(chosen)]
     system = System(world.name, f"{world.name}, {world.states} states")
     digits = [system.integer(f.name, 0, f.size - 1, labels=f.labels) for f in world.features]
-    rewards = [Fraction(0), *(o.reward for options in answers for o in options)]
-    declare = system.integer if all(r.denominator == 1 for r in rewards) else system.real
-    reward = declare("reward", min(rewards), max(rewards))  # type: ignore[arg-type]
+    code = _codes(answers)
+    whole = all(r.denominator == 1 for r in code)
+    reward = system.integer("reward" if whole else "reward_rank", min(code.values()), max(code.values()))
+    none = code[Fraction(0)]
     terminated = system.boolean("terminated")
 
     place: Expr = digits[0]
@@ -61,18 +63,26 @@ def tabular(env: gymnasium.Env[Any, Any], policy: object, *, start: Iterable[int
         after: dict[Any, Any] = {
             digit: _select(place, [world.digits(o.state)[i] for o in taken]) for i, digit in enumerate(digits)
         }
-        after |= {reward: _select(place, [o.reward for o in taken])}
+        after |= {reward: _select(place, [code[o.reward] for o in taken])}
         after |= {terminated: _select(place, [int(o.terminated) for o in taken])}
         system.branch(f"outcome {k + 1}", after, when=terminated == 0)
-    system.branch("over", {reward: 0}, when=terminated == 1)
+    system.branch("over", {reward: none}, when=terminated == 1)
 
     for box in _boxes([world.digits(s) for s in world.starts]):
         ends = [c for d, (low, high) in zip(digits, box, strict=True) for c in (d >= low, d <= high)]
-        system.initial(*ends, reward == 0, terminated == 0)
+        system.initial(*ends, reward == none, terminated == 0)
     for name, points in world.conditions.items():
-        system.proposition(name, disjunction(conjunction(system[n] == v for n, v in p.items()) for p in points))
-    _check(system, world, answers)
+        if all(n in system for p in points for n in p):
+            system.proposition(name, disjunction(conjunction(system[n] == v for n, v in p.items()) for p in points))
+    _check(system, world, answers, code)
     return system
+
+
+def _codes(answers: Sequence[Sequence[Outcome]]) -> dict[Fraction, int]:
+    """Rewards as integers: themselves, or else their ranks, as a state of integers is searched one by one."""
+    rewards = sorted({Fraction(0), *(o.reward for options in answers for o in options)})
+    whole = all(r.denominator == 1 for r in rewards)
+    return {r: r.numerator if whole else i for i, r in enumerate(rewards)}
 
 
 def _select(place: Expr, values: Sequence[Fraction | int]) -> Expr:
@@ -95,12 +105,16 @@ def _boxes(points: Sequence[tuple[int, ...]]) -> list[Box]:
     return boxes
 
 
-def _check(system: System, world: World, answers: Sequence[Sequence[Outcome]]) -> None:
+def _check(system: System, world: World, answers: Sequence[Sequence[Outcome]], code: dict[Fraction, int]) -> None:
     """Compare the steps of the system with the table, in every state, before the end of an episode and after it."""
     digits = np.array([world.digits(s) for s in range(world.states)], dtype=float)
     for ended in (0, 1):
         state = {f.name: digits[:, i] for i, f in enumerate(world.features)}
-        state |= {"reward": np.zeros(world.states), "terminated": np.full(world.states, float(ended))}
+        state |= {
+            "reward": np.full(world.states, float(code[Fraction(0)])),
+            "terminated": np.full(world.states, float(ended)),
+        }
+        state = {("reward_rank" if n == "reward" and n not in system else n): v for n, v in state.items()}
         found: list[set[tuple[float, ...]]] = [set() for _ in answers]
         for branch in range(len(system.branches)):
             after, enabled = step_batch(system, state, np.full(world.states, branch))
@@ -109,7 +123,7 @@ def _check(system: System, world: World, answers: Sequence[Sequence[Outcome]]) -
                 found[at].add(tuple(rows[at].tolist()))
         for at, options in enumerate(answers):
             told = options if not ended else [Outcome(at, Fraction(0), True)]
-            expected = {(*map(float, world.digits(o.state)), float(o.reward), float(o.terminated)) for o in told}
+            expected = {(*map(float, world.digits(o.state)), float(code[o.reward]), float(o.terminated)) for o in told}
             if found[at] != expected:
                 raise ScenarioError(
                     f"the system and the environment differ: from state {world.show(at)} the system leads to "
