@@ -161,7 +161,8 @@ def _operand(value: Ball | NDArray[np.float64]) -> Ball:
 
 def _up(x: Whole) -> Whole:
     """x / 2^BITS, rounded up."""
-    return -(-x >> BITS)
+    up: Whole = -(-x >> BITS)
+    return up
 
 
 def _add(a: Ball, b: Ball) -> Ball:
@@ -201,7 +202,7 @@ def _matmul(x: Ball, weight: NDArray[np.float64]) -> Ball:
 
 def _relu(x: Ball) -> Ball:
     """No two values are further apart than their operands."""
-    return Ball(np.maximum(x.mid, 0), x.rad)
+    return Ball(np.maximum(x.mid, np.array(0, dtype=object)), x.rad)
 
 
 def _smooth(f: Function) -> Callable[[Ball], Ball]:

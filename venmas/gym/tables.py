@@ -119,8 +119,8 @@ def _check(system: System, world: World, answers: Sequence[Sequence[Outcome]], c
         for branch in range(len(system.branches)):
             after, enabled = step_batch(system, state, np.full(world.states, branch))
             rows = np.stack([after[name] for name in state], axis=1)
-            for at in np.flatnonzero(enabled):
-                found[at].add(tuple(rows[at].tolist()))
+            for row in np.flatnonzero(enabled).tolist():
+                found[row].add(tuple(rows[row].tolist()))
         for at, options in enumerate(answers):
             told = options if not ended else [Outcome(at, Fraction(0), True)]
             expected = {(*map(float, world.digits(o.state)), float(code[o.reward]), float(o.terminated)) for o in told}
