@@ -202,7 +202,8 @@ def _matmul(x: Ball, weight: NDArray[np.float64]) -> Ball:
 
 def _relu(x: Ball) -> Ball:
     """No two values are further apart than their operands."""
-    return Ball(np.maximum(x.mid, np.array(0, dtype=object)), x.rad)
+    mid: Any = np.maximum(x.mid, 0)
+    return Ball(mid, x.rad)
 
 
 def _smooth(f: Function) -> Callable[[Ball], Ball]:
