@@ -202,8 +202,7 @@ def _matmul(x: Ball, weight: NDArray[np.float64]) -> Ball:
 
 def _relu(x: Ball) -> Ball:
     """No two values are further apart than their operands."""
-    mid: Any = np.maximum(x.mid, 0)
-    return Ball(mid, x.rad)
+    return Ball(np.where(x.mid > 0, x.mid, 0), x.rad)
 
 
 def _smooth(f: Function) -> Callable[[Ball], Ball]:

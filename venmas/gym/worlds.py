@@ -148,12 +148,16 @@ def _check_steps(world: Any, name: str, outcomes: dict[tuple[int, int], tuple[Ou
 
     It finds what it can find by trying. The system is that of the table.
     """
-    if not hasattr(world, "s"):
+    if not hasattr(world, "np_random"):
         return
     chance = deepcopy(world.np_random)
     kept = dict(vars(world))
     try:
         world.render_mode, world.np_random = None, chance
+        if not hasattr(world, "s") and type(world).reset is not sys.modules["gymnasium"].Env.reset:
+            world.reset()
+        if not hasattr(world, "s"):  # it keeps its state elsewhere
+            return
         for (state, action), known in outcomes.items():
             world.s = state
             try:
