@@ -197,7 +197,7 @@ def _matmul(x: Ball, weight: NDArray[np.float64]) -> Ball:
         rows_mid.append(m @ w.mid[used] if len(used) else np.full(weight.shape[1], 0, dtype=object))
         error = r @ size[used] if r.any() else np.full(weight.shape[1], 0, dtype=object)
         rows_rad.append(error + (abs(m) + r) @ w.rad[used] if rough and len(used) else error)
-    return Ball(np.stack(rows_mid) >> BITS, _up(np.stack(rows_rad)) + 1)
+    return Ball(np.asarray(np.stack(rows_mid) >> BITS, dtype=object), _up(np.stack(rows_rad)) + 1)
 
 
 def _relu(x: Ball) -> Ball:
