@@ -102,7 +102,10 @@ def compare(system, env, actions, starts=None):
         assert time.process_time() - begun < 1
 
 
-@pytest.mark.parametrize("name", WORLDS)
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[SLOW] if n == "rainy taxi" else []) for n in WORLDS])
 def test_verdicts_are_those_of_enumeration(name):
     env = WORLDS[name]
     states, choices = env.observation_space.n, env.action_space.n
