@@ -41,11 +41,10 @@ def main() -> None:
             values = runs[:, step]
             size = np.maximum(1e-300, np.maximum(np.abs(layer.low), np.abs(layer.high)))
             outside = max(outside, float((np.maximum(layer.low - values, values - layer.high) / size).max()))
-        widest = max(found.slack(k) for k in range(len(found)))
-        sources = ", ".join(dict.fromkeys(w.name for w in found.worked))
+        widest, used = max(found.slack(k) for k in range(len(found))), dict.fromkeys(w.name for w in found.worked)
         print(
             f"{system.name}: {len(found) - 1} steps, {len(runs)} runs, {max(outside, 0):.1e} outside (relative), "
-            f"at most {100 * widest:.3g} % wider, {seconds:.1f} s; {sources}",
+            f"at most {100 * widest:.3g} % wider, {seconds:.1f} s; {', '.join(used)}",
             flush=True,
         )
 

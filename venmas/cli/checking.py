@@ -146,14 +146,12 @@ def _system(path: str, packed: _Packed | None, told: Told, found: Found, tick: T
         _agree(packed, header, loaded, digest, found.sha256)
     done = check_claim(header, lines, loaded.system, tick)
     found.proved(vars(done))
+    theirs = packed is not None and told.networks == packed.networks is not None
+    scenario = (told.scenario or loaded.name) + (" with the networks of the archive" if theirs else "")
     single = ", networks in float32" if header["semantics"] == "float32" else ""
-    said = [
-        header["formula"],
-        f"{_where(header)} of {told.scenario or loaded.name}{single}, system {digest[:16]}",
-    ]
-    if packed is not None and told.networks == packed.networks is not None:
-        said.append("with the networks of the archive, by the sha256 of their weights:")
-        said += [f"  {name} {digest}" for name, digest in weights.items()]
+    said = [header["formula"], f"{_where(header)} of {scenario}{single}, system {digest[:16]}"]
+    if theirs:
+        said += [f"{name}: sha256 of its weights {weight}" for name, weight in weights.items()]
     return [*said, str(done)]
 
 

@@ -19,6 +19,7 @@ from venmas.search.layers import Layer
 
 TOLERANCE = 0.05
 """How much wider than what runs were seen to reach a set is that counts as tight."""
+_TINY = 1e-290
 _EXACT, _ROUNDING = 1e-7, 1e-12
 """By how much, of its width or of its numbers, a set may be off and still count as exact."""
 
@@ -200,6 +201,8 @@ def outward(low: float, high: float, digits: int = 6) -> tuple[str, str]:
 def _rounded(value: float, digits: int, *, down: bool) -> str:
     if not isfinite(value) or value == 0 or (abs(value) < 1e12 and value == int(value)):
         return f"{value:.12g}"
+    if abs(value) < _TINY:  # whose digits no float holds
+        return "0" if (value > 0) is down else f"{_TINY if value > 0 else -_TINY:g}"
     unit = digits - 1 - floor(log10(abs(value)))
     scaled = Fraction(value) * Fraction(10) ** unit
     return f"{float(Fraction((floor if down else ceil)(scaled)) / Fraction(10) ** unit):.{digits}g}"

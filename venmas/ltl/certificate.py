@@ -8,6 +8,7 @@ SAT solver whose proof is written down.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -50,7 +51,7 @@ class Invariant(Protocol):
 
 @dataclass(frozen=True)
 class Stored:
-    """A certificate that was written: its lines, bytes, obligations by kind of proof, clauses, CPU seconds."""
+    """A certificate that was written: its lines, bytes, obligations by kind of proof, clauses, CPU seconds, sha256."""
 
     lines: int
     size: int
@@ -59,6 +60,7 @@ class Stored:
     said: int
     clauses: int
     seconds: float
+    sha256: str
 
 
 class UnprovedError(InputError):
@@ -105,6 +107,7 @@ def certify(
         kinds.count("solver"),
         writer.clauses,
         process_time() - begun,
+        hashlib.sha256(packed).hexdigest(),
     )
 
 
