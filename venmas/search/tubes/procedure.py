@@ -170,6 +170,11 @@ class _Session:
                 return found
         return self._decide(budget)
 
+    @property
+    def complete(self) -> bool:
+        """Is every part of the initial sets refuted, so that `figures.reach` is of all runs?"""
+        return self._stack == [] and all(tree is None or tree.proof() is not None for tree in self.trees)
+
     def _decide(self, budget: Budget) -> Answer:
         if self._stack is None:
             self._stack, self._begun = self._roots(), budget.spent
