@@ -38,7 +38,7 @@ def after(system: System, steps: int, fine: Fineness = FINE) -> States:
     assert box is not None
     states = states_of(system, box, 60, fine)
     for _ in range(steps):
-        states = states.after(system.branches[0])
+        (states,) = states.after(system.branches[0])
     return states
 
 
@@ -178,6 +178,19 @@ def test_branches_guards_and_choices(tmp_path: Path) -> None:
             mode = max(range(3), key=lambda i: (x, 1 - x, n - 3)[i])
             x, n = (x * x / 4 - 1, n) if x > 0 and rng.random() < 0.5 else (max(sin(x) + n, x / 2), (1, 2, 0)[mode])
         assert -2 < x < 8
+
+
+def test_open_choices_are_followed_one_by_one(tmp_path: Path) -> None:
+    """A push of 1 or -1, by a sum that is open at the start: no run comes back to the middle, though the hull does."""
+    system, path = System("pushed"), tmp_path / "proof"
+    x, v = system.real("x", -9, 9), system.real("v", -9, 9)
+    push = switch(argmax([x, -x]), {0: 1, 1: -1})
+    system.branch("go", {x: sine(x) + push, v: push})
+    system.initial((x >= Fraction("-0.1")) & (x <= Fraction("0.1")) & (v == 0))
+    certified(system, "AX (x > 0.8 | x < -0.8)", path)
+    assert check_certificate(path, system).leaves == 1
+    with pytest.raises(IncompleteError):
+        certified(system, "AX (x > 0.8)", tmp_path / "wrong")
 
 
 def test_no_run_may_leave_the_box(tmp_path: Path) -> None:

@@ -1,5 +1,9 @@
 """Sets of states as affine forms of all variables over common symbols, and what expressions, conditions, steps make of
-them. Everything encloses: a choice that is open gives all that it may."""
+them.
+
+Everything encloses. Where a step depends on a choice that is open (an argmax, or a where), each of its outcomes makes a
+set of its own from all the states; where these become too many, and in guards, a choice gives all that it may.
+"""
 
 from __future__ import annotations
 
@@ -37,17 +41,39 @@ from venmas.model.smooth.cuts import Fineness
 from venmas.model.smooth.nodes import Apply, End, Extremum, Flow, Held
 from venmas.model.system import System
 
+_MOST = 64
+"""Sets that a step makes of one, at most."""
+Outcomes = Mapping[Expr, int]
+
+
+class _OpenError(Exception):
+    """A choice with several outcomes."""
+
+    def __init__(self, node: Expr, outcomes: Sequence[int]) -> None:
+        self.node, self.outcomes = node, outcomes
+
 
 class States:
-    """A set of states. forms: one a variable, over `symbols` symbols. Each expression of a system is evaluated once."""
+    """A set of states. forms: one a variable, over `symbols` symbols. Each expression of a system is evaluated once.
 
-    def __init__(self, system: System, forms: Mapping[str, Form], symbols: int, bits: int, fine: Fineness) -> None:
-        self.system, self.forms, self.fine = system, forms, fine
-        self.ring = Forms(bits, symbols)
+    assumed: outcomes of choices, for all states; None: an open choice gives all that it may.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        forms: Mapping[str, Form],
+        symbols: int,
+        bits: int,
+        fine: Fineness,
+        assumed: Outcomes | None = None,
+    ) -> None:
+        self.system, self.forms, self.fine, self.assumed = system, forms, fine, assumed
+        self.ring, self._symbols = Forms(bits, symbols), symbols
         self._values: dict[int, tuple[Expr, Form]] = {}
         self._outputs: dict[int, tuple[Application, list[Form]]] = {}
         self._flows: dict[int, Moved] = {}
-        self._next: dict[str, States] = {}
+        self._next: dict[str, list[States]] = {}
 
     # -- values --------------------------------------------------------------------------------------------------------
 
@@ -86,11 +112,10 @@ class States:
                 return greatest
             case Where(condition, then, otherwise):
                 truth = self.truth(condition)
-                if truth is None:
-                    return _hull([self.value(then), self.value(otherwise)])
-                return self.value(then if truth else otherwise)
+                outcomes = self._outcomes(expr, [1, 0] if truth is None else [int(truth)])
+                return _hull([self.value(then if outcome else otherwise) for outcome in outcomes])
             case ArgMax(scores):
-                winners = self._winners(scores)
+                winners = self._outcomes(expr, self._winners(scores))
                 return between(winners[0] << ring.bits, winners[-1] << ring.bits)
             case Switch(selector, cases):
                 low, high = self._integers(selector)
@@ -107,6 +132,14 @@ class States:
             inputs = [self.value(e) for e in application.inputs]
             self._outputs[id(application)] = application, apply_network(application.network, inputs, self.ring)
         return self._outputs[id(application)][1]
+
+    def _outcomes(self, node: Expr, possible: Sequence[int]) -> Sequence[int]:
+        """Those of a choice that are to be looked at. Raises `_OpenError` where each is to be assumed by itself."""
+        if len(possible) == 1 or self.assumed is None:
+            return possible
+        if node not in self.assumed:
+            raise _OpenError(node, possible)
+        return [self.assumed[node]]
 
     def _winners(self, scores: Sequence[Expr]) -> list[int]:
         """Indices that may have the greatest score, in order."""
@@ -157,14 +190,34 @@ class States:
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
-    def after(self, branch: Branch) -> States:
-        """The states that follow by a branch."""
+    def after(self, branch: Branch) -> list[States]:
+        """The states that follow by a branch: a set for each outcome of what the step has to choose."""
         if branch.name not in self._next:
-            updates = dict(branch.updates)
-            forms = {n: self.value(updates[n]) if n in updates else self.forms[n] for n in self.system.variables}
-            forms, symbols = _reduced(forms, self.ring, self.fine.symbols)
-            self._next[branch.name] = States(self.system, forms, symbols, self.ring.bits, self.fine)
+            self._next[branch.name] = [made._followed(branch) for made in self._assuming(branch)]
         return self._next[branch.name]
+
+    def _assuming(self, branch: Branch) -> list[States]:
+        """The same states under assumptions that cover all outcomes of a branch."""
+        found: list[States] = []
+        left: list[dict[Expr, int]] = [{}]
+        while left:
+            assumed = left.pop()
+            if len(found) + len(left) >= _MOST:
+                return [self]
+            made = States(self.system, self.forms, self._symbols, self.ring.bits, self.fine, assumed)
+            try:
+                for _, update in branch.updates:
+                    made.value(update)
+                found.append(made)
+            except _OpenError as choice:
+                left += [{**assumed, choice.node: outcome} for outcome in choice.outcomes]
+        return found
+
+    def _followed(self, branch: Branch) -> States:
+        updates = dict(branch.updates)
+        forms = {n: self.value(updates[n]) if n in updates else self.forms[n] for n in self.system.variables}
+        forms, symbols = _reduced(forms, self.ring, self.fine.symbols)
+        return States(self.system, forms, symbols, self.ring.bits, self.fine)
 
 
 def _holds(ends: Pair, relation: Relation) -> bool | None:

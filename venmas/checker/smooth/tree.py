@@ -26,6 +26,7 @@ from venmas.checker.smooth.forms import Form, between
 from venmas.checker.smooth.state import States
 from venmas.checker.smooth.univariate import OutsideError
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
+from venmas.model.parts import Branch
 from venmas.model.smooth.cuts import Fineness
 from venmas.model.system import System
 from venmas.model.variables import Region
@@ -78,15 +79,19 @@ class Target:
                 return all(self._refuted(o, states, known) for o in operands)
             case EX(operand):
                 return all(
-                    states.truth(b.guard) is False or self._refuted(operand, states.after(b), known)
+                    states.truth(b.guard) is False or self._after(b, operand, states, known)
                     for b in self.system.branches
                 )
             case AX(operand):
                 return any(
-                    states.truth(b.guard) is True and self._refuted(operand, states.after(b), known)
+                    states.truth(b.guard) is True and self._after(b, operand, states, known)
                     for b in self.system.branches
                 )
         raise TypeError(type(formula))
+
+    def _after(self, branch: Branch, formula: Formula, states: States, known: dict[tuple[int, int], bool]) -> bool:
+        """Does no successor by a branch meet the formula?"""
+        return all(self._refuted(formula, after, known) for after in states.after(branch))
 
 
 def initial_box(system: System, region: Region) -> Box | None:
