@@ -212,3 +212,6 @@ def test_the_page(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, [*about, "G safe", "--certificate", str(tmp_path / "p.gz")]).exit_code == 0
     page = path.read_text()
     assert "7 pairs of a state" in page and "p.gz" in page
+    result = ["ltl", "--scenario", "frozenlake", "--property", "F goal", "-q", "--json", str(tmp_path / "r.json")]
+    assert CliRunner().invoke(main, result).exit_code == 10
+    assert "--html FILE" in CliRunner().invoke(main, ["report", str(tmp_path / "r.json")]).stderr

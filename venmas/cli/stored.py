@@ -43,7 +43,7 @@ def read_stored(path: str) -> Mapping[str, Any]:
         raise UsageError(f"{path} is no JSON that can be read ({type(error).__name__}: {error}); {HOW}") from error
     if not isinstance(stored, dict):
         raise UsageError(f"{path} holds a JSON {type(stored).__name__}, expected the object of a result; {HOW}")
-    if str(stored.get("format")).startswith("venmas-ltl-result"):
+    if str(stored.get("format")).startswith(("venmas-ltl-result", "venmas-ltl-system-result")):
         raise UsageError(
             f"{path} is a result of `venmas ltl`, which replays runs when it finds them: ask it for a page with "
             "--html FILE, or for a waveform with --witness FILE.vcd"
