@@ -12,8 +12,10 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
 from time import process_time
 
@@ -94,7 +96,7 @@ def _network(rng: Random, inputs: int) -> Network:
     sizes = [inputs, rng.randint(2, 6), 1]
     draw = np.random.default_rng(rng.randrange(2**32))
     layers = []
-    for a, b in zip(sizes, sizes[1:], strict=False):
+    for a, b in pairwise(sizes):
         weight = np.round(draw.normal(size=(b, a)), 3)
         activation = "linear" if b == 1 and rng.random() < 0.5 else rng.choice(["relu", "tanh", "sigmoid"])
         layers.append(Layer(weight, np.round(draw.normal(size=b), 3), activation))
@@ -249,10 +251,8 @@ def check(seed: int) -> tuple[str, list[str]]:
     formula, margin = question(case, rng, runs)
     wrong = []
     session = TUBES.start(Question(system, read_property(system, formula)), Run())
-    try:
+    with suppress(BudgetError, ModelError):
         session.advance(Budget(SECONDS))
-    except (BudgetError, ModelError):
-        pass
     if session.complete:
         for step, box in enumerate(session.figures.reach):
             for states in runs:

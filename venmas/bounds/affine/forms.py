@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from venmas.bounds.affine.univariate import lines
-from venmas.bounds.rounding import FEW, SMALLEST_NORMAL, TINY, Bools, Floats, ball, gamma, outward
+from venmas.bounds.rounding import FEW, SMALLEST_NORMAL, TINY, Bools, Floats, Index, ball, gamma, outward
 
 _EXACT = 2.0**52
 
@@ -58,6 +58,13 @@ class Form:
         c = self.z[:, 0]
         return self.z.shape[1] == 1 and not self.e.any() and bool(np.all((np.rint(c) == c) & (np.abs(c) < _EXACT)))
 
+    def rows(self, index: Index) -> Form:
+        """The form in the boxes that `index` picks."""
+        form = Form(self.z[index], self.e[index], self.mass[index])
+        if "ends" in self.__dict__:
+            form.ends = self.ends[0][index], self.ends[1][index]
+        return form
+
     def wide(self, symbols: int) -> Floats:
         """z with coefficients of so many symbols, which are not fewer: (B, 1+symbols)."""
         if self.z.shape[1] == 1 + symbols:
@@ -91,8 +98,10 @@ class Forms:
         return Form(centre[:, None], np.where(lo == hi, 0.0, radius))
 
     def symbol(self, lo: Floats, hi: Floats) -> Form:
-        """Anything in an interval, which has a symbol of its own."""
-        return self.fresh(self.between(lo, hi))
+        """Anything in an interval, which has a symbol of its own; its ends are exact, such as at that of a domain."""
+        form = self.fresh(self.between(lo, hi))
+        form.ends = lo, hi
+        return form
 
     def fresh(self, form: Form) -> Form:
         """The form with a symbol of its own in place of its radius."""

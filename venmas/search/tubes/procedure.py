@@ -51,7 +51,7 @@ _RATHER = 2.0
 """Finer enclosures are tried rather than a cut where they account for so many times what the initial values do, .."""
 _WORTH, _PAUSE = 0.5, 4
 """.. and kept where they leave less than this part of what was open; else not tried for so many cuts."""
-_DEEPEST, _NARROWEST = 100, 1e-12
+_DEEPEST, _NARROWEST = 60, 1e-12
 _RUNS, _DEEPER = 0.1, 4
 """Part of its time for looking for violations; how many times longer it takes where no sample shows one."""
 _PATIENCE, _BOXED = 60.0, 0.6
@@ -314,7 +314,7 @@ class _Session:
         finer = part.level + 1 < len(self._levels)
         wanted = why.besides > _RATHER * float(why.moves.sum()) or (why.broken and not part.depth)
         if part.tried is not None:
-            better = part.level <= self._good
+            better = part.level <= self._good or not any(able)  # nothing else is left
             part = replace(part, level=part.level if better else part.level - 1, tried=None)
             wanted &= better
         if wanted and part.level < self._good:

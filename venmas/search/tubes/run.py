@@ -57,7 +57,7 @@ class Tube:
         ring = Forms(len(rows), self.ring.symbols)
         ring.broken = self.ring.broken[rows]
         self.ring = ring
-        self.state = {n: Form(form.z[rows], form.e[rows], form.mass[rows]) for n, form in self.state.items()}
+        self.state = {name: form.rows(rows) for name, form in self.state.items()}
 
     def moved(self, form: Form) -> tuple[Floats, Floats]:
         """How far each initial value moves a form, (B, axes), and how far it goes besides, (B,)."""
