@@ -15,7 +15,7 @@ from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.budget import Budget
 from venmas.checker.file import check_certificate
 from venmas.checker.smooth.tree import initial_box
-from venmas.model import System, absolute, exp, sin, sqrt, tanh, where
+from venmas.model import System, absolute, argmax, exp, sin, sqrt, switch, tanh, where
 from venmas.model.simulate import step_batch
 from venmas.model.smooth.cuts import Cut, Fineness, Trees
 from venmas.question import Question, read_property
@@ -158,3 +158,19 @@ def test_other_systems_are_refused(change, words: str) -> None:  # type: ignore[
 def test_random_systems_beside_an_integrator(seed: int) -> None:
     verdict, wrong = check(seed)
     assert not wrong, (verdict, wrong)
+
+
+def test_open_choices_are_followed_one_by_one() -> None:
+    system = System("choice")
+    x, y = system.real("x", -9, 9), system.real("y", -9, 9)
+    push = switch(argmax([x, Fraction(0)]), {0: -1, 1: 1})
+    system.branch("go", {x: sin(x) * Fraction(1, 2) + where(x > 0, -1, 1) * Fraction(1, 4), y: push * x})
+    system.initial(x >= -1, x <= 1, y == 0)
+    # |x'| <= max(sin(1) / 2 - 1/4, 1/4); y = -|x|, with the option that goes with the sign of x in every part
+    answer, run = ask(system, "AG^3 (x >= -0.51 & x <= 0.51) & AX (y <= 0.01)", certified=True)
+    assert isinstance(answer, Refuted)
+    box = {"x": (Fraction(-1), Fraction(1)), "y": (Fraction(0), Fraction(0))}
+    tube = Tube(system, [box, {**box, "x": (Fraction(1, 2), Fraction(1))}], FINE)
+    origin = tube.advance()
+    assert origin is not None and origin.tolist().count(1) == 1 and origin.tolist().count(0) == 4
+    assert isinstance(ask(system, "AX (x <= 0.17)")[0], Witnessed)

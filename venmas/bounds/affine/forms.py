@@ -196,11 +196,9 @@ class Forms:
         e = np.where(flat, 0.0, np.abs(a) * value.e) + radius + (FEW * mass + TINY)
         return Form(z, e, (mass + radius) * (1 + 2 * FEW) + TINY)
 
-    def hull(self, forms: Sequence[Form], slope: Form | None = None) -> Form:
-        """Anything that one of the forms takes, as an interval around the linear part of one (of the first)."""
-        slope = slope or forms[0]
-        ends = [self.rest(form, slope).ends for form in forms]
-        return self.along(slope, np.min([lo for lo, _ in ends], axis=0), np.max([hi for _, hi in ends], axis=0))
+    def rest_of(self, left: Form, right: Form) -> Form:
+        """The difference of two forms."""
+        return self.add(left, self.scale(right, Fraction(-1)))
 
     def rest(self, form: Form, slope: Form) -> Form:
         """The form less the linear part of another."""

@@ -240,11 +240,16 @@ class _Session:
             budget()
             if step:
                 before = tube.moved_most()
-                tube.advance()
+                origin = tube.advance()
+                if origin is not None:
+                    rows, moves, besides = rows[origin], moves[origin], besides[origin]
+                    before = before[0][origin], before[1][origin]
+                    verdicts.keep(origin)
             open_, more, further, radius = verdicts.look(tube)
             moves, besides, broken = moves + more, besides + further, tube.ring.broken.copy()
             radii.append(np.full(len(batch), np.inf))
-            radii[-1][rows] = np.where(broken, np.inf, radius)
+            radii[-1][rows] = 0.0
+            np.maximum.at(radii[-1], rows, np.where(broken, np.inf, radius))
             last = step == self.plan.steps
             yes, no = verdicts.fold(hoped=not last) if open_.any() or last else (broken, ~broken)
             yes, drop = yes & ~broken, broken | ~no
@@ -261,7 +266,7 @@ class _Session:
                     bool(yes[i]),
                 )
             if drop.any():
-                left = np.flatnonzero(~drop)
+                left = np.flatnonzero(~np.isin(rows, rows[drop]))
                 rows, moves, besides = rows[left], moves[left], besides[left]
                 if not len(left):
                     break
