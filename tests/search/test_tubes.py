@@ -167,7 +167,7 @@ def test_open_choices_are_followed_one_by_one() -> None:
     system.branch("go", {x: sin(x) * Fraction(1, 2) + where(x > 0, -1, 1) * Fraction(1, 4), y: push * x})
     system.initial(x >= -1, x <= 1, y == 0)
     # |x'| <= max(sin(1) / 2 - 1/4, 1/4); y = -|x|, with the option that goes with the sign of x in every part
-    answer, run = ask(system, "AG^3 (x >= -0.51 & x <= 0.51) & AX (y <= 0.01)", certified=True)
+    answer, _ = ask(system, "AG^3 (x >= -0.51 & x <= 0.51) & AX (y <= 0.01)", certified=True)
     assert isinstance(answer, Refuted)
     box = {"x": (Fraction(-1), Fraction(1)), "y": (Fraction(0), Fraction(0))}
     tube = Tube(system, [box, {**box, "x": (Fraction(1, 2), Fraction(1))}], FINE)

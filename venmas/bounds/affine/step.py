@@ -62,8 +62,8 @@ class Values:
     """Forms of expressions in one state of each box; what is read twice has one form.
 
     A condition or an argmax has the option that is `assumed` of it, (B,) by the id of the node. Where it is open else,
-    `OpenChoiceError` is raised if `forking`, for the caller to assume each option in a box of its own; if not, anything that
-    one of the options gives is enclosed.
+    `OpenChoiceError` is raised if `forking`, for the caller to assume each option in a box of its own; if not, anything
+    that one of the options gives is enclosed.
     """
 
     def __init__(

@@ -40,8 +40,9 @@ from venmas.model.witness.enclosed import UndecidedError
 from venmas.question import Question
 from venmas.search.procedure import Run
 from venmas.search.tubes.falsify import candidates
+from venmas.search.tubes.plan import Plan
 from venmas.search.tubes.run import Tube
-from venmas.search.tubes.target import Plan, Verdicts
+from venmas.search.tubes.target import Verdicts
 from venmas.search.tubes.tree import Tree, ladder
 
 log = logging.getLogger(__name__)
@@ -249,7 +250,7 @@ class _Session:
             moves, besides, broken = moves + more, besides + further, tube.ring.broken.copy()
             radii.append(np.full(len(batch), np.inf))
             radii[-1][rows] = 0.0
-            np.maximum.at(radii[-1], rows, np.where(broken, np.inf, radius))
+            np.maximum.at(radii[-1], rows, np.where(broken | np.isnan(radius), np.inf, radius))
             last = step == self.plan.steps
             yes, no = verdicts.fold(hoped=not last) if open_.any() or last else (broken, ~broken)
             yes, drop = yes & ~broken, broken | ~no
