@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import ceil
+from typing import TYPE_CHECKING
 
 from venmas.budget import ask
 from venmas.errors import ModelError
@@ -12,8 +13,10 @@ from venmas.linear import Relation
 from venmas.logic import Atom
 from venmas.model.smooth.balls import Ball, OpenValueError
 from venmas.model.smooth.enclosed import Enclosed, Real, decided
-from venmas.model.system import System
 from venmas.model.variables import VariableDecl
+
+if TYPE_CHECKING:
+    from venmas.model.system import System
 
 PRECISIONS = (64, 128, 256, 512, 1024, 2048, 4096)
 """Bits that are tried one after the other, until everything that is needed is decided."""
