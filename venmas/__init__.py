@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from venmas.abstraction.graph.graph import abstract
     from venmas.engine.ltl import LtlReport, verify_ltl
     from venmas.engine.plural import verify_all
+    from venmas.engine.reach import reach
+    from venmas.engine.reach_sets import ReachSets
     from venmas.engine.report import Report, Verdict
     from venmas.engine.results import Results
     from venmas.engine.verify import verify
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "LtlReport": "venmas.engine.ltl",
     "Network": "venmas.nn",
+    "ReachSets": "venmas.engine.reach_sets",
     "Report": "venmas.engine.report",
     "Results": "venmas.engine.results",
     "System": "venmas.model",
@@ -33,6 +36,7 @@ _HOMES = {
     "load_network": "venmas.nn",
     "load_scenario": "venmas.model",
     "parse": "venmas.logic",
+    "reach": "venmas.engine.reach",
     "verify": "venmas.engine.verify",
     "verify_all": "venmas.engine.plural",
     "verify_ltl": "venmas.engine.ltl",
@@ -41,6 +45,7 @@ _HOMES = {
 __all__ = [
     "LtlReport",
     "Network",
+    "ReachSets",
     "Report",
     "Results",
     "System",
@@ -51,6 +56,7 @@ __all__ = [
     "load_network",
     "load_scenario",
     "parse",
+    "reach",
     "verify",
     "verify_all",
     "verify_ltl",

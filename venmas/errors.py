@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from enum import StrEnum
+from typing import ClassVar
 
 
 class Reason(StrEnum):
@@ -52,7 +53,20 @@ class VenmasError(Exception):
 
 
 class InputError(VenmasError):
-    """Something given by the user is wrong (exit status 2)."""
+    """Something given by the user is wrong; `status` is the exit status of a command that ends with it."""
+
+    status: ClassVar[int] = 2
+
+
+class RefusedError(InputError):
+    """What claims to be a proof, or to hold one, and does not. `line`: of a certificate, where it is known."""
+
+    status = 30
+
+    def __init__(self, problem: str, line: int | None = None) -> None:
+        self.problem, self.line = problem, line
+        where = "" if line is None else f"certificate refused at line {line}: "
+        super().__init__(where + problem)
 
 
 class FormulaError(InputError):

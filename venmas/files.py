@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import tempfile
@@ -59,6 +60,12 @@ class NewFile:
         if self._name:
             with contextlib.suppress(OSError):
                 os.unlink(self._name)
+
+
+def sha256_of(path: str | Path) -> str:
+    """The sha256 of a file, hexadecimal. Raises `OSError`."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def why_not_writable(path: str) -> str:

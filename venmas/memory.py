@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import os
-import resource
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -60,5 +59,7 @@ def peak_mb() -> float:
         with open("/proc/self/status") as status:
             return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
     except (OSError, StopIteration):
+        import resource  # not everywhere: formulas and networks are read without it
+
         unit = 2**20 if sys.platform == "darwin" else 2**10
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 from html import escape
 
+from venmas.engine.reach_sets import ReachSets
 from venmas.engine.report import Report, Verdict
 from venmas.errors import InputError
 from venmas.logic.printing import to_short_text
@@ -19,6 +20,9 @@ from venmas.model.show import initial_texts
 from venmas.model.system import System
 from venmas.model.vector import Vector
 from venmas.model.witness.tree import Witness
+from venmas.plot.figures import Picture
+from venmas.plot.reach import picture
+from venmas.report.reach import head, notes, table
 from venmas.report.sections import variable_table
 from venmas.report.tables import Table, trace_tables
 from venmas.report.words import SIGNS, basis, remedies
@@ -55,6 +59,13 @@ def _(report: Report) -> str:
     if report.witness is not None:
         parts += [_trace(report.model, report.witness), *_pictures(report)]
     return "".join(parts)
+
+
+@html.register
+def _(found: ReachSets) -> str:
+    told = "".join(f"<div>{escape(note)}</div>" for note in notes(found))
+    shown = [] if not found.layers else _images(lambda: [picture(found)])
+    return f"<div><strong>{escape(head(found))}</strong></div>{_table(table(found))}{told}{''.join(shown)}"
 
 
 @html.register
@@ -102,11 +113,16 @@ def _cells(table: Table, row: Sequence[str], aligned: Sequence[str], indent: int
 
 
 def _pictures(report: Report) -> list[str]:
-    """Pictures of a violation as images, in which nothing runs."""
+    """Pictures of a violation."""
     from venmas.plot import figures
 
+    return _images(lambda: figures(report.to_json(), report.model))
+
+
+def _images(draw: Callable[[], Sequence[Picture]]) -> list[str]:
+    """Pictures as images, in which nothing runs."""
     try:
-        found = figures(report.to_json(), report.model)
+        found = draw()
     except InputError as error:  # without matplotlib, or where a trace is too large to be drawn
         log.info("no picture: %s", error)
         return []

@@ -21,7 +21,8 @@ log = logging.getLogger(__name__)
 
 SOLVERS, SCENARIOS = "venmas.solvers", "venmas.scenarios"
 PROCEDURES, READERS = "venmas.procedures", "venmas.readers"
-GROUPS = (SOLVERS, SCENARIOS, PROCEDURES, READERS)
+REACH_SOURCES = "venmas.reach_sources"
+GROUPS = (SOLVERS, SCENARIOS, PROCEDURES, READERS, REACH_SOURCES)
 """Groups of entry points."""
 
 _Kind = TypeVar("_Kind")

@@ -19,7 +19,7 @@ from random import Random
 from typing import Any
 
 from venmas.budget import Budget
-from venmas.checker.file import numbered_lines
+from venmas.checker.json_lines import numbered_lines
 from venmas.checker.liveness.check import check_liveness
 from venmas.checker.liveness.lines import read_header
 from venmas.circuit.btor2 import parse_btor2

@@ -10,53 +10,97 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.corpus.finite import finite_case
 from tests.corpus.spec import Spec, State, build, inside, starts, step
 from tests.ltl.ltl_cases import random_formula
 from venmas.budget import Budget
+from venmas.checker.file import CheckError, check_certificate
+from venmas.engine.certify_runs import certify_runs
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom
 from venmas.logic.formula import Formula, Implies, conjunction
 from venmas.logic.lassos import Lasso, holds
 from venmas.logic.paths import Leaf, Proposition, finally_, globally, leaves
+from venmas.logic.printing import to_text
 from venmas.ltl.degeneralise import degeneralised
-from venmas.ltl.systems.decide import Satisfied, Unknown, Violated, branch_name, decide
+from venmas.ltl.systems.decide import Satisfied, Unknown, Violated, Work, branch_name, decide, read
+from venmas.ltl.systems.ranks import ranked
 from venmas.ltl.translate import refuting
+from venmas.model.system import System
 
 _LONGEST = 6
+RANKED: list[str] = []
+"""What came of the proofs by ranks."""
 Key = tuple[Fraction, ...]
+
+
+def random_question(seed: int) -> tuple[Spec, Formula, list[Formula], bool]:
+    """A system, a formula, conditions of fairness, and whether runs stay where there is no successor."""
+    rng = random.Random(seed)
+    spec, stutter = finite_case(seed).spec, rng.random() < 0.5
+    names = [name for name, (kind, _, _) in spec.variables.items()]
+    atoms: tuple[Leaf, ...] = tuple(_atom(rng, spec, name) for name in rng.sample(names, min(2, len(names))))
+    atoms += (Proposition(branch_name(build(spec).branches[0].name)),)
+    formula = random_formula(rng, rng.randint(2, 7), atoms)
+    return spec, formula, [random_formula(rng, 1, atoms)] if rng.random() < 0.4 else [], stutter
 
 
 def compare(seed: int) -> str:
     """What came of a case: ``satisfied``, ``violated``, ``error``, ``unknown``; or ``wrong: ...``."""
-    rng = random.Random(seed)
-    spec = finite_case(seed).spec
-    system, stutter = build(spec), rng.random() < 0.5
-    names = [name for name, (kind, _, _) in spec.variables.items()]
-    atoms: tuple[Leaf, ...] = tuple(_atom(rng, spec, name) for name in rng.sample(names, min(2, len(names))))
-    atoms += (Proposition(branch_name(system.branches[0].name)),)
-    formula = random_formula(rng, rng.randint(2, 7), atoms)
-    fair = [random_formula(rng, 1, atoms)] if rng.random() < 0.4 else []
+    spec, formula, fair, stutter = random_question(seed)
+    system = build(spec)
     plain = _Plain(spec, [one.name for one in system.branches], stutter)
     whole = Implies(conjunction([globally(finally_(one)) for one in fair]), formula) if fair else formula
     try:
-        answer, _ = decide(system, formula, Budget(20), fair, "stutter" if stutter else "error")
+        asked, *given = (read(system, to_text(one)) for one in (formula, *fair))
+        answer, work = decide(system, asked, Budget(20), given, "stutter" if stutter else "error", levels=True)
     except ModelError:
         return "error" if plain.leaves_box() else f"wrong: case {seed} is no error"
     if plain.leaves_box():
         return f"wrong: case {seed} leaves its box, and nothing was said"
     short = next((one for one in plain.lassos(whole) if not holds(whole, one)), None)
     truth = short is None and not plain.accepted(whole)
+    if seed % 3 == 0 and (problem := _by_ranks(system, asked, given, stutter, work, truth)):
+        return f"wrong: case {seed}, {formula}: {problem}"
     match answer:
         case Violated():
             return "violated" if not truth else f"wrong: case {seed} is satisfied, {formula}"
+        case Satisfied() if truth:
+            return _certified(system, asked, given, stutter, answer, work, seed)
         case Satisfied():
-            return "satisfied" if truth else f"wrong: case {seed} is violated, {formula}"
+            return f"wrong: case {seed} is violated, {formula}"
         case Unknown(_, message) if "successor" in message and truth and plain.stuck:
             return "unknown"
     return f"wrong: case {seed}: {answer}"
+
+
+def _certified(
+    system: System, formula: Formula, fair: list[Formula], stutter: bool, answer: Satisfied, work: Work, seed: int
+) -> str:
+    """``satisfied`` where the checker accepts the certificate."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "proof.gz"
+        certify_runs(system, formula, fair, "stutter" if stutter else "error", answer, work.automaton, path, {})
+        try:
+            check_certificate(path, system)
+        except CheckError as error:
+            return f"wrong: case {seed} is refused, {formula}: {error}"
+    return "satisfied"
+
+
+def _by_ranks(system: System, formula: Formula, fair: list[Formula], stutter: bool, work: Work, truth: bool) -> str:
+    """What is wrong where ranks are learned, too; they prove less, and nothing that is false."""
+    found = ranked(system, work.automaton, stutter)
+    if found is None:
+        return ""
+    answer = Satisfied(found.within, ranked=found)
+    told = _certified(system, formula, fair, stutter, answer, work, 0)
+    RANKED.append(told)
+    return told if told != "satisfied" else "" if truth else "ranks prove what is violated"
 
 
 def _atom(rng: random.Random, spec: Spec, name: str) -> Atom:
@@ -176,5 +220,6 @@ def ltl_systems(count: int) -> int:
         if verdict.startswith("wrong"):
             print(verdict, flush=True)
         found[verdict.partition(":")[0]] = found.get(verdict.partition(":")[0], 0) + 1
+    print(f"{len(RANKED)} were proved by ranks, too")
     print(", ".join(f"{number} {name}" for name, number in sorted(found.items())))
     return int("wrong" in found)

@@ -12,8 +12,8 @@ import pytest
 from experiments.certificates.liveness import OWN, accepts, claim, mutants, stored
 from tests.ltl.test_decide import COUNTER, broken, random_circuit, random_property
 from venmas.budget import Budget
-from venmas.checker.file import numbered_lines
 from venmas.checker.gates import TRUE, Bits, Blaster
+from venmas.checker.json_lines import numbered_lines
 from venmas.checker.liveness.check import Checked, check_liveness
 from venmas.checker.liveness.file import check_liveness_file
 from venmas.checker.liveness.lines import read_header

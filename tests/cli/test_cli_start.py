@@ -47,6 +47,13 @@ MISSING = {
 }
 
 
+def test_formulas_and_networks_are_read_without_posix():
+    lines = [*MISSING.values(), "from venmas.logic import parse; from venmas.nn import load_network, relu_network"]
+    lines += ["assert parse('AX^2 (x > 1)').horizon == 2", "assert relu_network([[[2.0]]], [[1.0]], name='n').sizes"]
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("name", MISSING)
 def test_a_system_without_posix_is_told_so(name):
     """As on Windows: no traceback, and no fault of VenMAS."""

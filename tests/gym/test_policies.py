@@ -12,7 +12,6 @@ from stable_baselines3 import DQN, PPO
 from torch import nn
 
 from venmas.engine.verify import verify
-from venmas.errors import NetworkError
 from venmas.gym import frozen_lake
 from venmas.nn import load_network
 

@@ -421,7 +421,7 @@ def main() -> int:
             for told in ("stdout", "stderr"):
                 (Path(folder) / told).write_text("")
             done = runner.run(["check", f"{folder}/c.gz"], Path(folder), TIMEOUT + 10, 2 * MEMORY)
-            end = {2: "refused", 20: "unknown", 0: "proved"}.get(done.status, f"status {done.status}")
+            end = {2: "refused", 30: "refused", 20: "unknown", 0: "proved"}.get(done.status, f"status {done.status}")
             ends[end] += 1
             said = (done.stdout + done.stderr).strip().replace("\n", " ")[:110]
             wrong = done.late or end not in ("refused", "unknown") or done.megabytes > 1.2 * MEMORY

@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 from experiments.certificates.liveness import accepts
 from tests.ltl.test_decide import COUNTER, random_circuit, random_property
 from venmas.budget import Budget
-from venmas.checker.file import numbered_lines
+from venmas.checker.json_lines import numbered_lines
 from venmas.circuit.btor2 import parse_btor2, read_btor2
 from venmas.circuit.builder import Builder
 from venmas.circuit.nodes import Circuit, Node, needed

@@ -13,6 +13,8 @@ from experiments.soundness.ltl_systems import compare
 from venmas import System, load_scenario
 from venmas.budget import Budget
 from venmas.cli.main import main
+from venmas.engine import ltl_systems
+from venmas.engine.ltl_journal import LtlJournal
 from venmas.engine.ltl_systems import SystemLtlReport, verify_ltl_of_system
 from venmas.errors import FormulaError, ModelError, UsageError
 from venmas.ltl.systems import product
@@ -168,3 +170,48 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert "no question is given" in run("--fair", "n == 0")[2]
     assert ".json" in run("--property", "G n <= 9", "--witness", tmp_path / "run.vcd")[2]
     assert run("--property", "G m <= 9")[0] == 2
+    assert ".py" in run("--property", "G n <= 9", "--certificate", path)[2]  # the scenario is not written over
+
+
+def test_a_verdict_in_the_journal_is_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal, system = tmp_path / "journal.db", counter()
+    questions = [("G F n == 9", ()), ("G F n == 9", ('"branch up"',)), ("F n == 0", ())]
+    first = [ask(system, text, fair=fair, journal=journal) for text, fair in questions]
+    decided: list[object] = []
+    monkeypatch.setattr(ltl_systems, "decide", lambda *about: decided.append(about) or decide(*about))
+    again = [ask(system, text, fair=fair, journal=journal) for text, fair in questions]
+    assert not decided and [one.verdict for one in again] == ["violated", "satisfied", "satisfied"]
+    for one, other in zip(first, again, strict=True):
+        assert (one.within, one.lasso, one.work) == (other.within, other.lasso, other.work)
+        assert not one.recalled and "an earlier run" in other.recalled and other.to_json()["notes"] == [other.recalled]
+    assert ask(system, "F n == 0", journal=journal, certificate=tmp_path / "p").certificate and len(decided) == 1
+    assert ask(system, "F n == 0", journal=journal, deadlock="stutter").satisfied and len(decided) == 2
+    assert ask(counter(stays=False), "G F n == 9", journal=journal).satisfied and len(decided) == 3
+    assert ask(system, "G F n == 9", timeout=1e-9, journal=tmp_path / "other.db").reason == "time"
+    assert ask(system, "G F n == 9", journal=tmp_path / "other.db").violated  # unknowns are not kept
+
+
+def test_an_odd_entry_of_a_journal_is_not_believed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    journal, system = tmp_path / "journal.db", counter()
+    assert ask(system, "G F n == 9", journal=journal).violated
+    with LtlJournal(journal, system, read(system, "G F n == 9"), [], "error") as kept:
+        stored = kept._store.get(kept._key)
+    for odd in ({"back": 99}, {"branches": ["up"]}, {"first": {}}, {"verdict": "maybe"}, {"first": {"n": "7"}}):
+        with LtlJournal(journal, system, read(system, "G F n == 9"), [], "error") as kept:
+            kept._store.put(kept._key, {**stored, **odd})
+            assert kept.recall(False) is None
+    assert "sought anew" in caplog.text
+
+
+def test_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    about = ["ltl", "--scenario", "frozenlake", "--html", str(path), "-q", "--property"]
+    assert CliRunner().invoke(main, [*about, "F goal", "--journal", str(tmp_path / "j")]).exit_code == 10
+    page = path.read_text()
+    assert "goes on for ever" in page and "(loop)" in page and "replayed in exact numbers" in page
+    assert CliRunner().invoke(main, [*about, "G safe", "--certificate", str(tmp_path / "p.gz")]).exit_code == 0
+    page = path.read_text()
+    assert "7 pairs of a state" in page and "p.gz" in page
+    result = ["ltl", "--scenario", "frozenlake", "--property", "F goal", "-q", "--json", str(tmp_path / "r.json")]
+    assert CliRunner().invoke(main, result).exit_code == 10
+    assert "--html FILE" in CliRunner().invoke(main, ["report", str(tmp_path / "r.json")]).stderr

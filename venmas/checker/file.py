@@ -5,11 +5,7 @@ Nothing of the file is believed: the caller says which system the claim must be 
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +13,19 @@ from venmas.blas import on_one_thread
 from venmas.checker.check import Checked, CheckError, Line, check
 from venmas.checker.inductive.check import check_inductive
 from venmas.checker.inductive.header import read_invariant
+from venmas.checker.json_lines import HOW, numbered_lines
 from venmas.checker.phases import check_phases, read_phases
-from venmas.errors import InputError, UsageError
+from venmas.checker.runs.check import check_runs
+from venmas.checker.runs.claim import FIELDS, read_claim
+from venmas.checker.runs.claim import FORMAT as RUNS
+from venmas.checker.smooth.tree import check_trees, read_bits
+from venmas.errors import InputError, RefusedError, UsageError
 from venmas.logic import Always, parse, parse_property
 from venmas.memory import seldom_collected
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.canonical_writer import canonical_text
 from venmas.model.system import System
-from venmas.nn.files import json_parts
-from venmas.question import drawn_for
+from venmas.question import claim, drawn_for
 
 FORMAT = "venmas-certificate-1"
 """Proofs of bounded formulas."""
@@ -33,15 +33,16 @@ INDUCTIVE = "venmas-certificate-2"
 """Inductive sets, which prove AG p without a bound."""
 PHASES = "venmas-certificate-3"
 """Two bounded proofs, which prove AG p without a bound together."""
-MAX_LINE = 64 << 20
-"""Longest line, in bytes."""
-
-MAX_PARTS = 4_000_000
-"""Most values in a line: some of them take a hundred times the room of their text."""
-
-_HOW = "write one with `venmas verify ... --certificate FILE`"
+TUBES = "venmas-certificate-4"
+"""Bounded formulas about systems that are not piecewise linear: trees of boxes, and tubes of affine forms from them."""
 _NEEDED = {"format", "venmas", "formula", "inside", "semantics", "system", "networks"}
-_BESIDES: dict[object, set[str]] = {FORMAT: set(), INDUCTIVE: {"invariant"}, PHASES: {"phases"}}
+_BESIDES: dict[object, Set[str]] = {
+    FORMAT: set(),
+    INDUCTIVE: {"invariant"},
+    PHASES: {"phases"},
+    TUBES: {"enclosures"},
+    RUNS: FIELDS,
+}
 """What the header of each format has besides."""
 _OPTIONAL = {"origin", "parameters"}
 
@@ -55,7 +56,7 @@ def read_certificate(path: str | Path) -> tuple[Mapping[str, Any], Iterator[tupl
     header = next(lines, (0, {}))[1]
     form = header.get("format")
     if not isinstance(form, str) or form not in _BESIDES:
-        raise UsageError(f"{path} is no certificate of the form {FORMAT}, -2 or -3; {_HOW}")
+        raise UsageError(f"{path} is no certificate of the form {FORMAT}, -2, -3, -4, or of LTL; {HOW}")
     needed = _NEEDED | _BESIDES[form]
     odd = (header.keys() ^ needed) - _OPTIONAL
     if odd:
@@ -71,9 +72,20 @@ def read_certificate(path: str | Path) -> tuple[Mapping[str, Any], Iterator[tupl
 def check_claim(
     header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
 ) -> Checked:
-    """Check what `read_certificate` returned: that it is about `system`, and proves its claim. Raises `InputError`."""
-    vocabulary = system.vocabulary
-    if system.disturbances:
+    """Check what `read_certificate` returned: that it is about `system`, and proves its claim. Raises `CheckError`."""
+    try:
+        return _check_claim(header, lines, system, tick)
+    except RefusedError:
+        raise
+    except InputError as error:  # such as a formula about other variables
+        raise CheckError(0, str(error)) from error
+
+
+def _check_claim(
+    header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
+) -> Checked:
+    vocabulary, of_runs = system.vocabulary, header["format"] == RUNS
+    if system.disturbances and not of_runs:
         system = drawn_for(system, parse_property(header["formula"], vocabulary))
     theirs, ours = header["system"], system_to_json(system)
     if not isinstance(theirs, dict) or theirs.keys() != ours.keys():
@@ -89,6 +101,12 @@ def check_claim(
     if header["networks"] != sorted(networks):
         raise CheckError(0, "the networks that the header lists are not those of its system")
     rebuilt = system_from_json(theirs, networks)
+    if header["format"] == TUBES:
+        return _check_tubes(header, lines, rebuilt, tick)
+    if rebuilt.smooth:
+        raise CheckError(0, f"{header['format']} is about piecewise linear systems, and {rebuilt.smooth}")
+    if of_runs:
+        return check_runs(rebuilt, read_claim(header), lines, tick)
     if header["format"] != FORMAT:
         return _check_always(header, lines, rebuilt, tick)
     formula = parse(header["formula"], vocabulary)
@@ -114,6 +132,17 @@ def _check_always(
     return check_inductive(system, asked.invariant, invariant, lines, tick, header["semantics"])
 
 
+def _check_tubes(
+    header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
+) -> Checked:
+    if not header["inside"] or header["semantics"] != "real":
+        raise CheckError(
+            0, f"{TUBES} is about real networks, and shows that no run leaves the declared box: its header must say so"
+        )
+    target = claim(system, parse(header["formula"], system.vocabulary), inside=True)
+    return check_trees(system, target, read_bits(header["enclosures"]), lines, tick)
+
+
 @seldom_collected
 def check_certificate(path: str | Path, system: System, tick: Callable[[int], None] = lambda _: None) -> Checked:
     """Check that the file proves its claim, which is about `system`. Raises `InputError` (`CheckError` names a line).
@@ -129,43 +158,3 @@ def _text(form: object) -> str:
         return canonical_text(form)
     except (ValueError, RecursionError) as error:
         raise CheckError(0, f"the system is no canonical form ({type(error).__name__})") from error
-
-
-def numbered_lines(path: str | Path) -> Iterator[tuple[int, Line]]:
-    """The numbered objects of a certificate of any form, from 0. Raises `InputError`."""
-    number = 0
-    try:
-        if not Path(path).is_file():
-            raise UsageError(f"there is no file {str(path)[:200]!r}; {_HOW}")
-        with Path(path).open("rb") as raw, closing(gzip.GzipFile(fileobj=raw)) as file:
-            while text := file.readline(MAX_LINE + 1):
-                if len(text) > MAX_LINE:
-                    raise CheckError(number, f"longer than {MAX_LINE >> 20} MB")
-                if json_parts(text) > MAX_PARTS:
-                    raise CheckError(number, f"more than {MAX_PARTS} values")
-                line = json.loads(text, object_pairs_hook=_once, parse_float=_no_float, parse_constant=_no_float)
-                if not isinstance(line, dict):
-                    raise CheckError(number, f"expected an object, got a {type(line).__name__}")
-                yield number, line
-                number += 1
-    except InputError:
-        raise
-    except OSError as error:
-        raise UsageError(
-            f"cannot read {str(path)[:200]!r} as a certificate: {error.strerror or error}; {_HOW}"
-        ) from error
-    except (ValueError, EOFError, zlib.error, RecursionError) as error:
-        raise CheckError(
-            number, f"not what a certificate holds ({type(error).__name__}: {str(error)[:200]})"
-        ) from error
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a field is given twice")
-    return found
-
-
-def _no_float(text: str) -> object:
-    raise ValueError(f"a number with a point or an exponent, {text[:40]}")

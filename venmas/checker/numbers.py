@@ -7,19 +7,20 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from venmas.checker.cell import Form, Q, rational
-from venmas.errors import InputError
+from venmas.errors import RefusedError
 
 MAX_DIGITS = 100_000
 """Longest number that is read from a certificate, in characters."""
 _NUMBER = re.compile(r"(#?)(-?[0-9a-f]+)(?:/([0-9a-f]+))?", re.ASCII)
 
 
-class CheckError(InputError):
+class CheckError(RefusedError):
     """A certificate that does not prove its claim; names the line (0 is the header)."""
 
+    line: int
+
     def __init__(self, line: int, problem: str) -> None:
-        self.line, self.problem = line, problem
-        super().__init__(f"certificate refused at line {line}: {problem}")
+        super().__init__(problem, line)
 
     def __reduce__(self) -> tuple[type, tuple[int, str]]:
         return type(self), (self.line, self.problem)

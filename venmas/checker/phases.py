@@ -60,7 +60,7 @@ def check_phases(
             tick(at + number)
 
         try:
-            found = check(part, formula, box, _part(lines, before), ticked, semantics)
+            found = check(part, formula, box, part_of(lines, before), ticked, semantics)
         except CheckError as error:
             raise CheckError(before + error.line, error.problem) from error
         before += found.lines
@@ -70,7 +70,7 @@ def check_phases(
     return done
 
 
-def _part(lines: Iterator[tuple[int, Line]], before: int) -> Iterator[tuple[int, Line]]:
+def part_of(lines: Iterator[tuple[int, Line]], before: int) -> Iterator[tuple[int, Line]]:
     """The lines of one proof, up to its end, numbered from 1."""
     for number, line in lines:
         yield number - before, line

@@ -98,7 +98,7 @@ def programs(
             bounds=bounds,
             formats=FORMATS if kinds == "both" else (kinds,),
             limit=limit,
-            about={"parameters": dict(loaded.parameters), "origin": vars(loaded.origin)},
+            about={"parameters": dict(loaded.parameters), "origin": loaded.origin.to_json()},
             progress=tell,
         )
     out = console()

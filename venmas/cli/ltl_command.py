@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -15,7 +14,7 @@ from venmas.cli.apart import check_apart, check_kept
 from venmas.cli.design_options import Asked, design_options
 from venmas.cli.ltl_options import output_options, proof_options, question_options, start_options
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
-from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
+from venmas.cli.output import STDOUT, check_writable, console, store_json, store_text
 from venmas.errors import CircuitError, UsageError
 
 if TYPE_CHECKING:
@@ -49,6 +48,7 @@ def command(
     json_path: str | None,
     witness_path: str | None,
     page_path: str | None,
+    journal: str | None,
     show: bool,
     quiet: bool,
 ) -> int:
@@ -64,7 +64,7 @@ def command(
             raise UsageError("--automaton-only shows the automaton of a formula: give it with --property")
         return _print_automaton(text, fair)
     written = {"--json": json_path, "--witness": witness_path, "--html": page_path, "--certificate": certificate}
-    written["--network"] = network
+    written |= {"--network": network, "--journal": journal}
     for option, target in written.items():
         check_writable(target, option)
     check_apart(written)
@@ -83,10 +83,11 @@ def command(
             "--init": init,
             "--justice": justice,
             "--bad": bad,
-            "--html": page_path,
-            **{name: written[name] for name in ("--certificate", "--network")},
+            "--network": network,
         }
-        return ask_scenario(asked, str(text), fair, timeout, json_path, witness_path, quiet, only)
+        return ask_scenario(asked, str(text), fair, timeout, written, quiet, only)
+    if journal is not None:
+        raise UsageError("--journal keeps verdicts about a --scenario, and not yet about designs; leave it out")
     begun = perf_counter()
     budget = Budget(timeout)
     check_kept(written, [("the design", asked.path)])
@@ -168,22 +169,14 @@ def _store(
     elif witness_path is not None:
         from venmas.ltl.waveform import to_vcd
 
-        failed.append(_try(witness_path, partial(to_vcd, report.lasso, report.design), "--witness"))
+        failed.append(store_text(witness_path, partial(to_vcd, report.lasso, report.design), "--witness"))
     if page_path is not None:
         from venmas.report.ltl import ltl_page
 
-        failed.append(_try(page_path, partial(ltl_page, report), "--html"))
+        failed.append(store_text(page_path, partial(ltl_page, report), "--html"))
     if network is not None:
         failed.append(_write_network(network, report))
     return [str(error) for error in failed if error]
-
-
-def _try(path: str, make: Callable[[], str], option: str) -> UsageError | None:
-    try:
-        write_file(path, make().encode("utf-8", "replace"), option)
-    except UsageError as error:
-        return error
-    return None
 
 
 def _write_network(path: str, report: LtlReport) -> UsageError | None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from venmas.cli.apart import check_kept
 from venmas.cli.design_options import Asked
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import load, read_settings
-from venmas.cli.output import STDOUT, console, printable, store_json
+from venmas.cli.output import STDOUT, console, printable, store_json, store_text
 from venmas.errors import UsageError
-from venmas.model.show import state_columns
-from venmas.model.witness.tree import Value
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,13 +35,13 @@ def ask_scenario(
     text: str,
     fair: tuple[str, ...],
     timeout: float | None,
-    json_path: str | None,
-    witness_path: str | None,
+    written: Mapping[str, str | None],
     quiet: bool,
     others: Mapping[str, object],
 ) -> int:
-    """Decide and print; others: options by name that a scenario does not take. The exit status."""
+    """Decide and print; written: files by option; others: options that a scenario does not take. The exit status."""
     asked.check()
+    json_path, witness_path, certificate = (written[name] for name in ("--json", "--witness", "--certificate"))
     if given := [name for name, value in others.items() if value is not None]:
         raise UsageError(f"{', '.join(given)}: about designs, and not yet about a --scenario; leave it out")
     if witness_path is not None and Path(witness_path).suffix != ".json":
@@ -49,17 +49,29 @@ def ask_scenario(
     from venmas.engine.ltl_systems import verify_ltl_of_system
 
     loaded = load(asked.scenario, read_settings(asked.settings), asked.networks)
+    check_kept(written, loaded.files)
     report = verify_ltl_of_system(
         loaded.system,
         text,
         fair=fair,
         deadlock=asked.deadlock,
+        certificate=certificate,
+        about={"origin": vars(loaded.origin)},
+        journal=written["--journal"],
         timeout=timeout,
         scenario=loaded.name,
         parameters=loaded.parameters,
     )
     data = report.to_json()
-    failed = [store_json(json_path, data, "--json")]
+    failed: list[object] = [store_json(json_path, data, "--json")]
+    if report.unwritten:
+        failed.append(f"--certificate: {report.unwritten}")
+    if certificate is not None and not report.satisfied:
+        log.warning("there is no proof to write: %s is left as it is", certificate)
+    if (page := written["--html"]) is not None:
+        from venmas.report.ltl_systems import ltl_system_page
+
+        failed.append(store_text(page, partial(ltl_system_page, report, loaded.system), "--html"))
     if witness_path is not None and report.lasso is None:
         log.warning("there is no lasso to write: %s is left as it is", witness_path)
     elif witness_path is not None:
@@ -77,36 +89,39 @@ def _print(out: Console, report: SystemLtlReport, system: System, quiet: bool) -
         return
     automaton, work = report.work.automaton, report.work
     size = f"{automaton.states} states, {len(automaton.edges)} edges"
-    _say(
-        out, f"automaton of the negated property: {size}; {work.states} states are reached, {work.pairs} pairs of both"
-    )
+    looked = f"; {work.states} states are reached, {work.pairs} pairs of both" if report.ranks is None else ""
+    _say(out, f"automaton of the negated property: {size}{looked}")
     if report.lasso is not None:
         _print_run(out, report.lasso, system)
-    elif report.satisfied:
-        _say(out, "no reachable run is accepted by the automaton: all pairs were looked at")
+    elif report.satisfied and not report.recalled:
+        if report.ranks is None:
+            _say(out, "no reachable run is accepted by the automaton: all pairs were looked at")
+        else:
+            _say(out, "no run from any state of the declared box is accepted by the automaton, by a rank that falls:")
+        for text in report.ranks or ():
+            _say(out, text)
         if report.within is not None:
             _say(out, f"every run has shown it within {report.within} steps")
+        if report.certificate is not None:
+            _say(out, f"proof: {report.certificate.path}, {report.certificate.size} bytes, for `venmas check`")
     else:
         _say(out, f"{report.reason}: {report.message}")
+    if report.recalled:
+        _say(out, report.recalled)
     _say(out, f"{report.seconds:.2f} s")
 
 
 def _print_run(out: Console, run: SystemRun, system: System) -> None:
+    from venmas.report.runs import run_table
+
+    shown = run_table(run, system, _MOST_SHOWN)
     table = Table()
-    conditions = [name for name in run.conditions[0] if not name.startswith('"branch ')]
-    declared = system.variables.values()
-    columns = state_columns(declared)
-    for name in ("step", *(column.title for column in columns), *conditions, "branch"):
+    for name in shown.head:
         table.add_column(printable(name))
-    for at, state in enumerate(run.states[:_MOST_SHOWN]):
-        labels = {d.name: dict(d.labels).get(int(state[d.name]), "") for d in declared}
-        cells = {name: Value(name, value, labels[name]) for name, value in state.items()}
-        values = [column.show(cells) for column in columns]
-        told = [str(int(run.conditions[at][name])) for name in conditions]
-        table.add_row(f"{at} (loop)" if at == run.back else str(at), *values, *told, run.branches[at] or "stays")
+    for row in shown.rows:
+        table.add_row(*row)
     out.print(table)
-    more = f"{len(run.states) - _MOST_SHOWN} more steps, then " if len(run.states) > _MOST_SHOWN else "then "
-    _say(out, f"{more}step {run.back} again, for ever; replayed in exact numbers")
+    _say(out, shown.note)
 
 
 def _say(out: Console, text: str) -> None:

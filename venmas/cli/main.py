@@ -1,7 +1,8 @@
 """The command `venmas`: which subcommand is meant, and what every way to fail looks like (design section 5).
 
-Exit status: 0 satisfied (or done), 10 violated, 20 unknown, 2 bad input or usage, 1 a fault of the program. Commands
-are imported when they are asked for, and import the verifier only when they run, so that help comes at once.
+Exit status: 0 satisfied (or done), 10 violated, 20 unknown, 30 a certificate is refused, 2 bad input or usage, 1 a
+fault of the program. Commands are imported when they are asked for, and import the verifier only when they run, so that
+help comes at once.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ COMMANDS = {
     "verify": "venmas.cli.verify_command",
     "scenarios": "venmas.cli.scenarios_command",
     "simulate": "venmas.cli.simulate_command",
+    "reach": "venmas.cli.reach_command",
     "replay": "venmas.cli.replay_command",
     "plot": "venmas.cli.plot_command",
     "report": "venmas.cli.report_command",
     "abstract": "venmas.cli.abstract_command",
     "ltl": "venmas.cli.ltl_command",
     "check": "venmas.cli.check_command",
+    "archive": "venmas.cli.archive_command",
     "export": "venmas.cli.export_command",
     "solvers": "venmas.cli.solvers_command",
     "vnnlib": "venmas.cli.vnnlib_command",
@@ -100,8 +103,11 @@ class Face(click.Group):
         except click.UsageError as error:
             _say(f"error: {error.format_message()}\nTry `{error.ctx.command_path if error.ctx else 'venmas'} --help`.")
             return BAD_INPUT
-        except (InputError, click.ClickException) as error:
-            _say(f"error: {error.format_message() if isinstance(error, click.ClickException) else error}")
+        except InputError as error:
+            _say(f"error: {error}")
+            return error.status
+        except click.ClickException as error:
+            _say(f"error: {error.format_message()}")
             return BAD_INPUT
         except VenmasError as error:  # such as workers that can not be started here
             _say(f"error: {error}")

@@ -110,8 +110,17 @@ class Loaded:
     def origin(self) -> Origin:
         """What a stored result says of it."""
         from venmas.engine.report import Origin
+        from venmas.model.source import source_of
 
-        return Origin(self.name, self.networks, self.folder.digests)
+        source = source_of(self.system)
+        return Origin(self.name, self.networks, self.folder.digests, source.files if source else {})
+
+    @property
+    def named_files(self) -> dict[str, Path]:
+        """The files that were read, by the names that results and archives have for them."""
+        from venmas.model.source import file_names
+
+        return file_names(self.scenario.files, self.folder)
 
 
 def load(scenario: str | None, settings: Mapping[str, str], networks: str | None) -> Loaded:

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +78,16 @@ def store_json(path: str | None, data: Mapping[str, Any], option: str) -> UsageE
     if path is not None:
         try:
             write_json(path, data, option)
+        except UsageError as error:
+            return error
+    return None
+
+
+def store_text(path: str | None, make: Callable[[], str], option: str) -> UsageError | None:
+    """Write a text, a page say, in the same way."""
+    if path is not None:
+        try:
+            write_file(path, make().encode("utf-8", "replace"), option)
         except UsageError as error:
             return error
     return None

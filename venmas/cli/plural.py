@@ -133,9 +133,7 @@ def _ask_all(
     chosen = {**options, **read_refinement(dict(refinement), loaded)}
 
     def ask(formula: str | Formula) -> Report:
-        about = {"origin": vars(loaded.origin)}
-        parameters = loaded.parameters
-        report = verify(loaded.system, formula, parameters=parameters, about=about, progress=line.update, **chosen)
+        report = verify(loaded.system, formula, parameters=loaded.parameters, progress=line.update, **chosen)
         tell_origin(report, loaded, refinement)
         return report
 

@@ -1,10 +1,13 @@
-"""The line that moves while a long run works: on stderr, and only on a terminal."""
+"""The line that moves while a long run works: on stderr, and only on a terminal; in notebooks below the cell."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from html import escape
+from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from venmas.cli.output import console
 
@@ -41,6 +44,40 @@ class ProgressLine:
     ) -> None:
         if self._live is not None:
             self._live.stop()
+
+
+class NotebookLine:
+    """The same in a notebook: an output of the cell that is written anew, which needs no widgets."""
+
+    def __init__(self) -> None:
+        self._estimate = Estimate()
+        self._handle: Any = None
+
+    def update(self, progress: Progress) -> None:
+        """Show numbers."""
+        self._show(describe(progress, self._estimate.left(progress)))
+
+    def _show(self, text: str) -> None:
+        shown = {"text/plain": text, "text/html": f"<code>{escape(text)}</code>"}
+        if self._handle is None:
+            self._handle = import_module("IPython.display").display(shown, raw=True, display_id=True)
+        else:
+            self._handle.update(shown, raw=True)
+
+    def __enter__(self) -> NotebookLine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._handle is not None:
+            self._show("")
+
+
+def line_here() -> ProgressLine | NotebookLine:
+    """The line that the user sees: in a notebook below the cell, elsewhere on the terminal."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return NotebookLine() if hasattr(shell, "kernel") else ProgressLine(wanted=True)
 
 
 class Estimate:

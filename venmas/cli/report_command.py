@@ -64,7 +64,7 @@ def command(
     check_kept({"-o": target}, [("the result", path)])
     check_writable(target, "-o")
 
-    from venmas.cli.stored import read_stored
+    from venmas.cli.stored import certificate_beside, read_stored
     from venmas.engine.stored import read_report
     from venmas.report import Source, doubt, html_page
 
@@ -77,7 +77,7 @@ def command(
         report, checks = _checks(report, loaded, changed, undescribed)
         if check:
             status.update("checking the certificate")
-            file = _beside(path, report) if certificate is None else Path(certificate)
+            file = certificate_beside(path, report) if certificate is None else Path(certificate)
             check_kept({"-o": target}, [("the certificate", file)])
             try:
                 with limits(timeout, memory) as ask:
@@ -149,24 +149,6 @@ def _checks(report: Report, loaded: Loaded | None, changed: list[str], undescrib
     return report, Checks(replayed, same_system=same, other_networks=tuple(changed))
 
 
-def _beside(path: str, report: Report) -> Path:
-    """The certificate of a result, which lies beside it: a result names no place."""
-    if report.certificate is None:
-        raise UsageError(f"--check: {path} names no certificate; `venmas verify ... --certificate FILE` writes one")
-    folder = Path(path).parent
-    file = folder / Path(report.certificate.path).name
-    try:
-        inside = file.resolve().parent == folder.resolve() and file.is_file()
-    except (OSError, ValueError, RuntimeError):  # such as links that lead to each other
-        inside = False
-    if not inside:
-        raise UsageError(
-            f"--check: the certificate {report.certificate.path[:200]!r} of {path} is no file beside it: give it with "
-            "--certificate FILE"
-        )
-    return file
-
-
 def _certificate(file: Path, report: Report, checks: Checks, loaded: Loaded | None, ask: Callable[[], None]) -> Checks:
     """Check the certificate of the result: that it proves what the result claims, of the system that the page shows."""
     from venmas.checker.check import CheckError
@@ -176,10 +158,10 @@ def _certificate(file: Path, report: Report, checks: Checks, loaded: Loaded | No
 
     if loaded is None:
         raise UsageError(f"--check: {checks.undescribed}")
-    header, lines = read_certificate(file)
-    claimed = parse_property(header["formula"], loaded.system.vocabulary).formula
-    wanted = posed(loaded.system, read_property(loaded.system, report.formula)).formula
     try:
+        header, lines = read_certificate(file)
+        claimed = parse_property(header["formula"], loaded.system.vocabulary).formula
+        wanted = posed(loaded.system, read_property(loaded.system, report.formula)).formula
         if (claimed, header["semantics"]) != (wanted, report.semantics):
             raise CheckError(
                 0, f"it is about the formula {str(claimed)[:200]}, networks in {header['semantics']} numbers"

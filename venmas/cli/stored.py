@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from venmas.cli.jani_options import is_jani
 from venmas.cli.options import Loaded, load, read_settings
 from venmas.cli.output import read_input
 from venmas.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from venmas.engine.report import Report
 
 _MAX_BYTES = 64 << 20
 _MAX_PARTS = 2_000_000
@@ -39,7 +43,7 @@ def read_stored(path: str) -> Mapping[str, Any]:
         raise UsageError(f"{path} is no JSON that can be read ({type(error).__name__}: {error}); {HOW}") from error
     if not isinstance(stored, dict):
         raise UsageError(f"{path} holds a JSON {type(stored).__name__}, expected the object of a result; {HOW}")
-    if str(stored.get("format")).startswith("venmas-ltl-result"):
+    if str(stored.get("format")).startswith(("venmas-ltl-result", "venmas-ltl-system-result")):
         raise UsageError(
             f"{path} is a result of `venmas ltl`, which replays runs when it finds them: ask it for a page with "
             "--html FILE, or for a waveform with --witness FILE.vcd"
@@ -107,3 +111,21 @@ def load_stored(
     same_files = set(current.values()) == set(digests.values())
     changed = [] if same_files else sorted(f for f, d in current.items() if digests.get(f) != d)
     return loaded, changed
+
+
+def certificate_beside(path: str, report: Report) -> Path:
+    """The certificate of a result, which lies beside it: a result names no place."""
+    if report.certificate is None:
+        raise UsageError(f"{path} names no certificate; `venmas verify ... --certificate FILE` writes one")
+    folder = Path(path).parent
+    file = folder / Path(report.certificate.path).name
+    try:
+        inside = file.resolve().parent == folder.resolve() and file.is_file()
+    except (OSError, ValueError, RuntimeError):  # such as links that lead to each other
+        inside = False
+    if not inside:
+        raise UsageError(
+            f"the certificate {report.certificate.path[:200]!r} of {path} is no file beside it: give it with "
+            "--certificate FILE"
+        )
+    return file

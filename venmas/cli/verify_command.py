@@ -191,7 +191,6 @@ def command(
             parameters=loaded.parameters,
             progress=line.update,
             certificate=certificate,
-            about={"origin": vars(loaded.origin)},
             journal=journal,
             **options,
             **read_refinement(refinement, loaded),

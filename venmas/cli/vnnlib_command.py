@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from math import inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +21,7 @@ from venmas.cli.output import STDOUT, check_writable, console, store_json
 if TYPE_CHECKING:
     from venmas.engine.query import QueryReport
     from venmas.engine.query_replay import QueryReplay
+    from venmas.formats.vnnlib import Query
 
 _STATUS = {"unsat": SATISFIED, "sat": VIOLATED, "timeout": UNKNOWN, "unknown": UNKNOWN}
 
@@ -36,20 +41,43 @@ def command(
 ) -> int:
     """Is there an input that meets a VNN-LIB property?
 
-    NETWORK is an .onnx file (or .h5, .keras, .nnet), PROPERTY.vnnlib says in VNN-LIB 1.0 which inputs X_i and outputs
-    Y_j are a counterexample. Prints `sat` and a counterexample, for which the property holds in exact numbers, or
-    `unsat` (stderr says what proves it), or `timeout` or `unknown`. Exit status: 0 unsat, 10 sat, 20 timeout or
-    unknown.
+    NETWORK is an .onnx file (or .h5, .keras, .nnet), PROPERTY.vnnlib says in VNN-LIB which inputs X_i and outputs Y_j
+    are a counterexample; both may be packed (.gz). VNN-LIB 2.0 is read with the package vnnlib. Prints `sat` and a
+    counterexample, for which the property holds in exact numbers, or `unsat` (stderr says what proves it), or `timeout`
+    or `unknown`. Exit status: 0 unsat, 10 sat, 20 timeout or unknown.
     """
-    from venmas.engine.query import decide_query
-    from venmas.engine.query_replay import replay_query
-    from venmas.errors import NetworkError
     from venmas.formats.vnnlib import read_vnnlib
-    from venmas.nn import load_network
 
     check_writable(json_path, "--json")
     check_kept({"--json": json_path}, [("the network", network), ("the property", prop)])
     query = read_vnnlib(prop)
+    with _unpacked(network) as file:
+        return _decide(file, query, timeout, workers, json_path, quiet)
+
+
+@contextmanager
+def _unpacked(network: str) -> Iterator[str]:
+    """The file of a network, unpacked where it ends in .gz."""
+    from venmas.formats.packed import is_packed, read_packed
+    from venmas.nn.files import MAX_BYTES
+
+    if not is_packed(network):
+        yield network
+        return
+    with TemporaryDirectory(prefix="venmas-") as folder:
+        file = Path(folder) / Path(network).stem
+        file.write_bytes(read_packed(network, MAX_BYTES, "a network"))
+        yield str(file)
+
+
+def _decide(
+    network: str, query: Query, timeout: float | None, workers: int | None, json_path: str | None, quiet: bool
+) -> int:
+    from venmas.engine.query import decide_query
+    from venmas.engine.query_replay import replay_query
+    from venmas.errors import NetworkError
+    from venmas.nn import load_network
+
     loaded = load_network(network)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     err = console(stderr=True)

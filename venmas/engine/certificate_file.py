@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import io
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import IO, Any
 
 from venmas._version import __version__
 from venmas.checker.file import FORMAT
@@ -23,11 +26,12 @@ _AS_TEXT = json.JSONEncoder(separators=(",", ":")).encode
 
 @dataclass(frozen=True)
 class Certificate:
-    """A certificate on disk: its name, and how large it is."""
+    """A certificate on disk: its name, how large it is, and its sha256 (empty in results of earlier versions)."""
 
     path: str
     lines: int
     size: int
+    sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,22 @@ class Unwritten:
         return f"cannot write {self.path!r}: {self.problem}; the proof is not stored"
 
 
+class _Hashed(io.RawIOBase):
+    """A file that is written to its end, and the sha256 of what went there."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self.sha256, self._raw = hashlib.sha256(), raw
+
+    def write(self, data: Any) -> int:
+        """Write and hash."""
+        self.sha256.update(data)
+        return self._raw.write(data)
+
+    def flush(self) -> None:
+        """As the file does."""
+        self._raw.flush()
+
+
 class CertificateFile:
     """One JSON object a line, compressed; a file that can not be written is given up, and remembers why."""
 
@@ -49,7 +69,8 @@ class CertificateFile:
         self._open = ExitStack()
         with self._tried():
             self._file = self._open.enter_context(NewFile(path))
-            self._packed = gzip.GzipFile(filename="", mode="wb", fileobj=self._file.raw, mtime=0)
+            self._hashed = _Hashed(self._file.raw)
+            self._packed = gzip.GzipFile(filename="", mode="wb", fileobj=self._hashed, mtime=0)
             self._open.callback(self._end)
 
     def write(self, rule: Rule) -> None:
@@ -72,7 +93,9 @@ class CertificateFile:
             with self._tried():
                 self._packed.close()
                 size = self._file.keep()
-        return Unwritten(self.path, self._problem) if self._problem else Certificate(self.path, self._lines, size)
+        if self._problem:
+            return Unwritten(self.path, self._problem)
+        return Certificate(self.path, self._lines, size, self._hashed.sha256.hexdigest())
 
     def _end(self) -> None:
         with suppress(OSError):

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from venmas.budget import Budget, Progress
+from venmas.engine.certificate_file import Certificate, Unwritten
+from venmas.engine.certify_runs import certify_runs
+from venmas.engine.ltl_journal import LtlJournal
 from venmas.engine.report import Verdict, machine, versions
-from venmas.errors import UsageError
+from venmas.errors import InputError, UsageError
 from venmas.ltl.hoa import to_hoa
 from venmas.ltl.systems.decide import Deadlock, Satisfied, Unknown, Violated, Work, decide, read
 from venmas.ltl.systems.replay import SystemRun
@@ -24,6 +29,8 @@ class SystemLtlReport:
     """The result of one question of LTL about a system. `reason` and `message` are empty unless it is unknown.
 
     seconds: wall time. fair: conditions of the runs that are meant. answer, work: what `venmas.ltl.systems` gave.
+    certificate: what was written, where a proof was asked for; unwritten: why none was. recalled: where the verdict is
+    that of an earlier run, what is said of that.
     """
 
     scenario: str
@@ -34,6 +41,9 @@ class SystemLtlReport:
     answer: Satisfied | Violated | Unknown
     work: Work
     seconds: float
+    certificate: Certificate | None = None
+    unwritten: str = ""
+    recalled: str = ""
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     @property
@@ -72,6 +82,12 @@ class SystemLtlReport:
         return self.answer.within if isinstance(self.answer, Satisfied) else None
 
     @property
+    def ranks(self) -> tuple[str, ...] | None:
+        """The ranks of a proof that takes no state by itself, as texts."""
+        found = self.answer.ranked if isinstance(self.answer, Satisfied) else None
+        return None if found is None else found.texts(self.work.automaton)
+
+    @property
     def lasso(self) -> SystemRun | None:
         """The run that breaks the property."""
         return self.answer.run if isinstance(self.answer, Violated) else None
@@ -91,9 +107,12 @@ class SystemLtlReport:
             "deadlock": self.deadlock,
             "within": self.within,
             "automaton": {"states": automaton.states, "edges": len(automaton.edges), "hoa": to_hoa(automaton)},
+            "ranks": None if self.ranks is None else list(self.ranks),
             "states": self.work.states,
             "pairs": self.work.pairs,
             "lasso": None if self.lasso is None else _lasso_json(self.lasso),
+            "certificate": None if self.certificate is None else dict(vars(self.certificate)),
+            "notes": [text for text in (self.unwritten, self.recalled) if text],
             "seconds": round(self.seconds, 6),
             "started": self.started,
             "machine": dict(machine()),
@@ -107,6 +126,9 @@ def verify_ltl_of_system(
     *,
     fair: Iterable[str] = (),
     deadlock: Deadlock = "error",
+    certificate: str | Path | None = None,
+    about: Mapping[str, object] | None = None,
+    journal: str | Path | None = None,
     timeout: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     scenario: str = "",
@@ -116,17 +138,50 @@ def verify_ltl_of_system(
 
     formula: over variables and propositions; ``"branch NAME"``, in double quotes, says that a step takes that branch.
     fair: conditions that hold again and again on the runs that are meant. deadlock: `stutter`, a run stays for ever in
-    a state without successor; `error`, nothing is satisfied where one is reached. timeout: seconds. Raises
-    `FormulaError`, `ModelError`, and `UsageError` for a system with reals; Ctrl-C gives *unknown*.
+    a state without successor; `error`, nothing is satisfied where one is reached. certificate: file to write a proof of
+    *satisfied* to, for `venmas check`; about: what its header says besides. journal: file that keeps verdicts; a known
+    one is not sought again, but a lasso is replayed, and a proof that is to be written is made anew. timeout: seconds.
+    Raises `FormulaError`, `ModelError`, `StoreError`, and `UsageError` for a system with reals; Ctrl-C gives *unknown*.
     """
     if deadlock not in ("error", "stutter"):
         raise UsageError(f"deadlock {deadlock!r}: choose error or stutter")
     begun, fair = perf_counter(), tuple(fair)
-    conditions = [read(system, text) for text in fair]
-    answer, work = decide(system, read(system, formula), Budget(timeout, progress=progress), conditions, deadlock)
-    taken = perf_counter() - begun
+    asked, conditions = read(system, formula), [read(system, text) for text in fair]
+    budget = Budget(timeout, progress=progress)
+    with ExitStack() as stack:
+        kept = None
+        if journal is not None:
+            kept = stack.enter_context(LtlJournal(journal, system, asked, conditions, deadlock))
+        known = None if kept is None else kept.recall(certificate is not None)
+        if known is None:
+            answer, work = decide(system, asked, budget, conditions, deadlock, certificate is not None)
+        else:
+            answer, work = known
+        if kept is not None and known is None:
+            kept.keep(answer, work, perf_counter() - begun)
+    written: Certificate | Unwritten | None = None
+    unwritten = ""
+    named = dict(parameters or {})
+    if certificate is not None and isinstance(answer, Satisfied):
+        header = {"parameters": named, **(about or {})}
+        try:
+            written = certify_runs(system, asked, conditions, deadlock, answer, work.automaton, certificate, header)
+        except InputError as error:
+            unwritten = f"no certificate of how it was proved: {error}"
+    if isinstance(written, Unwritten):
+        unwritten, written = str(written), None
     return SystemLtlReport(
-        scenario or system.name, dict(parameters or {}), formula, fair, deadlock, answer, work, taken
+        scenario or system.name,
+        named,
+        formula,
+        fair,
+        deadlock,
+        answer,
+        work,
+        perf_counter() - begun,
+        written,
+        unwritten,
+        "" if kept is None or known is None else kept.told,
     )
 
 

@@ -66,13 +66,24 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a system came from: name or path of the scenario, folder of the networks (None: the scenario's own), and
-    the digests of the networks by file.
+    """Where a system came from: name or path of the scenario, folder of the networks (None: the scenario's own), the
+    digests of the networks by file, and the sha256 of every file that was read, by its name (``scenario/FILE``,
+    ``networks/FILE``).
     """
 
     scenario: str
     networks: str | None
     digests: Mapping[str, str]
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """An object."""
+        return {**vars(self), "digests": dict(self.digests), "files": dict(self.files)}
+
+    def placeless(self) -> dict[str, Any]:
+        """The same without folders, for what is handed on: they say something of a machine, and nothing of a proof."""
+        networks = None if self.networks is None else Path(self.networks).name
+        return {**self.to_json(), "scenario": Path(self.scenario).name, "networks": networks}
 
 
 @dataclass(frozen=True)
@@ -219,7 +230,7 @@ class Report(Shown):
             "witness": witness,
             "decided_by": self.decided_by,
             "procedures": [tried.to_json() for tried in self.procedures],
-            "origin": self.origin and {**vars(self.origin), "digests": dict(self.origin.digests)},
+            "origin": self.origin and self.origin.to_json(),
             "asked": self.asked and dict(vars(self.asked)),
             "system": self.system,
             "started": self.started,

@@ -59,7 +59,12 @@ def read_report(data: object) -> Report:
         semantics="float32" if semantics == "float32" else "real",
         certificate=None
         if certificate is None
-        else Certificate(certificate.text("path"), certificate.count("lines"), certificate.count("size")),
+        else Certificate(
+            certificate.text("path"),
+            certificate.count("lines"),
+            certificate.count("size"),
+            certificate.text("sha256", ""),
+        ),
         parameters=_Object(given.get("parameters", dict, {}), "the result, 'parameters'").texts(),
         solvers={s.text("name"): s.text("version", "") for s in given.list_of("solver")},
         seconds=Seconds(**_numbers(given, "seconds", Seconds)),
@@ -86,6 +91,7 @@ def read_report(data: object) -> Report:
             origin.text("scenario"),
             origin.get("networks", str | None, None),
             _Object(origin.get("digests", dict, {}), "the result, 'digests'").texts(),
+            _Object(origin.get("files", dict, {}), "the result, 'files'").texts(),
         ),
         asked=None
         if asked is None

@@ -24,6 +24,7 @@ from venmas.engine.portfolio import Portfolio, limits
 from venmas.engine.report import Asked, Origin, Report, Tried, Verdict
 from venmas.engine.smooth import check_smooth
 from venmas.errors import Reason, SolverUnavailableError, UsageError, did_you_mean
+from venmas.faces import showing
 from venmas.files import why_not_writable
 from venmas.logic import Always, Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
@@ -42,6 +43,7 @@ from venmas.solvers import get_solver, solver_order
 from venmas.solvers.registry import AUTO
 
 
+@showing
 @on_one_thread
 @seldom_collected
 def verify(
@@ -57,7 +59,7 @@ def verify(
     bounds: str = "symbolic",
     isolated: bool = True,
     parameters: Mapping[str, str] | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | bool | None = None,
     trust: str = "auto",
     semantics: Semantics = "real",
     certificate: str | Path | None = None,
@@ -76,9 +78,9 @@ def verify(
     takes. workers: processes of ``comp-par``, threads of ``adaptive``, all cores
     by default. timeout: seconds. memory: MB of all processes together. isolated: solve in worker processes (with False,
     ``mono`` and ``comp-seq`` solve in this one; a solver that hangs then hangs the caller). progress: called a few
-    times a second. cluster: address of a Dask scheduler whose workers decide parts of the initial set, or solve the
-    programs of ``comp-par`` (one at a time, of ``comp-seq``), or ``local:N`` to start one with N workers; memory then
-    holds for this process and for each worker by itself.
+    times a second; True shows a line, in notebooks and on terminals. cluster: address of a Dask scheduler whose workers
+    decide parts of the initial set, or solve the programs of ``comp-par`` (one at a time, of ``comp-seq``), or
+    ``local:N`` to start one with N workers; memory then holds for this process and for each worker by itself.
 
     trust: what a *satisfied* that rests on a solver's "infeasible" needs. ``exact``: a proof in rationals, else the
     verdict is unknown. ``solver``: nothing more. ``auto``: a proof is tried for a while, and the report says what the
@@ -101,7 +103,7 @@ def verify(
     `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are
     verdicts, not exceptions.
     """
-    budget = Budget(timeout, memory, progress)
+    budget = Budget(timeout, memory, progress if callable(progress) else None)
     chosen = _mode(mode, cluster, workers)
     if certificate is not None and (problem := why_not_writable(str(certificate))):
         raise UsageError(f"cannot write the certificate {str(certificate)!r}: {problem}")
@@ -122,10 +124,12 @@ def verify(
         parameters=dict(parameters if parameters is not None else source.parameters if source else {}),
         workers=count,
         asked=Asked(text, solver, timeout, memory, invariant),
-        origin=Origin(source.found_by, source.networks, source.folder.digests) if source else None,
+        origin=Origin(source.found_by, source.networks, source.folder.digests, source.files) if source else None,
         model=system,
     )
-    header = {"parameters": report.parameters, **(about or {})}
+    header: dict[str, object] = {"parameters": report.parameters}
+    header |= {"origin": report.origin.placeless()} if report.origin else {}
+    header |= about or {}
     trusted = chosen.solver or trust == "solver"
     settings = Settings(count, solvers, trusted, encoding, bounds, isolated, cluster)
     settings.refinement = Choices.of(**refinement) if refinement else None

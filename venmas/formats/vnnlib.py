@@ -1,4 +1,4 @@
-"""VNN-LIB 1.0 properties, as used by VNN-COMP: which inputs and outputs of a network make a counterexample.
+"""VNN-LIB properties, as used by VNN-COMP: which inputs and outputs of a network make a counterexample.
 
 A file declares the inputs X_0, X_1, .. and the outputs Y_0, Y_1, .. (``declare-const``) and asserts comparisons of
 affine terms, joined by ``and``, ``or``, ``not`` and ``=>``. All assertions hold together at a counterexample. Numbers
@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from os import PathLike
-from pathlib import Path
 from typing import NoReturn
 
 from venmas.errors import FormulaError, UsageError
+from venmas.formats.packed import read_packed
+from venmas.formats.vnnlib2 import in_first_version, version_of
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic.formula import (
     FALSE,
@@ -88,17 +89,8 @@ def meets(condition: Formula, values: Mapping[str, Fraction], slack: Fraction = 
 
 
 def read_vnnlib(path: str | PathLike[str]) -> Query:
-    """Read a file. Raises `UsageError` where it cannot be read, `FormulaError` with line and column for its content."""
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"cannot read the property {str(path)[:200]!r}: {reason}; check the path") from error
-    if len(data) > MAX_BYTES:
-        raise UsageError(
-            f"{path} is larger than {MAX_BYTES >> 20} MB: that is no property of a network VenMAS verifies"
-        )
+    """Read a file, .gz or not. Raises `UsageError` where it cannot be read, `FormulaError` for what it says."""
+    data = read_packed(path, MAX_BYTES, "a property")
     try:
         return parse_vnnlib(data.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
@@ -106,7 +98,12 @@ def read_vnnlib(path: str | PathLike[str]) -> Query:
 
 
 def parse_vnnlib(text: str, name: str = "property") -> Query:
-    """Read a text; `name` is what messages call it. Raises `FormulaError` with line and column."""
+    """Read a text; `name` is what messages call it. Raises `FormulaError` with line and column.
+
+    VNN-LIB 2.0 is read where the package vnnlib is installed (`venmas.formats.vnnlib2`); raises `UsageError` for it.
+    """
+    if version_of(text) is not None:
+        text, name = in_first_version(text, name), f"{name}, as VNN-LIB 1.0"
     return _Reader(text, name).query()
 
 

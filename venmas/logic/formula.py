@@ -63,7 +63,8 @@ def _fresh_lock() -> None:
     _Interned.lock = Lock()
 
 
-os.register_at_fork(after_in_child=_fresh_lock)  # a thread that held it does not exist in the child
+if hasattr(os, "register_at_fork"):  # formulas are read on systems without processes that fork, too
+    os.register_at_fork(after_in_child=_fresh_lock)  # a thread that held it does not exist in the child
 
 
 class Formula(metaclass=_Interned):

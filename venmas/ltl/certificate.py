@@ -137,16 +137,11 @@ class _Writer:
         """All lines of the file."""
         automaton = self.automaton
         numbers = {edge: at for at, edge in enumerate(automaton.edges)}
-        stated = lines.Automaton(
-            tuple(to_text(atom) for atom in automaton.atoms),
-            automaton.states,
-            automaton.marks,
-            tuple((e.source, e.label.care, e.label.value, e.target, e.marks) for e in automaton.edges),
-        )
-        problem = Problem(self.header, stated)
+        line = stated(automaton)
+        problem = Problem(self.header, line)
         count = 2
         yield {**lines.header_json(self.header), "venmas": __version__}
-        yield lines.to_json(stated)
+        yield lines.to_json(line)
         if self.invariant is not None:
             holds_line = lines.Invariant(self.holds(self.invariant))
             holds = problem.invariant(holds_line)
@@ -222,6 +217,16 @@ class _Writer:
         found = solution(question.guarded().clauses())
         taken = None if found is None else tuple(sorted(set(leaves).intersection(found)))
         return lines.to_json(lines.Obligation(proof, taken))
+
+
+def stated(automaton: Automaton) -> lines.Automaton:
+    """An automaton as the line of a certificate."""
+    return lines.Automaton(
+        tuple(to_text(atom) for atom in automaton.atoms),
+        automaton.states,
+        automaton.marks,
+        tuple((e.source, e.label.care, e.label.value, e.target, e.marks) for e in automaton.edges),
+    )
 
 
 def _text(formula: Formula) -> str:

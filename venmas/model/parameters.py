@@ -171,11 +171,14 @@ class NetworkFolder:
     @property
     def digests(self) -> dict[str, str]:
         """Digests of the networks read so far, by file: they tell whether other weights were used."""
-        base = self.path.parent if self.path.is_file() else self.path
         return {
-            ":".join([path.relative_to(base).as_posix(), *outputs]): network.digest
+            ":".join([self.name_of(path), *outputs]): network.digest
             for (path, _, outputs, _), network in self._loaded.items()
         }
+
+    def name_of(self, file: Path) -> str:
+        """A file by its name in the folder, parts separated by slashes."""
+        return file.relative_to(self.path.parent if self.path.is_file() else self.path).as_posix()
 
     def load(
         self,

@@ -15,6 +15,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources.abc import Traversable
@@ -24,7 +25,7 @@ from types import CodeType, ModuleType
 from venmas import plugins
 from venmas.errors import InputError, NetworkError, ScenarioError, did_you_mean
 from venmas.model.parameters import NetworkFolder, Parameter, ParameterValue, Range, show_value
-from venmas.model.source import Source, remember_source
+from venmas.model.source import Source, file_digests, file_names, remember_source
 from venmas.model.system import System
 
 __all__ = ["NetworkFolder", "Parameter", "Range", "Scenario", "load_scenario", "scenario_names"]
@@ -48,6 +49,11 @@ class Scenario:
     def formula(self) -> str | None:
         """The name of the property that is asked where no formula is given, if there is one."""
         return None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that say what its system is, networks aside."""
+        return (self.path,)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -105,7 +111,9 @@ class Scenario:
             system.picture = self._drawing(self.picture, values)
         given = None if folder.path == self.networks else str(folder.path.resolve())
         texts = {name: show_value(value) for name, value in values.items()}
-        remember_source(system, Source(self.name, self._found_by, given, folder, texts))
+        with suppress(OSError):  # a file that is gone by now: then nobody can tell what it was
+            read = file_digests(file_names(self.files, folder))
+            remember_source(system, Source(self.name, self._found_by, given, folder, texts, read))
         return system
 
     @property

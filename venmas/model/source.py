@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from venmas.files import sha256_of
 from venmas.model.parameters import NetworkFolder
 from venmas.model.system import System
 
@@ -12,7 +14,7 @@ from venmas.model.system import System
 @dataclass(frozen=True)
 class Source:
     """A scenario: its name; name or path to find it by; the folder of networks that was given (None: its own) and the
-    one that was read; the parameters as texts.
+    one that was read; the parameters as texts; the sha256 of every file that was read, by its name (`file_names`).
     """
 
     name: str
@@ -20,6 +22,18 @@ class Source:
     networks: str | None
     folder: NetworkFolder
     parameters: Mapping[str, str]
+    files: Mapping[str, str]
+
+
+def file_names(scenario: Iterable[Path], folder: NetworkFolder) -> dict[str, Path]:
+    """Files of a scenario by names that do not tell where they lie: ``scenario/FILE`` and ``networks/FILE``."""
+    named = {f"scenario/{path.name}": path for path in scenario}
+    return named | {f"networks/{folder.name_of(path)}": path for path in folder.files}
+
+
+def file_digests(files: Mapping[str, Path]) -> dict[str, str]:
+    """Their sha256. Raises `OSError`."""
+    return {name: sha256_of(path) for name, path in files.items()}
 
 
 def remember_source(system: System, source: Source) -> None:

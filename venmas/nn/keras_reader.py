@@ -36,8 +36,10 @@ def read_keras(path: Path) -> Network:
     A Normalization layer subtracts the stored mean and divides by ``max(sqrt(variance), 1e-7)``, the float that Keras
     computes in the type of the layer: that float is the stored weight here.
     """
-    import h5py
-
+    try:
+        import h5py
+    except ImportError as error:  # left out where only certificates are checked
+        raise NetworkError(f"{path}: reading networks of Keras needs h5py: run `pip install h5py`") from error
     data = read_bytes(path)
     beside = read_bytes(_beside(path)) if path.suffix.lower() == ".json" else b""
     try:

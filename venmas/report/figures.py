@@ -31,6 +31,8 @@ def figures(report: Report) -> Facts:
     found.append(("peak memory", f"{round(report.peak_rss_mb, 1):.0f} MB"))
     if (stored := report.certificate) is not None:
         found.append(("certificate", f"{stored.path}, {stored.lines} lines, {stored.size / 1000:.1f} kB"))
+        if stored.sha256:
+            found.append(("sha256 of the certificate", stored.sha256))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from venmas.engine.ltl import LtlReport
 from venmas.engine.report import Verdict, machine, versions
+from venmas.ltl.automaton import Automaton
 from venmas.ltl.decide import Satisfied
 from venmas.ltl.hoa import to_dot, to_hoa
 from venmas.ltl.replay import Run
@@ -22,13 +23,14 @@ def ltl_page(report: LtlReport) -> str:
     return rendered(
         "ltl.html",
         report=report,
+        subject=report.design or "the system",
         verdict=report.verdict.value,
         sign=SIGNS[report.verdict],
         meaning=_meaning(report),
         basis=_basis(report),
         lasso=None if report.lasso is None else _lasso(report.lasso),
         picture=automaton_picture(automaton, "The automaton of the runs that break the property"),
-        edges=_edges(report),
+        edges=edges_table(automaton),
         hoa=to_hoa(automaton),
         dot=to_dot(automaton),
         networks=[[(f"V{state}", text) for state, text in one.network.text().items()] for one in report.ranked],
@@ -75,8 +77,8 @@ def _lasso(run: Run) -> Table:
     return Table("The run, step by step", ("step", *names), tuple(texts), 1, note)
 
 
-def _edges(report: LtlReport) -> Table:
-    automaton = report.work.automaton
+def edges_table(automaton: Automaton) -> Table:
+    """The edges of an automaton, one by one."""
     rows = []
     for edge in automaton.edges[:_MOST_ROWS]:
         marks = ", ".join(str(i) for i in range(automaton.marks) if edge.marks >> i & 1)

@@ -21,6 +21,7 @@ from venmas.report.abstraction import Abstraction, abstraction_of, shown
 from venmas.report.equations import equations
 from venmas.report.figures import Facts
 from venmas.report.sections import (
+    file_table,
     machine_facts,
     parameter_table,
     procedure_table,
@@ -138,6 +139,7 @@ def html_page(
         proof_facts=proof_facts(report),
         procedures=procedure_table(report),
         abstraction=abstraction_of(report.invariant),
+        files=file_table(report),
         machine_facts=machine_facts(report),
         commands=reproduce(report, source.name, known),
         source=source,

@@ -145,6 +145,12 @@ def network_table(report: Report, system: System) -> Table | None:
     return Table("Networks", head, tuple(rows)) if rows else None
 
 
+def file_table(report: Report) -> Table | None:
+    """The files that the system was made of."""
+    rows = tuple(report.origin.files.items())[:_MOST_ITEMS] if report.origin else ()
+    return Table("Files", ("file", "sha256"), rows) if rows else None
+
+
 def _sizes(network: Network) -> str:
     """``3-20x5-9``: inputs, equal layers counted, outputs."""
     parts: list[list[int]] = []

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+from venmas.engine.reach_sets import ReachSets
 from venmas.engine.report import Report, Verdict
 from venmas.model.show import precise
 from venmas.report.figures import PROCEDURES, figures, procedure_rows
+from venmas.report.reach import head, notes, table
 from venmas.report.text_tables import again, print_table, print_trace
 from venmas.report.words import basis, remedies
 
@@ -32,14 +34,16 @@ def print_verdict(out: Console, report: Report) -> None:
     out.print(line, soft_wrap=True)
 
 
-def as_text(shown: Report | Witness) -> str:
-    """What the command line prints of a report, or of a witness alone, into a file or a pipe."""
+def as_text(shown: Report | ReachSets | Witness) -> str:
+    """What the command line prints of a report, of reach sets, or of a witness alone, into a file or a pipe."""
     from rich.console import Console
 
     lines = io.StringIO()
     out = Console(file=lines, markup=False, highlight=False, emoji=False, width=_WIDTH, force_terminal=False)
     if isinstance(shown, Report):
         print_report(out, shown, shown.model)
+    elif isinstance(shown, ReachSets):
+        print_reach(out, shown)
     else:
         print_trace(out, None, shown)
     return lines.getvalue().rstrip("\n")
@@ -69,6 +73,15 @@ def print_report(out: Console, report: Report, system: System | None, *, verbose
     if report.witness is not None and report.replay is not None:
         out.print()
         print_witness(out, system, report.witness, report.replay)
+
+
+def print_reach(out: Console, found: ReachSets) -> None:
+    """The sets, step by step, and what is to be said of them."""
+    out.print(head(found), soft_wrap=True)
+    shown = table(found)
+    print_table(out, shown.head, shown.rows, keys=shown.keys)
+    for note in notes(found):
+        out.print(note, soft_wrap=True)
 
 
 def print_witness(out: Console, system: System | None, witness: Witness, replay: Replay) -> None:

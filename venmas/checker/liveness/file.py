@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from venmas.checker.file import numbered_lines
+from venmas.checker.json_lines import numbered_lines
 from venmas.checker.liveness.check import Checked, check_liveness
 from venmas.checker.liveness.lines import FORMAT, Header, read_header
 

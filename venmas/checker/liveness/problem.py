@@ -15,17 +15,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from venmas.checker.gates import TRUE, Bits, Blaster
-from venmas.checker.liveness.components import component_of
+from venmas.checker.liveness.automata import breaking, components
 from venmas.checker.liveness.letters import greatest, lines_of, ordered, truth
 from venmas.checker.liveness.lines import Automaton, Header, Invariant, Rank
 from venmas.checker.liveness.netlist import Netlist, read, signed
 from venmas.checker.liveness.refutation import Question
-from venmas.checker.liveness.simulation import Edge, simulates
-from venmas.checker.liveness.tableau import atom_of, tableau
+from venmas.checker.liveness.simulation import Edge
 from venmas.errors import InputError
-from venmas.logic.formula import Atom, Formula, Not, conjunction
+from venmas.logic.formula import Formula
 from venmas.logic.ltl_parser import parse_ltl
-from venmas.logic.paths import Leaf, Proposition, finally_, globally, leaves
+from venmas.logic.paths import leaves
 
 MOST_GATES = 1_000_000
 """Most gates of one question."""
@@ -62,22 +61,8 @@ class Problem:
         if self.net.fair:
             raise InputError("the netlist has `fair` lines, which would be assumptions that the claim does not name")
         self.initial = None if header.initial is None else parse_ltl(header.initial)
-        self.atoms = [_leaf(text) for text in automaton.atoms]
-        self.edges = [_edge(automaton, row) for row in automaton.edges]
         self.states, self.marks = automaton.states, automaton.marks
-        if not 0 < self.states < 1 << 20 or not 0 <= self.marks < 1 << 10:
-            raise InputError("an automaton of another size than are known")
-        broken = tableau(conjunction([Not(parse_ltl(header.formula)), *_again(header.fair)]))
-        place = [broken.atoms.index(atom) if atom in broken.atoms else -1 for atom in self.atoms]
-        if -1 in place or len(set(place)) < len(place):
-            raise InputError("an atom of the automaton is none of the formula, or is there twice")
-
-        def moved(bits: int) -> int:
-            return sum(1 << new for old, new in enumerate(place) if bits >> old & 1)
-
-        edges = [edge._replace(care=moved(edge.care), value=moved(edge.value)) for edge in self.edges]
-        if not simulates(edges, self.states, self.marks, broken):
-            raise InputError("it is not seen that the automaton accepts every run that breaks the formula")
+        self.atoms, self.edges = breaking(automaton, header.formula, header.fair, parse_ltl)
         self._letters = lines_of(self.net, self.atoms)
 
     def over(self, text: str, what: str) -> Over:
@@ -165,20 +150,7 @@ class Problem:
 
     def components(self, edges: Iterable[int]) -> list[tuple[int, ...]]:
         """The strongly connected parts of some edges that meet every acceptance set, in order."""
-        given = list(edges)
-        home = component_of(self.states, [(self.edges[one].source, self.edges[one].target) for one in given])
-        parts: dict[int, list[int]] = {}
-        for one in given:
-            if home[self.edges[one].source] == home[self.edges[one].target]:
-                parts.setdefault(home[self.edges[one].source], []).append(one)
-        found = []
-        for part in parts.values():
-            marks = 0
-            for one in part:
-                marks |= self.edges[one].marks
-            if marks == (1 << self.marks) - 1:
-                found.append(tuple(part))
-        return found
+        return components(self.states, self.marks, self.edges, edges)
 
     @cached_property
     def _ahead(self) -> list[int]:
@@ -213,29 +185,3 @@ def _valued(net: Netlist, gates: Blaster, known: Mapping[int, Bits], roots: Sequ
     """The literals of lines by their numbers, signs taken off."""
     lines = [abs(root) for root in roots]
     return {**known, **dict(zip(lines, net.evaluate(gates, known, lines), strict=True))}
-
-
-def _leaf(text: str) -> Leaf:
-    """An atom as tableaux have it. Raises `InputError`."""
-    formula = parse_ltl(text)
-    if isinstance(formula, Atom) and formula.comparison.expr.terms:
-        leaf, meant = atom_of(formula.comparison)
-        if meant:
-            return leaf
-    elif isinstance(formula, Proposition):
-        return formula
-    raise InputError(f"{text[:60]!r} is no atom of an automaton: a name, or a comparison with < <= or ==")
-
-
-def _edge(automaton: Automaton, row: Sequence[int]) -> Edge:
-    if len(row) == 5 and min(row) >= 0:
-        edge = Edge(*row)
-        inside = edge.source < automaton.states and edge.target < automaton.states
-        odd = edge.care >> len(automaton.atoms) or edge.value & ~edge.care or edge.marks >> automaton.marks
-        if inside and not odd:
-            return edge
-    raise InputError(f"{str(row)[:60]} is no edge of the automaton")
-
-
-def _again(fair: Iterable[str]) -> list[Formula]:
-    return [globally(finally_(parse_ltl(one))) for one in fair]

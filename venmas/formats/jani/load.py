@@ -56,6 +56,12 @@ class JaniScenario(Scenario):
         return None if self.chosen is None or "reach" not in self.chosen.data else self.chosen.name
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """The model, the file of the property and the interface of the policy."""
+        places = [part.place.file for part in (self.chosen, self.policy) if part is not None]
+        return tuple(dict.fromkeys((self.path, *(file.resolve() for file in places))))
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """The properties, and which are not read."""
         found = []

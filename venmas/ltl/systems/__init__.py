@@ -1,1 +1,1 @@
-"""LTL for ever of systems whose states are finitely many: the product with the automaton, state by state."""
+"""LTL for ever of systems of integers: the product with the automaton, state by state, and ranks of all states."""

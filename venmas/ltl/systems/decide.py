@@ -4,6 +4,7 @@
     automaton of the runs that break the property, fairness as acceptance sets      (`translate`)
     an accepting component of their product: a lasso, replayed in the system        (`product`, `replay`)
     none: satisfied
+    too many states: ranks of all states of the box, whose steps are asked one by one       (`ranks`)
 
 Letters say of a step whether conditions hold in its state, and which branch it takes: the condition ``"branch NAME"``.
 """
@@ -13,9 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import prod
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from venmas.budget import Budget, BudgetError, ask, limited
 from venmas.errors import ModelError, Reason, UsageError
@@ -26,24 +29,43 @@ from venmas.logic.ltl_parser import parse_ltl
 from venmas.logic.paths import Leaf, Proposition, finally_, globally
 from venmas.ltl.automaton import Automaton
 from venmas.ltl.systems.product import Letters, Product
+from venmas.ltl.systems.ranks import Ranked, ranked
 from venmas.ltl.systems.replay import SystemRun, replayed
 from venmas.ltl.translate import refuting
 from venmas.model.simulate import Step
 from venmas.model.system import System
-from venmas.search.closure.graph.graph import OUTSIDE, StateGraph
+from venmas.search.closure.graph.graph import MAX_STATES, OUTSIDE, StateGraph
 from venmas.search.states.atoms import AtomRows
 from venmas.search.states.integers import NotExplicitError
 
 Deadlock = Literal["error", "stutter"]
+FEW, PATIENCE = 5000, 2.0
+"""Where there may be too many states: so many are taken one by one, then ranks have so many seconds, then all are."""
 STAYS = -1
 """The branch of a step that stays in a state without a successor, which none is."""
 
 
 @dataclass(frozen=True)
+class Levels:
+    """Why: all states that are reached (B, variables), and a level for each with each automaton state; -1: not a pair.
+
+    Along a step levels do not rise; they fall where `Product.levels` says (B, automaton states).
+    """
+
+    states: NDArray[np.integer]
+    table: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
 class Satisfied:
-    """Every run has the property. within: steps after which every run has shown it, where there is such a number."""
+    """Every run has the property. within: steps after which every run has shown it, where there is such a number.
+
+    levels: kept where they were asked for and no limit was met. ranked: where states were not taken one by one.
+    """
 
     within: int | None
+    levels: Levels | None = None
+    ranked: Ranked | None = None
 
 
 @dataclass(frozen=True)
@@ -83,29 +105,50 @@ def read(system: System, text: str) -> Formula:
 
 
 def decide(
-    system: System, formula: Formula, budget: Budget, fair: Iterable[Formula] = (), deadlock: Deadlock = "error"
+    system: System,
+    formula: Formula,
+    budget: Budget,
+    fair: Iterable[Formula] = (),
+    deadlock: Deadlock = "error",
+    levels: bool = False,
 ) -> tuple[Satisfied | Violated | Unknown, Work]:
     """Does every run of the system from an initial state have the property (L3 of docs/semantics.md)?
 
     fair: conditions that hold again and again on the runs that are meant. deadlock: `stutter`, a run stays for ever in
-    a state without successor; `error`, where one is reached nothing is satisfied. Raises `FormulaError`, `ModelError`
-    (also where a run leaves the declared box), and `UsageError` for systems that this is not for.
+    a state without successor; `error`, where one is reached nothing is satisfied. levels: keep why it is satisfied.
+    Raises `FormulaError`, `ModelError` (also where a run leaves the declared box), and `UsageError` for systems that
+    this is not for.
     """
     _check(system)
-    assumed = conjunction([globally(finally_(one)) for one in fair])
-    whole = formula if assumed == TRUE else Implies(assumed, formula)
+    whole = questioned(formula, fair)
     automaton = refuting(whole)
     work = Work(automaton)
     try:
-        with limited(budget):
-            return _decided(system, whole, automaton, deadlock, work), work
-    except NotExplicitError:
-        told = "there are too many states, or numbers too large, to take them one by one"
+        first: Satisfied | Literal["none"] | None = None
+        for limit in (FEW, MAX_STATES) if _large(system) else (MAX_STATES,):
+            try:
+                with limited(budget):
+                    return searched(system, whole, automaton, deadlock, work, levels, limit), work
+            except NotExplicitError:
+                if first is None:
+                    first = _by_ranks(system, work, deadlock, budget.within(PATIENCE) if limit == FEW else budget)
+                if isinstance(first, Satisfied):
+                    return first, work
+        told = (
+            "there are too many states, or numbers too large, to take them one by one, and no rank of all states of "
+            "the declared box, a weighted sum of variables and comparisons, was found"
+        )
         return Unknown(Reason.OPEN, told), work
     except BudgetError as error:
         return Unknown(error.reason, error.message), work
     except KeyboardInterrupt:
         return Unknown(Reason.INTERRUPTED, "interrupted before a verdict was reached"), work
+
+
+def questioned(formula: Formula, fair: Iterable[Formula]) -> Formula:
+    """What is asked of every run: the formula, of those that meet each condition of fairness again and again."""
+    assumed = conjunction([globally(finally_(one)) for one in fair])
+    return formula if assumed == TRUE else Implies(assumed, formula)
 
 
 def _check(system: System) -> None:
@@ -124,10 +167,37 @@ def _check(system: System) -> None:
         )
 
 
-def _decided(
-    system: System, formula: Formula, automaton: Automaton, deadlock: Deadlock, work: Work
+def _large(system: System) -> bool:
+    """Are there more states in the declared box than are taken one by one? Few of them may be reached."""
+    return prod(int(high - low) + 1 for low, high in system.box.values()) > MAX_STATES
+
+
+def _by_ranks(system: System, work: Work, deadlock: Deadlock, budget: Budget) -> Satisfied | Literal["none"] | None:
+    """None where this part of the time is over, but not all of it. Raises `BudgetError`."""
+    try:
+        with limited(budget):
+            found = ranked(system, work.automaton, deadlock == "stutter")
+    except BudgetError as error:
+        if error.budget is budget and budget.parent is not None:
+            return None
+        raise
+    return "none" if found is None else Satisfied(found.within, ranked=found)
+
+
+def searched(
+    system: System,
+    formula: Formula,
+    automaton: Automaton,
+    deadlock: Deadlock,
+    work: Work,
+    levels: bool,
+    limit: int = MAX_STATES,
 ) -> Satisfied | Violated | Unknown:
-    graph = StateGraph(system, ask, transitions=True)
+    """Does no run that the automaton accepts break the formula? Raises `NotExplicitError`, `BudgetError`.
+
+    limit: more states are too many. The rest as for `decide`.
+    """
+    graph = StateGraph(system, ask, transitions=True, limit=limit)
     if not graph.initial:
         raise ModelError(f"the initial set of system {system.name!r} is empty: check the initial conditions")
     while graph.expand():
@@ -145,10 +215,10 @@ def _decided(
     bits = _bits(graph, automaton.atoms, sources, branches)
     product = Product(Letters(graph.count, graph.initial, sources, targets, bits), automaton)
     work.pairs = product.nodes
-    found = product.lasso()
-    if found is not None:
-        first = graph.state(int(sources[found.steps[0]]))
-        run = replayed(system, first, [int(branches[at]) for at in found.steps], found.back, formula, condition)
+    lasso = product.lasso()
+    if lasso is not None:
+        first = graph.state(int(sources[lasso.steps[0]]))
+        run = replayed(system, first, [int(branches[at]) for at in lasso.steps], lasso.back, formula, condition)
         if run is None:
             raise AssertionError("a lasso did not replay")
         return Violated(run)
@@ -159,7 +229,20 @@ def _decided(
             f"a state without a successor is reached ({at}), where no run goes on: guard the branches so that one is "
             "always open, or say that runs stay there (stutter)",
         )
-    return Satisfied(product.longest)
+    within = product.longest
+    return Satisfied(within, _levels(graph, product, within) if levels else None)
+
+
+def _levels(graph: StateGraph, product: Product, within: int | None) -> Levels | None:
+    """None where a limit is met: the verdict is known all the same."""
+    size = product.automaton.states
+    table = np.full(graph.count * size, -1, np.int32)
+    try:
+        found = product.levels(within)
+    except BudgetError:
+        return None
+    table[list(found.keys())] = list(found.values())
+    return Levels(graph.states(0, graph.count), table.reshape(graph.count, size))
 
 
 def condition(leaf: Leaf) -> Atom | None:

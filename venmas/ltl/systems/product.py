@@ -153,6 +153,31 @@ class Product:
                     waiting.append(target)
         raise AssertionError("a component is strongly connected")
 
+    def levels(self, within: int | None) -> dict[int, int]:
+        """Levels of reached nodes that no edge rises, where there is no lasso; nodes are ``state * size + automaton``.
+
+        An edge falls that bears mark ``level % marks`` (any edge, where there are no marks); where runs end `within`
+        so many steps, every one.
+        """
+        marks, found = max(1, self.automaton.marks), dict[int, int]()
+        for group in self._groups:  # each before those that lead to it
+            ask()
+            nodes = [self._order[i] for i in group]
+            inside, own = set(nodes), 0
+            leaving: set[tuple[int, int]] = set()
+            for edge in (e for node in nodes for e in self._leaving(node)):
+                target = int(self._targets[edge])
+                borne = int(self._marks[edge]) if self.automaton.marks and within is None else -1
+                if target in inside:
+                    own |= borne
+                else:
+                    leaving.add((found[target], borne))
+            level = max((below for below, _ in leaving), default=0)
+            while any(borne >> level % marks & 1 for borne in (own, *(m for below, m in leaving if below == level))):
+                level += 1
+            found.update(dict.fromkeys(nodes, level))
+        return found
+
     @property
     def longest(self) -> int | None:
         """Steps of the automaton's longest run, after which each run has shown the property; None: some do not end."""

@@ -10,6 +10,7 @@ other. Nothing is merged, so that many branches over many steps are better left 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import frexp
@@ -77,17 +78,21 @@ class Enumeration:
 
     def _run(self) -> Steps:
         left = []
-        for start in self.space.starts:
+        for start, polytopes in self.initial():
             self._start = start
-            state = tuple(range(self._size))
+            number, state = self.space.number(start.values), tuple(range(self._size))
+            left.append((yield from self._open(polytopes, number, state, self.target, 0, True)))
+        return joined(left)
+
+    def initial(self, parts: int = 0) -> Iterator[tuple[Start, Polytopes]]:
+        """The initial states of each start, whose box is halved so often: first cuts that round nothing."""
+        for start in (part for whole in self.space.starts for part in _halved(whole, self.space.reals, parts)):
             polytopes = self._whole(start)
             for row in start.region:
                 if row.decide(*row.expr.range_over(start.box)):
                     continue  # nothing that the box does not say
-                polytopes = self._atom(polytopes, start.values, state, row)
-            number = self.space.number(start.values)
-            left.append((yield from self._open(polytopes, number, state, self.target, 0, True)))
-        return joined(left)
+                polytopes = self._atom(polytopes, start.values, tuple(range(self._size)), row)
+            yield start, polytopes
 
     def _whole(self, start: Start) -> Polytopes:
         """The box of a start as a polytope."""
@@ -210,6 +215,23 @@ class Enumeration:
         integers = {n: LinearExpr((), Fraction(v)) for n, v in zip(self.space.integers, values, strict=True)}
         valued = polytopes.affine(state, *self.partition.rows([comparison.expr.substitute(integers)]))
         return valued.may(polytopes.width, comparison.relation).head(polytopes.width, polytopes.r.shape[1])
+
+
+def _halved(start: Start, names: Sequence[str], times: int) -> list[Start]:
+    """A start in 2^times parts, its sides halved in turns at numbers that floats hold."""
+    found = [start]
+    free = [n for n in names if start.box[n][0] < start.box[n][1]]
+    for name in (free[i % len(free)] for i in range(times if free else 0)):
+        halves = []
+        for part in found:
+            low, high = part.box[name]
+            middle = Fraction((float(low) + float(high)) / 2)
+            if not low < middle < high:
+                halves.append(part)
+                continue
+            halves += [replace(part, box={**part.box, name: ends}) for ends in ((low, middle), (middle, high))]
+        found = halves
+    return found
 
 
 def _corners(dimension: int) -> Bools:

@@ -1,0 +1,124 @@
+"""``venmas reach``: sets that hold every state after 0, 1, .. steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from venmas.cli.apart import check_apart, check_kept
+from venmas.cli.options import Positive, load, read_settings, scenario_options, verbose_option
+from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
+from venmas.errors import UsageError
+
+if TYPE_CHECKING:
+    from venmas.budget import Progress
+
+FORMATS = ("svg", "png", "pdf")
+
+
+@click.command("reach")
+@scenario_options
+@click.option("--steps", type=click.IntRange(0), required=True, metavar="K", help="Steps to look ahead.")
+@click.option(
+    "--direction",
+    "directions",
+    multiple=True,
+    metavar="EXPR",
+    help='A linear expression to bound besides the variables, as in "x + y"; repeatable.',
+)
+@click.option(
+    "--timeout",
+    type=Positive(),
+    default=60.0,
+    show_default=True,
+    metavar="S",
+    help="Stop after so many seconds, with what is known by then.",
+)
+@click.option("--memory", type=click.IntRange(1), metavar="MB", help="Stop beyond so much memory.")
+@click.option("--runs", type=click.IntRange(0, 1_000_000), default=1000, show_default=True, help="Sampled runs.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the sampled runs.")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write the result as JSON; - is standard output.")
+@click.option("--plot", "plot_path", metavar="FILE", help="Draw the sets and the runs: a .svg, .png or .pdf file.")
+@click.option("--plane", metavar="X,Y", help="Two directions for the picture of a plane [default: the first two].")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@verbose_option
+def command(
+    scenario: str | None,
+    settings: tuple[str, ...],
+    networks: str | None,
+    steps: int,
+    directions: tuple[str, ...],
+    timeout: float,
+    memory: int | None,
+    runs: int,
+    seed: int,
+    json_path: str | None,
+    plot_path: str | None,
+    plane: str | None,
+    quiet: bool,
+) -> int:
+    """Enclose the states that runs of a scenario are in, step by step.
+
+    Each set is an interval of every variable, and of every direction that is asked for. All runs stay inside, whatever
+    the environment does; the table says how tight the sets are. Ctrl-C and limits leave what is known by then, and the
+    exit status is then 20.
+    """
+    from venmas.cli.main import SATISFIED, UNKNOWN
+    from venmas.cli.progress import ProgressLine, clock
+    from venmas.engine.reach import reach
+    from venmas.report.text import print_reach
+
+    outputs = {"--json": json_path, "--plot": plot_path}
+    kind, axes = _kind(plot_path, plane), _plane(plane)
+    for option, path in outputs.items():
+        check_writable(path, option)
+    check_apart(outputs)
+    loaded = load(scenario, read_settings(settings), networks)
+    check_kept(outputs, loaded.files)
+    if kind:
+        from venmas.plot.reach import check_plane
+
+        check_plane(loaded.system, directions, axes)
+
+    def tell(progress: Progress, _left: float | None) -> str:
+        return f"{clock(progress.seconds)}  {progress.depth} steps of work"
+
+    with ProgressLine(wanted=not quiet, tell=tell) as line:
+        found = reach(
+            loaded.system,
+            steps,
+            directions,
+            timeout=timeout,
+            memory=memory,
+            runs=runs,
+            seed=seed,
+            progress=line.update,
+        )
+    failed = store_json(json_path, found.to_json(), "--json")
+    if plot_path is not None:
+        from venmas.plot.reach import save
+
+        write_file(plot_path, save(found, kind, axes), "--plot")
+    if json_path != STDOUT:
+        print_reach(console(), found)
+    if failed:
+        raise failed
+    return UNKNOWN if found.reason or len(found) <= found.steps else SATISFIED
+
+
+def _kind(path: str | None, plane: str | None) -> str:
+    """The format of the picture, empty without one. Raises `UsageError`."""
+    if path is None:
+        if plane is not None:
+            raise UsageError("--plane is about the picture: add --plot FILE")
+        return ""
+    kind = Path(path).suffix[1:].lower()
+    if kind not in FORMATS:
+        raise UsageError(f"--plot {path!r}: name a file that ends in .{', .'.join(FORMATS)}")
+    return kind
+
+
+def _plane(plane: str | None) -> tuple[str, ...]:
+    return () if plane is None else tuple(" ".join(name.split()) for name in plane.split(","))

@@ -1,0 +1,31 @@
+"""The sources of reach sets by name: ours, and those of other packages (entry points ``venmas.reach_sources``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from venmas import plugins
+
+if TYPE_CHECKING:
+    from venmas.model.system import System
+    from venmas.search.layers import Source
+
+SOURCES = {
+    "explicit": "venmas.search.explicit.layers:EXPLICIT",
+    "forms": "venmas.search.forms.layers:FORMS",
+    "polytopes": "venmas.search.polytopes.layers:POLYTOPES",
+    "regions": "venmas.search.regions.layers:REGIONS",
+}
+"""Name to the module and its attribute, in the order in which they are asked."""
+
+_SOURCES: plugins.Registry[Source] = plugins.Registry(
+    "source of reach sets", plugins.REACH_SOURCES, SOURCES, plugins.has("name", "help", "finest", "accepts", "layers")
+)
+
+
+def sources_for(system: System) -> list[tuple[str, Source]]:
+    """All of them in the order in which they are worth asking: enumeration last where there are branches."""
+    found = [(name, _SOURCES.get(name)) for name in SOURCES]
+    if len(system.branches) > 1:
+        found.sort(key=lambda item: item[0] == "polytopes")
+    return found + list(_SOURCES.plugged.items())
