@@ -7,8 +7,11 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from jsonschema import Draft202012Validator
 
-from venmas import System
+from venmas import System, verify
+from venmas.engine.report import Verdict
+from venmas.engine.stored import read_report
 from venmas.errors import ModelError, UsageError
 from venmas.logic import Formula, nnf
 from venmas.model import Witness, apply_network, cos, explain, replay, satisfies, sin, sqrt, tanh
@@ -51,6 +54,7 @@ def test_a_path() -> None:
     assert all(0 < r < Fraction(1, 10**12) for r in radii)
     found = replay(system, target, witness)
     assert found.confirmed and found.margin is not None and found.margin > 0
+    assert found.bits == 64 and found.how == "in enclosures of 64 bits"
     assert found.floats is not None
     for outcome in found.floats.values():
         assert outcome.violated and outcome.difference < 1e-6
@@ -223,3 +227,15 @@ def test_the_published_violation_of_the_double_pendulum(data_dir: Path) -> None:
     found = replay(system, target, witness)
     assert found.confirmed and found.floats is not None and found.floats["float64"].violated
     assert explain(system, negated(system, "AG^17 (x3 >= -1.5)"), witness.initial) is None
+
+
+def test_a_violation_is_stored_and_read_again() -> None:
+    """The whole way: found, told with intervals, written, and replayed from what was written."""
+    system = swing()
+    system.branches = system.branches[:1]
+    report = verify(system, "AX^3 (y >= 0)", timeout=60)
+    assert report.verdict is Verdict.VIOLATED and report.witness is not None and report.witness.bits
+    stored = json.loads(json.dumps(report.to_json()))
+    Draft202012Validator(SCHEMA).validate(stored)
+    again = read_report(stored)
+    assert again.to_json() == stored and again.witness == report.witness and again.replay == report.replay
