@@ -15,6 +15,7 @@ SOURCES = {
     "forms": "venmas.search.forms.layers:FORMS",
     "polytopes": "venmas.search.polytopes.layers:POLYTOPES",
     "regions": "venmas.search.regions.layers:REGIONS",
+    "tubes": "venmas.search.tubes.layers:TUBES",
 }
 """Name to the module and its attribute, in the order in which they are asked."""
 
@@ -24,8 +25,14 @@ _SOURCES: plugins.Registry[Source] = plugins.Registry(
 
 
 def sources_for(system: System) -> list[tuple[str, Source]]:
-    """All of them in the order in which they are worth asking: enumeration last where there are branches."""
+    """All of them in the order in which they are worth asking: enumeration last where there are branches.
+
+    Those without an attribute `smooth` that is true are not asked about systems that are not piecewise linear.
+    """
     found = [(name, _SOURCES.get(name)) for name in SOURCES]
+    if system.smooth:
+        plugged = _SOURCES.plugged.items()
+        return [(name, source) for name, source in (*found, *plugged) if getattr(source, "smooth", False)]
     if len(system.branches) > 1:
         found.sort(key=lambda item: item[0] == "polytopes")
     return found + list(_SOURCES.plugged.items())

@@ -26,13 +26,11 @@ from math import floor
 import numpy as np
 
 from venmas.answer import Answer, Open, Refuted, Witnessed
-from venmas.bounds.affine.step import unknown
 from venmas.bounds.rounding import Bools, Floats, Index
 from venmas.budget import Budget
 from venmas.checker.smooth.tree import initial_box
 from venmas.errors import Reason
 from venmas.logic import Bounded
-from venmas.model.conditions import Truth
 from venmas.model.smooth.cuts import Trees
 from venmas.model.smooth.nodes import Extremum
 from venmas.model.system import System
@@ -42,6 +40,7 @@ from venmas.model.witness.enclosed import UndecidedError
 from venmas.question import Question
 from venmas.search.procedure import Run
 from venmas.search.tubes.falsify import candidates
+from venmas.search.tubes.layers import unfollowed
 from venmas.search.tubes.plan import Plan
 from venmas.search.tubes.run import Tube
 from venmas.search.tubes.target import Verdicts
@@ -87,22 +86,11 @@ class Tubes:
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """Formulas with bounds about systems with smooth parts in which every state has one successor."""
-        system = question.system
-        if not system.smooth:
-            return "it is for systems that are not piecewise linear"
         if question.semantics != "real":
             return "it decides for real networks"
         if not isinstance(question.asked, Bounded):
             return "it decides formulas with bounds"
-        if len(system.branches) != 1:
-            return f"it follows systems with one branch, and this one has {len(system.branches)}"
-        (branch,) = system.branches
-        if not (isinstance(branch.guard, Truth) and branch.guard.value):
-            return f"it follows branches that can always be taken, and {branch.name!r} has a guard"
-        for name, expr in branch.updates:
-            if kind := unknown(expr):
-                return f"the update of {name!r} has a {kind}, which it does not enclose"
-        return None
+        return unfollowed(question.system)
 
     def eager(self, question: Question, run: Run) -> bool:
         """It opens a portfolio."""
