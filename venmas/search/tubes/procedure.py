@@ -40,8 +40,9 @@ from venmas.model.witness.enclosed import UndecidedError
 from venmas.question import Question
 from venmas.search.procedure import Run
 from venmas.search.tubes.falsify import candidates
+from venmas.search.tubes.plan import Plan
 from venmas.search.tubes.run import Tube
-from venmas.search.tubes.target import Plan, Verdicts
+from venmas.search.tubes.target import Verdicts
 from venmas.search.tubes.tree import Tree, ladder
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ _RATHER = 2.0
 """Finer enclosures are tried rather than a cut where they account for so many times what the initial values do, .."""
 _WORTH, _PAUSE = 0.5, 4
 """.. and kept where they leave less than this part of what was open; else not tried for so many cuts."""
-_DEEPEST, _NARROWEST = 100, 1e-12
+_DEEPEST, _NARROWEST = 60, 1e-12
 _RUNS, _DEEPER = 0.1, 4
 """Part of its time for looking for violations; how many times longer it takes where no sample shows one."""
 _PATIENCE, _BOXED = 60.0, 0.6
@@ -170,6 +171,11 @@ class _Session:
                 return found
         return self._decide(budget)
 
+    @property
+    def complete(self) -> bool:
+        """Is every part of the initial sets refuted, so that `figures.reach` is of all runs?"""
+        return self._stack == [] and all(tree is None or tree.proof() is not None for tree in self.trees)
+
     def _decide(self, budget: Budget) -> Answer:
         if self._stack is None:
             self._stack, self._begun = self._roots(), budget.spent
@@ -235,11 +241,16 @@ class _Session:
             budget()
             if step:
                 before = tube.moved_most()
-                tube.advance()
+                origin = tube.advance()
+                if origin is not None:
+                    rows, moves, besides = rows[origin], moves[origin], besides[origin]
+                    before = before[0][origin], before[1][origin]
+                    verdicts.keep(origin)
             open_, more, further, radius = verdicts.look(tube)
             moves, besides, broken = moves + more, besides + further, tube.ring.broken.copy()
             radii.append(np.full(len(batch), np.inf))
-            radii[-1][rows] = np.where(broken, np.inf, radius)
+            radii[-1][rows] = 0.0
+            np.maximum.at(radii[-1], rows, np.where(broken | np.isnan(radius), np.inf, radius))
             last = step == self.plan.steps
             yes, no = verdicts.fold(hoped=not last) if open_.any() or last else (broken, ~broken)
             yes, drop = yes & ~broken, broken | ~no
@@ -256,7 +267,7 @@ class _Session:
                     bool(yes[i]),
                 )
             if drop.any():
-                left = np.flatnonzero(~drop)
+                left = np.flatnonzero(~np.isin(rows, rows[drop]))
                 rows, moves, besides = rows[left], moves[left], besides[left]
                 if not len(left):
                     break
@@ -309,7 +320,7 @@ class _Session:
         finer = part.level + 1 < len(self._levels)
         wanted = why.besides > _RATHER * float(why.moves.sum()) or (why.broken and not part.depth)
         if part.tried is not None:
-            better = part.level <= self._good
+            better = part.level <= self._good or not any(able)  # nothing else is left
             part = replace(part, level=part.level if better else part.level - 1, tried=None)
             wanted &= better
         if wanted and part.level < self._good:
