@@ -21,7 +21,7 @@ from export import ROOT, Layers, evaluate, write_manifest, write_onnx
 Array = npt.NDArray[Any]
 
 SEED = 1
-START: Array = np.array([0.3, 0.5])  # rad, rad/s
+START: Array = np.array([0.2, 0.4])  # rad, rad/s
 STEPS, ROUNDS, BATCH, RATE = 40, 400, 256, 1e-2
 SPEED, TORQUE, PERIOD, GRAVITY = 8.0, 2.0, 0.05, 10.0
 
