@@ -1,6 +1,5 @@
 """Pendulum and CartPole are Gymnasium's own, step by step, and policies trained with tanh are decided in them."""
 
-import json
 from fractions import Fraction
 
 import gymnasium
@@ -11,11 +10,13 @@ from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from torch import nn
 
-from venmas import check_certificate, load_scenario, verify
+from venmas import load_network, load_scenario, verify
+from venmas.checker.file import check_certificate
 from venmas.errors import NetworkError, ScenarioError
 from venmas.gym import cartpole, pendulum
 from venmas.model.simulate import step_batch
-from venmas.nn.network import Layer, Network, relu_network
+from venmas.model.witness.build import satisfies
+from venmas.nn.network import relu_network
 
 torch.set_num_threads(1)
 
@@ -83,16 +84,10 @@ def test_cartpole_steps_as_the_environment_does():
         ours = one_step(system, states)
         steps = [env_step(env, s, action) for s in states]
         assert np.allclose(ours, [s for s, _ in steps], rtol=0, atol=1e-13)
-        balanced = [system.propositions["balanced"]] * len(ours)
-        for formula, row, (_, ended) in zip(balanced, ours, steps, strict=True):
-            exact = {n: Fraction(float(v)) for n, v in zip(names(system), row, strict=True)}
-            assert holds(formula, exact) == (not ended)
-
-
-def holds(formula, state):
-    """Whether all comparisons of a conjunction hold in a state."""
-    parts = getattr(formula, "operands", (formula,))
-    return all(part.holds(state) if hasattr(part, "holds") else holds(part, state) for part in parts)
+        for after, ended in steps:
+            exact = {n: Fraction(float(v)) for n, v in zip(names(system), after, strict=True)}
+            assert satisfies(system, system.propositions["balanced"], exact) == (not ended)
+        assert {ended for _, ended in steps} == {True, False}
 
 
 @pytest.fixture(scope="module")
@@ -144,8 +139,7 @@ def decide(build, model, env, start, variable, margins, tmp_path):
 
     broken = verify(system, f"AG^20 ({variable} < {below})", timeout=60)
     assert broken.verdict == "violated", broken
-    first = broken.witness.states[0] if hasattr(broken.witness, "states") else broken.witness
-    state = [float(first[n]) for n in names(system)]
+    state = [float(broken.witness.initial[n]) for n in names(system)]
     assert all(low <= v <= high for v, (low, high) in zip(state, start.values(), strict=True))
     assert driven(model, env, state, 20)[1:, at].max() >= below
 
@@ -153,6 +147,12 @@ def decide(build, model, env, start, variable, margins, tmp_path):
 def test_pendulum_under_ppo(swinging, tmp_path):
     start = {"th": (3.0, 3.05), "thdot": (-0.05, 0.05)}
     decide(pendulum, swinging, gymnasium.make("Pendulum-v1"), start, "th", (0.1, -0.01), tmp_path)
+
+
+def test_the_limit_of_speed_is_no_obstacle():
+    system = pendulum(constant(3, 2), start={"th": (1, 1.1), "thdot": (7, 8)})
+    assert verify(system, "AG^10 (th < 5.11 & thdot < 8.5)").satisfied
+    assert verify(system, "AG^10 (th < 5)").violated  # 1.1 + 10 * 0.05 * 8 = 5.1
 
 
 def test_cartpole_under_ppo(balancing, tmp_path):
@@ -164,12 +164,10 @@ def test_cartpole_under_ppo(balancing, tmp_path):
 
 def test_scenario_is_the_environment_with_its_own_controller():
     system = load_scenario("pendulum").system()
-    network = system.agents[0].expr
     assert names(system) == ("th", "thdot")
-    assert network is not None
     env, rng = gymnasium.make("Pendulum-v1"), np.random.default_rng(4)
     env.reset(seed=1)
-    controller = load_scenario("pendulum").networks().load("controller.onnx")
+    controller = load_network(load_scenario("pendulum").networks / "controller.onnx")
     states = rng.uniform(-1, 1, (50, 2))
     seen = np.stack([np.cos(states[:, 0]), np.sin(states[:, 0]), states[:, 1]], 1)
     theirs = [env_step(env, s, u)[0] for s, u in zip(states, controller.evaluate(seen), strict=True)]
@@ -192,8 +190,10 @@ def test_starts_are_ranges_of_variables():
 def test_policies_of_another_shape_are_refused(swinging, balancing):
     with pytest.raises(NetworkError, match=r"4 inputs and 2 outputs: expected 3 \(the observation\) and 1"):
         pendulum(constant(4, 0, 1))
-    with pytest.raises(NetworkError, match="3 inputs"):
+    with pytest.raises(NetworkError, match=r"does not take observations of shape \(batch, 4\)"):
         cartpole(nn.Linear(3, 2))
+    with pytest.raises(NetworkError, match="4 inputs and 3 outputs: expected 4"):
+        cartpole(nn.Linear(4, 3))
     with pytest.raises(NetworkError, match="is no policy"):
         cartpole([0, 1])
     with pytest.raises(NetworkError, match="the model sees"):

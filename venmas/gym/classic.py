@@ -48,14 +48,14 @@ def pendulum(policy: object, *, gravity: object = 10, start: Start | None = None
     network = network_of(policy, np.array([1, 1, SPEED]), (-TORQUE, TORQUE))
     system = System("pendulum", "Pendulum-v1 of Gymnasium under a policy")
     angle = system.real("th", -1000, 1000, unit="rad")
-    speed = system.real("thdot", -SPEED, SPEED, unit="rad/s")
+    speed = system.real("thdot", -2 * SPEED, 2 * SPEED, unit="rad/s")  # enclosures of what is cut off reach beyond
     answer = apply_network(network, (cos(angle), sin(angle), speed))[0]
     torque = system.agent(clip(answer, -TORQUE, TORQUE), name="u", unit="N m")
     pull = Fraction(3, 2) * as_fraction(gravity)
     faster = clip(speed + PERIOD * (pull * sin(angle) + 3 * torque), -SPEED, SPEED)
     system.branch("step", {angle: angle + PERIOD * faster, speed: faster})
     turn = Fraction("3.1415926535897932385")
-    _begin(system, {"th": (-turn, turn), "thdot": (-1, 1)}, start)
+    _begin(system, {"th": (-turn, turn), "thdot": (-1, 1)}, start, {"thdot": (-SPEED, SPEED)})
     return system
 
 
@@ -96,14 +96,16 @@ def cartpole(policy: object, *, start: Start | None = None) -> System:
     return system
 
 
-def _begin(system: System, usual: Start, start: Start | None) -> None:
-    """Declare the initial box."""
+def _begin(
+    system: System, usual: Start, start: Start | None, limits: Mapping[str, tuple[int, int]] | None = None
+) -> None:
+    """Declare the initial box. limits: narrower ones than the ranges of the variables."""
     if unknown := sorted(set(start or {}) - set(usual)):
         raise ScenarioError(f"start: no variable {unknown[0]!r}; the variables are {', '.join(usual)}")
     conditions: list[Condition] = []
     for name, ends in {**usual, **(start or {})}.items():
         low, high = _ends(ends, name)
-        least, most = system.box[name]
+        least, most = (limits or {}).get(name, system.box[name])
         if not least <= low <= high <= most:
             raise ScenarioError(
                 f"start: {name!r} from {float(low):g} to {float(high):g}: expected a range within {least} to {most}"
