@@ -21,6 +21,7 @@ sys.path.insert(0, str(TRAINING))
 import cruise  # noqa: E402
 import double_integrator  # noqa: E402
 import frozenlake  # noqa: E402
+import pendulum  # noqa: E402
 import vcas_loop  # noqa: E402
 import vcas_table  # noqa: E402
 from export import evaluate, fold_input_scaling, he_layers, read_onnx, write_onnx  # noqa: E402
@@ -30,8 +31,11 @@ ARCHITECTURES = {
     "vcas": {f"{i}.onnx": [3, 20, 20, 20, 20, 20, 9] for i in range(1, 10)},
     "double_integrator": {"controller.onnx": [2, 10, 5, 1], "value.onnx": [2, 16, 16, 1]},
     "cruise": {"controller.onnx": [3, 20, 20, 1]},
+    "pendulum": {"controller.onnx": [3, 16, 16, 1]},
     "blocks": {"aware.onnx": [14, 16, 16, 5], "ignoring.onnx": [10, 16, 16, 5]},
 }
+UNITS = {"pendulum": ("Tanh", np.tanh)}
+RELU = ("Relu", lambda x: np.maximum(x, 0))
 FILES = [(folder, name) for folder, files in ARCHITECTURES.items() for name in files]
 
 
@@ -68,7 +72,7 @@ def test_file_is_the_one_of_the_manifest(folder, name):
     shapes = [numpy_helper.to_array(t).shape for t in model.graph.initializer]
     matrices = [s for s in shapes if len(s) == 2]
     assert [matrices[0][1], *(s[0] for s in matrices)] == ARCHITECTURES[folder][name] == listed["architecture"]
-    assert {n.op_type for n in model.graph.node} == {"Gemm", "Relu"}
+    assert {n.op_type for n in model.graph.node} == {"Gemm", UNITS.get(folder, RELU)[0]}
     assert model.ir_version <= 9
     assert [o.version for o in model.opset_import] == [13]
 
@@ -76,7 +80,7 @@ def test_file_is_the_one_of_the_manifest(folder, name):
 @pytest.mark.parametrize(("folder", "name"), FILES)
 def test_runtime_and_plain_evaluation_agree(folder, name):
     x = np.random.default_rng(0).uniform(-1, 1, (200, ARCHITECTURES[folder][name][0])).astype(np.float32)
-    ours = evaluate(read_onnx(NETWORKS / folder / name), x)
+    ours = evaluate(read_onnx(NETWORKS / folder / name), x, UNITS.get(folder, RELU)[1])
     assert np.abs(run(folder, name, x) - ours).max() <= 1e-5 * max(1.0, np.abs(ours).max())
 
 
@@ -191,9 +195,9 @@ def test_export_gives_the_same_bytes_and_reads_back(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", ["frozenlake", "vcas", "double_integrator", "cruise"])
+@pytest.mark.parametrize("script", ["frozenlake", "vcas", "double_integrator", "cruise", "pendulum"])
 def test_training_script_runs_and_repeats_itself(script, tmp_path):
-    pytest.importorskip("tensorflow")
+    pytest.importorskip("torch" if script == "pendulum" else "tensorflow")
     for folder in ("first", "second"):
         command = [sys.executable, str(TRAINING / f"{script}.py"), "--quick", "--output", str(tmp_path / folder)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
@@ -215,3 +219,10 @@ def test_cruise_controller_fits_its_law_and_loses_its_reserve_as_recorded():
         first = int(np.flatnonzero(reserve <= 0)[0]) + 1
         assert abs(first - fit[f"first_unsafe_step_of_20000_runs_lead_{lead}"]) <= 1
     assert cruise.least_reserve(layers, 26.0, 50, 5000, rng).min() > 0
+
+
+def test_pendulum_controller_keeps_it_upright_as_recorded():
+    layers = read_onnx(NETWORKS / "pendulum" / "controller.onnx")
+    assert pendulum.figures(layers, manifest("pendulum")["seed"]) == entry("pendulum", "controller.onnx")["fit"]
+    fallen = pendulum.run(layers, np.array([[0.45, 0.0]]), 40)  # more than the torque can hold
+    assert np.abs(fallen[:, 0, 0]).max() > 1

@@ -1,7 +1,7 @@
 """Writing trained networks: plain ONNX files and the manifest that goes with them. Needs numpy and onnx only.
 
 A network is a list of layers ``(W, b)``, ``W`` of shape (outputs, inputs) and ``b`` of shape (outputs,); there is a
-ReLU between layers and none after the last.
+ReLU (or what else is named) between layers and none after the last.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import os
 import platform
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -67,18 +67,18 @@ def fold_input_scaling(layers: Layers, scale: Sequence[float], shift: Sequence[f
     return [(np.asarray(w, np.float32), np.asarray(b, np.float32)) for w, b in [first, *layers[1:]]]
 
 
-def evaluate(layers: Layers, x: Array) -> Array:
+def evaluate(layers: Layers, x: Array, between: Callable[[Array], Array] = lambda x: np.maximum(x, 0)) -> Array:
     """Outputs of shape (n, outputs) for inputs of shape (n, inputs), in float64."""
     x = np.asarray(x, np.float64)
     for index, (weight, bias) in enumerate(layers):
         x = x @ np.asarray(weight, np.float64).T + np.asarray(bias, np.float64)
         if index + 1 < len(layers):
-            np.maximum(x, 0, out=x)
+            x = between(x)
     return x
 
 
-def write_onnx(path: Path, layers: Layers, name: str) -> None:
-    """A chain of Gemm and Relu nodes over float32; the same layers give the same bytes."""
+def write_onnx(path: Path, layers: Layers, name: str, between: str = "Relu") -> None:
+    """A chain of Gemm and Relu (or other) nodes over float32; the same layers give the same bytes."""
     nodes, weights, flow = [], [], "x"
     for index, (weight, bias) in enumerate(layers, start=1):
         for label, value in ((f"W{index}", weight), (f"b{index}", bias)):
@@ -87,7 +87,7 @@ def write_onnx(path: Path, layers: Layers, name: str) -> None:
         out = "y" if last else f"z{index}"
         nodes.append(helper.make_node("Gemm", [flow, f"W{index}", f"b{index}"], [out], name=f"gemm{index}", transB=1))
         if not last:
-            nodes.append(helper.make_node("Relu", [out], [f"a{index}"], name=f"relu{index}"))
+            nodes.append(helper.make_node(between, [out], [f"a{index}"], name=f"{between.lower()}{index}"))
         flow = f"a{index}"
     sizes = widths(layers)
     ends = [
@@ -121,6 +121,7 @@ def write_manifest(
     seed: int,
     minutes: float,
     packages: Sequence[str],
+    between: str = "ReLU",
     **about: Any,
 ) -> None:
     """``MANIFEST.json`` beside the networks; ``files`` maps a file name to its fit figures, ``about`` is free."""
@@ -135,7 +136,7 @@ def write_manifest(
     ]
     manifest = {
         **about,
-        "format": f"ONNX opset {OPSET}, IR version {IR_VERSION}, float32; ReLU after every layer but the last",
+        "format": f"ONNX opset {OPSET}, IR version {IR_VERSION}, float32; {between} after every layer but the last",
         "command": command,
         "seed": seed,
         "training_minutes": round(minutes, 1),

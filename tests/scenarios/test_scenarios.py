@@ -23,10 +23,10 @@ LEAST = {
 
 
 def test_bundled_names():
-    assert scenario_names() == ("blocks", "cruise", "double_integrator", "frozenlake", "vcas")
+    assert scenario_names() == ("blocks", "cruise", "double_integrator", "frozenlake", "pendulum", "vcas")
 
 
-@pytest.mark.parametrize("name", ["blocks", "cruise", "double_integrator", "frozenlake", "vcas"])
+@pytest.mark.parametrize("name", ["blocks", "cruise", "double_integrator", "frozenlake", "pendulum", "vcas"])
 def test_bundled_networks_and_properties(name):
     scenario = load_scenario(name)
     system = scenario.system()

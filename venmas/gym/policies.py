@@ -8,22 +8,19 @@ take the same actions as the table.
 
 from __future__ import annotations
 
-import logging
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from venmas.errors import NetworkError
 from venmas.gym.enclosures import BITS, Ball, enclose
+from venmas.gym.models import exported, is_of, scores_of
 from venmas.nn import Network, load_network
 
-_EXPECTED = (
+EXPECTED = (
     "expected a model of Stable-Baselines3 (PPO, A2C, DQN with MlpPolicy), a torch module, a network file, a Network, "
     "or a list of actions"
 )
@@ -39,20 +36,15 @@ def actions_of(policy: Any, states: int, actions: int, show: Show) -> list[int]:
         return _of_file(Path(policy), states, actions, show)
     if isinstance(policy, Network):
         return _of_network(policy, states, actions, show)
-    if _is(policy, "stable_baselines3.", "BaseAlgorithm"):
-        found = _of_module(_scores(policy), states, actions, show)
+    if is_of(policy, "stable_baselines3.", "BaseAlgorithm"):
+        found = _of_module(scores_of(policy, "the one-hot observation", EXPECTED), states, actions, show)
         taken = [int(policy.predict(np.array(s), deterministic=True)[0]) for s in range(states)]
         return _same(found, taken, show)
-    if _is(policy, "torch.nn.", "Module"):
+    if is_of(policy, "torch.nn.", "Module"):
         return _of_module(policy, states, actions, show)
     if isinstance(policy, (list, tuple, np.ndarray)):
         return _of_list(policy, states, actions)
-    raise NetworkError(f"{str(policy)[:80]!r} is no policy: {_EXPECTED}")
-
-
-def _is(policy: object, package: str, name: str) -> bool:
-    """Whether a class of another package is among those of an object, without importing that package."""
-    return any(c.__name__ == name and c.__module__.startswith(package) for c in type(policy).__mro__)
+    raise NetworkError(f"{str(policy)[:80]!r} is no policy: {EXPECTED}")
 
 
 def _of_list(policy: Sequence[Any] | np.ndarray[Any, Any], states: int, actions: int) -> list[int]:
@@ -110,28 +102,8 @@ def _certain(mid: Sequence[int], rad: Sequence[int], observation: str, why: str)
 
 def _of_module(module: Any, states: int, actions: int, show: Show) -> list[int]:
     """By the ONNX file that PyTorch writes, and compared with what the module says itself."""
-    import torch
-
-    modes = [(part, part.training) for part in module.modules()]
-    kind = next((p.dtype for p in module.parameters()), torch.float32)
-    module.eval()
-    try:
-        with _quiet(), torch.no_grad(), TemporaryDirectory() as folder:
-            file, device = Path(folder) / "policy.onnx", next((p.device for p in module.parameters()), "cpu")
-            points = torch.eye(states, dtype=kind, device=device)
-            try:
-                own = [int(a) for a in module(points).argmax(dim=1)]
-                torch.onnx.export(module, (points[:1],), file, dynamo=False, do_constant_folding=False)
-            except Exception as error:  # whatever the code of a module raises
-                raise NetworkError(
-                    f"the module does not take observations in one-hot form, (batch, {states}), or cannot be exported: "
-                    f"{type(error).__name__}: {str(error)[:300]}"
-                ) from error
-            found = _of_file(file, states, actions, show)
-    finally:
-        for part, mode in modes:
-            part.training = mode
-    return _same(found, own, show)
+    with exported(module, np.eye(states), f"observations in one-hot form, (batch, {states}),") as (file, answers):
+        return _same(_of_file(file, states, actions, show), [int(a) for a in answers.argmax(axis=1)], show)
 
 
 def _same(found: list[int], taken: list[int], show: Show) -> list[int]:
@@ -143,38 +115,3 @@ def _same(found: list[int], taken: list[int], show: Show) -> list[int]:
                 "floats: scores are too close; train on, or give the actions as a list"
             )
     return found
-
-
-def _scores(model: Any) -> Any:
-    """The part of a model of Stable-Baselines3 that maps the one-hot observation to scores."""
-    import torch
-
-    policy = model.policy
-    extractor = type(getattr(policy, "features_extractor", None) or getattr(policy, "pi_features_extractor", None))
-    if hasattr(policy, "q_net"):
-        extractor = type(policy.q_net.features_extractor)
-        parts = [policy.q_net.q_net]
-    elif hasattr(policy, "mlp_extractor") and hasattr(policy, "action_net"):
-        parts = [policy.mlp_extractor.policy_net, policy.action_net]
-    else:
-        parts = []
-    if not parts or extractor.__name__ != "FlattenExtractor":
-        raise NetworkError(
-            f"{type(model).__name__} with {type(policy).__name__} and {extractor.__name__}: {_EXPECTED}; give its part "
-            "from the one-hot observation to the scores as a torch module"
-        )
-    return torch.nn.Sequential(*parts)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without what the exporter says of itself."""
-    log = logging.getLogger("torch.onnx")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        log.setLevel(level)

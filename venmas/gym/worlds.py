@@ -79,7 +79,7 @@ def read_world(env: Any, start: Iterable[int] | None = None) -> World:
     """The table of an environment; start: other start states than its own. Raises `ScenarioError`."""
     world = getattr(env, "unwrapped", env)
     name = f"{type(world).__module__}.{type(world).__qualname__}"
-    _check_wrappers(env)
+    check_wrappers(env)
     space, choices = getattr(world, "observation_space", None), getattr(world, "action_space", None)
     if not hasattr(world, "P") or any(not hasattr(s, "n") or getattr(s, "start", 0) != 0 for s in (space, choices)):
         raise ScenarioError(
@@ -128,7 +128,7 @@ def _outcomes(table: Any, state: int, action: int, states: int) -> tuple[Outcome
     return tuple(found)
 
 
-def _check_wrappers(env: Any) -> None:
+def check_wrappers(env: Any) -> None:
     """Refuse what stands between a policy and the table."""
     gymnasium = sys.modules.get("gymnasium")
     if gymnasium is None:  # then there are no wrappers of it
