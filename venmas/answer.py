@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from venmas.errors import Reason, VenmasError
 from venmas.model.invariant import Invariant, Phases
+from venmas.model.smooth.cuts import Trees
 from venmas.model.witness.tree import Witness
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ Write: TypeAlias = Callable[[Callable[["Rule"], None]], int]
 """Writes the lines of a proof, one call each, and returns how many; raises `IncompleteError` where it can not."""
 
 
-Proof: TypeAlias = Write | Invariant | Phases
-"""What a certificate is written from: the lines of a proof; for AG p without a bound a set that runs do not leave."""
+Proof: TypeAlias = Write | Invariant | Phases | Trees
+"""What a certificate is written from: the lines of a proof; for AG p without a bound a set that runs do not leave; of
+systems that are not piecewise linear how initial sets are cut."""
 
 
 class IncompleteError(VenmasError):

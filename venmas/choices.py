@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, get_args
 from venmas.errors import UsageError
 
 Semantics: TypeAlias = Literal["real", "float32"]
-Activation: TypeAlias = Literal["relu", "linear"]
+Activation: TypeAlias = Literal["relu", "linear", "tanh", "sigmoid"]
 ReluEncoding: TypeAlias = Literal["big-m", "indicator"]
 
 TRUSTS: Mapping[str, str] = {

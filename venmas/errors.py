@@ -15,7 +15,8 @@ from typing import ClassVar
 class Reason(StrEnum):
     """Why an outcome, or a verdict, is unknown.
 
-    `TOLERANCE` blames what a solver returned; what procedures without a solver leave undecided is `OPEN`.
+    `TOLERANCE` blames what a solver returned; what procedures without a solver leave undecided is `OPEN`. `TIE`: a
+    comparison of real numbers stays open at the greatest precision (`venmas.model.smooth`).
     """
 
     OPEN = "open"
@@ -26,6 +27,7 @@ class Reason(StrEnum):
     FAILURE = "failure"
     UNBOUNDED = "unbounded"
     INTERRUPTED = "interrupted"
+    TIE = "tie"
 
 
 def install(extra: str) -> str:

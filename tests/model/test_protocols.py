@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from venmas.errors import ModelError
-from venmas.model import Condition, Expr, System, Vector, argmax, maximum, switch, where
-from venmas.model.expr import All, Any, Application, Drawn, Truth
+from venmas.model import Condition, Expr, System, Vector, argmax, held, maximum, sin, switch, where
+from venmas.model.expr import All, Any, Application, Drawn, Smooth, Truth
 from venmas.model.refusals import OF_CONDITIONS, OF_EXPRESSIONS, OF_VECTORS
 
 
@@ -76,7 +76,8 @@ NUMPY |= {"__dlpack__", "__dlpack_device__"}
 """Absent: arrays of expressions hold objects; ufuncs and functions ask the two methods that are defined."""
 
 MEANS = {
-    Expr: "add radd sub rsub mul rmul truediv rtruediv pos neg abs lt le gt ge eq ne format array_ufunc array_function",
+    Expr: "add radd sub rsub mul rmul truediv rtruediv pow pos neg abs lt le gt ge eq ne format "
+    "array_ufunc array_function",
     Condition: "and rand or ror invert format array_ufunc array_function",
     Vector: "add radd sub rsub mul rmul truediv rtruediv pos neg abs matmul rmatmul len iter getitem reversed format "
     "array_ufunc array_function",
@@ -94,7 +95,9 @@ def examples():
     """One object of every class that an author can come to hold, by the class of the language that it belongs to."""
     s = System("s")
     x, m, v = s.real("x", -1, 1), s.integer("m", 0, 1), s.reals("v", 2, -1, 1)
-    exprs = [x, x + 1, x * 0, maximum(x, 0), argmax(v), switch(m, {0: x, 1: 0}), where(x > 0, x, 0)]
+    flow = s.flow(1, {x: held(m)})
+    smooth = [x * x, 1 / (x + 2), sin(x), held(x), flow.end[x], flow.least(x)]
+    exprs = [*smooth, x, x + 1, x * 0, maximum(x, 0), argmax(v), switch(m, {0: x, 1: 0}), where(x > 0, x, 0)]
     conditions = [x > 0, (x > 0) & (m == 1), (x > 0) | (m == 1), Truth(True)]
     return [(Expr, e) for e in exprs] + [(Condition, c) for c in conditions] + [(Vector, v), (Vector, v[:1])]
 
@@ -109,7 +112,7 @@ def test_examples_are_of_every_class():
     known = {c for c in every if c.__module__.startswith("venmas.")}  # not the toys of other tests
     # `Output` is held as a component of a vector and has no methods of its own; an application and the next value of
     # a disturbance are never handed out
-    assert known - held - {Expr, Condition, Application, Drawn} == {c for c in known if c.__name__ == "Output"}
+    assert known - held - {Expr, Condition, Application, Drawn, Smooth} == {c for c in known if c.__name__ == "Output"}
     assert {All, Any, Truth} < held
 
 

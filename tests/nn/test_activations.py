@@ -75,6 +75,18 @@ def test_every_interpreter_refuses_it(squared: Network, name: str) -> None:
         INTERPRETERS[name](squared)
 
 
+@pytest.mark.parametrize("place", [0, 1, 2], ids=["first", "middle", "last"])
+@pytest.mark.parametrize("kind", ["tanh", "sigmoid"])
+@pytest.mark.parametrize("name", [n for n in INTERPRETERS if n.partition(":")[0] != "nn" or "integers" in n])
+def test_what_is_for_relu_refuses_smooth_units(name: str, kind: str, place: int) -> None:
+    kinds = ["relu", "relu", "linear"]
+    kinds[place] = kind
+    network = Network(tuple(Layer(np.eye(2), np.ones(2), k) for k in kinds))  # type: ignore[arg-type]
+    assert network.smooth == f"{kind} units"
+    with pytest.raises(NetworkError, match=f"{kind} units, which are not piecewise linear"):
+        INTERPRETERS[name](network)
+
+
 @pytest.mark.parametrize("mode", sorted(of_bounded()))
 def test_every_mode_refuses_it(squared: Network, mode: str) -> None:
     system = System("third")

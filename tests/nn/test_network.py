@@ -168,7 +168,7 @@ def test_other_misuse():
     with pytest.raises(NetworkError, match="not an array of numbers"):
         Layer([[1], [1, 2]], [0])
     with pytest.raises(NetworkError, match="activation"):
-        Network((Layer(np.ones((1, 1)), np.zeros(1), "tanh"),))
+        Network((Layer(np.ones((1, 1)), np.zeros(1), "softplus"),))
     with pytest.raises(NetworkError, match="dividing"):
         Network((Layer(np.ones((1, 1)), np.zeros(1), "linear", np.array([3.0])),))
     with pytest.raises(NetworkError, match="1 weight matrices, but 2 biases"):

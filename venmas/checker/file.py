@@ -18,13 +18,14 @@ from venmas.checker.phases import check_phases, read_phases
 from venmas.checker.runs.check import check_runs
 from venmas.checker.runs.claim import FIELDS, read_claim
 from venmas.checker.runs.claim import FORMAT as RUNS
+from venmas.checker.smooth.tree import check_trees, read_bits
 from venmas.errors import InputError, RefusedError, UsageError
 from venmas.logic import Always, parse, parse_property
 from venmas.memory import seldom_collected
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.canonical_writer import canonical_text
 from venmas.model.system import System
-from venmas.question import drawn_for
+from venmas.question import claim, drawn_for
 
 FORMAT = "venmas-certificate-1"
 """Proofs of bounded formulas."""
@@ -32,8 +33,16 @@ INDUCTIVE = "venmas-certificate-2"
 """Inductive sets, which prove AG p without a bound."""
 PHASES = "venmas-certificate-3"
 """Two bounded proofs, which prove AG p without a bound together."""
+TUBES = "venmas-certificate-4"
+"""Bounded formulas about systems that are not piecewise linear: trees of boxes, and tubes of affine forms from them."""
 _NEEDED = {"format", "venmas", "formula", "inside", "semantics", "system", "networks"}
-_BESIDES: dict[object, Set[str]] = {FORMAT: set(), INDUCTIVE: {"invariant"}, PHASES: {"phases"}, RUNS: FIELDS}
+_BESIDES: dict[object, Set[str]] = {
+    FORMAT: set(),
+    INDUCTIVE: {"invariant"},
+    PHASES: {"phases"},
+    TUBES: {"enclosures"},
+    RUNS: FIELDS,
+}
 """What the header of each format has besides."""
 _OPTIONAL = {"origin", "parameters"}
 
@@ -47,7 +56,7 @@ def read_certificate(path: str | Path) -> tuple[Mapping[str, Any], Iterator[tupl
     header = next(lines, (0, {}))[1]
     form = header.get("format")
     if not isinstance(form, str) or form not in _BESIDES:
-        raise UsageError(f"{path} is no certificate of the form {FORMAT}, -2, -3, or of LTL; {HOW}")
+        raise UsageError(f"{path} is no certificate of the form {FORMAT}, -2, -3, -4, or of LTL; {HOW}")
     needed = _NEEDED | _BESIDES[form]
     odd = (header.keys() ^ needed) - _OPTIONAL
     if odd:
@@ -92,6 +101,10 @@ def _check_claim(
     if header["networks"] != sorted(networks):
         raise CheckError(0, "the networks that the header lists are not those of its system")
     rebuilt = system_from_json(theirs, networks)
+    if header["format"] == TUBES:
+        return _check_tubes(header, lines, rebuilt, tick)
+    if rebuilt.smooth:
+        raise CheckError(0, f"{header['format']} is about piecewise linear systems, and {rebuilt.smooth}")
     if of_runs:
         return check_runs(rebuilt, read_claim(header), lines, tick)
     if header["format"] != FORMAT:
@@ -117,6 +130,17 @@ def _check_always(
         return check_phases(system, asked.invariant, phases, inside, lines, tick, header["semantics"])
     invariant = read_invariant(header["invariant"], len(system.variables))
     return check_inductive(system, asked.invariant, invariant, lines, tick, header["semantics"])
+
+
+def _check_tubes(
+    header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
+) -> Checked:
+    if not header["inside"] or header["semantics"] != "real":
+        raise CheckError(
+            0, f"{TUBES} is about real networks, and shows that no run leaves the declared box: its header must say so"
+        )
+    target = claim(system, parse(header["formula"], system.vocabulary), inside=True)
+    return check_trees(system, target, read_bits(header["enclosures"]), lines, tick)
 
 
 @seldom_collected

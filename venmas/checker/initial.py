@@ -24,7 +24,7 @@ def first_goal(system: System, region: Region, target: Formula, semantics: Seman
     The cell starts from the declared ranges and is cut by every comparison of the region; those over several
     variables become rows, ``!=`` becomes an obligation. Variables whose range is one point are put in.
     """
-    whole = _cut(declared_cell(system), region)
+    whole = cut_by(declared_cell(system), region)
     if whole is None:
         return None
     names = whole.names
@@ -56,7 +56,7 @@ def declared_cell(system: System) -> Cell | None:
     return Cell(tuple(system.variables), low, high, tuple(d.integral for d in decls))
 
 
-def _cut(cell: Cell | None, region: Region) -> Cell | None:
+def cut_by(cell: Cell | None, region: Region) -> Cell | None:
     """The part of a cell where the comparisons of a region hold, ``!=`` left out."""
     for comparison in region:
         if cell is None:

@@ -163,7 +163,13 @@ def _few(names: list[str]) -> str:
 def _run(system: System, start: dict[str, Fraction], plan: Sequence[int | None], rng: np.random.Generator) -> Witness:
     """One exact run. Raises `ModelError` when it leaves the box, or the branch of a step is not enabled there."""
     from venmas.model.simulate import Step
+    from venmas.model.witness.enclosed import run
     from venmas.model.witness.tree import Node, Value, Witness
+
+    if system.smooth:
+        count = len(system.branches)
+        orders = [[i] if i is not None else [int(k) for k in rng.permutation(count)] for i in plan]
+        return run(system, start, orders)
 
     def values(declared: Sequence[Any], point: dict[str, Fraction]) -> tuple[Value, ...]:
         return tuple(Value(d.name, point[d.name], _label(d.labels, point[d.name])) for d in declared)

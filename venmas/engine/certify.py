@@ -9,8 +9,10 @@ from venmas.answer import Proof as ProofOf
 from venmas.answer import Refuted
 from venmas.engine.certificate_file import Certificate, CertificateFile, Unwritten, header
 from venmas.engine.certify_always import certify_inductive, certify_phases
+from venmas.engine.certify_tubes import certify_tubes
 from venmas.logic import Bounded, Formula
 from venmas.model.invariant import Invariant, Phases
+from venmas.model.smooth.cuts import Trees
 from venmas.model.system import System
 from venmas.nn.network import Semantics
 from venmas.question import Question
@@ -32,6 +34,8 @@ def write_certificate(
         return certify_inductive(question, proof, path, about, tick)
     if isinstance(proof, Phases):
         return certify_phases(question, proof, path, about, tick)
+    if isinstance(proof, Trees):
+        return certify_tubes(question, proof, path, about, tick)
     with CertificateFile(path) as file:
         file.add(header(question, about))
         proof(file.write)

@@ -82,6 +82,10 @@ def export_programs(
         raise UsageError(f"unknown format {wrong[0]!r}: choose among {', '.join(FORMATS)}")
     system.validate()
     system.check_nesting()
+    if system.smooth:
+        raise UsageError(
+            f"programs are about piecewise linear systems, and {system.smooth}: ask `venmas verify` in mode adaptive"
+        )
     parsed = read_formula(system, formula)
     system = drawn_for(system, Bounded(parsed))
     task = Task(system, nnf(parsed, negate=True), strategy, encoding, bounds)

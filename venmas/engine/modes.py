@@ -4,7 +4,7 @@ A portfolio has *stages*, one after the other until there is an answer. In a sta
 is the main one, which makes a step at each of its turns; the others have parts of the time. A stage is over when its
 main procedure is; what another one has begun may go on in a later stage.
 
-    adaptive:  explicit -> unrolled -> (polytopes, rational, bounds | regions) -> (mono | rational)
+    adaptive:  explicit -> tubes -> unrolled -> (polytopes, rational, bounds | regions) -> (mono | rational)
     invariant: (closure | abstraction) -> closure -> two-phase -> region-closure
 """
 
@@ -66,6 +66,7 @@ ADAPTIVE = Mode(
     "explicit states, unrolled loops, polytopes, regions and a search in rationals, in turns",
     (
         (Turn("explicit"),),
+        (Turn("tubes"),),
         (Turn("unrolled", left=3 / 4),),
         (
             Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),

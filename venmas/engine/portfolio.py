@@ -13,7 +13,7 @@ from venmas.engine.modes import DEFAULT_UNBOUNDED, MODES, SHARE, Mode, Turn
 from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.question import Question, deadlock_note, deadlocked
-from venmas.search.procedure import Run, Session, unread_condition
+from venmas.search.procedure import Run, Session, unread
 from venmas.search.registry import get_procedure
 
 log = logging.getLogger(__name__)
@@ -134,7 +134,7 @@ class Portfolio:
     def start(self, name: str, question: Question) -> Session | None:
         """A session of a procedure, None where it does not take the question."""
         procedure = get_procedure(name)
-        why = unread_condition(procedure, question) or procedure.accepts(question, self.run)
+        why = unread(procedure, question) or procedure.accepts(question, self.run)
         if why is None:
             return procedure.start(question, self.run)
         if question.about == "property":

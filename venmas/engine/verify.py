@@ -22,6 +22,7 @@ from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, Mode, modes
 from venmas.engine.parts.divided import Divided
 from venmas.engine.portfolio import Portfolio, limits
 from venmas.engine.report import Asked, Origin, Report, Tried, Verdict
+from venmas.engine.smooth import check_smooth
 from venmas.errors import Reason, SolverUnavailableError, UsageError, did_you_mean
 from venmas.faces import showing
 from venmas.files import why_not_writable
@@ -229,6 +230,7 @@ class _Verification:
         system.check_nesting()
         asked = read_property(system, self.formula)
         self._fit(asked)
+        check_smooth(system, asked, self.mode, report.semantics)
         report.formula, report.kind = str(asked.formula), asked.kind
         if isinstance(self.formula, Formula) and report.asked is not None:
             report.asked = replace(report.asked, formula=report.formula)

@@ -16,6 +16,7 @@ from venmas.model.functions import (
 )
 from venmas.model.parameters import NetworkFolder, Parameter, Range
 from venmas.model.scenario import Scenario, load_scenario, scenario_names
+from venmas.model.smooth.functions import cos, exp, held, norm, sigmoid, sin, sqrt, tan, tanh
 from venmas.model.system import Agent, Branch, System
 from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector
@@ -44,16 +45,25 @@ __all__ = [
     "argmax",
     "clip",
     "conjunction",
+    "cos",
     "disjunction",
+    "exp",
     "explain",
+    "held",
     "load_scenario",
     "maximum",
     "minimum",
+    "norm",
     "one_hot",
     "relu",
     "replay",
     "satisfies",
     "scenario_names",
+    "sigmoid",
+    "sin",
+    "sqrt",
     "switch",
+    "tan",
+    "tanh",
     "where",
 ]

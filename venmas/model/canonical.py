@@ -2,7 +2,7 @@
 
 The form is an object of these fields (`docs/system.md` shows an example):
 
-    format        "venmas-system-1"
+    format        "venmas-system-1", or "venmas-system-2" where it is not piecewise linear
     name, description   text
     variables     [{"name", "kind": "real" | "integer" | "boolean", "lower", "upper", "unit", "labels"}, ..]
     nodes         the expression graph, see below
@@ -24,6 +24,18 @@ index in `nodes`, 0-based, and is one array of a tag and its parts. Scalars (e i
     ["output", network node, index]         ["network", sha256, [e, ..]] is no scalar: `Network.digest`, and its inputs
     ["maximum", [e, ..]]                    ["argmax", [e, ..]] (lowest index on a tie, design S3)
     ["switch", e, [[integer, e], ..]]       ["where", c, e, e]: if c then the first, else the second
+
+and in "venmas-system-2" besides (`docs/semantics.md`)
+
+    ["product", e, e]                       ["quotient", e, e]
+    ["apply", "exp" | "tanh" | "sigmoid" | "sin" | "cos" | "sqrt", e]
+    ["end", flow node, index in variables]  ["flow", period, [[variable node, e], ..]] is no scalar: variables that
+                                            move, and their derivatives
+    ["least", flow node, e]                 ["greatest", flow node, e]
+    ["held", e]                             the value at the start of the period, in a derivative
+
+where a derivative, and e of "least" and "greatest", has no nodes but constants, variables, sums, and those of the
+second list without "end", "least" and "greatest", except below "held".
 
 Conditions: ["truth", true | false], ["compare", e, "<" | "<=" | ">" | ">=" | "==" | "!="] (with 0), ["all", [c, ..]],
 ["any", [c, ..]]. The order of `nodes` is that of a depth-first walk from the agents, branches (guard first), initial
@@ -68,7 +80,7 @@ from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector
 from venmas.nn import Network
 
-FORMAT = "venmas-system-1"
+FORMAT, SMOOTH_FORMAT = "venmas-system-1", "venmas-system-2"
 MAX_PARTS = 4096
 """Most agents, propositions, properties, and labels in all."""
 MAX_WORK = 1 << 22
@@ -82,7 +94,8 @@ _FIELDS = ("format", "name", "description", *_LISTS)
 def system_to_json(system: System) -> dict[str, Anything]:
     """The canonical form. Raises `ModelError` for a system that is not built as `System` builds it, or too large."""
     rows = Writer(system)
-    form: dict[str, Anything] = {"format": FORMAT, "name": system.name, "description": system.description}
+    kind = SMOOTH_FORMAT if system.smooth else FORMAT
+    form: dict[str, Anything] = {"format": kind, "name": system.name, "description": system.description}
     form["variables"] = [
         {
             "name": d.name,
@@ -156,8 +169,8 @@ def shared(system: System) -> System:
 def _read(data: object, networks: Mapping[str, Network]) -> tuple[System, Sequence[Node]]:
     """The system that a form describes, and its nodes, as far as reading alone shows that it is none."""
     form = _top(data)
-    if form["format"] != FORMAT:
-        raise broken("format", f'"{FORMAT}"', form["format"])
+    if form["format"] not in (FORMAT, SMOOTH_FORMAT):
+        raise broken("format", f'"{FORMAT}" or "{SMOOTH_FORMAT}"', form["format"])
     for key in _LISTS:
         read_list(form[key], key)
     decls = [_variable(v, f"variables[{i}]") for i, v in enumerate(form["variables"])]

@@ -34,10 +34,13 @@ from venmas.model.expr import (
     Where,
     children,
 )
+from venmas.model.smooth.flows import follows
+from venmas.model.smooth.functions import FUNCTIONS
+from venmas.model.smooth.nodes import Apply, End, Extremum, Flow, Held, Product, Quotient
 from venmas.model.system import System
 from venmas.nn import Network
 
-_N = TypeVar("_N", Expr, Condition, Application)
+_N = TypeVar("_N", Expr, Condition, Application, Flow)
 MAX_WORK = 1 << 20
 """Most steps, of about 3 microseconds, that finding the values of the selectors of switches may take."""
 
@@ -149,6 +152,25 @@ class Reader:
             case ["where", condition, then, otherwise]:
                 test = self.get(condition, Condition, place)
                 return Where(test, self.get(then, Expr, place), self.get(otherwise, Expr, place))
+            case ["product" | "quotient" as tag, left, right]:
+                kind = Product if tag == "product" else Quotient
+                return kind(self.get(left, Expr, place), self.get(right, Expr, place))
+            case ["apply", str(function), operand] if function in FUNCTIONS:
+                return Apply(function, self.get(operand, Expr, place))
+            case ["held", operand]:
+                return Held(self.get(operand, Expr, place))
+            case ["flow", period, [_, *_] as rates]:
+                pairs = [read_list(pair, place, 2) for pair in rates]
+                return self._flow(read_number(period, place), pairs, place)
+            case ["end", flow, index]:
+                name = self._variables[read_integer(index, place, len(self._variables))].name
+                ended = self.get(flow, Flow, place)
+                if name not in ended.names:
+                    raise broken(place, "a variable that its flow moves", index)
+                return End(ended, name)
+            case ["least" | "greatest" as tag, flow, expr]:
+                follows(self.get(expr, Expr, place), place)
+                return Extremum(self.get(flow, Flow, place), self.get(expr, Expr, place), tag == "greatest")
             case ["truth", bool(value)]:
                 return Truth(value)
             case ["compare", expr, str(relation)] if relation in _RELATIONS:
@@ -158,6 +180,18 @@ class Reader:
             case ["any", operands]:
                 return Any(self._several(operands, Condition, place))
         return None
+
+    def _flow(self, period: Fraction, pairs: list[Row], place: str) -> Flow:
+        rates = []
+        for index, e in pairs:
+            variable, rate = self.get(index, Expr, place), self.get(e, Expr, place)
+            if not isinstance(variable, Variable) or variable.integral or period <= 0:
+                raise broken(place, "a positive period, and real variables with their derivatives", index)
+            follows(rate, place)
+            rates.append((variable, rate))
+        if len({v.name for v, _ in rates}) < len(rates):
+            raise broken(place, "one derivative for each variable", "several")
+        return Flow(period, tuple(rates))
 
     def get(self, index: object, kind: type[_N], place: str) -> _N:
         """The node of that index, among those read so far. Raises `ModelError` where it is of another kind."""
@@ -196,7 +230,7 @@ class Reader:
 
 
 _RELATIONS = {relation.value for relation in Relation}
-_KINDS: Mapping[object, str] = {Expr: "scalar", Condition: "condition", Application: "network"}
+_KINDS: Mapping[object, str] = {Expr: "scalar", Condition: "condition", Application: "network", Flow: "flow"}
 
 
 def _affine(expr: Expr) -> LinearExpr | None:

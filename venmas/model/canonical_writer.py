@@ -30,12 +30,13 @@ from venmas.model.expr import (
     Where,
     children,
 )
+from venmas.model.smooth.nodes import Apply, End, Extremum, Flow, Held, Product, Quotient
 from venmas.model.system import System
 
 MAX_DIGITS = 4096
 """Most characters of one number."""
 
-Node: TypeAlias = Expr | Condition | Application
+Node: TypeAlias = Expr | Condition | Application | Flow
 Row: TypeAlias = list[Anything]
 
 
@@ -108,6 +109,18 @@ class Writer:
                 return self._put("switch", at[id(selector)], [[key, at[id(e)]] for key, e in cases])
             case Where(condition, then, otherwise):
                 return self._put("where", at[id(condition)], at[id(then)], at[id(otherwise)])
+            case Product(left, right) | Quotient(left, right):
+                return self._put("product" if isinstance(node, Product) else "quotient", at[id(left)], at[id(right)])
+            case Apply(function, operand):
+                return self._put("apply", function, at[id(operand)])
+            case Held(operand):
+                return self._put("held", at[id(operand)])
+            case Flow(period, rates):
+                return self._put("flow", write_number(period), [[at[id(v)], at[id(e)]] for v, e in rates])
+            case End(flow, name):
+                return self._put("end", at[id(flow)], self._positions[name])
+            case Extremum(flow, expr, greatest):
+                return self._put("greatest" if greatest else "least", at[id(flow)], at[id(expr)])
             case Truth(truth):
                 return self._put("truth", truth)
             case Compare(expr, relation):
@@ -152,4 +165,10 @@ def _parts(node: Node) -> tuple[Node, ...]:
             return (application,)
         case Application(_, inputs):
             return inputs
+        case Flow():
+            return node.parts
+        case End(flow, _):
+            return (flow,)
+        case Extremum(flow, expr, _):
+            return flow, expr
     return children(node)

@@ -1,4 +1,4 @@
-"""Functions of numpy that are piecewise linear: ``np.maximum``, ``np.minimum``, ``np.abs`` and ``np.clip``.
+"""Functions of numpy: ``np.maximum``, ``np.minimum``, ``np.abs``, ``np.clip``, and ``np.sin`` and the like.
 
 They take expressions, vectors, numbers, lists and arrays of one dimension, and work component by component: vectors
 have one length, anything else is the same in each component. Numbers are taken exactly, as everywhere in a model.
@@ -7,14 +7,17 @@ have one length, anything else is the same in each component. Numbers are taken 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from venmas.errors import ModelError
 from venmas.model.arrays import NumpyOperand
-from venmas.model.expr import Expr
+from venmas.model.expr import Expr, as_expr
 from venmas.model.functions import absolute, clip, maximum, minimum
+from venmas.model.smooth.functions import FUNCTIONS, tan
+from venmas.model.smooth.functions import apply as apply_function
 from venmas.model.vector import Vector
 
 
@@ -48,4 +51,7 @@ NumpyOperand._functions = {
     **dict.fromkeys(("minimum", "fmin"), lambda a, b: _each(minimum, a, b)),
     **dict.fromkeys(("absolute", "fabs"), lambda a: _each(absolute, a)),
     "clip": _clip,
+    "tan": lambda a: _each(tan, a),
+    "square": lambda a: _each(lambda x: as_expr(x) ** 2, a),
+    **{name: partial(_each, partial(apply_function, name)) for name in FUNCTIONS if hasattr(np, name)},
 }

@@ -1,13 +1,13 @@
 """The expression graph: what a scenario is written in (design section 2).
 
 Scalar nodes are immutable and compared by identity; a node used twice is evaluated, bounded and encoded once per state.
-Operators build nodes (``h - climb / 4``), comparisons build conditions (``(h > 100) | (h < -100)``). Division and
-multiplication take constants only: everything here is piecewise linear.
+Operators build nodes (``h - climb / 4``), comparisons build conditions (``(h > 100) | (h < -100)``). Nodes are
+piecewise linear but for those of the class `Smooth`, which are products and quotients here and the others of
+`venmas.model.smooth.nodes`; a system with one of these is `System.smooth`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -17,10 +17,19 @@ import numpy as np
 from venmas.errors import InputError, ModelError
 from venmas.linear import Comparison, LinearExpr, Relation, as_fraction
 from venmas.model.arrays import NumpyOperand
-from venmas.model.refusals import OF_CONDITIONS, OF_EXPRESSIONS, no_condition, no_number, refusing
+from venmas.model.conditions import All as All
+from venmas.model.conditions import Any as Any
+from venmas.model.conditions import Compare as Compare
+from venmas.model.conditions import Condition as Condition
+from venmas.model.conditions import Truth as Truth
+from venmas.model.conditions import as_condition as as_condition
+from venmas.model.conditions import conjunction as conjunction
+from venmas.model.conditions import disjunction as disjunction
+from venmas.model.refusals import OF_EXPRESSIONS, no_number, refusing
 from venmas.nn import Network
 
 _MAX_TERMS = 1000
+_MAX_POWER = 16
 _MAX_LEAVES = 16_384  # as many as variables
 
 Scalar: TypeAlias = "Expr | int | float | Fraction"
@@ -57,27 +66,18 @@ class Expr(NumpyOperand):
         return scale(self, Fraction(-1))
 
     def __mul__(self, other: Scalar) -> Expr:
-        if isinstance(other, _SEVERAL):
-            return NotImplemented
-        left, right = self, as_expr(other)
-        if isinstance(left, Constant):
-            left, right = right, left
-        if not isinstance(right, Constant):
-            raise ModelError("a product of two expressions is not piecewise linear; multiply by a number")
-        return scale(left, right.value)
+        return NotImplemented if isinstance(other, _SEVERAL) else multiply(self, as_expr(other))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Scalar) -> Expr:
-        if isinstance(other, _SEVERAL):
-            return NotImplemented
-        divisor = as_expr(other)
-        if not isinstance(divisor, Constant) or divisor.value == 0:
-            raise ModelError("only division by a non-zero number is piecewise linear; write x / 2")
-        return scale(self, 1 / divisor.value)
+        return NotImplemented if isinstance(other, _SEVERAL) else divide(self, as_expr(other))
 
     def __rtruediv__(self, other: Scalar) -> Expr:
-        return as_expr(other) / self
+        return divide(as_expr(other), self)
+
+    def __pow__(self, exponent: int) -> Expr:
+        return power(self, exponent)
 
     def __lt__(self, other: Scalar) -> Condition:
         return NotImplemented if isinstance(other, _SEVERAL) else compare(self, Relation.LT, other)
@@ -96,6 +96,10 @@ class Expr(NumpyOperand):
 
     def __ne__(self, other: object) -> Condition:  # type: ignore[override]
         return NotImplemented if isinstance(other, _SEVERAL) else compare(self, Relation.NE, other)
+
+    def linear(self) -> LinearExpr | None:
+        """The expression as an affine one over state variables, or None where it is not syntactically affine."""
+        return to_linear(self)
 
     def __str__(self) -> str:
         linear = to_linear(self)
@@ -182,66 +186,41 @@ class Where(Expr):
     otherwise: Expr
 
 
-@refusing("a condition", OF_CONDITIONS)
-class Condition(NumpyOperand):
-    """A Boolean combination of linear comparisons."""
+class Smooth(Expr):
+    """Base of the nodes that are not piecewise linear; `parts` are what `children` gives."""
 
     __slots__ = ()
 
-    def __and__(self, other: Condition | bool) -> Condition:
-        return conjunction((self, other))
-
-    __rand__ = __and__
-
-    def __or__(self, other: Condition | bool) -> Condition:
-        return disjunction((self, other))
-
-    __ror__ = __or__
-
-    def __invert__(self) -> Condition:
-        match self:
-            case Truth(value):
-                return Truth(not value)
-            case Compare(expr, relation):
-                return Compare(expr, relation.negated)
-            case All(operands):
-                return disjunction(~c for c in operands)
-            case Any(operands):
-                return conjunction(~c for c in operands)
-        raise TypeError(type(self))
-
-    def __str__(self) -> str:
-        linear = to_comparison(self) if isinstance(self, Compare) else None
-        return f"a condition ({type(self).__name__.lower()})" if linear is None else str(linear)
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        """Direct parts of the node."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
-class Truth(Condition):
-    """Always true, or always false."""
+class Product(Smooth):
+    """Product of two expressions; of one node with itself it is a square."""
 
-    value: bool
+    left: Expr
+    right: Expr
 
-
-@dataclass(frozen=True, eq=False)
-class Compare(Condition):
-    """``expr relation 0``."""
-
-    expr: Expr
-    relation: Relation
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        """The factors."""
+        return self.left, self.right
 
 
 @dataclass(frozen=True, eq=False)
-class All(Condition):
-    """Conjunction."""
+class Quotient(Smooth):
+    """``left / right``; a divisor of 0 is an error of the model."""
 
-    operands: tuple[Condition, ...]
+    left: Expr
+    right: Expr
 
-
-@dataclass(frozen=True, eq=False)
-class Any(Condition):
-    """Disjunction."""
-
-    operands: tuple[Condition, ...]
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        """Dividend and divisor."""
+        return self.left, self.right
 
 
 def as_expr(value: object) -> Expr:
@@ -258,18 +237,6 @@ def as_expr(value: object) -> Expr:
         except InputError:
             pass
     raise ModelError(f"expected an expression or a finite number, got {no_number(value)}")
-
-
-def as_condition(value: object, *, literal: bool = True) -> Condition:
-    """A condition from a condition, or from True or False (of Python or numpy) where `literal` allows them.
-
-    Raises `ModelError` for anything else.
-    """
-    if isinstance(value, Condition):
-        return value
-    if literal and isinstance(value, bool | np.bool_):
-        return Truth(bool(value))
-    raise ModelError(f"expected a condition such as (h > 100), got {no_condition(value)}")
 
 
 def add(*parts: Scalar) -> Expr:
@@ -303,6 +270,39 @@ def scale(expr: Expr, factor: Fraction) -> Expr:
     return _sum(tuple((c * factor, e) for c, e in terms) if factor else (), constant * factor)
 
 
+def multiply(left: Expr, right: Expr) -> Expr:
+    """Product of two expressions: a multiple where one of them is a number."""
+    if isinstance(left, Constant):
+        left, right = right, left
+    return scale(left, right.value) if isinstance(right, Constant) else Product(left, right)
+
+
+def divide(left: Expr, right: Expr) -> Expr:
+    """Quotient of two expressions: a multiple where the divisor is a number. Raises `ModelError` for the number 0."""
+    if not isinstance(right, Constant):
+        return Quotient(left, right)
+    if not right.value:
+        raise ModelError("division by zero: take another number, or an expression that is never 0")
+    return scale(left, 1 / right.value)
+
+
+def power(base: Expr, exponent: object) -> Expr:
+    """A power with a whole number from 0 to 16 as exponent, by squares. Raises `ModelError` for another one."""
+    try:
+        number = Fraction(-1) if isinstance(exponent, Expr | Condition) else as_fraction(exponent)
+    except InputError:
+        number = Fraction(-1)
+    if number.denominator != 1 or not 0 <= number <= _MAX_POWER:
+        raise ModelError(
+            f"the exponent of a power is a whole number from 0 to {_MAX_POWER}, got {no_number(exponent)}; "
+            "write sqrt(x) for x ** 0.5, 1 / x ** 2 for x ** -2"
+        )
+    if number < 2:
+        return base if number else Constant(Fraction(1))
+    half = power(base, number // 2)
+    return multiply(multiply(half, half), base) if number % 2 else multiply(half, half)
+
+
 def _affine_parts(expr: Expr) -> tuple[tuple[tuple[Fraction, Expr], ...], Fraction]:
     match expr:
         case Constant(value):
@@ -326,30 +326,6 @@ def compare(left: Expr, relation: Relation, right: object) -> Condition:
     if isinstance(difference, Constant):
         return Truth(relation.holds(difference.value))
     return Compare(difference, relation)
-
-
-def conjunction(operands: Iterable[Condition | bool]) -> Condition:
-    """The condition that all of the conditions hold (flattened)."""
-    flat: list[Condition] = []
-    for c in map(as_condition, operands):
-        if isinstance(c, Truth):
-            if not c.value:
-                return c
-        else:
-            flat.extend(c.operands if isinstance(c, All) else (c,))
-    return flat[0] if len(flat) == 1 else All(tuple(flat)) if flat else Truth(True)
-
-
-def disjunction(operands: Iterable[Condition | bool]) -> Condition:
-    """The condition that at least one of the conditions holds (flattened)."""
-    flat: list[Condition] = []
-    for c in map(as_condition, operands):
-        if isinstance(c, Truth):
-            if c.value:
-                return c
-        else:
-            flat.extend(c.operands if isinstance(c, Any) else (c,))
-    return flat[0] if len(flat) == 1 else Any(tuple(flat)) if flat else Truth(False)
 
 
 def to_linear(expr: Expr) -> LinearExpr | None:
@@ -394,6 +370,8 @@ def children(node: Expr | Condition) -> tuple[Expr | Condition, ...]:
             return (expr,)
         case All(parts) | Any(parts):
             return parts
+        case Smooth():
+            return node.parts
         case Constant() | Variable() | Drawn() | Truth():
             return ()
     raise TypeError(type(node))

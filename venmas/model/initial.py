@@ -8,6 +8,7 @@ from fractions import Fraction
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import TRUE, And, Atom, Bottom, Formula, Or, Top, conjunction, disjunction, nnf
+from venmas.model.expr import All, Any, Compare, Condition, Truth, to_comparison
 from venmas.model.limits import MAX_REGIONS, check_count
 from venmas.model.propagation import check_initial
 from venmas.model.starts import cases, common_part, regions_of
@@ -102,3 +103,20 @@ def _regions(formula: Formula) -> list[Region]:
                 product = [left + right for left in product for right in factors]
             return product
     raise ModelError(f"an initial set can not contain {formula}")
+
+
+def to_formula(condition: Condition, where: str) -> Formula:
+    """A condition over variables as a formula. Raises `ModelError` where it is not linear in the variables."""
+    match condition:
+        case Truth(value):
+            return Top() if value else Bottom()
+        case Compare():
+            comparison = to_comparison(condition)
+            if comparison is None:
+                raise ModelError(f"{where} must compare affine expressions of the state variables")
+            return Atom(comparison)
+        case All(operands):
+            return conjunction(to_formula(c, where) for c in operands)
+        case Any(operands):
+            return disjunction(to_formula(c, where) for c in operands)
+    raise TypeError(type(condition))

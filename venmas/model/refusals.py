@@ -15,7 +15,8 @@ from venmas.model.arrays import NumpyOperand
 
 _Class = TypeVar("_Class", bound=type)
 
-_POWER = "powers are not piecewise linear; write a product with numbers only, or a switch over an integer"
+_POWER = "a power is taken of one expression: write Vector(c ** 2 for c in v), and dot products with @"
+_BASE = "an expression is no exponent; write exp(c * x), with the logarithm of the base as c"
 _MODULO = "//, % and divmod are not piecewise linear; of an integer m write switch(m, {0: ..., 1: ..., ...})"
 _ROUND = "rounding is not piecewise linear; write where(x < 0.5, 0, 1), or keep the value in an integer variable"
 _NUMBER = (
@@ -54,7 +55,7 @@ def _each(*groups: tuple[tuple[str, ...], str]) -> dict[str, str]:
 
 
 OF_EXPRESSIONS: Mapping[str, str] = _each(
-    (_POWERS, _POWER),
+    (("__rpow__",), _BASE),
     (_MODULOS, _MODULO),
     (_ROUNDINGS, _ROUND),
     (_CONVERSIONS, _NUMBER),

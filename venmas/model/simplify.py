@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from venmas.budget import ask
+from venmas.errors import ModelError
 from venmas.model.expr import (
     All,
     Any,
@@ -17,6 +18,9 @@ from venmas.model.expr import (
     Expr,
     Maximum,
     Output,
+    Product,
+    Quotient,
+    Smooth,
     Sum,
     Switch,
     Truth,
@@ -27,9 +31,13 @@ from venmas.model.expr import (
     compare,
     conjunction,
     disjunction,
+    divide,
+    multiply,
     scale,
 )
 from venmas.model.functions import maximum
+from venmas.model.smooth.functions import apply
+from venmas.model.smooth.nodes import Apply
 
 STAYS = -1
 """Outcome of a maximum that is left as an expression."""
@@ -110,6 +118,14 @@ class Simplifier:
                 if isinstance(test, Truth):
                     return self.expr(then if test.value else otherwise)
                 return Where(test, self.expr(then), self.expr(otherwise))
+            case Product(left, right):
+                return multiply(self.expr(left), self.expr(right))
+            case Quotient(left, right):
+                return divide(self.expr(left), self.expr(right))
+            case Apply(function, operand):
+                return apply(function, self.expr(operand))
+            case Smooth():
+                raise ModelError("a flow is no function of one state: set a variable to its end in a branch")
         raise TypeError(type(node))
 
     def _chosen(self, node: ArgMax | Compare | Maximum) -> int | None:

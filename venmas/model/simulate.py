@@ -29,12 +29,15 @@ from venmas.model.expr import (
     Expr,
     Maximum,
     Output,
+    Smooth,
     Sum,
     Switch,
     Truth,
     Variable,
     Where,
 )
+from venmas.model.smooth.floats import Course, Floats
+from venmas.model.smooth.nodes import Apply, End, Extremum, Flow, Held, Product, Quotient
 from venmas.model.system import System
 from venmas.model.variables import VariableDecl
 from venmas.nn.network import FloatType
@@ -137,6 +140,7 @@ class Batch:
         self._precision, self._runtime = precision, runtime
         self._values: dict[int, tuple[Expr, Array]] = {}
         self._outputs: dict[int, tuple[Application, Array]] = {}
+        self._courses: dict[int, tuple[Flow, Course]] = {}
 
     def value(self, expr: Expr) -> Array:
         """Values of an expression, shape (B,); not to be written to."""
@@ -186,12 +190,37 @@ class Batch:
                 return np.asarray(np.argmax(np.stack([self.value(s) for s in scores]), axis=0), dtype=np.float64)
             case Switch(selector, cases):
                 return self._switch(np.rint(self.value(selector)), cases)
+            case Smooth():
+                return self._smooth(expr)
             case Where(condition, then, otherwise):
                 test = self.holds(condition)
                 if test.all():
                     return self.value(then)
                 return np.where(test, self.value(then), self.value(otherwise)) if test.any() else self.value(otherwise)
         raise TypeError(type(expr))
+
+    def _smooth(self, expr: Smooth) -> Array:
+        """A node that is not piecewise linear; what has no value is nan or infinite."""
+        ring = Floats(self.size)
+        match expr:
+            case Product(left, right):
+                return ring.multiply(self.value(left), self.value(right))
+            case Quotient(left, right):
+                return ring.divide(self.value(left), self.value(right))
+            case Apply(function, operand):
+                return ring.apply(function, self.value(operand))
+            case Held(operand):
+                return self.value(operand)
+            case End(flow, name):
+                return self._course(flow).ends[name]
+            case Extremum(flow, _, _):
+                return self._course(flow).extremum(expr)
+        raise TypeError(type(expr))
+
+    def _course(self, flow: Flow) -> Course:
+        if id(flow) not in self._courses:
+            self._courses[id(flow)] = flow, Course(flow, self.size, self.value)
+        return self._courses[id(flow)][1]
 
     def _switch(self, selector: Array, cases: tuple[tuple[int, Expr], ...]) -> Array:
         result = np.empty(self.size)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from venmas.budget import ask
 from venmas.errors import ModelError, did_you_mean
 from venmas.faces import Shown
-from venmas.logic import TRUE, Atom, Bottom, Formula, Top, Vocabulary, conjunction, disjunction
+from venmas.logic import TRUE, Formula, Vocabulary
 from venmas.model.arguments import (
     read_action,
     read_conditions,
@@ -26,8 +26,6 @@ from venmas.model.disturbances import ahead, check_undisturbed
 from venmas.model.domain import Domains
 from venmas.model.expr import (
     All,
-    Any,
-    Compare,
     Condition,
     Drawn,
     Expr,
@@ -37,10 +35,9 @@ from venmas.model.expr import (
     as_condition,
     as_expr,
     children,
-    to_comparison,
 )
 from venmas.model.facts import Facts
-from venmas.model.initial import InitialSet
+from venmas.model.initial import InitialSet, to_formula
 from venmas.model.limits import (
     MAX_BRANCHES,
     MAX_REGIONS,
@@ -59,7 +56,8 @@ from venmas.model.quantities import (
     unmeasured,
     with_quantities,
 )
-from venmas.model.validity import check_system
+from venmas.model.smooth.flows import Motion, flow_of
+from venmas.model.validity import check_system, first_smooth
 from venmas.model.variables import Region, VariableDecl
 from venmas.model.vector import Vector, read_size
 
@@ -194,6 +192,14 @@ class System(Shown):
         self.agents.append(Agent(name, expr, read_unit(unit, what), read_labels(labels, what)))
         return expr
 
+    def flow(self, period: object, rates: Mapping[Variable, Scalar]) -> Motion:
+        """A differential equation over one period, {variable: derivative}, for branches: see its `end` and `least`.
+
+        Variables that it does not name are constant, and so is what agents do: they act at the start. Raises
+        `ModelError`.
+        """
+        return flow_of(self, period, rates)
+
     def branch(
         self,
         name: str,
@@ -327,22 +333,7 @@ class System(Shown):
     def formula(self, condition: Condition, where: str) -> Formula:
         """A condition over variables as a formula. Raises `ModelError` where it is not linear in the variables."""
         check_nesting(where, [as_condition(condition)])
-        return self._formula(condition, where)
-
-    def _formula(self, condition: Condition, where: str) -> Formula:
-        match condition:
-            case Truth(value):
-                return Top() if value else Bottom()
-            case Compare():
-                comparison = to_comparison(condition)
-                if comparison is None:
-                    raise ModelError(f"{where} must compare affine expressions of the state variables")
-                return Atom(comparison)
-            case All(operands):
-                return conjunction(self._formula(c, where) for c in operands)
-            case Any(operands):
-                return disjunction(self._formula(c, where) for c in operands)
-        raise TypeError(type(condition))
+        return to_formula(condition, where)
 
     def check_nesting(self) -> None:
         """Raise `ModelError` where expressions are nested too deeply for what reads them by recursion."""
@@ -372,6 +363,11 @@ class System(Shown):
                 seen.add(id(node))
                 yield where, node
                 stack.extend((where, child) for child in children(node))
+
+    @property
+    def smooth(self) -> str:
+        """Where the system is not piecewise linear, as far as it is found first; empty where it is."""
+        return self.once("smooth", lambda: first_smooth(self))
 
     @property
     def may_deadlock(self) -> bool:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from venmas.errors import ModelError
 from venmas.model.domain import is_integral
-from venmas.model.expr import Switch, Variable
-from venmas.model.limits import check_node
+from venmas.model.expr import Output, Smooth, Switch, Variable
+from venmas.model.limits import check_node, check_number
+from venmas.model.smooth.nodes import Apply, End, Extremum, Product, Quotient
 
 if TYPE_CHECKING:
     from venmas.model.system import System
@@ -22,6 +23,8 @@ def check_system(system: System) -> None:
     system.initial_set.check()
     for where, node in system.nodes():
         check_node(where, node)
+        if isinstance(node, End | Extremum):
+            check_number(node.flow.period, where)
         if isinstance(node, Variable) and system.nodes_by_name.get(node.name) is not node:
             raise ModelError(f"{where} uses variable {node.name!r} of another system")
         if isinstance(node, Switch):
@@ -34,6 +37,28 @@ def check_system(system: System) -> None:
                     f"branch {b.name!r}: {name} is an integer and its new value may not be one; "
                     "build it from integers, argmax, switch or where with integer cases"
                 )
+
+
+def first_smooth(system: System) -> str:
+    """Where the system is not piecewise linear, as far as it is found first; empty where it is."""
+    for where, node in system.nodes():
+        if isinstance(node, Smooth):
+            return f"{where} has {kind_of(node)}"
+        if isinstance(node, Output) and node.application.network.smooth:
+            return f"{where} has the network {node.application.network.name!r} with {node.application.network.smooth}"
+    return ""
+
+
+def kind_of(node: Smooth) -> str:
+    """What a smooth node is, in words."""
+    match node:
+        case Apply(function, _):
+            return f"the function {function}"
+        case Extremum(_, _, greatest):
+            return f"the {'greatest' if greatest else 'least'} value over a flow"
+    return {Product: "a product of expressions", Quotient: "a quotient", End: "the end of a flow"}.get(
+        type(node), "a value that is held"
+    )
 
 
 def _check_switch(system: System, where: str, node: Switch) -> None:

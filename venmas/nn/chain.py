@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.errors import NetworkError
-from venmas.nn.network import Activation, Array, FloatType, Layer, Network
+from venmas.nn.network import SMOOTH, Activation, Array, FloatType, Layer, Network
 from venmas.nn.values import Codes, Value, outputs_of, room
 
 MAX_ENTRIES = 1 << 23
@@ -134,7 +134,7 @@ class Chain:
         if not np.any(c):
             return
         last = self.layers[-1] if self.layers else None
-        if last is not None and not last.rectified and not np.any(last.bias[:n]):
+        if last is not None and last.activation == "linear" and not np.any(last.bias[:n]):
             bias = np.concatenate([c, last.bias[n:]])
             self._append(Layer(last.weight, bias, last.activation, last.divisor), replace=True)
         else:
@@ -146,7 +146,8 @@ class Chain:
         if np.all(c == 1):
             return
         last = self.layers[-1] if self.layers else None
-        if last is not None and not last.rectified and last.divisor is None and np.all(np.abs(c) == 1):
+        linear = last is not None and last.activation == "linear" and last.divisor is None
+        if last is not None and linear and np.all(np.abs(c) == 1):
             c = np.concatenate([c, np.ones(self.size - len(c))])
             self._append(Layer(last.weight * c[:, None], last.bias * c), replace=True)
         else:
@@ -161,11 +162,25 @@ class Chain:
 
     def relu(self) -> None:
         """``max(tensor, 0)``."""
-        if not self.held and self.current.plain and self.current.size == self.size:
-            last = self._last()
+        last = self._last()
+        if not self.held and self.current.plain and self.current.size == self.size and last.activation not in SMOOTH:
             self._append(Layer(last.weight, last.bias, "relu", last.divisor), replace=True)
         elif not self.not_negative(self.current):
             (self.current,), _ = self.rectify([self.current])
+
+    def bend(self, activation: Activation) -> None:
+        """``activation(tensor)`` of a smooth one, which takes a layer for itself: no other tensor is kept beside it."""
+        if self.held:
+            raise NetworkError(
+                f"gives {activation} units beside tensors that are used later: only chains of layers have such units; "
+                "export the part of the model that is needed, or name its output (outputs=)"
+            )
+        self.settle()
+        last = self._last()
+        if last.activation != "linear":
+            self._append(Layer(_diagonal(np.ones(self.size), self.size), np.zeros(self.size), activation))
+        else:
+            self._append(Layer(last.weight, last.bias, activation, last.divisor), replace=True)
 
     def not_negative(self, value: Value) -> bool:
         """Whether a tensor is known not to be negative anywhere, in any arithmetic."""
@@ -227,7 +242,8 @@ class Chain:
         b = np.zeros(size + len(carried))
         b[:size] = 0 if bias is None else bias
         last = self.layers[-1] if self.layers else None
-        if last is not None and last.divisor is None and all(len(v.parts) == 1 for v in values):
+        chosen_from = last is not None and last.divisor is None and last.activation not in SMOOTH
+        if last is not None and chosen_from and all(len(v.parts) == 1 for v in values):
             codes = np.concatenate([*(v.parts[0].ravel() for v in values), carried])
             at, sign = np.abs(codes) - 1, np.sign(codes)
             if np.all(codes > 0 if last.rectified else codes) and not np.any(b[(last.bias[at] != 0) | last.rectified]):
@@ -278,7 +294,9 @@ class Chain:
         del self._signs[keep + 1 :]
         if len(self.layers) > MAX_LAYERS:
             raise NetworkError(f"the network has more than {MAX_LAYERS} layers, which are not supported")
-        if layer.rectified:
+        if layer.activation in SMOOTH:
+            self._signs.append(np.full(layer.out_size, layer.activation == "sigmoid"))
+        elif layer.rectified:
             self._signs.append(np.ones(layer.out_size, dtype=bool))
         else:  # sums of what is not negative are not negative, in any arithmetic
             unknown = (layer.weight != 0) & ~self._signs[keep]

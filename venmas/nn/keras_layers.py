@@ -80,9 +80,12 @@ def _activate(chain: Chain, activation: Any) -> None:
             return
     if activation == "relu":
         chain.relu()
+    elif activation in ("tanh", "sigmoid"):
+        chain.bend(activation)
     elif activation not in (None, "linear"):
         raise NetworkError(
-            f"activation {short(activation)} is not supported: expected 'relu' or 'linear' of Keras itself; a model "
+            f"activation {short(activation)} is not supported: expected 'relu', 'tanh', 'sigmoid' or 'linear' of Keras "
+            "itself; a model "
             "that ends in softmax or another monotone function can be saved up to the values before it (the logits)"
         )
 

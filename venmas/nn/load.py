@@ -13,7 +13,8 @@ from venmas.nn.network import Network
 
 Normalization: TypeAlias = Literal["apply", "ignore"]
 _ONNX, _KERAS, _NNET = "onnx_reader:read_onnx", "keras_reader:read_keras", "nnet_reader:read_nnet"
-_OWN = {"onnx": _ONNX, "h5": _KERAS, "hdf5": _KERAS, "keras": _KERAS, "json": _KERAS, "nnet": _NNET}
+_POLAR = "polar_reader:read_polar"
+_OWN = {"onnx": _ONNX, "h5": _KERAS, "hdf5": _KERAS, "keras": _KERAS, "json": _KERAS, "nnet": _NNET, "polar": _POLAR}
 _READERS: plugins.Registry[Callable[..., object]] = plugins.Registry(
     "reader",
     plugins.READERS,
@@ -34,11 +35,11 @@ def load_network(
     outputs: str | Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
 ) -> Network:
-    """Read a piecewise linear network; the extension says how, and no code of the file is run.
+    """Read a network with ReLU, tanh or sigmoid units; the extension says how, and no code of the file is run.
 
     .onnx: see `venmas.nn.onnx_reader`. .h5, .hdf5, .keras, .json (the configuration of a Keras model, its weights in
-    an .h5 beside it): see `venmas.nn.keras_reader`. .nnet: see `venmas.nn.nnet_reader`. Other extensions: readers that
-    other packages plug in (docs/plugins.md).
+    an .h5 beside it): see `venmas.nn.keras_reader`. .nnet: see `venmas.nn.nnet_reader`. .polar: see
+    `venmas.nn.polar_reader`. Other extensions: readers that other packages plug in (docs/plugins.md).
 
     normalization: what to do with the means and ranges in the header of a .nnet file; "ignore" where the caller
     normalises in another way (the headers of the published VerticalCAS networks differ from what analyses use). The

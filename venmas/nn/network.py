@@ -1,8 +1,9 @@
-"""Feed-forward ReLU networks as layers, evaluated in floats and in exact rationals (design S2).
+"""Feed-forward networks as layers, evaluated in floats and in exact rationals (design S2).
 
 A network is the real function of its stored weights: a float weight is the rational it denotes, and nothing is ever
 folded into weights with rounding. The one operation whose coefficients floats cannot hold, the division by a constant,
-keeps its divisor and says so in `Layer.weight_error`.
+keeps its divisor and says so in `Layer.weight_error`. A network with tanh or sigmoid units is `Network.smooth`: it is
+run in floats and enclosed (venmas/model/smooth/balls.py), and whatever is for piecewise linear networks refuses it.
 
 To add an activation (a new literal of `Activation`): each place below reads `Layer.rectified`, or what was made of it,
 and refuses an activation that is neither ReLU nor the identity, until it is taught.
@@ -32,7 +33,7 @@ and refuses an activation that is neither ReLU nor the identity, until it is tau
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -49,6 +50,11 @@ from venmas.errors import NetworkError
 
 Activation: TypeAlias = choices.Activation
 ACTIVATIONS = choices.ACTIVATIONS
+SMOOTH: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    "tanh": np.tanh,
+    "sigmoid": lambda x: (np.tanh(x / x.dtype.type(2)) + x.dtype.type(1)) / x.dtype.type(2),
+}
+"""Activations that are not piecewise linear, in floats."""
 FloatType: TypeAlias = Literal["float32", "float64"]
 Semantics: TypeAlias = choices.Semantics
 """What a network computes: the real function of its weights, or any float32 evaluation of it."""
@@ -60,6 +66,7 @@ _WIDE = 64
 """Inputs of a layer from which a row of it takes long enough for a look at the clock."""
 _PRODUCTS = 1 << 30
 """Products that a layer may take in one go: some 0.1 s."""
+_TUBES = "mode adaptive decides questions about systems with such a network"
 _DIVISORS = "expected finite divisors whose reciprocals are normal floats (between 1e-307 and 1e307 in size)"
 
 
@@ -111,12 +118,14 @@ class Layer:
 
     @property
     def rectified(self) -> bool:
-        """Whether ReLU follows, not the identity. Any other activation is refused with `AssertionError`."""
+        """Whether ReLU follows, not the identity. `NetworkError` for smooth units, `AssertionError` for others."""
         match self.activation:
             case "relu":
                 return True
             case "linear":
                 return False
+            case "tanh" | "sigmoid":
+                raise NetworkError(f"a layer has {self.activation} units, which are not piecewise linear: {_TUBES}")
             case other:
                 assert_never(other)
 
@@ -227,7 +236,13 @@ class Network:
     @property
     def relu_count(self) -> int:
         """Number of ReLU units."""
-        return sum(layer.out_size for layer in self.layers if layer.rectified)
+        return sum(layer.out_size for layer in self.layers if layer.activation not in SMOOTH and layer.rectified)
+
+    @cached_property
+    def smooth(self) -> str:
+        """The activations that are not piecewise linear, in words such as "tanh units"; empty where there are none."""
+        names = dict.fromkeys(layer.activation for layer in self.layers if layer.activation in SMOOTH)
+        return f"{' and '.join(names)} units" if names else ""
 
     @cached_property
     def hidden_and_last(self) -> tuple[tuple[Layer, ...], Layer]:
@@ -242,6 +257,8 @@ class Network:
 
         A divisor that is infinite there, or operators that runtimes evaluate in another way (`float32_refusal`).
         """
+        if self.smooth:
+            return f"network {self.name!r} has {self.smooth}, for which no bound on float32 evaluations is known"
         if self.float32_refusal:
             return f"network {self.name!r} {self.float32_refusal}"
         for number, layer in enumerate(self.layers, 1):
@@ -277,13 +294,16 @@ class Network:
             turn = max(1, _PRODUCTS // max(layer.weight.size for layer in self.layers))
             if h.ndim == 2 and len(h) > turn:
                 return np.concatenate([self._evaluate(h[i : i + turn], dtype) for i in range(0, len(h), turn)])
-            for weight, bias, divisor, relu in asking(self._floats(np.dtype(dtype).name)):
+            arrays = asking(self._floats(np.dtype(dtype).name))
+            for (weight, bias, divisor), layer in zip(arrays, self.layers, strict=True):
                 h = (h @ weight.T if divisor is None else h / divisor) + bias
-                if relu:
+                if layer.activation in SMOOTH:
+                    h = SMOOTH[layer.activation](h)
+                elif layer.rectified:
                     h = np.maximum(h, dtype(0))
         return h
 
-    def _floats(self, dtype: str) -> list[tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, bool]]:
+    def _floats(self, dtype: str) -> list[tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]]:
         """Arrays of the layers in `dtype`, converted once."""
         cache: dict[str, Any] = self.__dict__.setdefault("_float_cache", {})
         if dtype not in cache:
@@ -292,7 +312,6 @@ class Network:
                     layer.weight.astype(dtype),
                     layer.bias.astype(dtype),
                     None if layer.divisor is None else layer.divisor.astype(dtype),
-                    layer.rectified,
                 )
                 for layer in self.layers
             ]

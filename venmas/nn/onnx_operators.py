@@ -290,6 +290,8 @@ OPERATORS: dict[str, Callable[[Passage, Call], None]] = {
     **dict.fromkeys(("MaxPool", "GlobalMaxPool"), lambda passage, call: max_pool(passage.chain, call)),
     "BatchNormalization": lambda passage, call: batch_normalize(passage.chain, call, passage.number),
     "Relu": lambda passage, call: passage.chain.relu(),
+    "Sigmoid": lambda passage, call: passage.chain.bend("sigmoid"),
+    "Tanh": lambda passage, call: passage.chain.bend("tanh"),
     "LeakyRelu": lambda passage, call: pieces.leaky(passage.chain, _finite(call, "alpha")),
     "Abs": lambda passage, call: pieces.absolute(passage.chain),
     "Neg": lambda passage, call: passage.chain.scale(np.array(-1.0)),

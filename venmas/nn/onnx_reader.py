@@ -37,9 +37,6 @@ _LOGITS = "is not piecewise linear: export the model up to the values before it 
 _REMEDIES = {
     "Softmax": _LOGITS,
     "LogSoftmax": _LOGITS,
-    "Sigmoid": _LOGITS,
-    "Tanh": "is not piecewise linear: train with ReLU (for PPO and A2C of Stable-Baselines3: "
-    "policy_kwargs={'activation_fn': torch.nn.ReLU})",
     "ArgMax": "belongs into the scenario (argmax): export the model up to the values before it (the logits)",
 }
 _KNOWN: WeakValueDictionary[tuple[object, ...], Network] = WeakValueDictionary()

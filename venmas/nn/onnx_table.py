@@ -175,11 +175,13 @@ TABLE: dict[str, tuple[Form, ...]] = {
     "Relu": (Form(6, "X", {}),),
     "Reshape": (Form(6, "data shape!", {}), Form(14, "data shape!", {"allowzero": _FLAG(0)})),
     "Shape": (Form(6, "data", {}), Form(15, "data", {"start": Attribute(INT, 0), "end": _ANY_INT})),
+    "Sigmoid": (Form(6, "X", {}),),
     "Squeeze": (
         Form(6, "data", {"axes": _counted(INTS)}),
         Form(11, "data", {"axes": _ANY_INTS}),
         Form(13, "data axes?!", {}),
     ),
+    "Tanh": (Form(6, "input", {}),),
     "Transpose": (Form(6, "data", {"perm": _ANY_INTS}),),
     "Unsqueeze": (
         Form(6, "data", {"axes": _counted(INTS, needed=True)}),

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from venmas.errors import NetworkError
-from venmas.nn.network import Array, FloatType, Network
+from venmas.nn.network import SMOOTH, Array, FloatType, Network
 
 _OPSET = 13
 _IR_VERSION = 8  # read by every onnxruntime since 1.10
@@ -102,7 +102,9 @@ def onnx_model(network: Network, precision: FloatType) -> bytes:
             last = node("Gemm", f"h{i}", last, constant(f"w{i}", layer.weight), bias, transB=1)
         else:
             last = node("Add", f"h{i}", node("Div", f"q{i}", last, constant(f"d{i}", layer.divisor)), bias)
-        if layer.rectified:
+        if layer.activation in SMOOTH:
+            last = node(layer.activation.title(), f"r{i}", last)
+        elif layer.rectified:
             last = node("Relu", f"r{i}", last)
     node("Identity", "y", last)
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(precision))

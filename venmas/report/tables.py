@@ -180,7 +180,7 @@ def margin_table(witness: Witness, places: dict[int, str]) -> Table | None:
     rows = tuple((place, atom, number(margin.exact), exactly(margin)) for margin, _, place, atom in chosen)
     left = len(measures) - len(chosen)
     note = f"The {len(chosen)} of smallest margin are shown; {left} more are in the result file." if left else ""
-    head = ("where", "comparison that holds", "margin", "exactly")
+    head = ("where", "comparison that holds", "margin", "at least" if witness.bits else "exactly")
     return Table("Comparisons that show the violation, and how far their sides are apart", head, rows, 1, note)
 
 

@@ -69,7 +69,8 @@ def remedies(report: Report) -> list[str]:
     solving = mode not in modes() or modes()[mode].solver
     other = f"Use mode {DEFAULT} (the default), which needs no solver." if solving else ""
     able = [name for name, known in modes().items() if report.kind in known.kinds and name not in (mode, DEFAULT)]
-    others = f"Try another mode: --mode {' or '.join(able)}." if able else ""
+    smooth = report.model is not None and bool(report.model.smooth)  # no other mode takes it
+    others = f"Try another mode: --mode {' or '.join(able)}." if able and not smooth else ""
     match report.reason:
         case "time":
             limit = f" (it was {report.asked.timeout:g} s)" if report.asked and report.asked.timeout else ""

@@ -121,7 +121,8 @@ class Procedure(Protocol):
     """A published algorithm that decides questions of some kind.
 
     One that honours `System.initial_condition` has an attribute `conditions` that is true; others are not given
-    questions about a system that has one.
+    questions about a system that has one. One that takes systems that are not piecewise linear (`System.smooth`) has an
+    attribute `smooth` that is true; others are not given questions about these either.
     """
 
     name: str
@@ -142,8 +143,15 @@ class Procedure(Protocol):
         ...
 
 
-def unread_condition(procedure: Procedure, question: Question) -> str | None:
-    """Why a procedure that reads unions of regions only does not take a question."""
+def unread(procedure: Procedure, question: Question) -> str | None:
+    """Why a procedure does not take a question that has what it does not read: see `Procedure`."""
+    if question.system.smooth and not takes_smooth(procedure):
+        return f"it is for piecewise linear systems, and {question.system.smooth}"
     if question.system.initial_condition is TRUE or getattr(procedure, "conditions", False):
         return None
     return "the initial states are those of a condition with too many cases, which it would have to take one by one"
+
+
+def takes_smooth(procedure: Procedure) -> bool:
+    """Is it given questions about systems that are not piecewise linear?"""
+    return bool(getattr(procedure, "smooth", False))

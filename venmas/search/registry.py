@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 PROCEDURES = {
     "explicit": "venmas.search.explicit.procedure:EXPLICIT",
+    "tubes": "venmas.search.tubes.procedure:TUBES",
     "unrolled": "venmas.search.unrolled.procedure:UNROLLED",
     "polytopes": "venmas.search.polytopes.procedure:POLYTOPES",
     "rational": "venmas.search.rational.session:RATIONAL",

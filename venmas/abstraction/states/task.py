@@ -139,6 +139,8 @@ class Task:
 
 def task_of(system: System) -> Task:
     """The operators of a system. Raises `UnsuitableError`, which says what is not of their form."""
+    if system.smooth:
+        raise UnsuitableError(f"it is for piecewise linear systems, and {system.smooth}")
     names = tuple(system.variables)
     for decl in system.variables.values():
         if not decl.integral:

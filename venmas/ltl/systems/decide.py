@@ -153,6 +153,11 @@ def questioned(formula: Formula, fair: Iterable[Formula]) -> Formula:
 
 def _check(system: System) -> None:
     system.validate()
+    if system.smooth:
+        raise UsageError(
+            f"LTL without a horizon is decided for piecewise linear systems, and {system.smooth}: ask bounded CTL, "
+            "such as AG^5 p, by `venmas verify`"
+        )
     real = [name for name, decl in system.variables.items() if not decl.integral]
     if system.disturbances or system.quantities or real:
         what = f"variable {real[0]} is real" if real else "the system has disturbances or quantities"

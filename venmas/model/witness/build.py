@@ -6,16 +6,19 @@ To show that a system violates a formula, explain its negation: ``explain(system
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from venmas.errors import ModelError, VenmasError
+from venmas.errors import ModelError
 from venmas.linear import as_fraction
 from venmas.logic import And, Atom, Formula, Or
 from venmas.model.simulate import Step, Transition, misfit
+from venmas.model.smooth.enclosed import Real
+from venmas.model.smooth.steps import margin_at
 from venmas.model.system import System
 from venmas.model.witness.decide import Decider, Trail
+from venmas.model.witness.enclosed import UndecidedError, explain_enclosed, told
 from venmas.model.witness.replay import Replay, replay
 from venmas.model.witness.tree import Measure, Node, Value, Witness
 
@@ -40,12 +43,10 @@ Hints: TypeAlias = Mapping[tuple[int, ...], int] | Sequence[str]
 """Which branch EX should try first: by the indices of the branches taken so far, or the branch names of a path."""
 
 
-class UndecidedError(VenmasError):
-    """The budget of states ran out before the formula was decided: neither shown nor refuted."""
-
-
 def satisfies(system: System, formula: Formula, state: Mapping[str, Fraction]) -> bool:
     """Decide a core formula at an exact state. Raises `ModelError` when a run leaves the declared box (design S1)."""
+    if system.smooth:
+        return explain(system, formula, state) is not None
     world = _Exact(system)
     return Decider(world).decide(formula, world.number(_state(system, state))) is not None
 
@@ -66,11 +67,16 @@ def explain(
     tick: called in every such state; what it raises ends the search.
     possible: what is known already, so that it is not searched for what cannot be found.
 
-    Whether `initial` is an initial state is not asked here: `replay` does. Raises `ModelError` when `initial` or a
-    visited state does not fit the declared ranges (design S1).
+    Where the system is not piecewise linear, states are enclosed, and `UndecidedError` is raised too where a comparison
+    stays open at the greatest precision (a tie). Whether `initial` is an initial state is not asked here: `replay`
+    does. Raises `ModelError` when `initial` or a visited state does not fit the declared ranges (design S1).
     """
+    start = _state(system, initial)
+    if system.smooth:
+        found = explain_enclosed(system, formula, start, budget, tick)
+        return None if found is None else replace(collect(system, found, formula, 0), bits=found.bits)
     world = _Exact(system, hints, budget, tick, possible)
-    root = world.number(_state(system, initial))
+    root = world.number(start)
     search = Decider(world)
     return None if search.decide(formula, root) is None else collect(system, _Found(world, search), formula, root)
 
@@ -191,15 +197,23 @@ class _Exact:
 Key = TypeVar("Key")
 
 
+class Acting(Protocol):
+    """A step, as far as a witness tells of it."""
+
+    def actions(self) -> Mapping[str, Real]:
+        """What each agent does."""
+        ...
+
+
 class Reasons(Protocol[Key]):
     """Why a formula holds at states that keys name."""
 
-    def state(self, key: Key) -> Mapping[str, Fraction]:
+    def state(self, key: Key) -> Mapping[str, Real]:
         """The state."""
         ...
 
-    def step(self, key: Key) -> Step:
-        """The exact step from the state."""
+    def step(self, key: Key) -> Acting:
+        """The step from the state."""
         ...
 
     def chosen(self, formula: Formula, key: Key) -> tuple[Formula, ...]:
@@ -316,20 +330,14 @@ class _Collector(Generic[Key]):
         """What the nodes of one state have in common is stored once."""
         state = self.reasons.state(key) if atoms or key not in self._states else {}
         if key not in self._states:
-            self._states[key] = tuple(
-                Value(d.name, state[d.name], _label(d.labels, state[d.name])) for d in self.system.variables.values()
-            )
+            self._states[key] = tuple(told(d.name, state[d.name], d.labels) for d in self.system.variables.values())
         if stepped and key not in self._actions:
             values = self.reasons.step(key).actions()
-            self._actions[key] = tuple(
-                Value(a.name, values[a.name], _label(a.labels, values[a.name])) for a in self.system.agents
-            )
+            self._actions[key] = tuple(told(a.name, values[a.name], a.labels) for a in self.system.agents)
         return Node(
             state=self._states[key],
             actions=self._actions[key] if stepped else (),
-            atoms=tuple(
-                Measure(self._text(a)[1], abs(a.comparison.expr.evaluate(state))) for a in sorted(atoms, key=self._text)
-            ),
+            atoms=tuple(Measure(self._text(a)[1], abs(margin_at(a, state))) for a in sorted(atoms, key=self._text)),
             children=children,
             deadlock=stepped and not children,  # only AX is shown without a successor
         )
@@ -338,7 +346,3 @@ class _Collector(Generic[Key]):
         if atom not in self._texts:
             self._texts[atom] = str(atom), str(atom.comparison)
         return self._texts[atom]
-
-
-def _label(labels: tuple[tuple[int, str], ...], value: Fraction) -> str:
-    return next((text for number, text in labels if number == value), "")

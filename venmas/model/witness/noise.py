@@ -12,7 +12,8 @@ from venmas.model.witness.tree import Node, Value, Witness
 
 def folded(witness: Witness) -> Witness:
     """A run of a `drawn` system as one of the system with noise: each state has the noise of its own step."""
-    return Witness(tuple(replace(n, state=tuple(v for v in n.state if not ahead(v.name))) for n in witness.nodes))
+    nodes = tuple(replace(n, state=tuple(v for v in n.state if not ahead(v.name))) for n in witness.nodes)
+    return replace(witness, nodes=nodes)
 
 
 def unfolded(system: System, witness: Witness, steps: int) -> Witness:
@@ -35,7 +36,7 @@ def unfolded(system: System, witness: Witness, steps: int) -> Witness:
     nodes = list(witness.nodes)
     for place, index in enumerate(path):
         nodes[index] = _with_later(nodes[index], noise, place)
-    return Witness(tuple(nodes))
+    return replace(witness, nodes=tuple(nodes))
 
 
 def _with_later(node: Node, noise: dict[str, list[Fraction]], place: int) -> Node:

@@ -19,11 +19,14 @@ from venmas.model.regions import is_initial
 from venmas.model.simulate import Batch, Precision, Step, misfit
 from venmas.model.system import System
 from venmas.model.witness.decide import Decider, Margin, Structure, Trail
+from venmas.model.witness.enclosed import retrace
 from venmas.model.witness.loops import Loops, fold
 from venmas.model.witness.tree import Node, Value, Witness, number_json
 from venmas.nn.runtime import Numpy, Runtime
 
 log = logging.getLogger(__name__)
+
+_NOT_SHOWN = "the runs of the witness do not show that the formula is violated"
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ def replay(system: System, formula: Formula, witness: Witness, runtime: Runtime 
     system; the formula must be shown by the branches that the witness follows, under AX by all that are enabled.
     runtime: what runs the networks in floats; numpy by default, and also where it refuses one of them.
     """
+    if system.smooth:
+        return _replay_enclosed(system, formula, witness, runtime or Numpy())
     known = _Known(system)
     if problem := _initial_problem(system, witness) or _run_problem(system, witness, known):
         return Replay(False, problem)
@@ -84,7 +89,21 @@ def replay(system: System, formula: Formula, witness: Witness, runtime: Runtime 
     margin = _decided(_Tree(system, witness, known), formula, 0, len(witness.nodes))
     floats = _float_runs(system, formula, witness, runtime or Numpy())
     if margin is None:
-        return Replay(False, "the runs of the witness do not show that the formula is violated", None, floats)
+        return Replay(False, _NOT_SHOWN, None, floats)
+    return Replay(True, "", margin if isinstance(margin, Fraction) else None, floats)
+
+
+def _replay_enclosed(system: System, formula: Formula, witness: Witness, runtime: Runtime) -> Replay:
+    if any(v.radius for v in witness.nodes[0].state):
+        return Replay(False, "the initial state of the witness is an interval; a witness starts in one exact state")
+    if problem := _initial_problem(system, witness):
+        return Replay(False, problem)
+    problem, margin = retrace(system, formula, witness)
+    if problem:
+        return Replay(False, problem)
+    floats = _float_runs(system, formula, witness, runtime)
+    if margin is None:
+        return Replay(False, _NOT_SHOWN, None, floats)
     return Replay(True, "", margin if isinstance(margin, Fraction) else None, floats)
 
 

@@ -22,11 +22,15 @@ _MAX_DECIMAL_BITS = 10_000  # Python refuses to write longer integers as decimal
 
 @dataclass(frozen=True)
 class Value:
-    """The value of a variable or of an agent's action, with its label where it has one."""
+    """The value of a variable or of an agent's action, with its label where it has one.
+
+    Where `radius` is not 0 it is a real number that lies within it of `exact`.
+    """
 
     name: str
     exact: Fraction
     label: str = ""
+    radius: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -55,9 +59,13 @@ class Node:
 
 @dataclass(frozen=True, repr=False)
 class Witness(Shown):
-    """Nodes, the initial state first; `children` of a node pair the name of a branch with the index of a later node."""
+    """Nodes, the initial state first; `children` of a node pair the name of a branch with the index of a later node.
+
+    bits: the precision that shows it, where states are enclosed (`venmas.model.smooth`); 0 where all are exact.
+    """
 
     nodes: tuple[Node, ...]
+    bits: int = 0
 
     def __str__(self) -> str:
         return written(self)
@@ -106,7 +114,8 @@ class Witness(Shown):
         else:
             tree = [_node_json(node) | {"children": dict(node.children)} for node in self.nodes]
         margin = None if self.margin is None else number_json(self.margin)
-        return {"initial": _values_json(self.nodes[0].state), "margin": margin, "steps": steps, "tree": tree}
+        found = {"initial": _values_json(self.nodes[0].state), "margin": margin, "steps": steps, "tree": tree}
+        return found | ({"bits": self.bits} if self.bits else {})
 
     @staticmethod
     def from_json(data: object) -> Witness:
@@ -133,7 +142,8 @@ class Witness(Shown):
                     raise UsageError(f"witness, node {i}: branch {branch!r} must lead to the index of a later node")
         if _read_values(_get(data, "initial", dict, "witness"), "witness, initial") != nodes[0].state:
             raise UsageError("witness: `initial` differs from the state of the first step")
-        return Witness(tuple(nodes))
+        bits = _get(data, "bits", int, "witness") if isinstance(data, dict) and "bits" in data else 0
+        return Witness(tuple(nodes), bits)
 
 
 def number_json(value: Fraction) -> dict[str, Any]:
@@ -155,7 +165,12 @@ def read_number(text: str, where: str) -> Fraction:
 
 
 def _values_json(values: tuple[Value, ...]) -> dict[str, Any]:
-    return {v.name: number_json(v.exact) | ({"label": v.label} if v.label else {}) for v in values}
+    return {
+        v.name: number_json(v.exact)
+        | ({"label": v.label} if v.label else {})
+        | ({"radius": number_json(v.radius)} if v.radius else {})
+        for v in values
+    }
 
 
 def _node_json(node: Node) -> dict[str, Any]:
@@ -185,7 +200,11 @@ def _read_values(data: Mapping[str, Any], where: str) -> tuple[Value, ...]:
     for name, item in data.items():
         at = f"{where}, {name}"
         exact = _read_exact(item, at)
-        found.append(Value(name, exact, _get(item, "label", str, at) if "label" in item else ""))
+        label = _get(item, "label", str, at) if "label" in item else ""
+        radius = _read_exact(_get(item, "radius", dict, at), f"{at}, radius") if "radius" in item else Fraction(0)
+        if radius < 0:
+            raise UsageError(f"{at}: a radius is not negative")
+        found.append(Value(name, exact, label, radius))
     return tuple(found)
 
 

@@ -1,0 +1,150 @@
+"""Affine forms in integers against Arb: every operation holds what it should, for the same symbols."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from math import exp
+from random import Random
+
+import numpy as np
+import pytest
+from flint import arb, ctx, fmpq
+
+from venmas.checker.smooth.forms import Form, Forms
+from venmas.checker.smooth.networks import apply_network
+from venmas.checker.smooth.univariate import SLOPE_BITS, OutsideError, relaxed
+from venmas.functions.registry import FUNCTIONS
+from venmas.nn import Network
+from venmas.nn.network import Layer
+from venmas.testing.smooth import random_boxes
+
+BITS = 60
+
+
+def as_arb(value: Fraction) -> arb:
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def applied(name: str, x: arb) -> arb:
+    if name == "sigmoid":
+        return 1 / (1 + (-x).exp())
+    if name == "reciprocal":
+        return 1 / x
+    if name == "relu":
+        return x if x >= 0 else arb(0)
+    found: arb = getattr(x, name)()
+    return found
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, "reciprocal", "relu"])
+def test_lines_hold_the_function(name: str) -> None:
+    """Over random intervals, tiny and huge ones, next to 0 and to turns: no point outside of both lines."""
+    ctx.prec = 400
+    rng, looked = Random(7), 0
+    for low, high in random_boxes(name, BITS, 700, seed=8):
+        try:
+            slope, least, most = relaxed(name, low, high, BITS)
+        except OutsideError:
+            assert name in ("reciprocal", "sqrt", "exp")
+            continue
+        looked += 1
+        for x in (low, high, (low + high) // 2, *(rng.randint(low, high) for _ in range(3))):
+            at = as_arb(Fraction(x, 1 << BITS))
+            rest = applied(name, at) - at * slope / (1 << SLOPE_BITS)
+            assert not rest < as_arb(Fraction(least, 1 << BITS)) and not rest > as_arb(Fraction(most, 1 << BITS))
+    assert looked > 400
+
+
+def test_lines_are_close() -> None:
+    """Not only right: within the fourth of the square of the width, or so."""
+    for name, middle in (("exp", 0.3), ("tanh", 0.8), ("sin", 1.0), ("cos", 0.2), ("sqrt", 2.0), ("sigmoid", -1.0)):
+        for width in (1e-3, 0.1):
+            low, high = (int((middle + s * width / 2) * 2**BITS) for s in (-1, 1))
+            _, least, most = relaxed(name, low, high, BITS)
+            assert (most - least) / 2**BITS < 0.5 * width * width * exp(0.4) + 2**-15 * width
+
+
+def random_form(rng: Random, symbols: int) -> Form:
+    size = 2.0 ** rng.randint(-30, 3)
+    g = tuple(int(rng.uniform(-1, 1) * size * 2**BITS) for _ in range(rng.randint(0, symbols)))
+    return Form(int(rng.uniform(-4, 4) * 2**BITS), g, rng.choice((0, 1, int(size * 2 ** (BITS - 12)))))
+
+
+def point(form: Form, symbols: list[Fraction], rng: Random) -> Fraction:
+    """A value that the form holds at these symbols."""
+    rest = form.e * Fraction(rng.choice((-1, 0, 1, rng.uniform(-1, 1))))
+    return Fraction(form.c + sum(g * s for g, s in zip(form.g, symbols, strict=False)) + rest) / (1 << BITS)
+
+
+def holds(form: Form, symbols: list[Fraction], value: arb) -> bool:
+    """May the form have the value at these symbols?"""
+    centre = Fraction(form.c + sum(g * s for g, s in zip(form.g, symbols, strict=False)))
+    low, high = (as_arb((centre + sign * form.e) / (1 << BITS)) for sign in (-1, 1))
+    return not value < low and not value > high
+
+
+def test_operations_hold_for_the_same_symbols() -> None:
+    """Also at corners, where squares of symbols are 1: no value outside of centre, coefficients and radius."""
+    ctx.prec = 400
+    rng = Random(9)
+    for _ in range(2500):
+        ring, symbols = Forms(BITS, 6), [Fraction(rng.choice((-1, 1, rng.uniform(-1, 1)))) for _ in range(6)]
+        a, b = random_form(rng, 6), random_form(rng, 6)
+        x, y = point(a, symbols, rng), point(b, symbols, rng)
+        factor = Fraction(rng.randint(-50, 50), rng.choice((1, 3, 7, 10)))
+        assert holds(ring.add(a, b), symbols, as_arb(x + y))
+        assert holds(ring.scale(a, factor), symbols, as_arb(x * factor))
+        assert holds(ring.multiply(a, b), symbols, as_arb(x * y))
+        assert holds(ring.multiply(a, a), symbols, as_arb(x * x))
+        assert holds(ring.maximum(a, b), symbols, as_arb(max(x, y)))
+        assert holds(ring.constant(factor), symbols, as_arb(factor))
+        for name in (*FUNCTIONS, "reciprocal"):
+            try:
+                found = ring.apply(name, a)
+            except OutsideError:
+                continue
+            assert holds(found, symbols, applied(name, as_arb(x)))
+
+
+def random_network(rng: Random) -> Network:
+    sizes = [rng.randint(1, 4), *(rng.randint(1, 9) for _ in range(rng.randint(1, 3))), 2]
+    floats = np.random.default_rng(rng.getrandbits(30))
+    layers = []
+    for before, after in pairwise(sizes):
+        scale = rng.choice((0.3, 1.0, 30.0))
+        weight, bias = floats.normal(size=(after, before)) * scale, floats.normal(size=after)
+        if rng.random() < 0.5:
+            weight, bias = weight.astype(np.float32).astype(float), np.zeros(after)
+        layers.append(Layer(weight, bias, rng.choice(("relu", "tanh", "sigmoid", "linear"))))
+    if rng.random() < 0.3:
+        layers.insert(0, Layer.dividing(floats.uniform(0.5, 9, size=sizes[0])))
+    return Network(layers)
+
+
+def exact(network: Network, values: list[arb]) -> list[arb]:
+    for layer in network.layers:
+        sums = [
+            sum((as_arb(w) * v for w, v in zip(row, values, strict=True)), as_arb(b))
+            for row, b in zip(layer.exact_weight, layer.exact_bias, strict=True)
+        ]
+        values = [s if layer.activation == "linear" else applied(layer.activation, s) for s in sums]
+    return values
+
+
+def test_networks_hold_for_the_same_symbols() -> None:
+    """Up to the symbols that are theirs; points keep their precision."""
+    ctx.prec = 300
+    rng = Random(10)
+    for _ in range(250):
+        network = random_network(rng)
+        symbols = [Fraction(rng.choice((-1, 1, rng.uniform(-1, 1)))) for _ in range(5)]
+        inputs = [random_form(rng, 5) for _ in range(network.layers[0].in_size)]
+        values = exact(network, [as_arb(point(f, symbols, rng)) for f in inputs])
+        ring = Forms(BITS, 5)
+        for form, value in zip(apply_network(network, inputs, ring), values, strict=True):
+            own = Form(form.c, form.g[:5], form.e + sum(map(abs, form.g[5:])))
+            assert holds(own, symbols, value)
+        sharp = [Form(f.c) for f in inputs]
+        tame = max(float(np.abs(layer.weight).max()) for layer in network.layers) < 5
+        assert not tame or all(f.size < 2 ** (BITS - 18) for f in apply_network(network, sharp, Forms(BITS, 0)))

@@ -1,0 +1,1 @@
+"""Affine forms with fresh symbols in floats: zonotopes along networks, flows and steps."""

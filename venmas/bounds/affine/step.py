@@ -1,0 +1,142 @@
+"""Expressions and conditions of a system over affine forms: an interpreter of the graph (`venmas.model.expr`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from venmas.bounds.affine.flow import Course
+from venmas.bounds.affine.forms import Form, Forms
+from venmas.bounds.affine.networks import through
+from venmas.bounds.rounding import Bools
+from venmas.linear import Relation
+from venmas.model.conditions import All, Any, Compare, Condition, Truth
+from venmas.model.expr import (
+    Application,
+    Constant,
+    Expr,
+    Maximum,
+    Output,
+    Product,
+    Quotient,
+    Sum,
+    Variable,
+    Where,
+    children,
+)
+from venmas.model.smooth.cuts import Fineness
+from venmas.model.smooth.nodes import Apply, End, Extremum, Flow, Held
+
+KNOWN = (Constant, Variable, Sum, Product, Quotient, Apply, Held, Maximum, Output, Where, End, Extremum)
+"""The nodes that this interpreter knows, besides conditions."""
+
+
+def unknown(node: Expr | Condition) -> str | None:
+    """The kind of a node in a graph that is not known here, None where all are."""
+    seen: set[int] = set()
+    stack: list[Expr | Condition] = [node]
+    while stack:
+        here = stack.pop()
+        if id(here) in seen:
+            continue
+        seen.add(id(here))
+        if not isinstance(here, (*KNOWN, Compare, All, Any, Truth)):
+            return type(here).__name__.lower()
+        stack.extend(children(here))
+    return None
+
+
+class Values:
+    """Forms of expressions in one state of each box; what is read twice has one form."""
+
+    def __init__(self, ring: Forms, state: Mapping[str, Form], fine: Fineness) -> None:
+        """state: forms of the variables. ring: new symbols are made in it; it is told where values may not exist."""
+        self.ring, self.state, self.fine = ring, state, fine
+        self._forms: dict[int, Form] = {}
+        self._applied: dict[int, list[Form]] = {}
+        self._courses: dict[int, Course] = {}
+
+    def form(self, expr: Expr) -> Form:
+        """The form of an expression whose node outlives this object."""
+        if isinstance(expr, Variable):
+            return self.state[expr.name]
+        if isinstance(expr, Held):
+            return self.form(expr.operand)
+        if id(expr) not in self._forms:
+            self._forms[id(expr)] = self._compute(expr)
+        return self._forms[id(expr)]
+
+    def _compute(self, expr: Expr) -> Form:
+        ring = self.ring
+        match expr:
+            case Constant(value):
+                return ring.constant(value)
+            case Sum(terms, constant):
+                return ring.combine([(c, self.form(e)) for c, e in terms], constant)
+            case Product(left, right):
+                return ring.multiply(self.form(left), self.form(right))
+            case Quotient(left, right):
+                return ring.divide(self.form(left), self.form(right))
+            case Apply(function, operand):
+                return ring.fresh(ring.apply(function, self.form(operand)))
+            case Output(application, index):
+                return self._outputs(application)[index]
+            case Maximum(operands):
+                return self._greatest([self.form(e) for e in operands])
+            case Where(condition, then, otherwise):
+                yes, no = self.truth(condition)
+                return self._chosen(self.form(then), self.form(otherwise), yes, no)
+            case End(flow, name):
+                return self._course(flow).ends[name]
+            case Extremum(flow, _, _):
+                return ring.fresh(self._course(flow).extremum(expr))
+        raise TypeError(type(expr))
+
+    def _outputs(self, application: Application) -> list[Form]:
+        if id(application) not in self._applied:
+            inputs = [self.form(e) for e in application.inputs]
+            self._applied[id(application)] = [self.ring.fresh(f) for f in through(application.network, inputs)]
+        return self._applied[id(application)]
+
+    def _course(self, flow: Flow) -> Course:
+        if id(flow) not in self._courses:
+            start = {v.name: self.form(v) for v in flow.variables}
+            self._courses[id(flow)] = Course(self.ring, flow, start, self.form, self.fine)
+        return self._courses[id(flow)]
+
+    def _greatest(self, forms: Sequence[Form]) -> Form:
+        """``max(x, y) = y + max(x - y, 0)``, operand by operand."""
+        ring, best = self.ring, forms[0]
+        for form in forms[1:]:
+            best = ring.add(form, ring.apply("relu", ring.add(best, ring.scale(form, Fraction(-1)))))
+        return best
+
+    def _chosen(self, then: Form, otherwise: Form, yes: Bools, no: Bools) -> Form:
+        """One of two forms, or anything that either of them takes."""
+        width = max(then.z.shape[1], otherwise.z.shape[1]) - 1
+        both = self.ring.hull([then, otherwise]) if not (yes | no).all() else then
+        z = np.where(yes[:, None], then.wide(width), np.where(no[:, None], otherwise.wide(width), both.wide(width)))
+        return Form(z, np.where(yes, then.e, np.where(no, otherwise.e, both.e)))
+
+    def truth(self, condition: Condition) -> tuple[Bools, Bools]:
+        """Where a condition certainly holds, and where it certainly does not: (B,) twice."""
+        match condition:
+            case Truth(value):
+                return np.full(self.ring.size, value), np.full(self.ring.size, not value)
+            case Compare(expr, relation):
+                return certain(self.form(expr), relation)
+            case All(parts) | Any(parts):
+                found = [self.truth(part) for part in parts]
+                join, meet = np.logical_or.reduce, np.logical_and.reduce
+                if isinstance(condition, Any):
+                    join, meet = meet, join
+                return np.asarray(meet([y for y, _ in found])), np.asarray(join([n for _, n in found]))
+        raise TypeError(type(condition))
+
+
+def certain(form: Form, relation: Relation) -> tuple[Bools, Bools]:
+    """Where ``form relation 0`` certainly holds, and where it certainly does not."""
+    lo, hi = form.ends
+    return relation.certain(lo, hi), relation.negated.certain(lo, hi)

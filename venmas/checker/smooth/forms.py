@@ -1,0 +1,119 @@
+"""Affine forms in integers: ``c + sum_i g_i s_i + r`` with symbols s_i in [-1, 1] and |r| <= e, in units of 2^-bits.
+
+Every operation rounds outward: a coefficient that is floored makes e greater by one. So a form holds all values that
+the operation has over the values of its operands, for the same symbols (Stolfi, de Figueiredo, *Self-Validated
+Numerical Methods*, 1997, chapter 3). A product keeps half of the squares of symbols, which lie in [0, 1], in its
+centre.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import zip_longest
+
+from venmas.checker.smooth.univariate import SLOPE_BITS, OutsideError, relaxed
+from venmas.functions.function import Pair
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """Centre, coefficients of symbols (those that are missing at the end are 0), and radius; e >= 0."""
+
+    c: int
+    g: tuple[int, ...] = ()
+    e: int = 0
+
+    @property
+    def size(self) -> int:
+        """How far values are from the centre, at most."""
+        return sum(map(abs, self.g)) + self.e
+
+    @property
+    def range(self) -> Pair:
+        """Ends of all values."""
+        size = self.size
+        return self.c - size, self.c + size
+
+
+def floor_ratio(value: Fraction, bits: int) -> int:
+    """A rational in units of 2^-bits, rounded down."""
+    return (value.numerator << bits) // value.denominator
+
+
+def between(low: int, high: int) -> Form:
+    """All values from low to high, without a symbol."""
+    middle = (low + high) >> 1
+    return Form(middle, (), high - middle)
+
+
+class Forms:
+    """The ring of forms in units of 2^-bits (`venmas.model.smooth.jets.Ring`). symbols: how many there are so far."""
+
+    def __init__(self, bits: int, symbols: int) -> None:
+        self.bits, self.symbols = bits, symbols
+
+    def constant(self, value: Fraction) -> Form:
+        """A rational."""
+        low = floor_ratio(value, self.bits)
+        return Form(low, (), int(low * value.denominator != value.numerator << self.bits))
+
+    def add(self, left: Form, right: Form) -> Form:
+        """Sum, exactly."""
+        g = tuple(a + b for a, b in zip_longest(left.g, right.g, fillvalue=0))
+        return Form(left.c + right.c, g, left.e + right.e)
+
+    def scale(self, value: Form, factor: Fraction) -> Form:
+        """Multiple; each coefficient that is rounded is off by less than one."""
+        p, q = factor.numerator, factor.denominator
+        if q == 1:
+            return Form(value.c * p, tuple([x * p for x in value.g]), value.e * abs(p))
+        g = tuple([x * p // q for x in value.g])
+        return Form(value.c * p // q, g, -(-value.e * abs(p) // q) + len(g) + 1)
+
+    def multiply(self, left: Form, right: Form) -> Form:
+        """Product: ``|c1| e2 + |c2| e1 + size1 size2 - sum |g1_i g2_i| / 2`` is what its coefficients do not say."""
+        (c1, g1, e1), (c2, g2, e2) = (left.c, left.g, left.e), (right.c, right.g, right.e)
+        both = [a * b for a, b in zip(g1, g2, strict=False)]
+        bits = self.bits
+        centre = (2 * c1 * c2 + sum(both)) >> (bits + 1)
+        g = tuple([(c1 * b + c2 * a) >> bits for a, b in zip_longest(g1, g2, fillvalue=0)])
+        twice = 2 * (abs(c1) * e2 + abs(c2) * e1 + left.size * right.size) - sum(map(abs, both))
+        return Form(centre, g, -(-twice >> (bits + 1)) + len(g) + 1)
+
+    def divide(self, left: Form, right: Form) -> Form:
+        """Quotient. Raises `OutsideError` where the divisor may be 0."""
+        return self.multiply(left, self.apply("reciprocal", right))
+
+    def apply(self, function: str, value: Form) -> Form:
+        """A function, within two lines of one slope. Raises `OutsideError` where it may have no value."""
+        low, high = value.range
+        if function == "relu" and low >= 0:
+            return value
+        slope, least, most = relaxed(function, low, high, self.bits)
+        middle = (least + most) >> 1
+        if not slope:
+            return Form(middle, (), most - middle)
+        g = tuple([x * slope >> SLOPE_BITS for x in value.g])
+        e = -(-value.e * abs(slope) >> SLOPE_BITS) + len(g) + 1
+        return Form((value.c * slope >> SLOPE_BITS) + middle, g, e + most - middle)
+
+    def fresh(self, value: Form) -> Form:
+        """The form with its radius as a symbol of its own."""
+        if not value.e:
+            return value
+        g = (*value.g, *(0,) * (self.symbols - len(value.g)), value.e)
+        self.symbols += 1
+        return Form(value.c, g, 0)
+
+    def maximum(self, left: Form, right: Form) -> Form:
+        """The greater one: ``right + max(left - right, 0)``."""
+        (a, b), (c, d) = left.range, right.range
+        if a >= d:
+            return left
+        if b <= c:
+            return right
+        return self.add(right, self.apply("relu", self.add(left, self.scale(right, Fraction(-1)))))
+
+
+__all__ = ["Form", "Forms", "OutsideError", "between", "floor_ratio"]

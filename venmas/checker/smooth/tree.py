@@ -1,0 +1,209 @@
+"""Certificates of bounded formulas about systems that are not piecewise linear: a tree of cuts of each initial set.
+
+Lines, each initial set's tree in prefix order, ``cut`` with the part below it first:
+
+    {"rule": "cut", "variable": number, "at": "p/q"}
+    {"rule": "tube", "order": p, "substeps": q, "slices": s, "symbols": k}
+    {"rule": "end", "lines": number of this line}
+
+A cut covers: the parts are ``x <= at`` and ``x >= at``, of an integer ``x <= at`` and ``x >= at + 1``. A leaf encloses
+the states from its box for as many steps as the target has, and shows that none meets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from venmas.checker.cell import Q
+from venmas.checker.check import Checked
+from venmas.checker.initial import cut_by, declared_cell
+from venmas.checker.numbers import CheckError, read_index, read_number
+from venmas.checker.rule import Line
+from venmas.checker.smooth.forms import Form, between
+from venmas.checker.smooth.state import States
+from venmas.checker.smooth.univariate import OutsideError
+from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
+from venmas.model.parts import Branch
+from venmas.model.smooth.cuts import Fineness
+from venmas.model.system import System
+from venmas.model.variables import Region
+
+Box = tuple[tuple[Fraction, Fraction], ...]
+"""Closed ranges of all variables, in the order of the system."""
+
+BITS = range(40, 257)
+"""The unit of values is 2^-bits."""
+LIMITS = Fineness(order=20, substeps=256, slices=1024, symbols=4096)
+"""The finest leaf."""
+MAX_DEPTH = 200
+"""Cuts above a leaf, at most."""
+
+
+class Target:
+    """What no initial state may meet, in core form, looked at over sets of states."""
+
+    def __init__(self, system: System, formula: Formula) -> None:
+        self.system, self.formula = system, formula
+
+    def open_in(self, box: Box, bits: int, fine: Fineness) -> str | None:
+        """Why a state of a box may meet the formula; None: none does."""
+        try:
+            found = self._refuted(self.formula, states_of(self.system, box, bits, fine), {})
+        except OutsideError as error:
+            return str(error)
+        except RecursionError:
+            return "the formula is nested too deeply to be checked"
+        return None if found else "a state may meet the negated formula, as far as its enclosures tell"
+
+    def _refuted(self, formula: Formula, states: States, known: dict[tuple[int, int], bool]) -> bool:
+        """Does no state of the set meet the formula? known: by formula and set, both of which live meanwhile."""
+        key = id(formula), id(states)
+        if key not in known:
+            known[key] = self._look(formula, states, known)
+        return known[key]
+
+    def _look(self, formula: Formula, states: States, known: dict[tuple[int, int], bool]) -> bool:
+        match formula:
+            case Top():
+                return False
+            case Bottom():
+                return True
+            case Atom(comparison):
+                return states.atom(comparison) is False
+            case And(operands):
+                return any(self._refuted(o, states, known) for o in operands)
+            case Or(operands):
+                return all(self._refuted(o, states, known) for o in operands)
+            case EX(operand):
+                return all(
+                    states.truth(b.guard) is False or self._after(b, operand, states, known)
+                    for b in self.system.branches
+                )
+            case AX(operand):
+                return any(
+                    states.truth(b.guard) is True and self._after(b, operand, states, known)
+                    for b in self.system.branches
+                )
+        raise TypeError(type(formula))
+
+    def _after(self, branch: Branch, formula: Formula, states: States, known: dict[tuple[int, int], bool]) -> bool:
+        """Does no successor by a branch meet the formula?"""
+        return all(self._refuted(formula, after, known) for after in states.after(branch))
+
+
+def initial_box(system: System, region: Region) -> Box | None:
+    """A box around an initial set, None where it is empty."""
+    cell = cut_by(declared_cell(system), region)
+    if cell is None:
+        return None
+    return tuple((_fraction(a), _fraction(b)) for a, b in zip(cell.low, cell.high, strict=True))
+
+
+def _fraction(value: Q) -> Fraction:
+    return Fraction(int(value.numerator), int(value.denominator))
+
+
+def halves(box: Box, system: System, variable: int, at: Fraction) -> tuple[Box, Box]:
+    """The parts of a box that a cut makes, which cover its states."""
+    low, high = box[variable]
+    integral = list(system.variables.values())[variable].integral
+    if integral:
+        at = Fraction(at.numerator // at.denominator)
+    first, second = (low, at), (at + 1 if integral else at, high)
+    return (*box[:variable], first, *box[variable + 1 :]), (*box[:variable], second, *box[variable + 1 :])
+
+
+def states_of(system: System, box: Box, bits: int, fine: Fineness) -> States:
+    """The states of a box: a symbol for each variable whose range is no point."""
+    forms: dict[str, Form] = {}
+    count = 0
+    for name, (low, high) in zip(system.variables, box, strict=True):
+        ends = (low.numerator << bits) // low.denominator, -((-high.numerator << bits) // high.denominator)
+        whole = between(*ends)
+        if whole.e:
+            whole = Form(whole.c, (*(0,) * count, whole.e))
+            count += 1
+        forms[name] = whole
+    return States(system, forms, count, bits, fine)
+
+
+@dataclass
+class _Reader:
+    """The lines of a certificate, one after the other."""
+
+    lines: Iterator[tuple[int, Line]]
+    tick: Callable[[int], None]
+    number: int = 0
+
+    def next(self) -> Line:
+        found = next(self.lines, None)
+        if found is None:
+            raise CheckError(self.number + 1, "the certificate ends before its proof does")
+        self.number, line = found
+        self.tick(self.number)
+        return line
+
+
+def check_trees(
+    system: System,
+    target: Formula,
+    bits: int,
+    lines: Iterator[tuple[int, Line]],
+    tick: Callable[[int], None],
+) -> Checked:
+    """Check that no initial state of the system meets `target`, in core form. Raises `CheckError`."""
+    reader, about, leaves = _Reader(lines, tick), Target(system, target), 0
+    for region in system.regions:
+        first = initial_box(system, region)
+        stack = [] if first is None else [(first, 0)]
+        while stack:
+            box, depth = stack.pop()
+            line = reader.next()
+            if (cut := _cut(line, reader.number, system)) is not None:
+                if depth == MAX_DEPTH:
+                    raise CheckError(reader.number, f"more than {MAX_DEPTH} cuts above each other")
+                variable, at = cut
+                if not box[variable][0] <= at <= box[variable][1]:
+                    raise CheckError(reader.number, "a cut outside of its box")
+                low, high = halves(box, system, variable, at)
+                stack += [(high, depth + 1), (low, depth + 1)]
+                continue
+            why = about.open_in(box, bits, _fineness(line, reader.number))
+            if why is not None:
+                raise CheckError(reader.number, f"a leaf is not shown free: {why}")
+            leaves += 1
+    if reader.next() != {"rule": "end", "lines": reader.number}:
+        raise CheckError(reader.number, "expected the last line, with its own number")
+    if next(reader.lines, None) is not None:
+        raise CheckError(reader.number + 1, "there is more after the end of the proof")
+    return Checked(lines=reader.number, leaves=leaves)
+
+
+def read_bits(data: object) -> int:
+    """The unit of values from the header. Raises `CheckError`."""
+    if isinstance(data, dict) and data.keys() == {"domain", "bits"} and data["domain"] == "affine":
+        bits = data["bits"]
+        if type(bits) is int and bits in BITS:
+            return bits
+    raise CheckError(0, f"the header does not give enclosures as affine forms with {BITS[0]} to {BITS[-1]} bits")
+
+
+def _cut(line: Line, number: int, system: System) -> tuple[int, Fraction] | None:
+    if line.get("rule") != "cut":
+        return None
+    if line.keys() != {"rule", "variable", "at"}:
+        raise CheckError(number, "expected a cut of a variable at a number")
+    return read_index(number, line["variable"], len(system.variables)), read_number(number, line["at"])
+
+
+def _fineness(line: Mapping[str, Any], number: int) -> Fineness:
+    limits = {name: getattr(LIMITS, name) for name in ("order", "substeps", "slices", "symbols")}
+    if line.get("rule") != "tube" or line.keys() != {"rule", *limits}:
+        raise CheckError(number, "expected a cut or a tube")
+    for name, most in limits.items():
+        if type(line[name]) is not int or not 1 <= line[name] <= most:
+            raise CheckError(number, f"expected a whole number from 1 to {most} as {name}")
+    return Fineness(**{name: line[name] for name in limits})

@@ -1,0 +1,98 @@
+"""Certificates of systems that are not piecewise linear: the tree of a proof, each leaf made to pass the checker.
+
+The checker's integers are rounded otherwise than the floats of the search. A leaf that does not pass is enclosed more
+finely, and then cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from venmas.answer import IncompleteError
+from venmas.checker.file import TUBES
+from venmas.checker.smooth.tree import LIMITS, Box, Target, halves, initial_box
+from venmas.engine.certificate_file import Certificate, CertificateFile, Unwritten, header
+from venmas.model.smooth.cuts import Cut, Fineness, Tree, Trees
+from venmas.model.system import System
+from venmas.question import Question, claim
+
+BITS = 60
+"""Values of certificates are in units of 2^-60."""
+_CUTS = 40
+"""Cuts above a leaf that are added here, at most."""
+
+
+def certify_tubes(
+    question: Question, proof: Trees, path: str | Path, about: Mapping[str, object], tick: Callable[[], None]
+) -> Certificate | Unwritten:
+    """Write the certificate of a bounded formula from the trees of its initial sets. about: for the header.
+
+    Raises `IncompleteError` where a leaf does not pass however finely it is enclosed and cut.
+    """
+    system = question.system
+    target = Target(system, claim(system, question.formula, inside=True))
+    with CertificateFile(path) as file:
+        head = header(replace(question, inside=True), about)
+        file.add({**head, "format": TUBES, "enclosures": {"domain": "affine", "bits": BITS}})
+        for region, tree in zip(system.regions, proof.trees, strict=True):
+            box = initial_box(system, region)
+            if box is not None:
+                for line in _lines(target, box, tree or LEAST, tick):
+                    file.add(line)
+        return file.keep()
+
+
+LEAST = Fineness(order=4, substeps=1, slices=1, symbols=20)
+"""How finely a part is enclosed of which nothing is known."""
+
+
+def _lines(target: Target, box: Box, tree: Tree, tick: Callable[[], None]) -> Iterator[dict[str, object]]:
+    """The lines about a box."""
+    names = list(target.system.variables)
+    stack: list[tuple[Box, Tree, int]] = [(box, tree, 0)]
+    while stack:
+        tick()
+        box, tree, added = stack.pop()
+        if isinstance(tree, Fineness):
+            found = _passing(target, box, tree, tick)
+            if isinstance(found, Fineness):
+                yield {"rule": "tube", **{n: getattr(found, n) for n in ("order", "substeps", "slices", "symbols")}}
+                continue
+            if added == _CUTS:
+                raise IncompleteError(f"a part of the initial states does not follow in integers: {found}")
+            tree, added = _in_half(target.system, box, tree, found), added + 1
+        index = names.index(tree.variable)
+        low, high = halves(box, target.system, index, tree.at)
+        stack += [(high, tree.high, added), (low, tree.low, added)]
+        yield {"rule": "cut", "variable": index, "at": str(tree.at)}
+
+
+def _passing(target: Target, box: Box, fine: Fineness, tick: Callable[[], None]) -> Fineness | str:
+    """A fineness with which a box passes, or why it does not."""
+    why = ""
+    for factor in (1, 2, 4):
+        tick()
+        tried = replace(
+            fine,
+            substeps=min(factor * fine.substeps, LIMITS.substeps),
+            slices=min(factor * fine.slices, LIMITS.slices),
+            symbols=min(factor * fine.symbols, LIMITS.symbols),
+        )
+        found = target.open_in(box, BITS, tried)
+        if found is None:
+            return tried
+        why = found
+    return why
+
+
+def _in_half(system: System, box: Box, fine: Fineness, why: str) -> Cut:
+    """The box cut across its longest side, as a part of the declared range. Raises `IncompleteError` for a point."""
+    decls = list(system.variables.values())
+    lengths = [(b - a) / (d.upper - d.lower) if b > a else 0 for d, (a, b) in zip(decls, box, strict=True)]
+    index = lengths.index(max(lengths))
+    if not lengths[index]:
+        raise IncompleteError(f"an initial state does not follow in integers: {why}")
+    low, high = box[index]
+    return Cut(decls[index].name, (low + high) / 2, fine, fine)

@@ -1,0 +1,31 @@
+"""Which questions about systems that are not piecewise linear are taken; the others are refused with a remedy."""
+
+from __future__ import annotations
+
+from venmas.engine.modes import DEFAULT, Mode
+from venmas.errors import UsageError
+from venmas.logic import Bounded, Property
+from venmas.logic.printing import to_short_text
+from venmas.model.system import System
+from venmas.nn.network import Semantics
+from venmas.search.procedure import takes_smooth
+from venmas.search.registry import get_procedure
+
+
+def check_smooth(system: System, asked: Property, mode: Mode, semantics: Semantics) -> None:
+    """Refuse what nothing decides of a system that is not piecewise linear. Raises `UsageError`."""
+    if not system.smooth:
+        return
+    why = f"system {system.name!r} is not piecewise linear ({system.smooth})"
+    if not isinstance(asked, Bounded):
+        raise UsageError(
+            f"{why}, and {to_short_text(asked.formula)} has no bound: of such systems only formulas with bounds are "
+            "decided; write AG^20 p for AG p"
+        )
+    if mode.name != DEFAULT and not any(takes_smooth(get_procedure(t.procedure)) for s in mode.stages for t in s):
+        raise UsageError(f"{why}, and mode {mode.name} is for systems that are: leave the mode out, or name {DEFAULT}")
+    if semantics != "real":
+        raise UsageError(
+            f"{why}: its networks are taken as real functions, as no bound on {semantics} evaluations of tanh and the "
+            "like is known; leave --semantics out"
+        )

@@ -1,0 +1,37 @@
+"""What a proof by tubes consists of: how each initial box is cut, and how finely each part is enclosed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Fineness:
+    """How finely a part is enclosed: order of Taylor steps, steps a period, slices a step, symbols that are kept."""
+
+    order: int
+    substeps: int
+    slices: int
+    symbols: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The parts ``x <= at`` and ``x >= at``, of an integer ``x <= at`` and ``x >= at + 1``."""
+
+    variable: str
+    at: Fraction
+    low: Tree
+    high: Tree
+
+
+Tree: TypeAlias = Cut | Fineness
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """A tree for each initial set of the system, None for one that is empty."""
+
+    trees: tuple[Tree | None, ...]

@@ -1,0 +1,370 @@
+"""Systems with smooth parts: zonotopes over all steps from boxes of initial states, which are cut where that fails.
+
+    boxes := those around the initial sets, followed with coarse enclosures
+    while there are boxes, the last ones first, a batch of equal fineness at a time:
+        follow them through the steps that the formula looks at          (`run`, `venmas.bounds.affine`)
+            networks by DeepZ, flows by Taylor series with a remainder, one affine form a variable
+        in each step: the target's atoms on these forms; a box is dropped as soon as it can not be refuted    (`target`)
+        refuted on a box: done with it
+        else: once, some boxes on: runs in floats, of which those that meet the target are replayed      (`falsify`)
+              cut the box across the initial value that moves most what stayed open, or where rather the enclosure
+              is what is wide: more slices, more substeps, more symbols, for this box only                  (`tree`)
+
+Zonotopes along hybrid systems after Girard (HSCC 2005), networks in them after Singh et al. (NeurIPS 2018); cuts by
+influence after ReluVal (Wang et al., USENIX Security 2018). Nothing is merged: each box has its own run.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.bounds.affine.step import unknown
+from venmas.bounds.rounding import Bools, Floats, Index
+from venmas.budget import Budget
+from venmas.checker.smooth.tree import initial_box
+from venmas.errors import Reason
+from venmas.logic import Bounded
+from venmas.model.conditions import Truth
+from venmas.model.smooth.cuts import Trees
+from venmas.model.smooth.nodes import Extremum
+from venmas.model.variables import Box
+from venmas.model.witness.build import explain
+from venmas.model.witness.enclosed import UndecidedError
+from venmas.question import Question
+from venmas.search.procedure import Run
+from venmas.search.tubes.falsify import candidates
+from venmas.search.tubes.run import Tube
+from venmas.search.tubes.target import Plan, Verdicts
+from venmas.search.tubes.tree import Tree, ladder
+
+log = logging.getLogger(__name__)
+
+_BATCH = 32
+_RATHER = 2.0
+"""Finer enclosures are tried rather than a cut where they account for so many times what the initial values do, .."""
+_WORTH, _PAUSE = 0.5, 4
+""".. and kept where they leave less than this part of what was open; else not tried for so many cuts."""
+_DEEPEST, _NARROWEST = 100, 1e-12
+_RUNS, _DEEPER = 0.1, 4
+"""Part of its time for looking for violations; how many times longer it takes where no sample shows one."""
+_PATIENCE, _BOXED = 60.0, 0.6
+"""Part of its time for a question together with whether runs stay in their box; seconds where there is no limit."""
+
+
+@dataclass
+class Followed:
+    """Boxes that were followed, parts that were refuted, and candidates that were replayed.
+
+    reach: after each step, the box of every variable over all parts that were refuted.
+    """
+
+    boxes: int = 0
+    parts: int = 0
+    candidates: int = 0
+    reach: list[dict[str, tuple[float, float]]] = field(default_factory=list)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Names with values."""
+        return [("boxes", f"{self.boxes} followed, {self.parts} refuted"), ("candidates", f"{self.candidates}")]
+
+
+class Tubes:
+    """The procedure."""
+
+    name = "tubes"
+    help = "Zonotopes over all steps of systems with smooth parts, from boxes of initial states that are cut."
+    smooth = True
+
+    def accepts(self, question: Question, run: Run) -> str | None:
+        """Formulas with bounds about systems with smooth parts in which every state has one successor."""
+        system = question.system
+        if not system.smooth:
+            return "it is for systems that are not piecewise linear"
+        if question.semantics != "real":
+            return "it decides for real networks"
+        if not isinstance(question.asked, Bounded):
+            return "it decides formulas with bounds"
+        if len(system.branches) != 1:
+            return f"it follows systems with one branch, and this one has {len(system.branches)}"
+        (branch,) = system.branches
+        if not (isinstance(branch.guard, Truth) and branch.guard.value):
+            return f"it follows branches that can always be taken, and {branch.name!r} has a guard"
+        for name, expr in branch.updates:
+            if kind := unknown(expr):
+                return f"the update of {name!r} has a {kind}, which it does not enclose"
+        return None
+
+    def eager(self, question: Question, run: Run) -> bool:
+        """It opens a portfolio."""
+        return True
+
+    def start(self, question: Question, run: Run) -> _Session:
+        """Nothing is done yet."""
+        figures: Followed = run.once("tubes", lambda: nullcontext(Followed()))
+        return _Session(question, figures)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A box that is to be refuted: a leaf of the tree of its region."""
+
+    tree: Tree
+    node: int
+    box: Box
+    level: int = 0
+    depth: int = 0
+    tried: _Failed | None = None
+    """What it failed by one level before, where this one is a trial."""
+
+    def better(self, radii: list[Floats], row: int) -> bool:
+        """Does this trial leave clearly less open after the step where it failed before? radii: of steps, by row."""
+        if self.tried is None or self.tried.step >= len(radii):
+            return False
+        return bool(radii[self.tried.step][row] < _WORTH * self.tried.radius)
+
+
+@dataclass
+class _Failed:
+    """Why a box was not refuted, and after which step. moves: how far each initial value moves what stayed open, by
+    axis, in parts of what it moves in all; besides: the rest of these parts; radius: of the atoms of that step; broken:
+    a value, or a flow, was not shown to exist; certain: the target holds everywhere in the box."""
+
+    step: int
+    axes: list[str]
+    radius: float
+    moves: Floats
+    besides: float
+    broken: bool
+    certain: bool
+
+
+class _Session:
+    struggling = False
+
+    def __init__(self, question: Question, figures: Followed) -> None:
+        self.question, self.figures = question, figures
+        self.system, self.plan = question.system, Plan(question.target)
+        self.trees: list[Tree | None] = []
+        self.leaving: set[str] = set()
+        self._stack: list[_Part] | None = None
+        self._next_runs = self._begun = 0.0
+        self._levels = ladder(bool(self.plan.names & _recorded(question)))
+        self._good = self._next_trial = 0
+        self._trying = False
+        self._tie = ""
+
+    def advance(self, budget: Budget) -> Answer:
+        """Decide. What is to be certified is asked together with whether runs stay in their box."""
+        if self.question.certified and not self.question.inside:
+            boxed = _Session(self.question.boxed, self.figures)
+            share = _PATIENCE if budget.left is None else _BOXED * budget.left
+            found = budget.spend(share, boxed._decide)
+            if isinstance(found, Refuted):
+                return found
+        return self._decide(budget)
+
+    def _decide(self, budget: Budget) -> Answer:
+        if self._stack is None:
+            self._stack, self._begun = self._roots(), budget.spent
+        while self._stack:
+            budget()
+            batch = self._take()
+            stuck = None
+            failed = [(part, why) for part, why in zip(batch, self._follow(batch, budget), strict=True) if why]
+            if failed:
+                found = self._violated([(part, why.certain) for part, why in failed], budget)
+                if found is not None:
+                    return found
+            for part, why in reversed(failed):
+                stuck = self._refine(part, why) or stuck
+            if stuck:
+                leaving = frozenset(self.leaving)
+                return Open(Reason.TIE, self._tie, leaving) if self._tie else Open(Reason.OPEN, stuck, leaving)
+        log.info("decided by %d boxes", self.figures.boxes)
+        inside = self.question.inside
+        proof = self._proof() if inside and self.question.certified else None
+        return Refuted("bounds", frozenset(self.leaving), self.system.may_deadlock, inside=inside, proof=proof)
+
+    def _roots(self) -> list[_Part]:
+        """The boxes around the initial sets."""
+        found = []
+        for region in self.system.regions:
+            box = initial_box(self.system, region)
+            tree = None if box is None else Tree()
+            self.trees.append(tree)
+            if box is not None and tree is not None:
+                found.append(_Part(tree, 0, dict(zip(self.system.variables, box, strict=True))))
+        return found[::-1]
+
+    def _proof(self) -> Trees:
+        """How the initial sets were cut."""
+        return Trees(tuple(None if tree is None else tree.proof() for tree in self.trees))
+
+    def _take(self) -> list[_Part]:
+        """The last boxes of one level."""
+        assert self._stack
+        level = self._stack[-1].level
+        batch: list[_Part] = []
+        rest: list[_Part] = []
+        while self._stack and len(batch) < _BATCH:
+            part = self._stack.pop()
+            (batch if part.level == level else rest).append(part)
+        self._stack.extend(reversed(rest))
+        return batch
+
+    # -- one batch -----------------------------------------------------------------------------------------------------
+
+    def _follow(self, batch: list[_Part], budget: Budget) -> list[_Failed | None]:
+        """Why each box is not refuted; None where it is."""
+        tube = Tube(self.system, [part.box for part in batch], self._levels[batch[0].level])
+        verdicts = Verdicts(self.plan, len(batch))
+        result: list[_Failed | None] = [None] * len(batch)
+        rows: Index = np.arange(len(batch))
+        moves, besides = np.zeros((len(batch), len(tube.axes))), np.zeros(len(batch))
+        radii: list[Floats] = []
+        before = moves, besides
+        seen: list[tuple[Index, Mapping[str, tuple[Floats, Floats]]]] = []
+        for step in range(self.plan.steps + 1):
+            budget()
+            if step:
+                before = tube.moved_most()
+                tube.advance()
+            open_, more, further, radius = verdicts.look(tube)
+            moves, besides, broken = moves + more, besides + further, tube.ring.broken.copy()
+            radii.append(np.full(len(batch), np.inf))
+            radii[-1][rows] = np.where(broken, np.inf, radius)
+            last = step == self.plan.steps
+            yes, no = verdicts.fold(hoped=not last) if open_.any() or last else (broken, ~broken)
+            yes, drop = yes & ~broken, broken | ~no
+            for i in np.flatnonzero(drop).tolist():
+                if broken[i]:
+                    moves[i], besides[i] = before[0][i], before[1][i]
+                result[rows[i]] = _Failed(
+                    step,
+                    tube.axes,
+                    float(radii[-1][rows[i]]),
+                    moves[i],
+                    float(besides[i]),
+                    bool(broken[i]),
+                    bool(yes[i]),
+                )
+            if drop.any():
+                left = np.flatnonzero(~drop)
+                rows, moves, besides = rows[left], moves[left], besides[left]
+                if not len(left):
+                    break
+                tube.keep(left)
+                verdicts.keep(left)
+            seen.append((rows, tube.ends()))
+        self.figures.boxes += len(batch)
+        for i, (part, failed) in enumerate(zip(batch, result, strict=True)):
+            if failed is None:
+                part.tree.fine[part.node] = self._levels[part.level]
+                self.figures.parts += 1
+            if part.tried is not None:
+                self._tried(part, failed is None or part.better(radii, i))
+        self._note(seen, np.array([failed is None for failed in result]))
+        return result
+
+    def _note(self, seen: list[tuple[Index, Mapping[str, tuple[Floats, Floats]]]], refuted: Bools) -> None:
+        """What boxes that were refuted reach, and what may leave its declared range from there."""
+        for step, (rows, ends) in enumerate(seen):
+            mask = refuted[rows]
+            if not mask.any():
+                continue
+            hull = {name: (float(lo[mask].min()), float(hi[mask].max())) for name, (lo, hi) in ends.items()}
+            if step == len(self.figures.reach):
+                self.figures.reach.append(hull)
+            else:
+                known = self.figures.reach[step]
+                self.figures.reach[step] = {n: (min(a, known[n][0]), max(b, known[n][1])) for n, (a, b) in hull.items()}
+            for name, (low, high) in hull.items() if step else ():
+                decl = self.system.variables[name]
+                if not (decl.lower <= low and high <= decl.upper) and name in self._moved:
+                    self.leaving.add(name)
+
+    @property
+    def _moved(self) -> frozenset[str]:
+        return frozenset(name for branch in self.system.branches for name, _ in branch.updates)
+
+    def _tried(self, part: _Part, better: bool) -> None:
+        """Note whether finer enclosures of a box were worth it: there is one trial at a time."""
+        self._trying = False
+        if better:
+            self._good = max(self._good, part.level)
+        else:
+            self._next_trial = part.depth + _PAUSE
+
+    def _refine(self, part: _Part, why: _Failed) -> str | None:
+        """Put a box that failed back, in two parts or with finer enclosures; why neither is possible."""
+        assert self._stack is not None
+        able = [part.depth < _DEEPEST and _divisible(part.box[name]) for name in why.axes]
+        finer = part.level + 1 < len(self._levels)
+        wanted = why.besides > _RATHER * float(why.moves.sum()) or (why.broken and not part.depth)
+        if part.tried is not None:
+            better = part.level <= self._good
+            part = replace(part, level=part.level if better else part.level - 1, tried=None)
+            wanted &= better
+        if wanted and part.level < self._good:
+            self._stack.append(replace(part, level=self._good))
+        elif finer and (not any(able) or (wanted and not self._trying and part.depth >= self._next_trial)):
+            self._trying = True
+            self._stack.append(replace(part, level=part.level + 1, tried=why))
+        elif not any(able):
+            return "a box of initial states that is nearly a point stays open with the finest enclosures"
+        else:
+            widths = [float(part.box[name][1] - part.box[name][0]) for name in why.axes]
+            scores = [
+                (m, w) if can else (-1.0, 0.0) for can, m, w in zip(able, why.moves.tolist(), widths, strict=True)
+            ]
+            axis = why.axes[scores.index(max(scores))]
+            halves = part.tree.split(self.system, part.node, part.box, axis)
+            parts = [replace(part, node=node, box=box, depth=part.depth + 1) for node, box in halves]
+            self._stack.extend(reversed(parts))
+        return None
+
+    # -- violations ----------------------------------------------------------------------------------------------------
+
+    def _violated(self, failed: list[tuple[_Part, bool]], budget: Budget) -> Answer | None:
+        """A witness from boxes that failed, looked for less and less often."""
+        points = [_middle(part.box) for part, sure in failed if sure][:1]
+        begun = budget.spent
+        if self._next_runs <= _RUNS * (begun - self._begun):
+            boxes = [part.box for part, _ in failed]
+            points += candidates(self.system, self.plan, boxes, budget, self.figures.boxes, self._next_runs > 0)
+            self._next_runs += _DEEPER * (budget.spent - begun)
+        for point in points:
+            if not any(all(c.holds(point) for c in region) for region in self.system.regions):
+                continue
+            self.figures.candidates += 1
+            try:
+                witness = explain(self.system, self.question.target, point, tick=budget)
+            except UndecidedError as error:
+                self._tie = str(error)
+                continue
+            if witness is not None:
+                return Witnessed(witness)
+        return None
+
+
+def _divisible(side: tuple[Fraction, Fraction]) -> bool:
+    return float(side[1] - side[0]) > _NARROWEST * max(abs(float(end)) for end in side)
+
+
+def _middle(box: Box) -> dict[str, Fraction]:
+    return {name: (low + high) / 2 for name, (low, high) in box.items()}
+
+
+def _recorded(question: Question) -> frozenset[str]:
+    """The variables that record what is between steps."""
+    return frozenset(n for b in question.system.branches for n, e in b.updates if isinstance(e, Extremum))
+
+
+TUBES = Tubes()
