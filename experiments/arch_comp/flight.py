@@ -37,7 +37,7 @@ def airplane(network: Network) -> System:
         q: my,
     }
     records = run(system, "0.1", rates, (x2, phi, theta, psi), 1000)
-    start(system, {s: (0, 1) if s in (u, v, w, phi, theta, psi) else _NONE for s in x}, records)
+    start(system, {s: (0, 1) if 3 <= i < 9 else _NONE for i, s in enumerate(x)}, records)
     return system
 
 
