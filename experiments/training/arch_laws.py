@@ -89,9 +89,9 @@ def quadrotor(x: Array, f: Array) -> Array:
 
 
 def hover(x: Array) -> Array:
-    """Height to 1 with two poles at -1.8; roll and pitch to 0."""
+    """Height to 1 with two poles at -1.4; roll and pitch to 0."""
     return rows(
-        1.4 * (3.2 * (1 - x[:, 2]) + 3.6 * x[:, 5]),
+        1.4 * (2.0 * (1 - x[:, 2]) + 2.8 * x[:, 5]),
         -0.054 * (9 * x[:, 6] + 6 * x[:, 9]), -0.054 * (9 * x[:, 7] + 6 * x[:, 10]),
     )
 
@@ -181,7 +181,7 @@ LAWS = (
     _law("Airplane_controller", airplane, fly, 0.1, 20, [0] * 3 + [0.5] * 6 + [0] * 3, [0] * 3 + [0.5] * 6 + [0] * 3,
          [1] * 3 + [4] * 3, (12, 100, 100, 100, 6), _RELU),
     _law("Quadrotor_controller", quadrotor, hover, 0.1, 50, [0] * 12, [0.4] * 6 + [0] * 6, [3, 0.05, 0.05],
-         (12, 64, 64, 64, 3), _SIGMOID),
+         (12, 64, 64, 64, 3), _SIGMOID, decay=0.1, noise=(0.0, 0.3, 1.0)),
     _law("AttitudeControl_controller", attitude, settle, 0.1, 30, [-0.445, -0.545, 0.655, -0.745, 0.855, -0.645],
          [0.005] * 6, [2, 1, 1], (6, 64, 64, 64, 3), _SIGMOID),
     _law("TORA_ReLU_controller", tora, lambda x: 10 - x @ _TORA.T, 1.0, 20, [0.65, -0.65, -0.35, 0.55], [0.05] * 4, [1],

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from venmas.bounds.affine.univariate import lines
-from venmas.bounds.rounding import FEW, SMALLEST_NORMAL, TINY, Bools, Floats, ball, gamma, outward
+from venmas.bounds.rounding import FEW, SMALLEST_NORMAL, TINY, Bools, Floats, Index, ball, gamma, outward
 
 _EXACT = 2.0**52
 
@@ -58,6 +58,13 @@ class Form:
         c = self.z[:, 0]
         return self.z.shape[1] == 1 and not self.e.any() and bool(np.all((np.rint(c) == c) & (np.abs(c) < _EXACT)))
 
+    def rows(self, index: Index) -> Form:
+        """The form in the boxes that `index` picks."""
+        form = Form(self.z[index], self.e[index], self.mass[index])
+        if "ends" in self.__dict__:
+            form.ends = self.ends[0][index], self.ends[1][index]
+        return form
+
     def wide(self, symbols: int) -> Floats:
         """z with coefficients of so many symbols, which are not fewer: (B, 1+symbols)."""
         if self.z.shape[1] == 1 + symbols:
@@ -91,8 +98,10 @@ class Forms:
         return Form(centre[:, None], np.where(lo == hi, 0.0, radius))
 
     def symbol(self, lo: Floats, hi: Floats) -> Form:
-        """Anything in an interval, which has a symbol of its own."""
-        return self.fresh(self.between(lo, hi))
+        """Anything in an interval, which has a symbol of its own; its ends are exact, such as at that of a domain."""
+        form = self.fresh(self.between(lo, hi))
+        form.ends = lo, hi
+        return form
 
     def fresh(self, form: Form) -> Form:
         """The form with a symbol of its own in place of its radius."""
@@ -187,11 +196,9 @@ class Forms:
         e = np.where(flat, 0.0, np.abs(a) * value.e) + radius + (FEW * mass + TINY)
         return Form(z, e, (mass + radius) * (1 + 2 * FEW) + TINY)
 
-    def hull(self, forms: Sequence[Form], slope: Form | None = None) -> Form:
-        """Anything that one of the forms takes, as an interval around the linear part of one (of the first)."""
-        slope = slope or forms[0]
-        ends = [self.rest(form, slope).ends for form in forms]
-        return self.along(slope, np.min([lo for lo, _ in ends], axis=0), np.max([hi for _, hi in ends], axis=0))
+    def rest_of(self, left: Form, right: Form) -> Form:
+        """The difference of two forms."""
+        return self.add(left, self.scale(right, Fraction(-1)))
 
     def rest(self, form: Form, slope: Form) -> Form:
         """The form less the linear part of another."""

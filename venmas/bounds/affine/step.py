@@ -10,11 +10,12 @@ import numpy as np
 from venmas.bounds.affine.flow import Course
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.networks import through
-from venmas.bounds.rounding import Bools
+from venmas.bounds.rounding import Bools, Ints
 from venmas.linear import Relation
 from venmas.model.conditions import All, Any, Compare, Condition, Truth
 from venmas.model.expr import (
     Application,
+    ArgMax,
     Constant,
     Expr,
     Maximum,
@@ -22,6 +23,7 @@ from venmas.model.expr import (
     Product,
     Quotient,
     Sum,
+    Switch,
     Variable,
     Where,
     children,
@@ -29,7 +31,7 @@ from venmas.model.expr import (
 from venmas.model.smooth.cuts import Fineness
 from venmas.model.smooth.nodes import Apply, End, Extremum, Flow, Held
 
-KNOWN = (Constant, Variable, Sum, Product, Quotient, Apply, Held, Maximum, Output, Where, End, Extremum)
+KNOWN = (Constant, Variable, Sum, Product, Quotient, Apply, Held, Maximum, Output, Where, ArgMax, Switch, End, Extremum)
 """The nodes that this interpreter knows, besides conditions."""
 
 
@@ -48,12 +50,33 @@ def unknown(node: Expr | Condition) -> str | None:
     return None
 
 
-class Values:
-    """Forms of expressions in one state of each box; what is read twice has one form."""
+class OpenChoiceError(Exception):
+    """A choice that forms leave open in some boxes. key: of its node. able: (B, options), which are possible."""
 
-    def __init__(self, ring: Forms, state: Mapping[str, Form], fine: Fineness) -> None:
+    def __init__(self, key: int, able: Bools) -> None:
+        super().__init__(key)
+        self.key, self.able = key, able
+
+
+class Values:
+    """Forms of expressions in one state of each box; what is read twice has one form.
+
+    A condition or an argmax has the option that is `assumed` of it, (B,) by the id of the node. Where it is open else,
+    `OpenChoiceError` is raised if `forking`, for the caller to assume each option in a box of its own; if not, anything
+    that one of the options gives is enclosed.
+    """
+
+    def __init__(
+        self,
+        ring: Forms,
+        state: Mapping[str, Form],
+        fine: Fineness,
+        assumed: Mapping[int, Ints] | None = None,
+        forking: bool = False,
+    ) -> None:
         """state: forms of the variables. ring: new symbols are made in it; it is told where values may not exist."""
         self.ring, self.state, self.fine = ring, state, fine
+        self.assumed, self.forking = assumed or {}, forking
         self._forms: dict[int, Form] = {}
         self._applied: dict[int, list[Form]] = {}
         self._courses: dict[int, Course] = {}
@@ -87,7 +110,17 @@ class Values:
                 return self._greatest([self.form(e) for e in operands])
             case Where(condition, then, otherwise):
                 yes, no = self.truth(condition)
-                return self._chosen(self.form(then), self.form(otherwise), yes, no)
+                able = self._options(condition, np.stack([~yes, ~no], 1))
+                return self._chosen([self.form(otherwise), self.form(then)], able)
+            case ArgMax(scores):
+                able = self._options(expr, self._winners([self.form(e) for e in scores]))
+                places = np.arange(len(scores), dtype=float)
+                return ring.between(np.where(able, places, np.inf).min(1), np.where(able, places, -np.inf).max(1))
+            case Switch(selector, cases):
+                low, high = self.form(selector).ends
+                able = np.stack([(low <= value) & (value <= high) for value, _ in cases], 1)
+                able[~able.any(1)] = True  # the range of the selector is checked where it is assigned
+                return self._chosen([self.form(e) for _, e in cases], self._options(expr, able))
             case End(flow, name):
                 return self._course(flow).ends[name]
             case Extremum(flow, _, _):
@@ -113,12 +146,39 @@ class Values:
             best = ring.add(form, ring.apply("relu", ring.add(best, ring.scale(form, Fraction(-1)))))
         return best
 
-    def _chosen(self, then: Form, otherwise: Form, yes: Bools, no: Bools) -> Form:
-        """One of two forms, or anything that either of them takes."""
-        width = max(then.z.shape[1], otherwise.z.shape[1]) - 1
-        both = self.ring.hull([then, otherwise]) if not (yes | no).all() else then
-        z = np.where(yes[:, None], then.wide(width), np.where(no[:, None], otherwise.wide(width), both.wide(width)))
-        return Form(z, np.where(yes, then.e, np.where(no, otherwise.e, both.e)))
+    def _options(self, node: Expr | Condition, able: Bools) -> Bools:
+        """Which options of a choice are possible, one in each box unless nothing is assumed and none is forked."""
+        if id(node) in self.assumed:
+            return np.asarray(self.assumed[id(node)][:, None] == np.arange(able.shape[1]))
+        if self.forking and (able.sum(1) > 1).any():
+            raise OpenChoiceError(id(node), able)
+        return able
+
+    def _winners(self, scores: Sequence[Form]) -> Bools:
+        """(B, n): which scores can be the greatest, the first of those that are equal."""
+        able = np.ones((self.ring.size, len(scores)), dtype=bool)
+        for i, left in enumerate(scores):
+            for j, right in enumerate(scores):
+                if i != j:
+                    low, _ = self.ring.rest_of(right, left).ends
+                    able[:, i] &= ~((low > 0) | ((low == 0) & (j < i)))
+        able[~able.any(1)] = True  # bounds that contradict each other: any superset is right
+        return able
+
+    def _chosen(self, forms: Sequence[Form], able: Bools) -> Form:
+        """One of several forms in each box, or anything that a possible one takes."""
+        width = max(form.z.shape[1] for form in forms) - 1
+        first = able.argmax(1)
+        rows = np.arange(self.ring.size)
+        z = np.stack([form.wide(width) for form in forms])[first, rows]
+        e = np.stack([form.e for form in forms])[first, rows]
+        if (able.sum(1) > 1).any():
+            low, high = (np.stack([form.ends[end] for form in forms], 1) for end in (0, 1))
+            several = able.sum(1) > 1
+            flat = self.ring.between(np.where(able, low, np.inf).min(1), np.where(able, high, -np.inf).max(1))
+            z = np.where(several[:, None], flat.wide(width), z)
+            e = np.where(several, flat.e, e)
+        return Form(z, e)
 
     def truth(self, condition: Condition) -> tuple[Bools, Bools]:
         """Where a condition certainly holds, and where it certainly does not: (B,) twice."""

@@ -153,7 +153,7 @@ class _Slices:
                 ends = _ends(self.at(a if slope.mid > 0 else b))
                 best = min(best, ends[1])
                 lows.append(ends[0])
-            elif depth >= ring.bits // 2 or _ends(middle)[1] - low <= 64:
+            elif depth >= ring.bits // 2 or _ends(middle)[1] - low <= max(64, 8 * middle.rad):  # no slice is sharper
                 lows.append(low)
             else:
                 half = (a + b) / 2

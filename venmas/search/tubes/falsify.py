@@ -13,7 +13,7 @@ from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.model.simulate import step_batch
 from venmas.model.system import System
 from venmas.model.variables import Box
-from venmas.search.tubes.target import Plan
+from venmas.search.tubes.plan import Plan
 
 _SAMPLES = 200
 _BEST, _ROUNDS = 8, 2

@@ -40,8 +40,9 @@ from venmas.model.witness.enclosed import UndecidedError
 from venmas.question import Question
 from venmas.search.procedure import Run
 from venmas.search.tubes.falsify import candidates
+from venmas.search.tubes.plan import Plan
 from venmas.search.tubes.run import Tube
-from venmas.search.tubes.target import Plan, Verdicts
+from venmas.search.tubes.target import Verdicts
 from venmas.search.tubes.tree import Tree, ladder
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ _RATHER = 2.0
 """Finer enclosures are tried rather than a cut where they account for so many times what the initial values do, .."""
 _WORTH, _PAUSE = 0.5, 4
 """.. and kept where they leave less than this part of what was open; else not tried for so many cuts."""
-_DEEPEST, _NARROWEST = 100, 1e-12
+_DEEPEST, _NARROWEST = 60, 1e-12
 _RUNS, _DEEPER = 0.1, 4
 """Part of its time for looking for violations; how many times longer it takes where no sample shows one."""
 _PATIENCE, _BOXED = 60.0, 0.6
@@ -121,7 +122,8 @@ class _Part:
     level: int = 0
     depth: int = 0
     tried: _Failed | None = None
-    """What it failed by one level before, where this one is a trial."""
+    before: int = 0
+    """What it failed by at the level before, where this one is a trial, and that level."""
 
     def better(self, radii: list[Floats], row: int) -> bool:
         """Does this trial leave clearly less open after the step where it failed before? radii: of steps, by row."""
@@ -169,6 +171,11 @@ class _Session:
             if isinstance(found, Refuted):
                 return found
         return self._decide(budget)
+
+    @property
+    def complete(self) -> bool:
+        """Is every part of the initial sets refuted, so that `figures.reach` is of all runs?"""
+        return self._stack == [] and all(tree is None or tree.proof() is not None for tree in self.trees)
 
     def _decide(self, budget: Budget) -> Answer:
         if self._stack is None:
@@ -235,11 +242,16 @@ class _Session:
             budget()
             if step:
                 before = tube.moved_most()
-                tube.advance()
+                origin = tube.advance()
+                if origin is not None:
+                    rows, moves, besides = rows[origin], moves[origin], besides[origin]
+                    before = before[0][origin], before[1][origin]
+                    verdicts.keep(origin)
             open_, more, further, radius = verdicts.look(tube)
             moves, besides, broken = moves + more, besides + further, tube.ring.broken.copy()
             radii.append(np.full(len(batch), np.inf))
-            radii[-1][rows] = np.where(broken, np.inf, radius)
+            radii[-1][rows] = 0.0
+            np.maximum.at(radii[-1], rows, np.where(broken | np.isnan(radius), np.inf, radius))
             last = step == self.plan.steps
             yes, no = verdicts.fold(hoped=not last) if open_.any() or last else (broken, ~broken)
             yes, drop = yes & ~broken, broken | ~no
@@ -256,7 +268,7 @@ class _Session:
                     bool(yes[i]),
                 )
             if drop.any():
-                left = np.flatnonzero(~drop)
+                left = np.flatnonzero(~np.isin(rows, rows[drop]))
                 rows, moves, besides = rows[left], moves[left], besides[left]
                 if not len(left):
                     break
@@ -306,17 +318,19 @@ class _Session:
         """Put a box that failed back, in two parts or with finer enclosures; why neither is possible."""
         assert self._stack is not None
         able = [part.depth < _DEEPEST and _divisible(part.box[name]) for name in why.axes]
-        finer = part.level + 1 < len(self._levels)
-        wanted = why.besides > _RATHER * float(why.moves.sum()) or (why.broken and not part.depth)
+        # slices do not help a flow to exist
+        coarse = self._levels[part.level].substeps if why.broken else 0
+        finer = [n for n in range(part.level + 1, len(self._levels)) if self._levels[n].substeps > coarse]
+        wanted = why.besides > _RATHER * float(why.moves.sum()) or why.broken
         if part.tried is not None:
-            better = part.level <= self._good
-            part = replace(part, level=part.level if better else part.level - 1, tried=None)
+            better = part.level <= self._good or not any(able)  # nothing else is left
+            part = replace(part, level=part.level if better else part.before, tried=None)
             wanted &= better
         if wanted and part.level < self._good:
             self._stack.append(replace(part, level=self._good))
         elif finer and (not any(able) or (wanted and not self._trying and part.depth >= self._next_trial)):
             self._trying = True
-            self._stack.append(replace(part, level=part.level + 1, tried=why))
+            self._stack.append(replace(part, level=finer[0], tried=why, before=part.level))
         elif not any(able):
             return "a box of initial states that is nearly a point stays open with the finest enclosures"
         else:

@@ -8,11 +8,14 @@ import numpy as np
 
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.reduce import reduced
-from venmas.bounds.affine.step import Values
-from venmas.bounds.rounding import Floats, Index, float_beside
+from venmas.bounds.affine.step import OpenChoiceError, Values
+from venmas.bounds.rounding import Floats, Index, Ints, float_beside
 from venmas.model.smooth.cuts import Fineness
 from venmas.model.system import System
 from venmas.model.variables import Box
+
+_FORKS = 64
+"""Ways through open choices that are followed from a box, at most."""
 
 
 class Tube:
@@ -24,6 +27,7 @@ class Tube:
     def __init__(self, system: System, boxes: Sequence[Box], fine: Fineness) -> None:
         self.system, self.fine, self.steps = system, fine, 0
         self.ring = Forms(len(boxes))
+        self._most = _FORKS * len(boxes)
         self.state: dict[str, Form] = {}
         self.axes: list[str] = []
         for name in system.variables:
@@ -35,15 +39,37 @@ class Tube:
                 self.axes.append(name)
                 self.state[name] = self.ring.symbol(lo, hi)
 
-    def advance(self) -> None:
-        """One step, in all boxes."""
-        (branch,) = self.system.branches
-        with np.errstate(all="ignore"):  # what overflows says nothing
-            values = Values(self.ring, self.state, self.fine)
-            changed = {name: self._typed(name, values.form(expr)) for name, expr in branch.updates}
-            state = {**self.state, **changed}
-            self.ring, self.state = reduced(self.ring, state, self.fine.symbols * len(state), len(self.axes))
+    def advance(self) -> Index | None:
+        """One step, in all boxes. Where forms leave choices open, each option has a row of its own from here on.
+
+        Returns which row each one comes from; None where nothing was forked. Beyond `_FORKS` rows a box, what several
+        options give is enclosed in one.
+        """
+        assumed: dict[int, Ints] = {}
+        origin: Index | None = None
+        ring, symbols, broken = self.ring, self.ring.symbols, self.ring.broken.copy()
+        while True:
+            try:
+                with np.errstate(all="ignore"):  # what overflows says nothing
+                    self._step(assumed, self.ring.size <= self._most)
+                break
+            except OpenChoiceError as choice:
+                rows, options = np.nonzero(choice.able)
+                assumed = {key: taken[rows] for key, taken in assumed.items()}
+                assumed[choice.key] = options
+                origin = rows if origin is None else origin[rows]
+                ring.symbols, ring.broken = symbols, broken
+                self.keep(rows)
+                ring, broken = self.ring, self.ring.broken.copy()
         self.steps += 1
+        return origin
+
+    def _step(self, assumed: Mapping[int, Ints], forking: bool) -> None:
+        (branch,) = self.system.branches
+        values = Values(self.ring, self.state, self.fine, assumed, forking)
+        changed = {name: self._typed(name, values.form(expr)) for name, expr in branch.updates}
+        state = {**self.state, **changed}
+        self.ring, self.state = reduced(self.ring, state, self.fine.symbols * len(state), len(self.axes))
 
     def _typed(self, name: str, form: Form) -> Form:
         """An integer that is known is exact."""
@@ -57,7 +83,7 @@ class Tube:
         ring = Forms(len(rows), self.ring.symbols)
         ring.broken = self.ring.broken[rows]
         self.ring = ring
-        self.state = {n: Form(form.z[rows], form.e[rows], form.mass[rows]) for n, form in self.state.items()}
+        self.state = {name: form.rows(rows) for name, form in self.state.items()}
 
     def moved(self, form: Form) -> tuple[Floats, Floats]:
         """How far each initial value moves a form, (B, axes), and how far it goes besides, (B,)."""

@@ -13,43 +13,9 @@ from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.step import certain
 from venmas.bounds.rounding import Bools, Floats, Index
 from venmas.linear import LinearExpr
-from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
+from venmas.logic import AX, EX, And, Atom, Bottom, Or, Top
+from venmas.search.tubes.plan import Place, Plan, parts_of
 from venmas.search.tubes.run import Tube
-
-_Place = tuple[Formula, int]
-"""A formula, and the step at which it is asked about."""
-
-
-class Plan:
-    """Which atoms of a core formula are asked about at which step."""
-
-    def __init__(self, target: Formula) -> None:
-        self.order: list[_Place] = []
-        """All that the target consists of, operands first."""
-        self.atoms: dict[int, list[Atom]] = {}
-        seen: set[_Place] = set()
-        stack: list[tuple[_Place, bool]] = [((target, 0), False)]
-        while stack:
-            place, done = stack.pop()
-            if done:
-                self.order.append(place)
-            elif place not in seen:
-                seen.add(place)
-                stack.append((place, True))
-                stack.extend((below, False) for below in _parts(place))
-                if isinstance(place[0], Atom):
-                    self.atoms.setdefault(place[1], []).append(place[0])
-        self.steps = max(self.atoms, default=0)
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The variables that are asked about."""
-        return frozenset(n for atoms in self.atoms.values() for a in atoms for n, _ in a.comparison.expr.terms)
-
-
-def _parts(place: _Place) -> list[_Place]:
-    formula, step = place
-    return [(part, step + isinstance(formula, EX | AX)) for part in formula.children]
 
 
 class Verdicts:
@@ -57,8 +23,8 @@ class Verdicts:
 
     def __init__(self, plan: Plan, size: int) -> None:
         self.plan, self.size = plan, size
-        self._yes: dict[_Place, Bools] = {}
-        self._no: dict[_Place, Bools] = {}
+        self._yes: dict[Place, Bools] = {}
+        self._no: dict[Place, Bools] = {}
 
     def look(self, tube: Tube) -> tuple[Bools, Floats, Floats, Floats]:
         """Evaluate the atoms of this step. Where is one of them not false; how far does each initial value move those
@@ -105,13 +71,13 @@ class Verdicts:
                 case Bottom():
                     yes[place], no[place] = none, every
                 case And() | Or():
-                    parts = _parts(place)
+                    parts = parts_of(place)
                     join, meet = np.logical_or.reduce, np.logical_and.reduce
                     first, second = (meet, join) if isinstance(formula, And) else (join, meet)
                     yes[place] = np.asarray(first([yes[p] for p in parts]))
                     no[place] = np.asarray(second([no[p] for p in parts]))
                 case EX() | AX():
-                    (below,) = _parts(place)
+                    (below,) = parts_of(place)
                     yes[place], no[place] = yes[below], no[below]
                 case _:
                     raise TypeError(type(formula))

@@ -58,10 +58,10 @@ _COARSE = Fineness(order=4, substeps=1, slices=1, symbols=20)
 _FINER: tuple[dict[str, int], ...] = (
     {},
     {"slices": 4},
-    {"substeps": 2, "slices": 4},
-    {"substeps": 2, "slices": 16},
-    {"substeps": 4, "slices": 16},
-    {"substeps": 4, "slices": 16, "symbols": 60},
+    {"substeps": 2, "order": 5, "slices": 4},
+    {"substeps": 2, "order": 6, "slices": 16},
+    {"substeps": 4, "order": 8, "slices": 16},
+    {"substeps": 8, "order": 10, "slices": 64, "symbols": 60},
 )
 
 

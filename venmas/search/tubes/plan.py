@@ -1,0 +1,41 @@
+"""Which atoms of a core formula are asked about after which step of the only run from a state."""
+
+from __future__ import annotations
+
+from venmas.logic import AX, EX, Atom, Formula
+
+Place = tuple[Formula, int]
+"""A formula, and the step at which it is asked about."""
+
+
+class Plan:
+    """Which atoms of a core formula are asked about at which step."""
+
+    def __init__(self, target: Formula) -> None:
+        self.order: list[Place] = []
+        """All that the target consists of, operands first."""
+        self.atoms: dict[int, list[Atom]] = {}
+        seen: set[Place] = set()
+        stack: list[tuple[Place, bool]] = [((target, 0), False)]
+        while stack:
+            place, done = stack.pop()
+            if done:
+                self.order.append(place)
+            elif place not in seen:
+                seen.add(place)
+                stack.append((place, True))
+                stack.extend((below, False) for below in parts_of(place))
+                if isinstance(place[0], Atom):
+                    self.atoms.setdefault(place[1], []).append(place[0])
+        self.steps = max(self.atoms, default=0)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that are asked about."""
+        return frozenset(n for atoms in self.atoms.values() for a in atoms for n, _ in a.comparison.expr.terms)
+
+
+def parts_of(place: Place) -> list[Place]:
+    """The operands of a formula, each with the step at which it is asked about."""
+    formula, step = place
+    return [(part, step + isinstance(formula, EX | AX)) for part in formula.children]
