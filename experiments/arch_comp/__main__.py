@@ -4,9 +4,9 @@ python -m experiments.arch_comp [--networks DIR] [--out results.csv] [--only TEX
 
 --networks: folder of the published networks, by the names that `--list` tells, .polar or .onnx, in any subfolder;
 instances whose network is not there are left out, and told. Without it the project's own networks are asked, which
-stand in `networks/arch_comp` for those that are not shipped. Results: VERIFIED (proved), FALSIFIED (a counterexample
-was replayed) or UNKNOWN; seconds are those of a process of its own, start included. Lines that the file has already
-are kept, and not asked again. --certify: proofs are written and checked; beside results.csv stands details.csv with
+stand in `networks/` beside this file for those that are not shipped. Results: VERIFIED (proved), FALSIFIED (a counterexample
+was replayed) or UNKNOWN; seconds are those of a process of its own, start included. What has a
+line for the same network's file keeps it, and is not asked again. --certify: proofs are written and checked; beside results.csv stands details.csv with
 their sizes and times. The instances of VerticalCAS: `python -m experiments.archcomp_vcas.results`.
 Status 1 where one is UNKNOWN or left out.
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
 import json
 import subprocess
 import sys
@@ -26,9 +27,20 @@ from experiments.arch_comp import flight, pendulums, vehicles
 from experiments.arch_comp.loop import Instance
 
 INSTANCES: tuple[Instance, ...] = (*vehicles.INSTANCES, *pendulums.INSTANCES, *flight.INSTANCES)
-OWN = Path(__file__).resolve().parents[2] / "networks" / "arch_comp"
+OWN = Path(__file__).resolve().parent / "networks"
 COLUMNS = ("benchmark", "instance", "result", "time")
-DETAILS = (*COLUMNS, "network", "sha256", "reason", "boxes", "cpu", "certificate_bytes", "check_seconds", "check_cpu", "check")
+DETAILS = (
+    *COLUMNS,
+    "network",
+    "sha256",
+    "reason",
+    "boxes",
+    "cpu",
+    "certificate_bytes",
+    "check_seconds",
+    "check_cpu",
+    "check",
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -43,14 +55,14 @@ def main(arguments: list[str] | None = None) -> int:
     status = 0
     for instance in INSTANCES:
         key = (instance.benchmark, instance.name)
-        if options.only not in instance.label:
+        if options.only not in instance.label or not (options.networks or instance.own):
             continue
         file = find(instance, options.networks)
         if file is None:
             print(f"{instance.label}: no file {instance.network}.polar or .onnx, left out", file=sys.stderr)
             status = 1
             continue
-        if key not in known:
+        if key not in known or known[key]["sha256"] != digest(file):
             known[key] = ask(instance, file, options)
             _write(details, DETAILS, known.values())
             _write(options.out, COLUMNS, known.values())
@@ -84,6 +96,11 @@ def find(instance: Instance, folder: Path | None) -> Path | None:
             if found := sorted(folder.rglob(name + ending)):
                 return found[0]
     return None
+
+
+def digest(file: Path) -> str:
+    """SHA-256 of a network's file: lines about another one do not count."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def ask(instance: Instance, file: Path, options: argparse.Namespace) -> dict[str, str]:

@@ -113,15 +113,29 @@ _OUTSIDE = " | ".join(f"hi_x{i} < {low} | lo_x{i} > {high}" for i, (low, high) i
 
 INSTANCES = (
     Instance(
-        "Airplane", "", "Airplane_controller", ("controller_airplane",), airplane,
-        f"AX (AG^19 ({within(('x2', 'x7', 'x8', 'x9'), '-1', '1')}))", own=True,
+        "Airplane",
+        "",
+        "Airplane_controller",
+        ("controller_airplane",),
+        airplane,
+        f"AX (AG^19 ({within(('x2', 'x7', 'x8', 'x9'), '-1', '1')}))",
+        own=True,
     ),
     Instance(
-        "QUAD", "", "Quadrotor_controller", ("quad_controller_3_64_torch",), quadrotor,
-        "AX^50 (x3 >= 0.94 & x3 <= 1.06)", own=True,
+        "QUAD",
+        "",
+        "Quadrotor_controller",
+        ("quad_controller_3_64_torch",),
+        quadrotor,
+        "AX^50 (x3 >= 0.94 & x3 <= 1.06)",
+        own=True,
     ),
     Instance(
-        "Attitude", "", "AttitudeControl_controller", ("attitude_control_3_64_torch",), attitude,
+        "Attitude",
+        "",
+        "AttitudeControl_controller",
+        ("attitude_control_3_64_torch",),
+        attitude,
         # within a period, one and the same side of the unsafe set: more than is asked
         f"AX (AG^29 ({_OUTSIDE}))",
         "AG^30 (" + " | ".join(f"x{i} < {a} | x{i} > {b}" for i, (a, b) in enumerate(_UNSAFE, start=1)) + ")",

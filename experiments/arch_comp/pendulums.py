@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from experiments.arch_comp.loop import Instance, outputs, run, start, states, within
 from venmas.model import System, cos, sin
+from venmas.model.expr import Scalar, Variable
 from venmas.nn import Network
 
 
@@ -41,7 +43,9 @@ def tora(network: Network) -> System:
     x = states(system, 4, 20)
     (y,) = outputs(system, network, x)
     records = run(system, "1", _tora(x, y - 10), x)
-    start(system, dict(zip(x, (("0.6", "0.7"), ("-0.7", "-0.6"), ("-0.4", "-0.3"), ("0.5", "0.6")), strict=True)), records)
+    start(
+        system, dict(zip(x, (("0.6", "0.7"), ("-0.7", "-0.6"), ("-0.4", "-0.3"), ("0.5", "0.6")), strict=True)), records
+    )
     return system
 
 
@@ -56,7 +60,7 @@ def tora_reach(network: Network, sigmoid: bool) -> System:
     return system
 
 
-def _tora(x, u):  # type: ignore[no-untyped-def]
+def _tora(x: Sequence[Variable], u: Scalar) -> dict[Variable, Scalar]:
     x1, x2, x3, x4 = x
     return {x1: x2, x2: -x1 + Fraction("0.1") * sin(x3), x3: x4, x4: u}
 
@@ -67,7 +71,7 @@ def balancing(network: Network) -> System:
     x = states(system, 4, 20)
     x1, x2, x3, x4 = x
     (u,) = outputs(system, network, x)
-    turn = (Fraction("0.08") * Fraction("0.41") * (Fraction("9.8") * sin(x3) - 2 * u * cos(x3)) - Fraction("0.0021") * x4)
+    turn = Fraction("0.08") * Fraction("0.41") * (Fraction("9.8") * sin(x3) - 2 * u * cos(x3)) - Fraction("0.0021") * x4
     records = run(system, "0.02", {x1: x2, x2: 2 * u, x3: x4, x4: turn / Fraction("0.0105")}, (x1, x3, x4))
     wide, narrow = ("-0.1", "0.1"), ("-0.05", "0.05")
     start(system, {x1: wide, x2: narrow, x3: wide, x4: narrow}, records)
@@ -79,33 +83,61 @@ GOAL = "x1 >= -0.1 & x1 <= 0.2 & x2 >= -0.9 & x2 <= -0.6"
 
 INSTANCES = (
     Instance(
-        "Single-Pendulum", "", "InvertedPendulum_controller", ("controller_single_pendulum",), single,
+        "Single-Pendulum",
+        "",
+        "InvertedPendulum_controller",
+        ("controller_single_pendulum",),
+        single,
         f"AX^11 (AG^9 ({within(['x1'], '0', '1')}))",
     ),
     Instance(
-        "Double-Pendulum", "less", "InvertedTwoLinkPendulum_controller_less_robust",
-        ("controller_double_pendulum_less_robust",), lambda network: double(network, "0.05"),
+        "Double-Pendulum",
+        "less",
+        "InvertedTwoLinkPendulum_controller_less_robust",
+        ("controller_double_pendulum_less_robust",),
+        lambda network: double(network, "0.05"),
         f"AX (AG^19 ({within(ALL, '-1.7', '2')}))",
     ),
     Instance(
-        "Double-Pendulum", "more", "InvertedTwoLinkPendulum_controller_more_robust",
-        ("controller_double_pendulum_more_robust",), lambda network: double(network, "0.02"),
+        "Double-Pendulum",
+        "more",
+        "InvertedTwoLinkPendulum_controller_more_robust",
+        ("controller_double_pendulum_more_robust",),
+        lambda network: double(network, "0.02"),
         f"AX (AG^19 ({within(ALL, '-1.5', '1.5')}))",
     ),
     Instance(
-        "TORA", "remain", "TORA_ReLU_controller", ("controllerTora",), tora,
-        f"AX (AG^19 ({within(ALL, '-2', '2')}))", own=True,
+        "TORA",
+        "remain",
+        "TORA_ReLU_controller",
+        ("controllerTora",),
+        tora,
+        f"AX (AG^19 ({within(ALL, '-2', '2')}))",
+        own=True,
     ),
     Instance(
-        "TORA", "reach-sigmoid", "TORA_sigmoid_controller", ("nn_tora_sigmoid",),
-        lambda network: tora_reach(network, True), f"AX^10 ({GOAL})",
+        "TORA",
+        "reach-sigmoid",
+        "TORA_sigmoid_controller",
+        ("nn_tora_sigmoid",),
+        lambda network: tora_reach(network, True),
+        f"AX^10 ({GOAL})",
     ),
     Instance(
-        "TORA", "reach-tanh", "TORA_ReLUtanh_controller", ("nn_tora_relu_tanh",),
-        lambda network: tora_reach(network, False), f"AX^10 ({GOAL})",
+        "TORA",
+        "reach-tanh",
+        "TORA_ReLUtanh_controller",
+        ("nn_tora_relu_tanh",),
+        lambda network: tora_reach(network, False),
+        f"AX^10 ({GOAL})",
     ),
     Instance(
-        "Balancing", "", "balancing_controller", ("controller_balancing",), balancing,
-        f"AX^401 (AG^99 ({within(['x1', 'x3', 'x4'], '-0.001', '0.001')}))", own=True,
+        "Balancing",
+        "",
+        "balancing_controller",
+        ("controller_balancing",),
+        balancing,
+        f"AX^401 (AG^99 ({within(['x1', 'x3', 'x4'], '-0.001', '0.001')}))",
+        own=True,
     ),
 )

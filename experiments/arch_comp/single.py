@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import time
 from pathlib import Path
 
-from experiments.arch_comp.__main__ import INSTANCES
+from experiments.arch_comp.__main__ import INSTANCES, digest
 from experiments.arch_comp.loop import Instance
 from venmas import verify
 from venmas.checker.file import check_certificate
@@ -44,7 +43,7 @@ def row(instance: Instance, file: Path, timeout: float, certify: Path | None = N
     found = {
         "result": result,
         "network": file.name,
-        "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+        "sha256": digest(file),
         "reason": reason,
         "boxes": "; ".join(f"{t.name} {name} {value}" for t in report.procedures for name, value in t.figures.items()),
         "cpu": f"{time.process_time() - begun:.2f}",

@@ -51,7 +51,9 @@ def navigation(network: Network) -> System:
     return system
 
 
-_PARKED = " & ".join(f"x{i} >= -{half} & x{i} <= {half}" for i, half in ((1, "0.6"), (2, "0.2"), (3, "0.06"), (4, "0.3")))
+_PARKED = " & ".join(
+    f"x{i} >= -{half} & x{i} <= {half}" for i, half in ((1, "0.6"), (2, "0.2"), (3, "0.06"), (4, "0.3"))
+)
 _GOAL = "x1 >= -0.5 & x1 <= 0.5 & x2 >= -0.5 & x2 <= 0.5"
 # within a period, one and the same side of the obstacle: more than is asked
 _AROUND = f"(AX (AG^29 (hi_x1 < 1 | lo_x1 > 2 | hi_x2 < 1 | lo_x2 > 2))) & (AX^30 ({_GOAL}))"

@@ -26,7 +26,6 @@ Array = npt.NDArray[Any]
 SEED = 21
 
 
-
 def runs(law: Law, policy: Callable[[Array], Array], count: int, rng: np.random.Generator, noise: float) -> Array:
     """States along runs, (count * periods, n), from a box wider than the initial one; noise in parts of its size."""
     middle, half = (law.high + law.low) / 2, (law.high - law.low) / 2
@@ -119,7 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a few steps only, to see that the script runs")
     parser.add_argument("--only", default="", help="networks whose names hold this text; no manifest is written")
-    parser.add_argument("--output", type=Path, default=ROOT / "networks" / "arch_comp")
+    parser.add_argument("--output", type=Path, default=ROOT / "experiments" / "arch_comp" / "networks")
     options = parser.parse_args()
     began, files = time.monotonic(), {}
     for law in LAWS:

@@ -58,9 +58,18 @@ def airplane(x: Array, f: Array) -> Array:
     side, down = cp * v - sp * w, sp * v + cp * w
     ahead, turn = ct * u + st * down, sp * q + cp * r
     return rows(
-        cs * ahead - ss * side, ss * ahead + cs * side, ct * down - st * u,
-        fx - st - q * w + r * v, fy + ct * sp - r * u + p * w, fz + ct * cp - p * v + q * u,
-        p + st / ct * turn, cp * q - sp * r, turn / ct, mz, mx, my,
+        cs * ahead - ss * side,
+        ss * ahead + cs * side,
+        ct * down - st * u,
+        fx - st - q * w + r * v,
+        fy + ct * sp - r * u + p * w,
+        fz + ct * cp - p * v + q * u,
+        p + st / ct * turn,
+        cp * q - sp * r,
+        turn / ct,
+        mz,
+        mx,
+        my,
     )
 
 
@@ -68,8 +77,12 @@ def fly(x: Array) -> Array:
     """Gravity taken off, velocities and angles damped."""
     _, _, _, u, v, w, phi, th, psi, r, p, q = x.T
     return rows(
-        np.sin(th) - u, -np.cos(th) * np.sin(phi) - v, -np.cos(th) * np.cos(phi) - w,
-        -4 * phi - 4 * p, -4 * th - 4 * q, -4 * psi - 4 * r,
+        np.sin(th) - u,
+        -np.cos(th) * np.sin(phi) - v,
+        -np.cos(th) * np.cos(phi) - w,
+        -4 * phi - 4 * p,
+        -4 * th - 4 * q,
+        -4 * psi - 4 * r,
     )
 
 
@@ -81,10 +94,15 @@ def quadrotor(x: Array, f: Array) -> Array:
         c8 * c9 * x4 + (s7 * s8 * c9 - c7 * s9) * x5 + (c7 * s8 * c9 + s7 * s9) * x6,
         c8 * s9 * x4 + (s7 * s8 * s9 + c7 * c9) * x5 + (c7 * s8 * s9 - s7 * c9) * x6,
         s8 * x4 - s7 * c8 * x5 - c7 * c8 * x6,
-        x12 * x5 - x11 * x6 - g * s8, x10 * x6 - x12 * x4 + g * c8 * s7,
+        x12 * x5 - x11 * x6 - g * s8,
+        x10 * x6 - x12 * x4 + g * c8 * s7,
         x11 * x4 - x10 * x5 + g * c8 * c7 - g - f[:, 0] / 1.4,
-        x7 * 0 + x10 + s8 * yaw, c7 * x11 - s7 * x12, yaw,
-        -0.05 / 0.054 * x11 * x12 + f[:, 1] / 0.054, 0.05 / 0.054 * x10 * x12 + f[:, 2] / 0.054, 0 * x12,
+        x7 * 0 + x10 + s8 * yaw,
+        c7 * x11 - s7 * x12,
+        yaw,
+        -0.05 / 0.054 * x11 * x12 + f[:, 1] / 0.054,
+        0.05 / 0.054 * x10 * x12 + f[:, 2] / 0.054,
+        0 * x12,
     )
 
 
@@ -92,7 +110,8 @@ def hover(x: Array) -> Array:
     """Height to 1 with two poles at -1.4; roll and pitch to 0."""
     return rows(
         1.4 * (2.0 * (1 - x[:, 2]) + 2.8 * x[:, 5]),
-        -0.054 * (9 * x[:, 6] + 6 * x[:, 9]), -0.054 * (9 * x[:, 7] + 6 * x[:, 10]),
+        -0.054 * (9 * x[:, 6] + 6 * x[:, 9]),
+        -0.054 * (9 * x[:, 7] + 6 * x[:, 10]),
     )
 
 
@@ -100,7 +119,9 @@ def attitude(x: Array, f: Array) -> Array:
     w1, w2, w3, p1, p2, p3 = x.T
     s = p1**2 + p2**2 + p3**2
     return rows(
-        0.25 * (f[:, 0] + w2 * w3), 0.5 * (f[:, 1] - 3 * w1 * w3), f[:, 2] + 2 * w1 * w2,
+        0.25 * (f[:, 0] + w2 * w3),
+        0.5 * (f[:, 1] - 3 * w1 * w3),
+        f[:, 2] + 2 * w1 * w2,
         0.5 * (w2 * (s - p3) + w3 * (s + p2) + w1 * (s + 1)),
         0.5 * (w1 * (s + p3) + w3 * (s - p1) + w2 * (s + 1)),
         0.5 * (w1 * (s - p2) + w2 * (s + p1) + w3 * (s + 1)),
@@ -120,7 +141,10 @@ def tora(x: Array, f: Array) -> Array:
 
 _TORA = lqr(
     np.array([[0.0, 1, 0, 0], [-1, 0, 0.1, 0], [0, 0, 0, 1], [0, 0, 0, 0]]),
-    np.array([[0.0], [0], [0], [1]]), 1.0, np.diag([0.1, 0.1, 1, 1]), np.array([[2.0]]),
+    np.array([[0.0], [0], [0], [1]]),
+    1.0,
+    np.diag([0.1, 0.1, 1, 1]),
+    np.array([[2.0]]),
 )
 _N = 0.001027
 
@@ -166,32 +190,140 @@ def balancing(x: Array, f: Array) -> Array:
 _POLE = 0.08 * 0.41 / 0.0105
 _BALANCE = lqr(
     np.array([[0.0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 9.8 * _POLE, -0.2]]),
-    np.array([[0.0], [2], [0], [-2 * _POLE]]), 0.02, np.diag([20.0, 1, 5, 0.5]), np.array([[0.5]]),
+    np.array([[0.0], [2], [0], [-2 * _POLE]]),
+    0.02,
+    np.diag([3.0, 1, 1, 0.1]),
+    np.array([[5.0]]),
 )
 
 
 def _law(name: str, rates, act, period, periods, middle, half, effort, sizes, activations, **rest):  # type: ignore[no-untyped-def]
     middle, half = np.array(middle, float), np.array(half, float)
     spread = np.maximum(half, 0.05)
-    return Law(name, rates, act, period, periods, middle - half, middle + half, spread, np.array(effort, float), sizes, activations, **rest)
+    return Law(
+        name,
+        rates,
+        act,
+        period,
+        periods,
+        middle - half,
+        middle + half,
+        spread,
+        np.array(effort, float),
+        sizes,
+        activations,
+        **rest,
+    )
 
 
 _RELU, _SIGMOID = ("relu",) * 3 + ("linear",), ("sigmoid",) * 3 + ("linear",)
 LAWS = (
-    _law("Airplane_controller", airplane, fly, 0.1, 20, [0] * 3 + [0.5] * 6 + [0] * 3, [0] * 3 + [0.5] * 6 + [0] * 3,
-         [1] * 3 + [4] * 3, (12, 100, 100, 100, 6), _RELU),
-    _law("Quadrotor_controller", quadrotor, hover, 0.1, 50, [0] * 12, [0.4] * 6 + [0] * 6, [3, 0.05, 0.05],
-         (12, 64, 64, 64, 3), _SIGMOID, decay=0.1, noise=(0.0, 0.3, 1.0)),
-    _law("AttitudeControl_controller", attitude, settle, 0.1, 30, [-0.445, -0.545, 0.655, -0.745, 0.855, -0.645],
-         [0.005] * 6, [2, 1, 1], (6, 64, 64, 64, 3), _SIGMOID),
-    _law("TORA_ReLU_controller", tora, lambda x: 10 - x @ _TORA.T, 1.0, 20, [0.65, -0.65, -0.35, 0.55], [0.05] * 4, [1],
-         (4, 100, 100, 100, 1), _RELU, decay=0.3, noise=(0.0, 0.3, 1.0, 3.0)),
-    _law("SpacecraftDocking_controller", docking, approach, 1.0, 40, [88, 88, 0, 0], [18, 18, 0.28, 0.28], [1, 1],
-         (4, 256, 256, 2), ("tanh",) * 3, steps=1500),
-    _law("nav_standard", car, around(2.12, 1.2), 0.2, 30, [3, 3, 0, 0], [0.1, 0.1, 0, 0], [2, 2],
-         (4, 64, 32, 2), ("relu", "relu", "linear"), steps=6000),
-    _law("nav_robust", car, around(2.3, 1.2), 0.2, 30, [3, 3, 0, 0], [0.1, 0.1, 0, 0], [2, 2],
-         (4, 64, 32, 2), ("relu", "relu", "linear"), steps=6000),
-    _law("balancing_controller", balancing, lambda x: -x @ _BALANCE.T, 0.02, 500, [0] * 4, [0.1, 0.05, 0.1, 0.05], [1],
-         (4, 32, 32, 1), ("tanh", "tanh", "linear"), odd=True),
+    _law(
+        "Airplane_controller",
+        airplane,
+        fly,
+        0.1,
+        20,
+        [0] * 3 + [0.5] * 6 + [0] * 3,
+        [0] * 3 + [0.5] * 6 + [0] * 3,
+        [1] * 3 + [4] * 3,
+        (12, 100, 100, 100, 6),
+        _RELU,
+    ),
+    _law(
+        "Quadrotor_controller",
+        quadrotor,
+        hover,
+        0.1,
+        50,
+        [0] * 12,
+        [0.4] * 6 + [0] * 6,
+        [3, 0.05, 0.05],
+        (12, 64, 64, 64, 3),
+        _SIGMOID,
+        decay=0.1,
+        noise=(0.0, 0.3, 1.0),
+    ),
+    _law(
+        "AttitudeControl_controller",
+        attitude,
+        settle,
+        0.1,
+        30,
+        [-0.445, -0.545, 0.655, -0.745, 0.855, -0.645],
+        [0.005] * 6,
+        [2, 1, 1],
+        (6, 64, 64, 64, 3),
+        _SIGMOID,
+    ),
+    _law(
+        "TORA_ReLU_controller",
+        tora,
+        lambda x: 10 - x @ _TORA.T,
+        1.0,
+        20,
+        [0.65, -0.65, -0.35, 0.55],
+        [0.05] * 4,
+        [1],
+        (4, 100, 100, 100, 1),
+        _RELU,
+        decay=0.3,
+        noise=(0.0, 0.3, 1.0, 3.0),
+    ),
+    _law(
+        "SpacecraftDocking_controller",
+        docking,
+        approach,
+        1.0,
+        40,
+        [88, 88, 0, 0],
+        [18, 18, 0.28, 0.28],
+        [1, 1],
+        (4, 256, 256, 2),
+        ("tanh",) * 3,
+        steps=1500,
+        decay=0.1,
+        noise=(0.0, 0.3, 1.0),
+    ),
+    _law(
+        "nav_standard",
+        car,
+        around(2.12, 1.2),
+        0.2,
+        30,
+        [3, 3, 0, 0],
+        [0.1, 0.1, 0, 0],
+        [2, 2],
+        (4, 64, 32, 2),
+        ("relu", "relu", "linear"),
+        steps=6000,
+    ),
+    _law(
+        "nav_robust",
+        car,
+        around(2.3, 1.2),
+        0.2,
+        30,
+        [3, 3, 0, 0],
+        [0.1, 0.1, 0, 0],
+        [2, 2],
+        (4, 64, 32, 2),
+        ("relu", "relu", "linear"),
+        steps=6000,
+    ),
+    _law(
+        "balancing_controller",
+        balancing,
+        lambda x: -x @ _BALANCE.T,
+        0.02,
+        500,
+        [0] * 4,
+        [0.1, 0.05, 0.1, 0.05],
+        [1],
+        (4, 32, 32, 1),
+        ("tanh", "tanh", "linear"),
+        odd=True,
+        decay=0.3,
+        noise=(0.0, 0.1, 0.3, 1.0),
+    ),
 )

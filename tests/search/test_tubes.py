@@ -28,7 +28,12 @@ FINE = Fineness(order=6, substeps=2, slices=4, symbols=20)
 REACHED = {
     "Single-Pendulum": {"x1": (0.5753, 0.6944), "x2": (-0.5421, -0.4463)},
     "ACC": {"x4": (153.9, 159.3), "x5": (27.26, 29.01)},
-    "TORA-reach-sigmoid": {"x1": (0.0573, 0.0821), "x2": (-0.7658, -0.7397), "x3": (0.2001, 0.2252), "x4": (0.4832, 0.5106)},
+    "TORA-reach-sigmoid": {
+        "x1": (0.0573, 0.0821),
+        "x2": (-0.7658, -0.7397),
+        "x3": (0.2001, 0.2252),
+        "x4": (0.4832, 0.5106),
+    },
     "TORA-reach-tanh": {"x1": (0.0680, 0.0930), "x2": (-0.803, -0.776)},
 }
 """Ends that a study of such enclosures reached with one box; its decimals are those that are known."""
