@@ -1,1 +1,1 @@
-"""The benchmarks of ARCH-COMP, category AINNCS (closed loops with neural controllers), with flows of their plants."""
+"""The twelve benchmarks of ARCH-COMP, category AINNCS, as closed loops: see `experiments.arch_comp.__main__`."""

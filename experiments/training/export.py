@@ -77,18 +77,27 @@ def evaluate(layers: Layers, x: Array, between: Callable[[Array], Array] = lambd
     return x
 
 
-def write_onnx(path: Path, layers: Layers, name: str, between: str = "Relu") -> None:
-    """A chain of Gemm and Relu (or other) nodes over float32; the same layers give the same bytes."""
+UNITS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
+
+
+def write_onnx(path: Path, layers: Layers, name: str, activations: Sequence[str] = ()) -> None:
+    """A chain of Gemm and Relu nodes over float32; the same layers give the same bytes.
+
+    activations: relu, tanh, sigmoid or linear, one a layer; without them ReLU after every layer but the last.
+    """
+    activations = activations or ["relu"] * (len(layers) - 1) + ["linear"]
     nodes, weights, flow = [], [], "x"
     for index, (weight, bias) in enumerate(layers, start=1):
         for label, value in ((f"W{index}", weight), (f"b{index}", bias)):
             weights.append(numpy_helper.from_array(np.ascontiguousarray(value, dtype=np.float32), label))
-        last = index == len(layers)
-        out = "y" if last else f"z{index}"
+        unit, last = activations[index - 1], index == len(layers)
+        out, after = f"z{index}", "y" if last else f"a{index}"
+        if unit == "linear":
+            out = after
         nodes.append(helper.make_node("Gemm", [flow, f"W{index}", f"b{index}"], [out], name=f"gemm{index}", transB=1))
-        if not last:
-            nodes.append(helper.make_node(between, [out], [f"a{index}"], name=f"{between.lower()}{index}"))
-        flow = f"a{index}"
+        if unit != "linear":
+            nodes.append(helper.make_node(UNITS[unit], [out], [after], name=f"{unit}{index}"))
+        flow = after
     sizes = widths(layers)
     ends = [
         helper.make_tensor_value_info(label, TensorProto.FLOAT, ["batch", size])
@@ -121,7 +130,7 @@ def write_manifest(
     seed: int,
     minutes: float,
     packages: Sequence[str],
-    between: str = "ReLU",
+    units: str = "ReLU after every layer but the last",
     **about: Any,
 ) -> None:
     """``MANIFEST.json`` beside the networks; ``files`` maps a file name to its fit figures, ``about`` is free."""
@@ -136,7 +145,7 @@ def write_manifest(
     ]
     manifest = {
         **about,
-        "format": f"ONNX opset {OPSET}, IR version {IR_VERSION}, float32; {between} after every layer but the last",
+        "format": f"ONNX opset {OPSET}, IR version {IR_VERSION}, float32; {units}",
         "command": command,
         "seed": seed,
         "training_minutes": round(minutes, 1),

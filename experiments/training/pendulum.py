@@ -90,7 +90,9 @@ def main() -> None:
     began = time.monotonic()
     layers = train(SEED, 3 if options.quick else ROUNDS)
     minutes = (time.monotonic() - began) / 60
-    write_onnx(options.output / "controller.onnx", layers, "pendulum_controller", "Tanh")
+    write_onnx(
+        options.output / "controller.onnx", layers, "pendulum_controller", ["tanh"] * (len(layers) - 1) + ["linear"]
+    )
     fit = figures(layers, SEED)
     for key, value in fit.items():
         print(f"{key}: {value}")
@@ -101,7 +103,7 @@ def main() -> None:
         seed=SEED,
         minutes=minutes,
         packages=("numpy", "onnx", "torch"),
-        between="tanh",
+        units="tanh after every layer but the last",
         about="Controller that keeps Pendulum-v1 of Gymnasium upright, for scenarios/pendulum",
         inputs=["cos th", "sin th", "thdot (rad/s)"],
         outputs=["torque before clipping to [-2, 2], N m"],

@@ -112,7 +112,8 @@ class _Part:
     level: int = 0
     depth: int = 0
     tried: _Failed | None = None
-    """What it failed by one level before, where this one is a trial."""
+    before: int = 0
+    """What it failed by at the level before, where this one is a trial, and that level."""
 
     def better(self, radii: list[Floats], row: int) -> bool:
         """Does this trial leave clearly less open after the step where it failed before? radii: of steps, by row."""
@@ -307,22 +308,24 @@ class _Session:
         """Put a box that failed back, in two parts or with finer enclosures; why neither is possible."""
         assert self._stack is not None
         able = [part.depth < _DEEPEST and _divisible(part.box[name]) for name in why.axes]
-        finer = part.level + 1 < len(self._levels)
         if not any(able):  # a box that is nearly a point: nothing but finer enclosures is left
-            if not finer:
+            if part.level + 1 == len(self._levels):
                 return "a box of initial states that is nearly a point stays open with the finest enclosures"
             self._stack.append(replace(part, level=part.level + 1, tried=None))
             return None
-        wanted = why.besides > _RATHER * float(why.moves.sum()) or (why.broken and not part.depth)
+        # slices do not help a flow to exist
+        coarse = self._levels[part.level].substeps if why.broken else 0
+        finer = [n for n in range(part.level + 1, len(self._levels)) if self._levels[n].substeps > coarse]
+        wanted = why.besides > _RATHER * float(why.moves.sum()) or why.broken
         if part.tried is not None:
-            better = part.level <= self._good or not any(able)  # nothing else is left
-            part = replace(part, level=part.level if better else part.level - 1, tried=None)
+            better = part.level <= self._good
+            part = replace(part, level=part.level if better else part.before, tried=None)
             wanted &= better
         if wanted and part.level < self._good:
             self._stack.append(replace(part, level=self._good))
         elif finer and wanted and not self._trying and part.depth >= self._next_trial:
             self._trying = True
-            self._stack.append(replace(part, level=part.level + 1, tried=why))
+            self._stack.append(replace(part, level=finer[0], tried=why, before=part.level))
         else:
             widths = [float(part.box[name][1] - part.box[name][0]) for name in why.axes]
             scores = [
