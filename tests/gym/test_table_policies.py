@@ -13,6 +13,8 @@ from tests.gym.test_tabular import compare
 from venmas.errors import NetworkError
 from venmas.gym import tabular
 from venmas.gym.enclosures import BITS, enclose
+from venmas.nn import Network
+from venmas.nn.network import Layer
 
 
 def module(states, actions):
@@ -85,3 +87,9 @@ def test_ties_and_what_is_not_enclosed():
     mixed[1].train()
     tabular(env, mixed)
     assert mixed[1].training and not mixed.training
+
+
+def test_a_smooth_network_that_is_no_file_is_refused():
+    layers = (Layer(np.ones((4, 16)), np.zeros(4), "tanh"), Layer(np.eye(4), np.zeros(4)))
+    with pytest.raises(NetworkError, match="has tanh units, which are enclosed in ONNX only: give its ONNX file"):
+        tabular(gymnasium.make("FrozenLake-v1"), Network(layers, "smooth"))

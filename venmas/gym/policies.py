@@ -63,6 +63,10 @@ def _of_network(network: Network, states: int, actions: int, show: Show) -> list
             f"network {network.name!r} has {network.input_size} inputs and {network.output_size} outputs: expected "
             f"{states} (the observation in one-hot form) and {actions} (the scores of the actions)"
         )
+    if network.smooth:
+        raise NetworkError(
+            f"network {network.name!r} has {network.smooth}, which are enclosed in ONNX only: give its ONNX file"
+        )
     one, zero, found = Fraction(1), Fraction(0), []
     for state in range(states):
         values, _ = network.evaluate_integers([one if i == state else zero for i in range(states)])
@@ -72,13 +76,15 @@ def _of_network(network: Network, states: int, actions: int, show: Show) -> list
 
 def _of_file(path: Path, states: int, actions: int, show: Show) -> list[int]:
     """Piecewise linear files by their exact values, other ONNX files by enclosures."""
+    enclosed = path.suffix.lower() == ".onnx" and path.is_file()
     try:
         network = load_network(path)
     except NetworkError:
-        if path.suffix.lower() != ".onnx" or not path.is_file():
+        if not enclosed:
             raise
     else:
-        return _of_network(network, states, actions, show)
+        if not (network.smooth and enclosed):
+            return _of_network(network, states, actions, show)
     return _of_balls(enclose(path, np.eye(states)), actions, show)
 
 
