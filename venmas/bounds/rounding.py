@@ -44,6 +44,13 @@ TINY_32 = 2.0**-149
 HUGE_32 = 2.0**126
 """A quarter of where float32 overflows: below it, no partial sum with its rounding errors does."""
 
+EXP_ERROR = 2.0**-46
+"""Relative error of exp in `venmas.bounds.affine.values`, which derives these three."""
+UNIT_ERROR = 2.0**-44
+"""Absolute error of tanh and sigmoid there."""
+WAVE_ERROR = 2.0**-46
+"""Absolute error of sin and cos there, of angles up to 2^20."""
+
 
 def gamma(n: int) -> float:
     """The bound of the relative error of a sum or an inner product of n terms in any order, with four roundings more.

@@ -221,6 +221,7 @@ def _replay(data: _Object | None) -> Replay | None:
         data.text("reason", ""),
         None if margin is None else _exact(margin.text("exact")),
         {p: _run(run) for p, run in found.items()},
+        data.count("bits", 0),
     )
 
 

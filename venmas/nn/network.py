@@ -3,14 +3,14 @@
 A network is the real function of its stored weights: a float weight is the rational it denotes, and nothing is ever
 folded into weights with rounding. The one operation whose coefficients floats cannot hold, the division by a constant,
 keeps its divisor and says so in `Layer.weight_error`. A network with tanh or sigmoid units is `Network.smooth`: it is
-run in floats and enclosed (venmas/model/smooth/balls.py), and whatever is for piecewise linear networks refuses it.
+run in floats, enclosed by venmas/model/smooth/balls.py, venmas/bounds/affine/networks.py (with
+venmas/bounds/affine/univariate.py) and venmas/checker/smooth/networks.py, and refused by all others.
 
-To add an activation (a new literal of `Activation`): each place below reads `Layer.rectified`, or what was made of it,
-and refuses an activation that is neither ReLU nor the identity, until it is taught.
+To add an activation (a new literal of `Activation`): each place below reads `Layer.rectified`, or what comes of it, and
+refuses what is neither ReLU nor the identity, until it is taught.
 
 1. Exact and float evaluation, `Layer.rectified` and `IntegerLayer`: venmas/nn/network.py.
-2. Export to onnxruntime: venmas/nn/runtime.py. Readers build layers by `Chain`, which merges linear ones:
-   venmas/nn/chain.py.
+2. Export to onnxruntime: venmas/nn/runtime.py. Readers build layers by a `Chain`: venmas/nn/chain.py.
 3. Bounds by two affine forms or intervals: venmas/bounds/methods.py, venmas/bounds/linear_forms.py, of unrolled loops
    venmas/bounds/intervals.py; the relaxation itself: venmas/bounds/relaxation.py.
 4. Zonotopes: venmas/bounds/zonotope.py, venmas/bounds/zonotope_stacked.py.

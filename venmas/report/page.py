@@ -175,7 +175,7 @@ def _checked(report: Report, checks: Checks) -> list[str]:
             found.append("The counterexample is shown as the file has it: it was not computed anew for this page.")
         elif checks.replay.confirmed:
             found.append(
-                "The counterexample was computed anew for this page, in exact numbers: it shows the violation."
+                f"The counterexample was computed anew for this page, {checks.replay.how}: it shows the violation."
             )
     if checks.certificate is not None:
         found.append(
@@ -205,7 +205,7 @@ def _checked(report: Report, checks: Checks) -> list[str]:
 
 def _replays(replay: Replay) -> Facts:
     margin = "" if replay.margin is None else f", margin {precise(replay.margin)}"
-    found = [("in exact numbers", f"violated{margin}" if replay.confirmed else f"not violated: {replay.reason}")]
+    found = [(replay.how, f"violated{margin}" if replay.confirmed else f"not violated: {replay.reason}")]
     return found + [(f"in {p}, by {run.runtime}", _float_run(run)) for p, run in (replay.floats or {}).items()]
 
 

@@ -108,9 +108,9 @@ def print_replay(out: Console, replay: Replay) -> None:
     if not replay.confirmed:
         out.print(f"It does not replay: {replay.reason}", soft_wrap=True)
     elif replay.margin is not None:
-        out.print(f"Replayed in exact numbers: violated, margin {precise(replay.margin)}", soft_wrap=True)
+        out.print(f"Replayed {replay.how}: violated, margin {precise(replay.margin)}", soft_wrap=True)
     else:
-        out.print("Replayed in exact numbers: violated; no comparison is involved")
+        out.print(f"Replayed {replay.how}: violated; no comparison is involved")
     for precision, run in (replay.floats or {}).items():
         said = "violated" if run.violated else "not violated"
         differ = f"states differ by at most {run.difference:.2g}"

@@ -23,7 +23,7 @@ from venmas.bounds.affine import values
 from venmas.bounds.relaxation import chord
 from venmas.bounds.rounding import FEW, TINY, UNIT_ROUNDOFF, Bools, Floats, outward
 
-_NARROW = 2.0**-20
+_NARROW = 1 / 2**20
 _PI = float(values.PI)
 _HALF = _PI / 2
 

@@ -19,14 +19,11 @@ from math import factorial, floor
 
 import numpy as np
 
+from venmas.bounds.rounding import EXP_ERROR as EXP_ERROR
+from venmas.bounds.rounding import UNIT_ERROR as UNIT_ERROR
+from venmas.bounds.rounding import WAVE_ERROR as WAVE_ERROR
 from venmas.bounds.rounding import Floats
 
-EXP_ERROR = 2.0**-46
-"""Relative error of `exp`."""
-UNIT_ERROR = 2.0**-44
-"""Absolute error of `tanh` and `sigmoid`."""
-WAVE_ERROR = 2.0**-46
-"""Absolute error of `sin` and `cos` of arguments up to `MOST_ANGLE`."""
 MOST_EXPONENT, MOST_ANGLE = 700.0, 2.0**20
 
 PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")

@@ -1,6 +1,6 @@
 """A mode on a cluster: parts of the initial set go to its workers, and are divided further where one takes too long.
 
-    pieces := initial sets, divided until there are eight for each thread of the cluster
+    pieces := initial sets, divided until there are enough for each thread of the cluster
     for each piece, as workers get free
         ask the portfolio about it for a while, in a process of the worker             (`part`)
         a witness: the answer; the others are stopped
@@ -42,8 +42,8 @@ log = logging.getLogger(__name__)
 
 GRANT, GROWTH = 20.0, 1.5
 """Seconds for a piece, and how many times as long each half of it may take: what was in vain stays a part of it all."""
-PIECES = 8
-"""So many for each thread at first: small ones end within their grant, and keep all threads busy to the end."""
+PIECES, INTEGERS = 2, 8
+"""Pieces for each thread at first; and so many where only integers are cut, which costs nothing."""
 MOST = GRANT * GROWTH**6
 """Seconds of a piece that is refuted, but whose proof was not written, from which on it is not divided any more."""
 _NOTES = 20  # kept of all parts together
@@ -145,13 +145,11 @@ class Divided:
                     yield None
                 elif piece.pieces:
                     waiting.extend(piece.pieces)
-                elif len(waiting) + len(jobs) + self.known + 1 >= PIECES * cluster.threads or not divide(
-                    question.system, piece
-                ):
-                    yield job(_Work(piece, GRANT))
-                else:
+                elif self._cut(question, piece, (len(waiting) + len(jobs) + self.known + 1) / cluster.threads):
                     self._keep(question, piece, None)
                     waiting.extend(piece.pieces)
+                else:
+                    yield job(_Work(piece, GRANT))
 
         answers = cluster.map(pieces())
         try:
@@ -224,6 +222,13 @@ class Divided:
                     stack += piece.pieces
                 else:
                     yield piece
+
+    @staticmethod
+    def _cut(question: Question, piece: Piece, each: float) -> bool:
+        """Divide a piece where there are few for each thread."""
+        if each >= PIECES:
+            return each < INTEGERS and divide(question.system, piece, integers=True)
+        return divide(question.system, piece)
 
     def _recalled(self, question: Question, piece: Piece) -> bool:
         """Is the piece refuted in the journal? One that was divided there is divided here, and its pieces are new."""

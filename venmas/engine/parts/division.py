@@ -42,11 +42,12 @@ class Piece:
             yield from high.cuts(index + sum(1 for _ in low.leaves()))
 
 
-def divide(system: System, piece: Piece) -> bool:
+def divide(system: System, piece: Piece, integers: bool = False) -> bool:
     """Cut a piece in the middle of its longest side, as a part of the declared range; False: it has none.
 
     Integers come first: states with different values of them share no box of a region graph, so that the pieces cost
-    together what the whole does. It depends on the piece alone, so that another run makes the same pieces.
+    together what the whole does. integers: nothing else is cut. It depends on the piece alone, so that another run
+    makes the same pieces.
     """
     if piece.pieces:
         return True
@@ -61,7 +62,7 @@ def divide(system: System, piece: Piece) -> bool:
         return (decl.integral, (high - low) / (decl.upper - decl.lower)) if high > low else (False, Fraction(0))
 
     index = max(range(len(decls)), key=length)
-    if not length(index)[1]:
+    if not length(index)[1] or (integers and not decls[index].integral):
         return False
     decl, (low, high) = decls[index], box[decls[index].name]
     where = (low + high) / 2

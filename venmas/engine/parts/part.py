@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from venmas.answer import Answer, Open, Refuted
+from venmas.blas import on_one_thread
 from venmas.budget import Budget, BudgetError, limited
 from venmas.engine.establish import Proofs, establish
 from venmas.engine.modes import modes
@@ -69,6 +70,7 @@ class Part:
     region: Region
     grant: float
 
+    @on_one_thread
     def run(self, time_limit: float | None) -> Found:
         """Decide it within its grant."""
         asked = self.asked

@@ -86,15 +86,6 @@ class Balls:
         inexact = 1 if left.mid and right.mid else 0
         return Ball(left.mid * right.mid >> self.bits, (spread >> self.bits) + inexact + bool(spread), self.bits)
 
-    def dot(self, factors: Sequence[int], lefts: Sequence[Ball], rights: Sequence[Ball]) -> Ball:
-        """``sum factor * left * right``, rounded once."""
-        mid = spread = 0
-        for f, a, b in zip(factors, lefts, rights, strict=True):
-            mid += f * a.mid * b.mid
-            if a.rad or b.rad:
-                spread += abs(f) * (abs(a.mid) * b.rad + abs(b.mid) * a.rad + a.rad * b.rad)
-        return Ball(mid >> self.bits, (spread >> self.bits) + 2, self.bits)
-
     def divide(self, left: Ball, right: Ball) -> Ball:
         """Quotient. Raises `ModelError` for a divisor of 0, `OpenValueError` for one that may be 0."""
         if abs(right.mid) <= right.rad:

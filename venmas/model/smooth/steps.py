@@ -122,9 +122,9 @@ def atom_value(atom: Atom, state: Mapping[str, Real], bits: int) -> tuple[Fracti
 
 def _toward_zero(value: Fraction) -> Fraction:
     """A decimal of ten digits, of the same sign and not further from 0."""
-    digits, size = 10, abs(value)
+    digits, size = 0, abs(value)
     while size and size * 10**digits < 10**9:
-        digits += 10
+        digits += 1
     decimal = Fraction(int(size * 10**digits), 10**digits)
     return -decimal if value < 0 else decimal
 

@@ -215,21 +215,21 @@ class Retraced(_States):
         return None if enabled is None or set(enabled) != set(known) else list(known.items())
 
 
-def retrace(system: System, formula: Formula, witness: Witness) -> tuple[str, Margin | None]:
-    """What is wrong with the runs of a witness that starts in an exact state (empty: nothing), and with what margin
-    they show the core formula, in balls of growing precision. Raises `ModelError` where a run leaves its box.
+def retrace(system: System, formula: Formula, witness: Witness) -> tuple[str, Margin | None, int]:
+    """What is wrong with the runs of a witness that starts in an exact state (empty: nothing), with what margin they
+    show the core formula, in balls of growing precision, and its bits. Raises `ModelError` where a run leaves its box.
     """
     why = ""
     for bits in [b for b in PRECISIONS if b >= min(witness.bits, PRECISIONS[-1])]:
         tree = Retraced(system, witness, bits)
         tree.check()
         if tree.problem:
-            return tree.problem, None
+            return tree.problem, None, bits
         margin = None if tree.open else Decider(tree).decide(formula, tree.root)
         if margin is not None or not tree.open:
-            return "", margin
+            return "", margin, bits
         why = tree.open
-    return f"tie: with {PRECISIONS[-1]} bits {why}", None
+    return f"tie: with {PRECISIONS[-1]} bits {why}", None, PRECISIONS[-1]
 
 
 def run(system: System, start: Mapping[str, Fraction], orders: Sequence[Sequence[int]]) -> Witness:

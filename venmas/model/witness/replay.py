@@ -52,13 +52,20 @@ class Replay:
     """Whether a witness shows the formula, and if not, why not.
 
     `margin` is the exact margin with which its tree shows the formula (None when no atom is involved). The float runs,
-    by precision of the networks, are missing when the witness does not follow the system.
+    by precision of the networks, are missing when the witness does not follow the system. bits: the precision of the
+    enclosures that show it; 0 where all is exact.
     """
 
     confirmed: bool
     reason: str = ""
     margin: Fraction | None = None
     floats: Mapping[Precision, FloatRun] | None = None
+    bits: int = 0
+
+    @property
+    def how(self) -> str:
+        """What it was computed in, in words."""
+        return f"in enclosures of {self.bits} bits" if self.bits else "in exact numbers"
 
     def to_json(self) -> dict[str, Any]:
         """The replay as an object of the result file."""
@@ -67,6 +74,7 @@ class Replay:
             "reason": self.reason,
             "margin": None if self.margin is None else number_json(self.margin),
             **{p: r.to_json() for p, r in (self.floats or {}).items()},
+            **({"bits": self.bits} if self.bits else {}),
         }
 
 
@@ -98,13 +106,13 @@ def _replay_enclosed(system: System, formula: Formula, witness: Witness, runtime
         return Replay(False, "the initial state of the witness is an interval; a witness starts in one exact state")
     if problem := _initial_problem(system, witness):
         return Replay(False, problem)
-    problem, margin = retrace(system, formula, witness)
+    problem, margin, bits = retrace(system, formula, witness)
     if problem:
         return Replay(False, problem)
     floats = _float_runs(system, formula, witness, runtime)
     if margin is None:
-        return Replay(False, _NOT_SHOWN, None, floats)
-    return Replay(True, "", margin if isinstance(margin, Fraction) else None, floats)
+        return Replay(False, _NOT_SHOWN, None, floats, bits)
+    return Replay(True, "", margin if isinstance(margin, Fraction) else None, floats, bits)
 
 
 def _initial_problem(system: System, witness: Witness) -> str | None:

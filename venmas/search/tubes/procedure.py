@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import floor
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from venmas.logic import Bounded
 from venmas.model.conditions import Truth
 from venmas.model.smooth.cuts import Trees
 from venmas.model.smooth.nodes import Extremum
+from venmas.model.system import System
 from venmas.model.variables import Box
 from venmas.model.witness.build import explain
 from venmas.model.witness.enclosed import UndecidedError
@@ -321,18 +323,21 @@ class _Session:
         # slices do not help a flow to exist
         coarse = self._levels[part.level].substeps if why.broken else 0
         finer = [n for n in range(part.level + 1, len(self._levels)) if self._levels[n].substeps > coarse]
+        if not any(able):  # a box that is nearly a point: nothing but finer enclosures is left
+            if not finer:
+                return "a box of initial states that is nearly a point stays open with the finest enclosures"
+            self._stack.append(replace(part, level=finer[0], tried=None))
+            return None
         wanted = why.besides > _RATHER * float(why.moves.sum()) or why.broken
         if part.tried is not None:
-            better = part.level <= self._good or not any(able)  # nothing else is left
+            better = part.level <= self._good
             part = replace(part, level=part.level if better else part.before, tried=None)
             wanted &= better
         if wanted and part.level < self._good:
             self._stack.append(replace(part, level=self._good))
-        elif finer and (not any(able) or (wanted and not self._trying and part.depth >= self._next_trial)):
+        elif finer and wanted and not self._trying and part.depth >= self._next_trial:
             self._trying = True
             self._stack.append(replace(part, level=finer[0], tried=why, before=part.level))
-        elif not any(able):
-            return "a box of initial states that is nearly a point stays open with the finest enclosures"
         else:
             widths = [float(part.box[name][1] - part.box[name][0]) for name in why.axes]
             scores = [
@@ -348,7 +353,7 @@ class _Session:
 
     def _violated(self, failed: list[tuple[_Part, bool]], budget: Budget) -> Answer | None:
         """A witness from boxes that failed, looked for less and less often."""
-        points = [_middle(part.box) for part, sure in failed if sure][:1]
+        points = [_middle(self.system, part.box) for part, sure in failed if sure][:1]
         begun = budget.spent
         if self._next_runs <= _RUNS * (begun - self._begun):
             boxes = [part.box for part, _ in failed]
@@ -372,8 +377,9 @@ def _divisible(side: tuple[Fraction, Fraction]) -> bool:
     return float(side[1] - side[0]) > _NARROWEST * max(abs(float(end)) for end in side)
 
 
-def _middle(box: Box) -> dict[str, Fraction]:
-    return {name: (low + high) / 2 for name, (low, high) in box.items()}
+def _middle(system: System, box: Box) -> dict[str, Fraction]:
+    middle = {name: (low + high) / 2 for name, (low, high) in box.items()}
+    return {name: Fraction(floor(at)) if system.variables[name].integral else at for name, at in middle.items()}
 
 
 def _recorded(question: Question) -> frozenset[str]:
