@@ -3,11 +3,11 @@
 python -m experiments.arch_comp [--networks DIR] [--out results.csv] [--only TEXT] [--timeout 300] [--certify DIR]
 
 --networks: folder of the published networks, by the names that `--list` tells, .polar or .onnx, in any subfolder;
-instances whose network is not there are left out, and told. Without it the project's own networks are asked, which
-stand in `networks/` beside this file for those that are not shipped. Results: VERIFIED (proved), FALSIFIED (a counterexample
-was replayed) or UNKNOWN; seconds are those of a process of its own, start included. What has a
-line for the same network's file keeps it, and is not asked again. --certify: proofs are written and checked; beside results.csv stands details.csv with
-their sizes and times. The instances of VerticalCAS: `python -m experiments.archcomp_vcas.results`.
+instances whose network is not there are left out, and told. Without it, those of the project's own networks are asked
+that stand in `networks/` beside this file for what is not shipped. Results: VERIFIED (proved), FALSIFIED (a
+counterexample was replayed) or UNKNOWN; seconds are those of a process of its own, start included. What has a line for
+the same network's file keeps it, and is not asked again. --certify: proofs are written and checked; details.csv beside
+results.csv has their sizes and times. The instances of VerticalCAS: `python -m experiments.archcomp_vcas.results`.
 Status 1 where one is UNKNOWN or left out.
 """
 

@@ -316,6 +316,11 @@ class _Session:
         # slices do not help a flow to exist
         coarse = self._levels[part.level].substeps if why.broken else 0
         finer = [n for n in range(part.level + 1, len(self._levels)) if self._levels[n].substeps > coarse]
+        if not any(able):  # a box that is nearly a point: nothing but finer enclosures is left
+            if not finer:
+                return "a box of initial states that is nearly a point stays open with the finest enclosures"
+            self._stack.append(replace(part, level=finer[0], tried=None))
+            return None
         wanted = why.besides > _RATHER * float(why.moves.sum()) or why.broken
         if part.tried is not None:
             better = part.level <= self._good
