@@ -308,11 +308,6 @@ class _Session:
         """Put a box that failed back, in two parts or with finer enclosures; why neither is possible."""
         assert self._stack is not None
         able = [part.depth < _DEEPEST and _divisible(part.box[name]) for name in why.axes]
-        if not any(able):  # a box that is nearly a point: nothing but finer enclosures is left
-            if part.level + 1 == len(self._levels):
-                return "a box of initial states that is nearly a point stays open with the finest enclosures"
-            self._stack.append(replace(part, level=part.level + 1, tried=None))
-            return None
         # slices do not help a flow to exist
         coarse = self._levels[part.level].substeps if why.broken else 0
         finer = [n for n in range(part.level + 1, len(self._levels)) if self._levels[n].substeps > coarse]
