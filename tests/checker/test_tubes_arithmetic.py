@@ -148,3 +148,18 @@ def test_networks_hold_for_the_same_symbols() -> None:
         sharp = [Form(f.c) for f in inputs]
         tame = max(float(np.abs(layer.weight).max()) for layer in network.layers) < 5
         assert not tame or all(f.size < 2 ** (BITS - 18) for f in apply_network(network, sharp, Forms(BITS, 0)))
+
+
+def test_networks_of_huge_values_are_refused() -> None:
+    """A tanh of what may be anything on both sides of 0 is enclosed up to 2^30, and refused beyond."""
+
+    def steep(weight: float) -> Form:
+        layers = [Layer(np.array([[weight]]), np.zeros(1), "tanh"), Layer(np.ones((1, 1)), np.zeros(1))]
+        return apply_network(Network(layers), [Form(0, (1 << BITS,))], Forms(BITS, 1))[0]
+
+    for weight in (1e5, 1e8):
+        low, high = steep(weight).range
+        assert low <= -(1 << BITS) + (1 << 30) and high >= (1 << BITS) - (1 << 30)
+    for weight in (1e10, 1e20):
+        with pytest.raises(OutsideError, match="too large"):
+            steep(weight)

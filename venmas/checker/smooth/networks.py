@@ -20,8 +20,8 @@ from venmas.nn.network import Layer
 
 Ints = NDArray[np.int64]
 
-_UNITS = (40, 30, 20, 10)
-"""Bits of the unit of values, the first one that they fit."""
+_UNITS = (40, 30, 20)
+"""Bits of the unit of values, the first one that they fit; not fewer than those of slopes."""
 _VALUES, _WEIGHTS, _SHIFT = 50, 36, 40
 """Bits of values and of weights, at most; the greatest T."""
 
