@@ -278,7 +278,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     lines[2]["steps"][0] += 1
     path.write_bytes(gzip.compress("".join(json.dumps(line) + "\n" for line in lines).encode()))
     status, _, err = run("check", str(path))
-    assert status == 2 and "refused at line" in err
+    assert status == 30 and "refused at line" in err
     assert "no proof to write" in run(*about, "--property", "F goal")[2]
     assert "about a design" in run("check", str(path), "--btor2", str(ROOT / "README.md"))[2]
 
