@@ -222,7 +222,7 @@ def test_lies_are_refused(tmp_path: Path) -> None:
             case 2 if isinstance(value, int):
                 changed[at][key] = value + rng.choice((-value, -1, 1, 10**6))
             case 3 if key == "formula":
-                changed[at][key] = rng.choice(("AG^4 (near > -0.9)", "AG^9 (far < 1.001)", "AX (x > 0.7)"))
+                changed[at][key] = rng.choice(("AG^4 (near > -0.4)", "AG^9 (far < 0.95)", "AX (x > 0.7)"))
             case _:
                 changed[at][key] = rng.choice((True, None, "1/0", [], {}, "2", -1, 10**30))
         if changed == lines:
