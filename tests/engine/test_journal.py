@@ -277,7 +277,7 @@ def test_what_an_error_has_left_is_no_verdict(tmp_path: Path, monkeypatch: pytes
     def prove(*_: object) -> None:
         raise UsageError("of the proof")
 
-    monkeypatch.setattr("venmas.engine.establish.certify", prove)
+    monkeypatch.setattr("venmas.engine.certify.certify", prove)
     with pytest.raises(UsageError, match="of the proof"):
         run(tmp_path / "j", trust="exact", certificate=tmp_path / "proof")
     assert entries(tmp_path / "j", "path:") and not entries(tmp_path / "j", "verdict:")

@@ -15,6 +15,7 @@ from venmas.errors import UsageError
 
 if TYPE_CHECKING:
     from venmas.formats.jani.load import JaniScenario
+    from venmas.model import Scenario
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _KEY = "venmas.jani"
@@ -94,8 +95,13 @@ def _loaded(scenario: str, given: dict[str, Any]) -> JaniScenario:
     return load_jani(scenario, **(given | lists))
 
 
-def read_files(scenario: JaniScenario) -> list[tuple[str, Path]]:
-    """What was read besides the model."""
+def read_files(scenario: Scenario | JaniScenario) -> list[tuple[str, Path]]:
+    """What was read besides the model; nothing for a scenario in Python."""
+    if not is_jani(str(scenario.path)):
+        return []  # without a look at what reads them
+    from venmas.formats.jani.load import JaniScenario
+
+    assert isinstance(scenario, JaniScenario)
     found = [] if scenario.chosen is None else [("the property", scenario.chosen.place.file)]
     return found if scenario.policy is None else [*found, ("the policy", scenario.policy.place.file)]
 

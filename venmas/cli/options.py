@@ -101,10 +101,11 @@ class Loaded:
     @property
     def files(self) -> list[tuple[str, Path]]:
         """What was read for it: the file of the scenario, and its networks."""
-        from venmas.formats.jani.load import JaniScenario
-
-        more = read_files(self.scenario) if isinstance(self.scenario, JaniScenario) else []
-        return [("the scenario", self.scenario.path), *more, *(("a network", file) for file in self.folder.files)]
+        return [
+            ("the scenario", self.scenario.path),
+            *read_files(self.scenario),
+            *(("a network", file) for file in self.folder.files),
+        ]
 
     @property
     def origin(self) -> Origin:

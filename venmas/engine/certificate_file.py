@@ -11,15 +11,15 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from venmas._version import __version__
-from venmas.checker.file import FORMAT
-from venmas.checker.rule import Rule
-from venmas.checker.rules import End
 from venmas.files import NewFile
 from venmas.model.canonical import networks_of, system_to_json
 from venmas.question import Question
+
+if TYPE_CHECKING:
+    from venmas.checker.rule import Rule
 
 _AS_TEXT = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -86,6 +86,8 @@ class CertificateFile:
 
     def keep(self, ended: bool = False) -> Certificate | Unwritten:
         """Give the complete file its name. ended: it has its last line already."""
+        from venmas.checker.rules import End
+
         if not ended:
             self.write(End(self._lines))
         size = 0
@@ -120,6 +122,8 @@ class CertificateFile:
 
 def header(question: Question, about: Mapping[str, object]) -> dict[str, object]:
     """The fields of the first line; about: what it says besides."""
+    from venmas.checker.file import FORMAT
+
     system = question.system
     return {
         "format": FORMAT,

@@ -15,18 +15,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from venmas.answer import Answer, IncompleteError, Open, Refuted, Witnessed
 from venmas.budget import Budget, BudgetError, limited
 from venmas.encoding import Task
-from venmas.engine.certify import Certificate, Unwritten, certify, write_certificate
 from venmas.errors import Reason
 from venmas.logic import TRUE, Bounded
 from venmas.question import Question
-from venmas.search.milp.contradiction import save_contradicted
 from venmas.search.programs import Programs
-from venmas.search.rational.session import RationalSession
+
+if TYPE_CHECKING:
+    from venmas.engine.certificate_file import Certificate, Unwritten
 
 PATIENCE = 10.0
 """Seconds that ``trust="auto"`` gives to a proof at least; it also gives as long again as the verdict took, thrice."""
@@ -94,6 +94,8 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
     """
     notes: list[str] = []
     if isinstance(answer, Refuted) and answer.proof is not None and proofs.certificate is not None:
+        from venmas.engine.certify import write_certificate
+
         asked = question.boxed if answer.inside else question
         try:
             written = write_certificate(proofs.certificate, asked, proofs.about, answer.proof, budget)
@@ -156,11 +158,15 @@ def _prove(
 ) -> tuple[Answer, Certificate | Unwritten | None]:
     """The answer of a search in rationals, written down where a certificate is wanted."""
     if proofs.certificate is None:
+        from venmas.search.rational.session import RationalSession
+
         for asked in (question, question.boxed):
             answer = RationalSession(asked, whole=whole).advance(budget)
             if not (isinstance(answer, Refuted) and answer.leaving):
                 break
         return answer, None
+    from venmas.engine.certify import certify
+
     system, path, semantics = question.system, proofs.certificate, question.semantics
     proof, stored = certify(system, question.formula, path, proofs.about, budget, semantics, whole, question.inside)
     if proof.witness is not None:
@@ -177,6 +183,8 @@ def _contradiction(proofs: Proofs, answer: Refuted, found: Witnessed, budget: Bu
     names = ", ".join(programs.solvers if programs else []) or "the bounds"
     notes = [f"{names} called this satisfied, wrongly: please report it with the whole command"]
     if answer.basis == "solver" and programs is not None and proofs.task is not None:
+        from venmas.search.milp.contradiction import save_contradicted
+
         part = budget.within(max(PATIENCE, 3 * (programs.encode + programs.solve)))
         notes.append(save_contradicted(proofs.task, found.witness.initial, tuple(programs.solvers), part))
     return notes

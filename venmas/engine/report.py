@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from venmas._version import __version__
-from venmas.engine.certify import Certificate, Unwritten
+from venmas.engine.certificate_file import Certificate, Unwritten
 from venmas.errors import UsageError
 from venmas.faces import Shown, written
 from venmas.model.refusals import shortened

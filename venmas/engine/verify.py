@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from venmas.abstraction.refinement.figures import Refined
 from venmas.abstraction.settings import Choices
@@ -19,7 +19,6 @@ from venmas.encoding import ReluEncoding, Task
 from venmas.engine.establish import Established, Proofs, establish
 from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, Mode, modes
-from venmas.engine.parts.divided import Divided
 from venmas.engine.portfolio import Portfolio, limits
 from venmas.engine.report import Asked, Origin, Report, Tried, Verdict
 from venmas.engine.smooth import check_smooth
@@ -35,12 +34,14 @@ from venmas.model.witness.build import replay
 from venmas.model.witness.noise import folded
 from venmas.nn.network import Semantics
 from venmas.question import Question, drawn_for, posed, read_formula, read_inductive, read_property
-from venmas.search.milp.procedure import strategy_of
 from venmas.search.procedure import Run, Settings
 from venmas.search.programs import Programs
 from venmas.search.regions.graph.figures import Regions
 from venmas.solvers import get_solver, solver_order
 from venmas.solvers.registry import AUTO
+
+if TYPE_CHECKING:
+    from venmas.engine.parts.divided import Divided
 
 
 @showing
@@ -289,10 +290,13 @@ class _Verification:
 
     def _decide(self, question: Question, book: Journal | None) -> None:
         proofs, settings = self.proofs, self.settings
-        strategy = strategy_of(self.mode.name)
-        if strategy is not None:
-            task = Task(question.system, question.target, strategy, settings.encoding, settings.bounds)
-            proofs.programs, proofs.task = self.programs, task
+        if self.mode.solver:
+            from venmas.search.milp.procedure import strategy_of
+
+            strategy = strategy_of(self.mode.name)
+            if strategy is not None:
+                task = Task(question.system, question.target, strategy, settings.encoding, settings.bounds)
+                proofs.programs, proofs.task = self.programs, task
         if book is not None:
             settings.remember = book.paths
         owed = proofs.asked(question) or (question.certified and proofs.trust == "auto")
@@ -322,6 +326,8 @@ class _Verification:
     def _portfolio(self, run: Run, owed: bool, book: Journal | None) -> Portfolio | Divided:
         if self.settings.cluster is None or self.mode.solver:
             return Portfolio(self.mode, run, self.budget, limits(self.budget.left, owed))
+        from venmas.engine.parts.divided import Divided
+
         return Divided(self.mode, self.settings, self.proofs.trust, self.budget, book)
 
     def _bounded(self, question: Question, budget: Budget) -> Answer:
@@ -358,7 +364,7 @@ class _Verification:
         report.depth, report.solvers = programs.depth, dict.fromkeys(programs.solvers, "")
         report.seconds.encode, report.seconds.solve = programs.encode, programs.solve
         report.seconds.replay += programs.confirm
-        if isinstance(portfolio, Divided):
+        if not isinstance(portfolio, Portfolio):
             report.workers, report.peak_rss_mb = portfolio.threads, portfolio.peak_mb
         elif self.settings.cluster is not None:
             report.workers = programs.workers

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from venmas.abstraction.refinement.drawing import Drawn
-from venmas.abstraction.states.predicates import Predicate
+if TYPE_CHECKING:
+    from venmas.abstraction.refinement.drawing import Drawn
+    from venmas.abstraction.states.predicates import Predicate
 
 
 @dataclass(frozen=True)
