@@ -16,9 +16,8 @@ _called: dict[str, Future[None]] = {}
 def beside(name: str, call: Callable[[], object], patience: float) -> bool:
     """Has `call` come to its end? It is called once in the process for each name, and waited for so many seconds.
 
-    The first call of compiled code compiles it, once after an installation: half a minute on a busy machine, in which
-    nobody would look at the clock. So it is called in a thread, which does not keep the process from ending. Raises
-    what `call` raised.
+    Loading compiled code takes half a second, longer on a busy machine, in which nobody would look at the clock. So it
+    is called in a thread, which does not keep the process from ending. Raises what `call` raised.
     """
     if name not in _called:
         _called[name] = future = Future[None]()

@@ -47,7 +47,7 @@ MAX_OPEN_BYTES = 250_000_000
 _NUMPY_SECONDS = 0.6
 """Seconds of sweeps in numpy by this process, all searches together, after which the compiled one is worth loading."""
 _PATIENCE = 0.5
-"""Seconds that are waited for it; it takes longer only where it has to be compiled, and numpy goes on meanwhile."""
+"""Seconds that are waited for it. A process of its own compiles it, where it has to be; numpy goes on meanwhile."""
 _TURN = 0.5
 """Seconds of a sweep, in which nobody looks at the clock, above which the next one has fewer boxes."""
 _BATCH_VALUES = 2_000_000
@@ -269,18 +269,22 @@ class Bisection:
         return found
 
     def _load(self, taken: _Open) -> None:
-        """Go on with compiled code, once it is there."""
-        name, low, high, groups = "venmas.bounds.compiled.crown", taken.low[:1], taken.high[:1], taken.groups[:1]
+        """Go on with compiled code, once it is there; where nothing was compiled yet, that is begun apart from this."""
+        name, low, high, groups = "venmas.bounds.compiled.apart", taken.low[:1], taken.high[:1], taken.groups[:1]
 
         def first() -> None:
-            module = compiled(name)
-            if module is not None:
-                module.sweep(self.plan, low, high, 1, 1, groups)
+            apart = compiled(name)
+            if apart is not None and apart.cached():
+                apart.sweep(self.plan, low, high, 1, 1, groups)
+            elif apart is not None:
+                apart.compile_apart()
 
         if self._wanted or beside(name, first, 0.0 if self._waited else _PATIENCE):
-            fast = compiled(name)
-            self._kernel = fast.sweep if fast else sweep
-            self.result.compiled = self._kernel is not sweep
+            apart = compiled(name)
+            if apart is None:
+                self._kernel = sweep
+            elif self._wanted or apart.cached():
+                self._kernel, self.result.compiled = apart.sweep, True
         self._waited = True
 
     def _bounds(self, taken: _Open) -> Swept:
