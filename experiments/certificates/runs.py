@@ -27,8 +27,9 @@ from venmas.errors import InputError
 from venmas.logic.formula import Formula
 from venmas.logic.printing import to_text
 from venmas.ltl.automaton import Automaton
-from venmas.ltl.systems.decide import Deadlock, Satisfied, Violated, Work, decide, questioned, read, searched
+from venmas.ltl.systems.decide import Deadlock, Satisfied, Violated, Work, decide, read, searched
 from venmas.ltl.systems.ranks import ranked
+from venmas.ltl.translate import questioned
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.system import System
 

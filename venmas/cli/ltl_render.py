@@ -44,11 +44,13 @@ def print_report(out: Console, report: LtlReport, *, quiet: bool, show: bool) ->
         from venmas.ltl.hoa import to_hoa
 
         _say(out, to_hoa(work.automaton).rstrip())
-    if isinstance(report.answer, Satisfied):
+    if report.recalled:
+        _say(out, report.recalled)
+    elif isinstance(report.answer, Satisfied):
         _print_proof(out, report, report.answer, show)
-    elif report.lasso is not None:
+    if report.lasso is not None:
         _print_run(out, report.lasso)
-    else:
+    elif not report.satisfied:
         _say(out, f"{report.reason}: {report.message}")
     if show or not (report.satisfied or report.violated):
         for line in work.figures.levels:

@@ -24,8 +24,7 @@ from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.circuit.nodes import Circuit
 from venmas.circuit.smt import solver_name
 from venmas.errors import CircuitError, Reason
-from venmas.logic.formula import TRUE, Formula, Implies, conjunction
-from venmas.logic.paths import finally_, globally
+from venmas.logic.formula import Formula
 from venmas.ltl.automaton import Automaton
 from venmas.ltl.binding import bind
 from venmas.ltl.explicit import Enumerated, enumerated
@@ -35,7 +34,7 @@ from venmas.ltl.prove import Prover, Ranked
 from venmas.ltl.ranking.learn import Figures
 from venmas.ltl.replay import Observed, Run
 from venmas.ltl.rollouts import rollouts
-from venmas.ltl.translate import refuting
+from venmas.ltl.translate import questioned, refuting
 
 _SHORT = 4
 """Steps of lassos that are looked for before anything is learned."""
@@ -109,8 +108,7 @@ def decide(
     """
     if circuit.fair:
         raise CircuitError("the netlist has `fair` lines, which are not read as assumptions yet: name them with --fair")
-    assumed = conjunction([globally(finally_(one)) for one in fair])
-    formula = formula if assumed == TRUE else Implies(assumed, formula)
+    formula = questioned(formula, fair)
     begun = perf_counter()
     automaton = refuting(formula)
     translated = perf_counter() - begun

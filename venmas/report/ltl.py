@@ -52,6 +52,8 @@ def _meaning(report: LtlReport) -> str:
 def _basis(report: LtlReport) -> str:
     if not isinstance(report.answer, Satisfied):
         return ""
+    if report.recalled:
+        return f"The proof is not here: {report.recalled}."
     if report.answer.solver:
         return f"It rests on the word of {report.answer.solver}; --trust exact has each obligation proved and checked."
     if report.answer.enumerated is not None:
@@ -115,4 +117,4 @@ def _facts(report: LtlReport) -> Facts:
         *((f"seconds, {name}", f"{value:.3f}") for name, value in vars(report.seconds).items()),
         ("started", report.started),
     ]
-    return [*found, *(("note", text) for text in figures.levels)]
+    return [*found, *(("note", text) for text in (*figures.levels, report.recalled) if text)]

@@ -24,14 +24,14 @@ from venmas.budget import Budget, BudgetError, ask, limited
 from venmas.errors import ModelError, Reason, UsageError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom
-from venmas.logic.formula import TRUE, Formula, Implies, conjunction
+from venmas.logic.formula import Formula
 from venmas.logic.ltl_parser import parse_ltl
-from venmas.logic.paths import Leaf, Proposition, finally_, globally
+from venmas.logic.paths import Leaf, Proposition
 from venmas.ltl.automaton import Automaton
 from venmas.ltl.systems.product import Letters, Product
 from venmas.ltl.systems.ranks import Ranked, ranked
 from venmas.ltl.systems.replay import SystemRun, replayed
-from venmas.ltl.translate import refuting
+from venmas.ltl.translate import questioned, refuting
 from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.search.closure.graph.graph import MAX_STATES, OUTSIDE, StateGraph
@@ -143,12 +143,6 @@ def decide(
         return Unknown(error.reason, error.message), work
     except KeyboardInterrupt:
         return Unknown(Reason.INTERRUPTED, "interrupted before a verdict was reached"), work
-
-
-def questioned(formula: Formula, fair: Iterable[Formula]) -> Formula:
-    """What is asked of every run: the formula, of those that meet each condition of fairness again and again."""
-    assumed = conjunction([globally(finally_(one)) for one in fair])
-    return formula if assumed == TRUE else Implies(assumed, formula)
 
 
 def _check(system: System) -> None:
