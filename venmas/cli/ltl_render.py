@@ -101,7 +101,8 @@ def _print_run(out: Console, run: Run) -> None:
         table.add_row(f"{at} (loop)" if at == run.back else str(at), *(str(int(row[name])) for name in names))
     out.print(table)
     more = f"{len(rows) - _MOST_SHOWN} more steps, then " if len(rows) > _MOST_SHOWN else "then "
-    _say(out, f"{more}step {run.back} again, for ever; replayed by simulation")
+    then = "anything: the property is broken" if run.back is None else f"step {run.back} again, for ever"
+    _say(out, f"{more}{then}; replayed by simulation")
 
 
 def _say(out: Console, text: str) -> None:

@@ -71,7 +71,11 @@ def _lasso(run: Run) -> Table:
         (f"{at} (loop)" if at == run.back else str(at), *(str(int(row[name])) for name in names))
         for at, row in enumerate(rows[:_MOST_ROWS])
     ]
-    note = f"After the last step, {len(rows) - 1}, comes step {run.back} again, for ever."
+    note = (
+        f"After the last step, {len(rows) - 1}, the property is broken, whatever comes."
+        if run.back is None
+        else f"After the last step, {len(rows) - 1}, comes step {run.back} again, for ever."
+    )
     if len(rows) > _MOST_ROWS:
         note += f" {len(rows) - _MOST_ROWS} steps are left out."
     if len(rows[0]) > _MOST_COLUMNS:
