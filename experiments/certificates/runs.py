@@ -125,6 +125,19 @@ def _rank(lines: Lines, rng: Random) -> None:
         rank["strict"].pop(_entry(rank["strict"], rng))
 
 
+def _inside(lines: Lines, rng: Random) -> None:
+    """The set that ranks are about is another one."""
+    told = lines[2]["invariant"]
+    row, (word,) = rng.choice(told["predicates"]), told["states"]
+    at = _entry(row, rng)
+    row[at] = str(Fraction(row[at]) + rng.choice([-1, 1]))
+    if rng.random() < 0.4:
+        at = _entry(list(word), rng)
+        told["states"] = [word[:at] + rng.choice("01-") + word[at + 1 :]]
+    if rng.random() < 0.1:
+        del lines[2]["invariant"]
+
+
 def _rows(lines: Lines, rng: Random) -> None:
     lines[2]["levels"] = rng.sample(lines[2]["levels"], len(lines[2]["levels"]))
 
@@ -209,6 +222,7 @@ def _system(lines: Lines, rng: Random) -> None:
 MUTATIONS: dict[str, Mutation] = {
     "level": _level,
     "rank": _rank,
+    "invariant of ranks": _inside,
     "levels of states of the automaton swapped": _rows,
     "state": _state,
     "edge of the automaton left out": _edge,

@@ -105,4 +105,4 @@ def test_only_what_breaks_it_is_replayed() -> None:
     assert observed.replay([2], [[]], None) is None  # not initial
     fair = questioned(formula, [parse_ltl("n == 7")])
     search = Search(counter(), fair, refuting(fair))
-    assert search.advance(4, Budget(20)) is None and search.broken(Budget(20)) is None  # that n is 7 again is to be seen
+    assert search.advance(4, Budget(20)) is None and search.broken(Budget(20)) is None  # is n 7 again?

@@ -4,7 +4,7 @@
     automaton of the runs that break the property, fairness as acceptance sets      (`translate`)
     an accepting component of their product: a lasso, replayed in the system        (`product`, `replay`)
     none: satisfied
-    too many states: ranks of all states of the box, whose steps are asked one by one       (`ranks`)
+    too many states: ranks of all states of the box, or of an inductive set, asked one step at a time  (`ranks`)
 
 Letters say of a step whether conditions hold in its state, and which branch it takes: the condition ``"branch NAME"``.
 """
@@ -136,7 +136,7 @@ def decide(
                     return first, work
         told = (
             "there are too many states, or numbers too large, to take them one by one, and no rank of all states of "
-            "the declared box, a weighted sum of variables and comparisons, was found"
+            "the declared box or of an inductive set in it, a weighted sum of variables and comparisons, was found"
         )
         return Unknown(Reason.OPEN, told), work
     except BudgetError as error:
