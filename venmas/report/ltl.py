@@ -33,6 +33,7 @@ def ltl_page(report: LtlReport) -> str:
         edges=edges_table(automaton),
         hoa=to_hoa(automaton),
         dot=to_dot(automaton),
+        invariant=_invariant(report),
         networks=[[(f"V{state}", text) for state, text in one.network.text().items()] for one in report.ranked],
         obligations=_obligations(report),
         facts_=_facts(report),
@@ -62,6 +63,12 @@ def _basis(report: LtlReport) -> str:
             "looked at: no loop among them is accepting."
         )
     return "Each obligation was refuted as gates, and the refutations checked: no solver is trusted."
+
+
+def _invariant(report: LtlReport) -> Facts:
+    if not isinstance(report.answer, Satisfied):
+        return []
+    return [(f"J{state}", text) for state, text in report.answer.invariant.text(report.answer.circuit).items()]
 
 
 def _lasso(run: Run) -> Table:
@@ -107,6 +114,20 @@ def _obligations(report: LtlReport) -> Table | None:
     return Table("Obligations", ("edge", "the rank", "on every step where", "proof"), tuple(rows[:_MOST_ROWS]))
 
 
+def _begun(report: LtlReport) -> Facts:
+    """Of which runs a proof is, and what was written of it."""
+    if not isinstance(report.answer, Satisfied) or report.recalled:
+        return []
+    initial = report.answer.invariant.initial or report.answer.enumerated is not None
+    found = [("the proof is of runs from", "the initial states" if initial else "every state")]
+    if (stored := report.stored) is not None:
+        proofs = (
+            f"{stored.enumerated} obligations enumerated, {stored.refuted} refuted, {stored.said} by a solver's word"
+        )
+        found.append(("certificate", f"{stored.size} bytes, sha256 {stored.sha256}; {proofs}"))
+    return found + ([("no certificate", report.note)] if report.note is not None else [])
+
+
 def _facts(report: LtlReport) -> Facts:
     registers, bits = report.work.cone
     figures = report.work.figures
@@ -116,6 +137,7 @@ def _facts(report: LtlReport) -> Facts:
         ("initial states", report.init or "what the netlist says"),
         *(("fair", text) for text in report.fair),
         ("depends on", f"{registers} registers, {bits} bits"),
+        *_begun(report),
         ("networks tried", f"{figures.rounds}, on {figures.samples} counterexamples"),
         ("queries to the SMT solver", str(figures.queries)),
         *((f"seconds, {name}", f"{value:.3f}") for name, value in vars(report.seconds).items()),

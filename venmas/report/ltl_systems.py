@@ -32,6 +32,7 @@ def ltl_system_page(report: SystemLtlReport, system: System) -> str:
         edges=edges_table(automaton),
         hoa=to_hoa(automaton),
         dot=to_dot(automaton),
+        invariant=(),
         networks=(),
         obligations=None,
         facts_=_facts(report),
