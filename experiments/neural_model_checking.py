@@ -4,7 +4,8 @@ The tasks of *Neural Model Checking* (Giacobbe, Kroening, Pal, Tautschnig, NeurI
 *Let a Neural Network be Your Invariant* (NeurIPS 2025), on the netlists of the data folder: verdict, whether from all
 states or from the initial ones, level of neurons, clauses of the invariant, queries and seconds of each, beside the
 published seconds. Liveness is asked of every state. Safety and combined tasks begin where all registers are 0, as the
-netlists say nothing of it; properties of signals that a netlist does not have are refused. With ``--certificates`` each
+netlists say nothing of it; properties of signals that a netlist does not have (`h_sync`, `v_sync` of vga) are refused.
+Those of PWM are violated: its `ubR` is a constant 0 there, and the pulse is 1 at step 1. With ``--certificates`` each
 is written as a certificate, too, and checked: kinds of proofs, bytes, CPU seconds of writing and checking. Kept in
 ``nmc.db`` of the folder, so that a run that was cut is gone on with. Exit status 1 where a verdict is not *satisfied*,
 2 where the data are not there.
@@ -16,6 +17,7 @@ import argparse
 import csv
 import hashlib
 import re
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -137,6 +139,7 @@ def main(arguments: list[str] | None = None) -> int:
     initial = args.year == "25" and args.kind != "liveness"
     theirs = published(folder, args.year, args.kind)
     total, longest, open_, count = 0.0, 0.0, 0, 0
+    verdicts: Counter[str] = Counter()
     solved: dict[tuple[str, int], float] = {}
     wanted = ("written", "checked", "bytes", "enumerated", "refuted", "said") if args.certificates else ()
     sums = dict.fromkeys((*wanted, "certificates", "exact"), 0.0)
@@ -171,9 +174,11 @@ def main(arguments: list[str] | None = None) -> int:
             sums["certificates"] += "bytes" in found
             sums["exact"] += "bytes" in found and found["said"] == 0
             slowest = max(slowest, found.get("checked", 0.0))
+            verdicts[found["verdict"]] += 1
             count, total = count + 1, total + found["seconds"]
             longest, open_ = max(longest, found["seconds"]), open_ + (found["verdict"] != "satisfied")
-    print(f"{count} tasks, {open_} not satisfied; {total:.1f} s of CPU, the longest {longest:.1f} s")
+    told = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
+    print(f"{count} tasks: {told}; {total:.1f} s of CPU, the longest {longest:.1f} s")
     if wanted:
         print(
             f"{sums['certificates']:.0f} certificates, all accepted, {sums['exact']:.0f} without a solver's word; "

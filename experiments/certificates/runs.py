@@ -27,8 +27,9 @@ from venmas.errors import InputError
 from venmas.logic.formula import Formula
 from venmas.logic.printing import to_text
 from venmas.ltl.automaton import Automaton
-from venmas.ltl.systems.decide import Deadlock, Satisfied, Violated, Work, decide, questioned, read, searched
+from venmas.ltl.systems.decide import Deadlock, Satisfied, Violated, Work, decide, read, searched
 from venmas.ltl.systems.ranks import ranked
+from venmas.ltl.translate import questioned
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.system import System
 
@@ -124,6 +125,19 @@ def _rank(lines: Lines, rng: Random) -> None:
         rank["strict"].pop(_entry(rank["strict"], rng))
 
 
+def _inside(lines: Lines, rng: Random) -> None:
+    """The set that ranks are about is another one."""
+    told = lines[2]["invariant"]
+    row, (word,) = rng.choice(told["predicates"]), told["states"]
+    at = _entry(row, rng)
+    row[at] = str(Fraction(row[at]) + rng.choice([-1, 1]))
+    if rng.random() < 0.4:
+        at = _entry(list(word), rng)
+        told["states"] = [word[:at] + rng.choice("01-") + word[at + 1 :]]
+    if rng.random() < 0.1:
+        del lines[2]["invariant"]
+
+
 def _rows(lines: Lines, rng: Random) -> None:
     lines[2]["levels"] = rng.sample(lines[2]["levels"], len(lines[2]["levels"]))
 
@@ -208,6 +222,7 @@ def _system(lines: Lines, rng: Random) -> None:
 MUTATIONS: dict[str, Mutation] = {
     "level": _level,
     "rank": _rank,
+    "invariant of ranks": _inside,
     "levels of states of the automaton swapped": _rows,
     "state": _state,
     "edge of the automaton left out": _edge,

@@ -352,6 +352,44 @@ def test_lies_about_ranks() -> None:
         assert not accepts([*report_lines[:at], *report_lines[at + 1 :]], system)
 
 
+def together(first: int = 0, size: int = 10**9) -> System:
+    """Two counters that go up and start again together; apart they would leave the box."""
+    system = System("together")
+    x, y = system.integer("x", 0, size), system.integer("y", 0, size)
+    system.initial(x == 0, y == first)
+    system.branch("up", x=where(y >= size, 0, x + 1), y=where(y >= size, 0, y + 1))
+    system.branch("stay", when=x <= y, x=x)
+    return system
+
+
+def test_ranks_under_an_invariant(tmp_path: Path) -> None:
+    """Of runs from initial states alone: elsewhere x leaves the box. The set is checked as inductive sets are."""
+    path, system = tmp_path / "proof.gz", together()
+    report = verify_ltl_of_system(system, "G F x == 7", fair=['"branch up"'], certificate=path)
+    assert report.satisfied and report.ranks and not report.everywhere and not report.unwritten
+    assert report.ranks[0].startswith("J = ")
+    done = check_certificate(path, system)
+    assert isinstance(done, CheckedRuns) and done.questions >= 3
+    lines = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    for line in lines[:3]:
+        SCHEMA.validate(line)
+    assert accepts(lines, system)
+    for first in (5, 10**9):
+        other = together(first)
+        assert not accepts([{**lines[0], "system": system_to_json(other)}, *lines[1:]], other)
+    told = lines[2].pop("invariant")
+    assert not accepts(lines, system)
+    for kind in ("predicates", "states"):
+        for at in range(len(told[kind])):
+            for change in (told[kind][:at] + told[kind][at + 1 :], [*told[kind], told[kind][at]], [], 7):
+                lines[2]["invariant"] = {**told, kind: change}
+                assert not accepts(lines, system)
+    for word in ("", "1" * 99, "0" * len(told["predicates"]), "-" * len(told["predicates"])):
+        lines[2]["invariant"] = {**told, "states": [word]}
+        assert not accepts(lines, system)
+    assert not verify_ltl_of_system(together(5), "G F x == 7", fair=['"branch up"'], timeout=2).satisfied
+
+
 def test_false_claims_have_no_rank() -> None:
     """A rank that is right for one system is not for another that differs in one step."""
     good, bad = plane(), plane()

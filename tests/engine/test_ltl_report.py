@@ -129,6 +129,15 @@ def test_interrupted_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     SCHEMA.validate(report.to_json())
 
 
+def test_a_page_tells_the_invariant_and_the_certificate(tmp_path: Path) -> None:
+    report = venmas.verify_ltl(counter(64, by=2), "G n != 3", init="n == 0", certificate=tmp_path / "proof.gz")
+    page = ltl_page(report)
+    assert report.satisfied and report.stored is not None
+    assert "J0" in page and "!n[0]" in page and "the initial states" in page and report.stored.sha256 in page
+    every = ltl_page(venmas.verify_ltl(counter(), "F G !stop -> G F nine"))
+    assert "every state" in every and "Invariant" not in every
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [

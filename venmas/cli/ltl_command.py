@@ -86,8 +86,6 @@ def command(
             "--network": network,
         }
         return ask_scenario(asked, str(text), fair, timeout, written, quiet, only)
-    if journal is not None:
-        raise UsageError("--journal keeps verdicts about a --scenario, and not yet about designs; leave it out")
     begun = perf_counter()
     budget = Budget(timeout)
     check_kept(written, [("the design", asked.path)])
@@ -105,6 +103,8 @@ def command(
             trust=trust,
             certificate=certificate,
             learner=learner,
+            journal=journal,
+            anew=network is not None,
             timeout=None if budget.left is None else max(0.0, budget.left),
             progress=line.update,
             design=path,

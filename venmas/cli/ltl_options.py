@@ -88,9 +88,7 @@ output_options = _together(
         help="Write the lasso of a violation there: as a waveform, or the result as JSON.",
     ),
     click.option("--html", "page_path", metavar="FILE", help="Write a page of the result."),
-    click.option(
-        "--journal", metavar="FILE", help="Keep the verdict about a --scenario there; known ones are not sought."
-    ),
+    click.option("--journal", metavar="FILE", help="Keep the verdict there; known ones are not sought again."),
     click.option("--show", is_flag=True, help="Print the automaton and each obligation, too."),
     click.option("-q", "--quiet", is_flag=True, help="Print the verdict only."),
     verbose_option,

@@ -44,11 +44,13 @@ def print_report(out: Console, report: LtlReport, *, quiet: bool, show: bool) ->
         from venmas.ltl.hoa import to_hoa
 
         _say(out, to_hoa(work.automaton).rstrip())
-    if isinstance(report.answer, Satisfied):
+    if report.recalled:
+        _say(out, report.recalled)
+    elif isinstance(report.answer, Satisfied):
         _print_proof(out, report, report.answer, show)
-    elif report.lasso is not None:
+    if report.lasso is not None:
         _print_run(out, report.lasso)
-    else:
+    elif not report.satisfied:
         _say(out, f"{report.reason}: {report.message}")
     if show or not (report.satisfied or report.violated):
         for line in work.figures.levels:
@@ -99,7 +101,8 @@ def _print_run(out: Console, run: Run) -> None:
         table.add_row(f"{at} (loop)" if at == run.back else str(at), *(str(int(row[name])) for name in names))
     out.print(table)
     more = f"{len(rows) - _MOST_SHOWN} more steps, then " if len(rows) > _MOST_SHOWN else "then "
-    _say(out, f"{more}step {run.back} again, for ever; replayed by simulation")
+    then = "anything: the property is broken" if run.back is None else f"step {run.back} again, for ever"
+    _say(out, f"{more}{then}; replayed by simulation")
 
 
 def _say(out: Console, text: str) -> None:

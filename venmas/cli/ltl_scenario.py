@@ -97,7 +97,8 @@ def _print(out: Console, report: SystemLtlReport, system: System, quiet: bool) -
         if report.ranks is None:
             _say(out, "no reachable run is accepted by the automaton: all pairs were looked at")
         else:
-            _say(out, "no run from any state of the declared box is accepted by the automaton, by a rank that falls:")
+            where = "the declared box" if report.everywhere else "J, which no run leaves,"
+            _say(out, f"no run from any state of {where} is accepted by the automaton, by a rank that falls:")
         for text in report.ranks or ():
             _say(out, text)
         if report.within is not None:

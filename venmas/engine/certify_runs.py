@@ -103,7 +103,7 @@ def run_lines(
 
 def _ranks(found: Ranked) -> Iterator[dict[str, object]]:
     """All lines after the automaton."""
-    yield ranks_json(found.ranks)
+    yield ranks_json(found.ranks, found.invariant)
     count = 2
     for proof in found.proofs:
         for line in proof:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, NoReturn
 
 from venmas.budget import Budget, Progress
 from venmas.circuit.nodes import Circuit
+from venmas.engine.ltl_design_journal import DesignJournal
 from venmas.engine.report import Verdict, machine, versions
 from venmas.errors import UsageError
 from venmas.logic.formula import Formula
@@ -22,7 +24,7 @@ from venmas.ltl.decide import Satisfied, Unknown, Violated, Work
 from venmas.ltl.hoa import to_hoa
 from venmas.ltl.prove import Ranked
 from venmas.ltl.replay import Run
-from venmas.ltl.trust import Trust, decide_trusted
+from venmas.ltl.trust import Decided, Trust, decide_trusted
 
 FORMAT = "venmas-ltl-result-1"
 
@@ -45,7 +47,8 @@ class LtlReport:
 
     design: what it is called. formula: the property. init, fair: what was said of initial states and of the runs that
     are meant (texts). answer, work: what `venmas.ltl.decide` gave. stored: the certificate that was
-    written; note: why none was.
+    written; note: why none was. recalled: where the verdict is that of an earlier run, what is said of that; of its
+    proof no more is known.
     """
 
     design: str
@@ -58,6 +61,7 @@ class LtlReport:
     seconds: Seconds
     stored: Stored | None = None
     note: str | None = None
+    recalled: str = ""
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     @property
@@ -131,7 +135,7 @@ class LtlReport:
             "rounds": figures.rounds,
             "samples": figures.samples,
             "queries": figures.queries,
-            "notes": list(figures.levels),
+            "notes": [*figures.levels, *filter(None, [self.recalled])],
             "seconds": {name: round(value, 6) for name, value in vars(self.seconds).items()},
             "started": self.started,
             "machine": dict(machine()),
@@ -139,7 +143,7 @@ class LtlReport:
         }
 
     def _certificate(self) -> dict[str, Any] | None:
-        if not isinstance(self.answer, Satisfied):
+        if not isinstance(self.answer, Satisfied) or self.recalled:
             return None
         return {
             "kind": "ranking" if self.answer.enumerated is None else "enumeration",
@@ -185,6 +189,8 @@ def verify_ltl(
     certificate: str | Path | None = None,
     learner: str = "auto",
     initial: bool = True,
+    journal: str | Path | None = None,
+    anew: bool = False,
     timeout: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     design: str = "",
@@ -197,7 +203,9 @@ def verify_ltl(
     `two` that of two. certificate: file to write a proof of *satisfied* to, for `venmas check`. timeout:
     seconds. progress: called a few times a second. design: what the system is called. frontend: seconds that reading
     it took. learner: of `venmas.ltl.ranking.learners`. initial: a proof may begin at the initial states; else it is of
-    runs from every state. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`; Ctrl-C gives *unknown*.
+    runs from every state. journal: file that keeps verdicts; a known one is not sought again, but a lasso is replayed,
+    and a proof is made anew that is to be written, or that `anew` asks for, as to see its ranks. Raises `FormulaError`,
+    `CircuitError`, `SolverUnavailableError`, `StoreError`; Ctrl-C gives *unknown*.
     """
     begun = perf_counter()
     asked = parse_ltl(formula) if isinstance(formula, str) else formula
@@ -205,14 +213,25 @@ def verify_ltl(
     conditions = [parse_ltl(text) for text in fair]
     circuit = system if init is None else started(system, parse_ltl(init))
     budget = Budget(timeout, progress=progress)
-    done = decide_trusted(circuit, asked, budget, conditions, trust, certificate, learner, initial)
+    with ExitStack() as stack:
+        kept = known = None
+        if journal is not None:
+            kept = stack.enter_context(DesignJournal(journal, circuit, asked, conditions, trust, learner, initial))
+            known = kept.recall(anew or certificate is not None)
+        if known is None:
+            done = decide_trusted(circuit, asked, budget, conditions, trust, certificate, learner, initial)
+        else:
+            done = Decided(*known)
+        if kept is not None and known is None:
+            kept.keep(done.answer, done.work, perf_counter() - begun)
+    told = "" if kept is None or known is None else kept.told
     work, figures = done.work, done.work.figures
     total = frontend + perf_counter() - begun
     seconds = Seconds(
         total, frontend, work.automaton_seconds, figures.lp_seconds, figures.smt_seconds, figures.proof_seconds
     )
     text = formula if isinstance(formula, str) else to_text(formula)
-    return LtlReport(design, text, init or "", fair, trust, done.answer, work, seconds, done.stored, done.note)
+    return LtlReport(design, text, init or "", fair, trust, done.answer, work, seconds, done.stored, done.note, told)
 
 
 def _weights(one: Ranked) -> int:

@@ -88,6 +88,12 @@ class SystemLtlReport:
         return None if found is None else found.texts(self.work.automaton)
 
     @property
+    def everywhere(self) -> bool:
+        """Are the ranks about every state of the declared box? Else about those of a set J that no run leaves."""
+        found = self.answer.ranked if isinstance(self.answer, Satisfied) else None
+        return found is None or found.everywhere
+
+    @property
     def lasso(self) -> SystemRun | None:
         """The run that breaks the property."""
         return self.answer.run if isinstance(self.answer, Violated) else None

@@ -63,6 +63,54 @@ def holds(formula: Formula, lasso: Lasso) -> bool:
     return bool(satisfying(formula, lasso.packed(leaves(formula))))
 
 
+def doomed(formula: Formula, letters: Sequence[Letter]) -> bool:
+    """Does no infinite word that begins with these letters satisfy the formula? No where operators do not tell it.
+
+    Of each subformula and position: must it hold, may it, whatever letters come? After the last one all is open, so
+    that a True is right, and what several operators say together may be missed.
+    """
+    table: dict[Formula, list[tuple[bool, bool]]] = {}
+    for node in subformulas(formula):
+        ask()
+        table[node] = _bounds(node, table, letters)
+    return not table[formula][0][1]
+
+
+def _bounds(
+    node: Formula, table: Mapping[Formula, list[tuple[bool, bool]]], letters: Sequence[Letter]
+) -> list[tuple[bool, bool]]:
+    """At each position and after the last whether it must hold, and whether it may."""
+    size, open_ = len(letters), (False, True)
+    match node:
+        case Top() | Bottom():
+            return [(isinstance(node, Top),) * 2] * (size + 1)
+        case Proposition() | Atom():
+            return [*((node in letter,) * 2 for letter in letters), open_]
+        case Not(operand):
+            return [(not may, not must) for must, may in table[operand]]
+        case And(operands) | Or(operands):
+            join = all if isinstance(node, And) else any
+            rows = zip(*(table[operand] for operand in operands), strict=True)
+            return [(join(must for must, _ in row), join(may for _, may in row)) for row in rows]
+        case Implies(left, right):
+            pairs = zip(table[left], table[right], strict=True)
+            return [(not a[1] or b[0], not a[0] or b[1]) for a, b in pairs]
+        case Iff(left, right):
+            known = [(a[0] == a[1] and b[0] == b[1], a, b) for a, b in zip(table[left], table[right], strict=True)]
+            return [(a == b, a == b) if sure else open_ for sure, a, b in known]
+        case X(operand):
+            return [*table[operand][1:], open_]
+        case U(left, right) | R(left, right):
+            found = [open_]
+            for p, q in reversed(list(zip(table[left][:size], table[right][:size], strict=True))):
+                z = found[-1]
+                ends = ((q[i] or (p[i] and z[i])) if isinstance(node, U) else (q[i] and (p[i] or z[i])) for i in (0, 1))
+                found.append((next(ends), next(ends)))
+            return found[::-1]
+        case _:
+            raise TypeError(f"{type(node).__name__} is no node of LTL")
+
+
 def satisfying(formula: Formula, words: Words) -> int:
     """The words that satisfy the formula, as bits."""
     return truth_table(formula, words)[formula][0]

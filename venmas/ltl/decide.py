@@ -1,7 +1,7 @@
 """Decision of LTL properties of circuits, over unbounded time.
 
     automaton of the runs that break the property                                     (`translate`)
-    short lassos: a run that it accepts                                               (`lasso`)
+    short lassos, and runs of few steps that break it whatever comes: a run that it accepts    (`lasso`)
     each accepting component: a network that ranks it, from every state               (`ranking`)
         for one of its acceptance sets that falls with every edge of the set, and rises on none
         or an invariant that keeps runs away from it, or a network under an invariant (`invariants`)
@@ -24,21 +24,18 @@ from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.circuit.nodes import Circuit
 from venmas.circuit.smt import solver_name
 from venmas.errors import CircuitError, Reason
-from venmas.logic.formula import TRUE, Formula, Implies, conjunction
-from venmas.logic.paths import finally_, globally
+from venmas.logic.formula import Formula
 from venmas.ltl.automaton import Automaton
 from venmas.ltl.binding import bind
 from venmas.ltl.explicit import Enumerated, enumerated
 from venmas.ltl.invariant import Invariant
-from venmas.ltl.lasso import LONGEST, Search
+from venmas.ltl.lasso import LONGEST, SHORT, Search
 from venmas.ltl.prove import Prover, Ranked
 from venmas.ltl.ranking.learn import Figures
 from venmas.ltl.replay import Observed, Run
 from venmas.ltl.rollouts import rollouts
-from venmas.ltl.translate import refuting
+from venmas.ltl.translate import questioned, refuting
 
-_SHORT = 4
-"""Steps of lassos that are looked for before anything is learned."""
 _SMALL = 12
 """Bits of registers and inputs up to which all runs are looked at before anything is learned."""
 _SHARE = 0.5
@@ -109,8 +106,7 @@ def decide(
     """
     if circuit.fair:
         raise CircuitError("the netlist has `fair` lines, which are not read as assumptions yet: name them with --fair")
-    assumed = conjunction([globally(finally_(one)) for one in fair])
-    formula = formula if assumed == TRUE else Implies(assumed, formula)
+    formula = questioned(formula, fair)
     begun = perf_counter()
     automaton = refuting(formula)
     translated = perf_counter() - begun
@@ -137,11 +133,13 @@ def _decided(
         if (wide := max(map(part.width, (*part.registers, *part.inputs)), default=0)) > _WIDEST:
             raise CircuitError(f"the property depends on a word of {wide} bits; words of up to {_WIDEST} are decided")
         lassos = Search(circuit, formula, automaton)
-        if (run := lassos.advance(_SHORT, budget)) is not None:
+        if (run := lassos.advance(SHORT, budget)) is not None:
             return Violated(run)
         listed = enumerated(lassos.observed, automaton, budget, _SMALL)
         if isinstance(listed, Run):
             return Violated(listed)
+        if listed is None and (run := lassos.broken(budget)) is not None:
+            return Violated(run)
         left = budget.left
         share = budget.within(None if left is None else _SHARE * left)
         try:

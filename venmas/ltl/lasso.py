@@ -4,6 +4,9 @@ For k = 1, 2, ...: is there a run of k steps from an initial state, along edges 
 state and an automaton state that it was in, all acceptance sets being met in between? (Biere, Cimatti, Clarke, Zhu,
 *Symbolic model checking without BDDs*, TACAS 1999, over the product.) What is found is run again by simulation, and the
 formula itself evaluated on its letters, before anyone hears of it.
+
+Where nothing is assumed of letters, a run to a state of the automaton that accepts every word does without a loop, as
+that of a counter of 20 bits has a million steps.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ from venmas.ltl.replay import Observed, Run
 LENGTHS = frozenset({1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256})
 """Numbers of steps that are asked about."""
 LONGEST = max(LENGTHS)
+SHORT = 4
+"""Steps of lassos that are looked for before anything is learned."""
 
 
 class Search:
@@ -67,7 +72,19 @@ class Search:
                 return None
             if isinstance(answer, Sat):
                 return self._replayed(answer.values, loops)
+            if longest > SHORT and (run := self.broken(budget)) is not None:
+                return run
         return None
+
+    def broken(self, budget: Budget) -> Run | None:
+        """A replayed run of the steps that were looked at that breaks the formula, whatever comes after them."""
+        b, automaton = self._b, self._automaton
+        every = [e for e in automaton.edges if (e.source, e.label.care, e.marks) == (e.target, 0, automaton.all_marks)]
+        lost = [b.apply(Op.EQ, [self._place, b.const(edge.source, self._width)]) for edge in every]
+        if not lost or not self._steps or not self.observed.goes_on:
+            return None
+        answer = self._smt.check([*self._conditions, b.any_of(lost)], budget.left)
+        return self._replayed(answer.values, []) if isinstance(answer, Sat) else None
 
     def _unroll(self) -> None:
         """One step more: inputs, an edge of the automaton, its acceptance sets."""
@@ -105,7 +122,7 @@ class Search:
         """The run of a model, simulated from its first state and inputs; None where it does not break the formula."""
         b = self._b
         known = {n: words([found.get(n, 0)], b.width(n)) for n in [*b.registers, *b.inputs]}
-        back = next(at for at, loop in enumerate(evaluate(b, known, loops)) if loop[0])
+        back = next((at for at, loop in enumerate(evaluate(b, known, loops)) if loop[0]), None)
         inputs = [[int(known[node][0]) for node in one.inputs] for one in self._steps]
         first = [int(known[node][0]) for node in self._steps[0].state]
         return self.observed.replay(first, inputs, back)

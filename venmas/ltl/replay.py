@@ -9,7 +9,7 @@ from venmas.circuit.nodes import Circuit
 from venmas.circuit.operators import Words, words
 from venmas.circuit.simulate import first_states, step, values
 from venmas.logic.formula import Formula
-from venmas.logic.lassos import Lasso, holds
+from venmas.logic.lassos import Lasso, doomed, holds
 from venmas.logic.paths import Leaf, leaves
 from venmas.logic.printing import to_text
 from venmas.ltl.binding import bind
@@ -19,23 +19,28 @@ from venmas.ltl.binding import bind
 class Run:
     """A run of a circuit for ever: states and inputs of each step, by name; after the last comes step `back`.
 
+    back: None where the steps break the property whatever comes after them.
     Inputs without a name, bits that the design leaves undefined, are numbered. conditions: of each step those of the
     formula, as written there, with their truth. widths: bits of the registers and inputs.
     """
 
     states: tuple[dict[str, int], ...]
     inputs: tuple[dict[str, int], ...]
-    back: int
+    back: int | None
     conditions: tuple[dict[str, bool], ...]
     widths: dict[str, int]
 
 
 class Observed:
-    """A formula on a circuit. circuit: the cone of its atoms and of `atoms`; more: the nodes of `atoms` in it."""
+    """A formula on a circuit. circuit: the cone of its atoms and of `atoms`; more: the nodes of `atoms` in it.
+
+    goes_on: from every state there is a run, as nothing is assumed of letters.
+    """
 
     def __init__(self, circuit: Circuit, formula: Formula, atoms: Sequence[Leaf] = ()) -> None:
         self.formula, self._leaves = formula, leaves(formula)
         self.circuit, letters = bind(circuit, [*atoms, *self._leaves])
+        self.goes_on = not circuit.constraints
         self.more, self.letters = letters[: len(atoms)], letters[len(atoms) :]
 
     def letter(self, state: Sequence[Words], inputs: Sequence[Words]) -> list[frozenset[Leaf]]:
@@ -45,11 +50,11 @@ class Observed:
         truth = values(self.circuit, state, inputs, self.letters)
         return [frozenset(leaf for leaf, value in zip(self._leaves, row, strict=True) if value) for row in _rows(truth)]
 
-    def replay(self, first: Sequence[int], inputs: Sequence[Sequence[int]], back: int) -> Run | None:
-        """The run from this state with these inputs, which then goes on at step `back` for ever.
+    def replay(self, first: Sequence[int], inputs: Sequence[Sequence[int]], back: int | None) -> Run | None:
+        """The run from this state with these inputs, which then goes on at step `back` for ever, or (None) in any way.
 
         None where the state is not initial, a constraint is not met, the loop does not close, or the run has the
-        property.
+        property, or may have it.
         """
         circuit = self.circuit
         columns = [[self._one(n, v) for n, v in zip(circuit.inputs, one, strict=True)] for one in inputs]
@@ -65,9 +70,13 @@ class Observed:
             states.append([int(column[0]) for column in state])
             letters += self.letter(state, one)
             state = step(circuit, state, one)
-        closed = [int(column[0]) for column in state] == states[back]
-        if not closed or holds(self.formula, Lasso(tuple(letters[:back]), tuple(letters[back:]))):
-            return None
+        if back is None:
+            if not self.goes_on or not doomed(self.formula, letters):
+                return None
+        else:
+            closed = [int(column[0]) for column in state] == states[back]
+            if not closed or holds(self.formula, Lasso(tuple(letters[:back]), tuple(letters[back:]))):
+                return None
         texts = {leaf: to_text(leaf) for leaf in self._leaves}
         return Run(
             self._named(circuit.registers, states),

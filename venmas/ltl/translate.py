@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from venmas.logic.formula import Formula, Not, conjunction
+from venmas.logic.formula import TRUE, Formula, Implies, Not, conjunction
 from venmas.logic.paths import finally_, globally
 from venmas.ltl.automaton import Automaton
 from venmas.ltl.effort import Effort
@@ -20,6 +20,12 @@ def automaton_of(formula: Formula) -> Automaton:
     """
     effort = Effort()
     return reduced(tableau(core(formula, effort=effort), effort), effort)
+
+
+def questioned(formula: Formula, fair: Iterable[Formula]) -> Formula:
+    """What is asked of every run: the formula, of those that meet each condition of fairness again and again."""
+    assumed = conjunction([globally(finally_(one)) for one in fair])
+    return formula if assumed == TRUE else Implies(assumed, formula)
 
 
 def refuting(formula: Formula, fair: Iterable[Formula] = ()) -> Automaton:

@@ -13,20 +13,23 @@ _FIRST, _CODES = 33, 94
 
 
 def to_vcd(run: Run, design: str = "") -> str:
-    """The stem, and the loop twice; `lasso.step` numbers the steps, `lasso.loop` is 1 in the loop.
+    """The stem, and the loop twice, if there is one; `lasso.step` numbers the steps, `lasso.loop` is 1 in the loop.
 
     Scopes: `lasso`, `registers`, `inputs`, and `property` with the conditions of the formula. Characters that cannot
     stand in a name are `_`.
     """
-    order = [*range(len(run.states)), *range(run.back, len(run.states))]
+    size = len(run.states)
+    begin = size if run.back is None else run.back
+    order = [*range(size), *range(begin, size)]
+    told = "broken whatever comes" if run.back is None else f"the loop begins at step {run.back}, written twice"
     scopes: dict[str, list[tuple[str, int, list[int]]]] = {
-        "lasso": [("step", 32, order), ("loop", 1, [int(at >= run.back) for at in order])],
+        "lasso": [("step", 32, order), ("loop", 1, [int(at >= begin) for at in order])],
         "registers": [(name, run.widths[name], [run.states[at][name] for at in order]) for name in run.states[0]],
         "inputs": [(name, run.widths[name], [run.inputs[at][name] for at in order]) for name in run.inputs[0]],
         "property": [(name, 1, [int(run.conditions[at][name]) for at in order]) for name in run.conditions[0]],
     }
     lines = [
-        f"$comment {_one_word(design, 200) or 'a run'}: the loop begins at step {run.back}, written twice $end",
+        f"$comment {_one_word(design, 200) or 'a run'}: {told} $end",
         "$timescale 1 ns $end",
     ]
     signals: list[tuple[str, int, list[int]]] = []

@@ -33,6 +33,7 @@ def ltl_page(report: LtlReport) -> str:
         edges=edges_table(automaton),
         hoa=to_hoa(automaton),
         dot=to_dot(automaton),
+        invariant=_invariant(report),
         networks=[[(f"V{state}", text) for state, text in one.network.text().items()] for one in report.ranked],
         obligations=_obligations(report),
         facts_=_facts(report),
@@ -52,6 +53,8 @@ def _meaning(report: LtlReport) -> str:
 def _basis(report: LtlReport) -> str:
     if not isinstance(report.answer, Satisfied):
         return ""
+    if report.recalled:
+        return f"The proof is not here: {report.recalled}."
     if report.answer.solver:
         return f"It rests on the word of {report.answer.solver}; --trust exact has each obligation proved and checked."
     if report.answer.enumerated is not None:
@@ -62,6 +65,12 @@ def _basis(report: LtlReport) -> str:
     return "Each obligation was refuted as gates, and the refutations checked: no solver is trusted."
 
 
+def _invariant(report: LtlReport) -> Facts:
+    if not isinstance(report.answer, Satisfied):
+        return []
+    return [(f"J{state}", text) for state, text in report.answer.invariant.text(report.answer.circuit).items()]
+
+
 def _lasso(run: Run) -> Table:
     rows = [{**s, **i, **c} for s, i, c in zip(run.states, run.inputs, run.conditions, strict=True)]
     names = list(rows[0])[:_MOST_COLUMNS]
@@ -69,7 +78,11 @@ def _lasso(run: Run) -> Table:
         (f"{at} (loop)" if at == run.back else str(at), *(str(int(row[name])) for name in names))
         for at, row in enumerate(rows[:_MOST_ROWS])
     ]
-    note = f"After the last step, {len(rows) - 1}, comes step {run.back} again, for ever."
+    note = (
+        f"After the last step, {len(rows) - 1}, the property is broken, whatever comes."
+        if run.back is None
+        else f"After the last step, {len(rows) - 1}, comes step {run.back} again, for ever."
+    )
     if len(rows) > _MOST_ROWS:
         note += f" {len(rows) - _MOST_ROWS} steps are left out."
     if len(rows[0]) > _MOST_COLUMNS:
@@ -101,6 +114,20 @@ def _obligations(report: LtlReport) -> Table | None:
     return Table("Obligations", ("edge", "the rank", "on every step where", "proof"), tuple(rows[:_MOST_ROWS]))
 
 
+def _begun(report: LtlReport) -> Facts:
+    """Of which runs a proof is, and what was written of it."""
+    if not isinstance(report.answer, Satisfied) or report.recalled:
+        return []
+    initial = report.answer.invariant.initial or report.answer.enumerated is not None
+    found = [("the proof is of runs from", "the initial states" if initial else "every state")]
+    if (stored := report.stored) is not None:
+        proofs = (
+            f"{stored.enumerated} obligations enumerated, {stored.refuted} refuted, {stored.said} by a solver's word"
+        )
+        found.append(("certificate", f"{stored.size} bytes, sha256 {stored.sha256}; {proofs}"))
+    return found + ([("no certificate", report.note)] if report.note is not None else [])
+
+
 def _facts(report: LtlReport) -> Facts:
     registers, bits = report.work.cone
     figures = report.work.figures
@@ -110,9 +137,10 @@ def _facts(report: LtlReport) -> Facts:
         ("initial states", report.init or "what the netlist says"),
         *(("fair", text) for text in report.fair),
         ("depends on", f"{registers} registers, {bits} bits"),
+        *_begun(report),
         ("networks tried", f"{figures.rounds}, on {figures.samples} counterexamples"),
         ("queries to the SMT solver", str(figures.queries)),
         *((f"seconds, {name}", f"{value:.3f}") for name, value in vars(report.seconds).items()),
         ("started", report.started),
     ]
-    return [*found, *(("note", text) for text in figures.levels)]
+    return [*found, *(("note", text) for text in (*figures.levels, report.recalled) if text)]

@@ -32,6 +32,7 @@ def ltl_system_page(report: SystemLtlReport, system: System) -> str:
         edges=edges_table(automaton),
         hoa=to_hoa(automaton),
         dot=to_dot(automaton),
+        invariant=(),
         networks=(),
         obligations=None,
         facts_=_facts(report),
@@ -50,7 +51,8 @@ _MEANINGS = {
 
 def _basis(report: SystemLtlReport) -> str:
     if report.ranks is not None:
-        found = f"By a rank that falls, from any state of the declared box: {'; '.join(report.ranks)}."
+        where = "the declared box" if report.everywhere else "J, which no run leaves"
+        found = f"By a rank that falls, from any state of {where}: {'; '.join(report.ranks)}."
         return found + ("" if report.within is None else f" Every run has shown it within {report.within} steps.")
     found = f"All {report.work.pairs} pairs of a state and a state of the automaton that runs reach were looked at."
     if report.within is not None:

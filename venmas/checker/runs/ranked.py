@@ -8,6 +8,7 @@ from typing import Any
 
 from venmas.checker.check import Checked, check
 from venmas.checker.inductive.check import check_inductive
+from venmas.checker.inductive.header import read_invariant, write_invariant
 from venmas.checker.liveness.automata import components
 from venmas.checker.liveness.lines import Automaton
 from venmas.checker.liveness.simulation import Edge
@@ -15,9 +16,10 @@ from venmas.checker.numbers import CheckError
 from venmas.checker.phases import part_of
 from venmas.checker.rule import Line
 from venmas.checker.runs.claim import Claim
-from venmas.checker.runs.ranks import BOX, Obligations, Rank, bound
+from venmas.checker.runs.ranks import BOX, Obligations, Rank, bound, inductive
 from venmas.logic.formula import TRUE
 from venmas.logic.paths import Leaf
+from venmas.model.invariant import Invariant
 from venmas.model.system import System
 
 _Lines = Iterator[tuple[int, Line]]
@@ -27,9 +29,10 @@ _MOST = 1000
 _MOST_BITS = 4096
 
 
-def ranks_json(ranks: Sequence[Rank]) -> dict[str, object]:
+def ranks_json(ranks: Sequence[Rank], invariant: Invariant = BOX) -> dict[str, object]:
     """The line."""
-    return {"rule": "ranks", "ranks": [{key: getattr(rank, key) for key in sorted(_KEYS)} for rank in ranks]}
+    told = {} if invariant == BOX else {"invariant": write_invariant(invariant)}
+    return {"rule": "ranks", "ranks": [{key: getattr(rank, key) for key in sorted(_KEYS)} for rank in ranks], **told}
 
 
 def check_ranks(
@@ -44,7 +47,7 @@ def check_ranks(
 ) -> tuple[int, int]:
     """Check them from their line on; the last line of the last proof, and how many questions there were."""
     number, data = line
-    if data.keys() != {"rule", "ranks"} or not isinstance(data["ranks"], list):
+    if data.keys() - {"invariant"} != {"rule", "ranks"} or not isinstance(data["ranks"], list):
         raise CheckError(number, "expected the ranks")
     ranks = [_read(number, one, edges, len(system.variables)) for one in data["ranks"]]
     open_ = components(stated.states, stated.marks, edges, range(len(edges)))
@@ -61,10 +64,12 @@ def check_ranks(
             raise CheckError(number, "a number of steps follows from one rank that falls on every edge")
         if bound(ranks[0], system.box) > claim.within:
             raise CheckError(number, f"the rank bounds runs by {bound(ranks[0], system.box)} steps only")
-    asked = Obligations(system, atoms, edges, claim.stutter)
+    invariant = _invariant(number, data["invariant"], len(system.variables)) if "invariant" in data else BOX
+    asked = Obligations(system, atoms, edges, claim.stutter, invariant)
     questions = [*asked.goes_on(), *(asked.falls(one, rank) for rank in ranks for one in rank.edges)]
     checks: list[Callable[[_Lines, Callable[[int], None]], Checked]] = [
-        partial(check_inductive, system, TRUE, BOX),
+        *([partial(check_inductive, system, TRUE, BOX)] if invariant == BOX else []),
+        *(partial(check, *question) for question in inductive(system, invariant)),
         *(partial(check, part, formula, False) for part, formula in questions),
     ]
     for one in checks:
@@ -77,6 +82,17 @@ def check_ranks(
         except CheckError as error:
             raise CheckError(number + error.line, error.problem) from error
     return number, len(checks)
+
+
+def _invariant(line: int, data: object, variables: int) -> Invariant:
+    """The set that ranks are about. Raises `CheckError`."""
+    try:
+        found = read_invariant(data, variables)
+    except CheckError as error:
+        raise CheckError(line, error.problem) from error
+    if len(found.words) != 1:
+        raise CheckError(line, "ranks are about the states of one word")
+    return found
 
 
 def _read(line: int, data: Any, edges: Sequence[Edge], variables: int) -> Rank:

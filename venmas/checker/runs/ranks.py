@@ -1,7 +1,7 @@
 """Ranks of systems whose states are not listed: what has to be shown of them, as bounded questions of one step.
 
-Of every state s of the declared box, and every step to s' along an edge from q to q' of a component, after which some
-edge of the component may go on:
+Of every state s of the declared box, or of a set that is shown not to be left, and every step to s' along an edge from
+q to q' of a component, after which some edge of the component may go on:
 
     V_q'(s') <= V_q(s) - [the edge is strict]
 
@@ -18,7 +18,7 @@ from fractions import Fraction
 from venmas.checker.liveness.simulation import Edge
 from venmas.checker.runs.claim import branch_of
 from venmas.linear import Relation
-from venmas.logic.formula import Atom, Formula
+from venmas.logic.formula import Atom, Formula, Next, Quantifier
 from venmas.logic.parser import parse
 from venmas.logic.paths import Leaf, Proposition
 from venmas.model.domain import is_integral
@@ -47,17 +47,27 @@ class Rank:
 
 
 class Obligations:
-    """The questions about a system of integers. atoms, edges: of the automaton; stutter: as in the claim."""
+    """The questions about a system of integers. atoms, edges: of the automaton; stutter: as in the claim.
 
-    def __init__(self, system: System, atoms: Sequence[Leaf], edges: Sequence[Edge], stutter: bool) -> None:
-        self.system, self.edges, self._stutter = system, edges, stutter
+    invariant: of the states that they are about, a conjunction: of one word.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        atoms: Sequence[Leaf],
+        edges: Sequence[Edge],
+        stutter: bool,
+        invariant: Invariant = BOX,
+    ) -> None:
+        self.system, self.edges, self.stutter, self.invariant = system, edges, stutter, invariant
         self.leaves = list(atoms)
         self._atoms = [(one, branch_of(system, getattr(one, "name", ""))) for one in atoms]
         self._stuck = All(tuple(_negated(branch.guard) for branch in system.branches))
 
     def goes_on(self) -> list[tuple[System, Formula]]:
         """That every state has a step, unless runs stay where there is none."""
-        return [] if self._stutter else [self._marked([self._stuck])]
+        return [] if self.stutter else [self._marked([self._stuck])]
 
     def falls(self, number: int, rank: Rank) -> tuple[System, Formula]:
         """That a rank does along an edge what it must."""
@@ -81,7 +91,7 @@ class Obligations:
         found: list[tuple[int | None, Condition, Mapping[str, Expr]]] = [
             (i, branch.guard, dict(branch.updates)) for i, branch in enumerate(self.system.branches)
         ]
-        return [*found, (-1, self._stuck, {})] if self._stutter else found
+        return [*found, (-1, self._stuck, {})] if self.stutter else found
 
     def _label(self, edge: Edge, branch: int | None, updates: Mapping[str, Expr]) -> Condition:
         """That a letter meets the edge: of a state after updates, and a branch (None: any, -1: none is taken)."""
@@ -116,6 +126,14 @@ class Obligations:
         found = [(c, updates.get(name, self.system[name])) for name, c in terms if c]
         return Sum(tuple(found), constant) if found else Constant(constant)
 
+    def _inside(self) -> Condition:
+        """That a state is one of the invariant."""
+        (word,), names, found = self.invariant.words, list(self.system.variables), []
+        for truth, row in zip(word, self.invariant.predicates, strict=True):
+            one = Compare(self._sum(zip(names, row[1:], strict=True), row[0], {}), Relation.GE)
+            found += [] if truth == "-" else [one if truth == "1" else _negated(one)]
+        return _closed(All(tuple(found)))
+
     def _marked(self, conditions: Sequence[Condition]) -> tuple[System, Formula]:
         """The system that marks states that meet one of the conditions, and that there is none."""
         mark = "marked"
@@ -124,11 +142,19 @@ class Obligations:
         made = System(self.system.name)
         made.variables.update(self.system.variables)
         made.nodes_by_name.update(self.system.nodes_by_name)  # the conditions are about these
-        made.initial(made.integer(mark, 0, 1) == 0)
+        made.initial(made.integer(mark, 0, 1) == 0, *([] if self.invariant == BOX else [self._inside()]))
         for at, condition in enumerate(conditions):
             made.branch(f"step {at}", {}, when=_closed(condition), **{mark: 1})
         made.validate()
         return made, parse(f"AX {mark} <= 0", made.vocabulary)
+
+
+def inductive(system: System, invariant: Invariant) -> tuple[tuple[System, Formula, bool], ...]:
+    """That initial states are in a set, and no step from a state of it leads out of it, or of the box (inside)."""
+    if invariant == BOX:
+        return ()
+    there = invariant.formula(system)
+    return (system, there, False), (system.starting(there), Next(Quantifier.ALL, 1, there), True)
 
 
 def bound(rank: Rank, box: Mapping[str, tuple[Fraction, Fraction]]) -> int:

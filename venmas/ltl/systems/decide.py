@@ -4,7 +4,7 @@
     automaton of the runs that break the property, fairness as acceptance sets      (`translate`)
     an accepting component of their product: a lasso, replayed in the system        (`product`, `replay`)
     none: satisfied
-    too many states: ranks of all states of the box, whose steps are asked one by one       (`ranks`)
+    too many states: ranks of all states of the box, or of an inductive set, asked one step at a time  (`ranks`)
 
 Letters say of a step whether conditions hold in its state, and which branch it takes: the condition ``"branch NAME"``.
 """
@@ -24,14 +24,14 @@ from venmas.budget import Budget, BudgetError, ask, limited
 from venmas.errors import ModelError, Reason, UsageError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom
-from venmas.logic.formula import TRUE, Formula, Implies, conjunction
+from venmas.logic.formula import Formula
 from venmas.logic.ltl_parser import parse_ltl
-from venmas.logic.paths import Leaf, Proposition, finally_, globally
+from venmas.logic.paths import Leaf, Proposition
 from venmas.ltl.automaton import Automaton
 from venmas.ltl.systems.product import Letters, Product
 from venmas.ltl.systems.ranks import Ranked, ranked
 from venmas.ltl.systems.replay import SystemRun, replayed
-from venmas.ltl.translate import refuting
+from venmas.ltl.translate import questioned, refuting
 from venmas.model.simulate import Step
 from venmas.model.system import System
 from venmas.search.closure.graph.graph import MAX_STATES, OUTSIDE, StateGraph
@@ -136,19 +136,13 @@ def decide(
                     return first, work
         told = (
             "there are too many states, or numbers too large, to take them one by one, and no rank of all states of "
-            "the declared box, a weighted sum of variables and comparisons, was found"
+            "the declared box or of an inductive set in it, a weighted sum of variables and comparisons, was found"
         )
         return Unknown(Reason.OPEN, told), work
     except BudgetError as error:
         return Unknown(error.reason, error.message), work
     except KeyboardInterrupt:
         return Unknown(Reason.INTERRUPTED, "interrupted before a verdict was reached"), work
-
-
-def questioned(formula: Formula, fair: Iterable[Formula]) -> Formula:
-    """What is asked of every run: the formula, of those that meet each condition of fairness again and again."""
-    assumed = conjunction([globally(finally_(one)) for one in fair])
-    return formula if assumed == TRUE else Implies(assumed, formula)
 
 
 def _check(system: System) -> None:

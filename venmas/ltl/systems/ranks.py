@@ -4,65 +4,61 @@
     each question of `checker.runs.ranks` about them is asked of the search in exact rationals;
       a witness is a state with a step that breaks the rank: a row more
 
-The rank is of every state of the declared box, reached or not. Its features are 1, the variables and, where these do
-not do, linear comparisons of guards, of choices in updates, and of the formula.
+The rank is of every state of the declared box, reached or not; where there is none, of every state of an inductive set
+(`invariants`). Its features are 1, the variables and, where these do not do, linear comparisons of guards, of choices
+in updates, and of the formula.
 (Giacobbe, Kroening, Pal, Tautschnig, *Neural Model Checking*, NeurIPS 2024; here over systems, one step at a time.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from itertools import islice, product
 from math import lcm
 
-from venmas.answer import IncompleteError, Refuted, Witnessed
+from venmas.answer import IncompleteError
 from venmas.budget import ask
 from venmas.checker.liveness.simulation import Edge
-from venmas.checker.rule import Rule
 from venmas.checker.runs.points import Points
 from venmas.checker.runs.ranks import BOX, Obligations, Rank, Row, bound
 from venmas.errors import InputError, ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.logic import Bounded
-from venmas.logic.formula import TRUE, Atom, Formula
+from venmas.logic.formula import TRUE, Atom
 from venmas.ltl.automaton import Automaton, components
 from venmas.ltl.ranking.linear import Weights
+from venmas.ltl.systems.asked import Proof, State, asked_exactly
+from venmas.ltl.systems.invariants import kept
 from venmas.model.expr import Compare, to_comparison
+from venmas.model.invariant import Invariant
 from venmas.model.simulate import Step
 from venmas.model.system import System
-from venmas.question import Question
 from venmas.search.inductive.write import inductive
-from venmas.search.rational.session import RationalSession
 
 ROUNDS = 60
 """Linear programs for one rank at most."""
-MOST_LINES = 20_000
-"""Of one proof; what takes more is given up."""
-_MOST_PREDICATES = 24
+_MOST_PREDICATES, _CORNERS = 24, 256
 
-State = Mapping[str, Fraction]
-_Proof = tuple[Mapping[str, object], ...]
-_Found = tuple[Rank, list[_Proof]]
-
-
-class _LongError(Exception):
-    """A proof is given up."""
+_Found = tuple[Rank, list[Proof]]
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """Why: ranks of the accepting parts of the automaton, and the proof of each question that they ask, in order."""
+    """Why: ranks of the accepting parts of the automaton, and the proof of each question that they ask, in order.
+
+    invariant: the set of states that they are about, which no run leaves.
+    """
 
     ranks: tuple[Rank, ...]
-    proofs: tuple[_Proof, ...]
+    proofs: tuple[Proof, ...]
     within: int | None
     names: tuple[str, ...]
+    invariant: Invariant = BOX
 
     def texts(self, automaton: Automaton) -> tuple[str, ...]:
-        """A line for each state of the automaton that has a rank, such as ``V0 = -x + 3 [x - 7 >= 0]``."""
-        found = []
+        """A line for each state of the automaton that has a rank, as ``V0 = -x + 3 [x - 7 >= 0]``; first the set."""
+        found = [] if self.everywhere else [f"J = {' & '.join(self._inside())}"]
         for rank in self.ranks:
             ends = [automaton.edges[at] for at in rank.edges]
             touched = sorted({edge.source for edge in ends} | {edge.target for edge in ends})
@@ -71,6 +67,17 @@ class Ranked:
                 parts = [(weight, label) for weight, label in zip(row, labels, strict=True) if weight]
                 found.append(f"V{state} = " + (" ".join(_term(*part) for part in parts) or "0").removeprefix("+ "))
         return tuple(found)
+
+    @property
+    def everywhere(self) -> bool:
+        """Are the ranks about every state of the declared box?"""
+        return self.invariant == BOX
+
+    def _inside(self) -> Iterator[str]:
+        for truth, row in zip(self.invariant.words[0], self.invariant.predicates, strict=True):
+            if truth != "-":
+                one = Comparison(LinearExpr.of(zip(self.names, row[1:], strict=True), row[0]), Relation.GE)
+                yield str(one if truth == "1" else one.negated)
 
     def _comparison(self, row: Row) -> Comparison:
         terms = zip(self.names, map(Fraction, row[1:]), strict=True)
@@ -83,21 +90,44 @@ def _term(weight: int, label: str) -> str:
 
 
 def ranked(system: System, automaton: Automaton, stutter: bool) -> Ranked | None:
-    """Ranks by which no run of the system, from any state of its box, is accepted; None where none was found.
+    """Ranks by which no run of the system is accepted; None where none was found.
 
+    They are of runs from any state of the box, else from any state of a set that runs from initial states do not leave.
     Raises what the budget raises, `ModelError`.
     """
     edges = [Edge(e.source, e.label.care, e.label.value, e.target, e.marks) for e in automaton.edges]
     asked = Obligations(system, automaton.atoms, edges, stutter)
     try:
         begins = any(len(states) for states in Points(system).initial())
-        proofs: list[_Proof] = [inductive(system, TRUE, BOX, ask).lines]
-    except (InputError, IncompleteError):
+    except InputError:
         return None
     if not begins:
         raise ModelError(f"the initial set of system {system.name!r} is empty: check the initial conditions")
+    try:
+        shown = _box(system)
+        found = None if shown is None else _ranked_in(asked, automaton, [shown])
+        if found is None and (inside := kept(system, _predicates(asked))) is not None:
+            found = _ranked_in(Obligations(system, automaton.atoms, edges, stutter, inside[0]), automaton, inside[1])
+    except InputError:
+        return None
+    return found
+
+
+def _box(system: System) -> Proof | None:
+    """The proof that no step from any state of the declared box leaves it."""
+    try:
+        for corner in islice(product(*system.box.values()), _CORNERS):  # trees come late to what leaves the box there
+            list(Step(system, dict(zip(system.variables, corner, strict=True))).successors())
+        return inductive(system, TRUE, BOX, ask).lines
+    except (IncompleteError, ModelError):
+        return None
+
+
+def _ranked_in(asked: Obligations, automaton: Automaton, proofs: list[Proof]) -> Ranked | None:
+    """Ranks of the runs from any state of the set that the obligations are about, of which there are proofs."""
+    system = asked.system
     for question in asked.goes_on():
-        proof = _proof(*question)
+        proof = asked_exactly(*question)
         if not isinstance(proof, tuple):
             return None
         proofs.append(proof)
@@ -113,32 +143,9 @@ def ranked(system: System, automaton: Automaton, stutter: bool) -> Ranked | None
             return None
         ranks.append(found[0])
         proofs += found[1]
-    whole = tuple(range(len(edges)))
-    every = len(ranks) == 1 and ranks[0].edges == whole == ranks[0].strict
-    return Ranked(tuple(ranks), tuple(proofs), bound(ranks[0], system.box) if every else None, tuple(system.variables))
-
-
-def _proof(system: System, formula: Formula) -> _Proof | State | None:
-    """The proof of a question; else an initial state that meets its negation; None where neither is found."""
-    for whole in (True, False):
-        lines: list[Rule] = []
-        asked = Question(system, Bounded(formula), certified=True)
-        session = RationalSession(asked, lines.append, whole)
-        try:
-            answer = session.advance(partial(_room, lines))
-        except _LongError:
-            return None
-        if isinstance(answer, Refuted) and not answer.leaving:
-            return tuple(line.to_json() for line in lines)
-        if isinstance(answer, Witnessed):
-            return dict(answer.witness.initial)
-    return None
-
-
-def _room(lines: Sequence[Rule]) -> None:
-    ask()
-    if len(lines) > MOST_LINES:
-        raise _LongError
+    whole = tuple(range(len(asked.edges)))
+    within = bound(ranks[0], system.box) if [one.edges for one in ranks] == [whole] == [ranks[0].strict] else None
+    return Ranked(tuple(ranks), tuple(proofs), within, tuple(system.variables), asked.invariant)
 
 
 def _learned(asked: Obligations, edges: tuple[int, ...], strict: tuple[int, ...]) -> _Found | None:
@@ -173,7 +180,7 @@ class _Learner:
             rank = Rank(self.edges, self.strict, self.predicates, rows)
             proofs, before = [], self.weights.rows
             for number in self.edges:
-                proof = _proof(*self.asked.falls(number, rank))
+                proof = asked_exactly(*self.asked.falls(number, rank))
                 if proof is None:
                     return None
                 if isinstance(proof, tuple):

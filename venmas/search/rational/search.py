@@ -8,14 +8,14 @@ linear programs over the free initial variables, whose answers are made exact be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import floor, gcd, lcm
+from math import ceil, floor, gcd, lcm
 from typing import TypeAlias
 from weakref import WeakSet
 
 from venmas.checker import rules
-from venmas.checker.cell import Cell, Form, Q, fraction, negative, rational
+from venmas.checker.cell import Cell, Form, Q, Row, fraction, negative, rational
 from venmas.checker.goals import Goal
 from venmas.checker.initial import first_goal
 from venmas.checker.numbers import write_number
@@ -252,7 +252,8 @@ class Prover:
         if self._confirmed(goal, answer):
             return None
         paths = sorted({f.path[:n] for f in goal.facts for n in range(len(f.path) + 1)}, key=len)
-        form = self._pick(goal, [f for p in paths for f in goal.world.state(p).open]) or _between(goal.world.cell)
+        form = self._pick(goal, [f for p in paths for f in goal.world.state(p).open])
+        form = form or _rounded(goal.world.cell, rows) or _between(goal.world.cell)
         if form is None:
             self.proof.gaps.append(f"line {self.proof.lines}: neither excluded nor confirmed, and nothing to split")
             return None, []
@@ -268,6 +269,18 @@ class Prover:
         except UndecidedError:
             return False
         return self.proof.witness is not None
+
+
+def _rounded(cell: Cell, rows: Sequence[Row]) -> Form | None:
+    """The end of the range of an integer that a strict row excludes: of x < 6 the form x <= 5; None where none does."""
+    for row in rows:
+        used = [at for at, c in enumerate(row.form[1:]) if c]
+        if row.strict and len(used) == 1 and cell.integral[used[0]]:
+            c = abs(row.form[1 + used[0]])
+            form = (rational(ceil(row.form[0] / c) - 1), *(other / c for other in row.form[1:]))
+            if cell.inf(form).value < 0 <= cell.sup(form).value:
+                return form
+    return None
 
 
 def _between(cell: Cell) -> Form | None:
