@@ -1,1 +1,1 @@
-"""The truth of smooth parts: rules of engine and checker, rings, systems and certificates against what shares nothing."""
+"""Smooth parts: rules of engine and checker, rings, systems and certificates against what shares nothing with them."""

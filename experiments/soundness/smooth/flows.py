@@ -97,7 +97,11 @@ def flows(name: str, seed: int, count: int, engine: bool) -> Tally:
             continue
         tally.looked += 1
         for corner in range(5):
-            share = [Fraction(corner % 2), Fraction(corner // 2 % 2)] if corner < 4 else [Fraction(rng.randint(0, 64), 64)] * 2
+            share = (
+                [Fraction(corner % 2), Fraction(corner // 2 % 2)]
+                if corner < 4
+                else [Fraction(rng.randint(0, 64), 64)] * 2
+            )
             a, b = (rational(low + (high - low) * s) for s, (low, high) in zip(share, box.values(), strict=True))
             values = [known.solution(a, b, rational(period * k / (_TIMES - 1))) for k in range(_TIMES)]
             what = f"{name} by {fine} over {period} from {box} at {corner}"

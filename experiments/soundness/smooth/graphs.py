@@ -25,6 +25,7 @@ from venmas.model.smooth.balls import Balls
 from venmas.model.smooth.floats import Floats
 
 _LEAVES = 3
+_KINDS = ("add", "add", "scale", "multiply", "multiply", "square", "divide", "apply", "apply", "constant")
 _WIDTHS = (0.0, 1e-12, 1e-6, 1e-3, 0.1)
 
 
@@ -33,7 +34,9 @@ def random_graph(rng: Random, size: int) -> list[tuple]:  # type: ignore[type-ar
     nodes: list[tuple] = []  # type: ignore[type-arg]
     for k in range(size):
         a, b = (rng.randrange(_LEAVES + k) for _ in range(2))
-        kind = rng.choice(("add", "add", "scale", "multiply", "multiply", "square", "divide", "apply", "apply", "constant"))
+        kind = rng.choice(
+            ("add", "add", "scale", "multiply", "multiply", "square", "divide", "apply", "apply", "constant")
+        )
         factor = Fraction(rng.randint(-30, 30), rng.choice((1, 7, 10)))
         nodes.append((kind, a, b, factor, rng.choice(list(FUNCTIONS))))
     return nodes
@@ -110,7 +113,9 @@ def graphs(seed: int, count: int) -> Tally:
             z = [round(v * 2**40) / 2**40 for v in (rng.uniform(-2, 2), *(rng.uniform(-width, width) for _ in symbols))]
             forms.append(Form(int(z[0] * 2**bits), tuple(int(g * 2**bits) for g in z[1:])))
             floats.append(FloatForm(np.array([z]), np.zeros(1)))
-            points.append(sum((Fraction(g) * s for g, s in zip(z[1:], symbols, strict=True)), 1024 * Fraction(z[0])) / 1024)
+            points.append(
+                sum((Fraction(g) * s for g, s in zip(z[1:], symbols, strict=True)), 1024 * Fraction(z[0])) / 1024
+            )
         true = _followed(_Arb(), nodes, [rational(p) for p in points], _tamed(_Arb()))
         balls = Balls(bits + 60)
         ring = Floats(1)
