@@ -102,8 +102,8 @@ def _piecewise(rng: Random, leaves: list[str], tree: Tree) -> Tree:
     other = _tree(rng, leaves, 1, False)
     match rng.choice(["where", "where", "maximum", "minimum", "absolute", "policy"]):
         case "where":
-            return ("where", ("sum", Fraction(1), _tree(rng, leaves, 1, False), Fraction(rng.randint(-9, 9), 10), ("one",)),
-                    tree, other)  # fmt: skip
+            test = ("sum", Fraction(1), _tree(rng, leaves, 1, False), Fraction(rng.randint(-9, 9), 10), ("one",))
+            return ("where", test, tree, other)
         case "absolute":
             return ("absolute", tree)
         case "policy":
@@ -253,6 +253,10 @@ def _control(case: Case, at: Mapping[str, Floats]) -> dict[str, Floats]:
     return {"u": _value(case.control, {**at, **{f"n{i}": v for i, v in enumerate(h)}})}
 
 
+class _GoneError(Exception):
+    """A run that goes to infinity, with ever smaller steps."""
+
+
 def run(case: Case, start: Mapping[str, float]) -> list[dict[str, float]]:
     """The states after 0 to `steps` steps; shorter where a run goes astray, empty where floats do not tell a choice."""
     near: list[float] = []
@@ -267,12 +271,17 @@ def run(case: Case, start: Mapping[str, float]) -> list[dict[str, float]]:
         else:
 
             def rate(t: float, x: Floats, inputs: dict[str, Floats] = inputs) -> list[Floats]:
+                if np.abs(x).max() > 2000:
+                    raise _GoneError
                 at = {**dict(zip(case.names, x, strict=True)), **inputs}
                 return [_value(case.rates[n], at) for n in case.names]
 
             times = np.linspace(0, float(case.period), 200)
             start_of = [float(state[n]) for n in case.names]
-            found = solve_ivp(rate, (0, times[-1]), start_of, "DOP853", times, rtol=1e-11, atol=1e-12)
+            try:
+                found = solve_ivp(rate, (0, times[-1]), start_of, "DOP853", times, rtol=1e-11, atol=1e-12)
+            except _GoneError:
+                break
             if not found.success or np.abs(found.y).max() > 900:
                 break
             state = dict(zip(case.names, found.y[:, -1], strict=True))
@@ -309,10 +318,13 @@ def check(seed: int, seconds: float = SECONDS) -> tuple[str, list[str]]:
         share = [rng.choice([0.0, 1.0]) if k % 2 else rng.random() for _ in case.names]
         ends = zip(share, case.box.items(), strict=True)
         points.append({n: float(a) + (float(b) - float(a)) * s for s, (n, (a, b)) in ends})
-    told = [(point, states) for point in points if (states := run(case, point))]
+    told = []
+    for point in points:
+        if states := run(case, point):
+            told.append((point, states))
+            if len(states) <= case.steps:
+                return "astray", []
     runs = [states for _, states in told]
-    if any(len(states) <= case.steps for states in runs):
-        return "astray", []
     if not runs:
         return "unclear", []
     system = built(case)
@@ -351,8 +363,9 @@ def _proved_violated(system: System, formula: str, case: Case, point: Mapping[st
     start = {n: min(max(Fraction(v), case.box[n][0]), case.box[n][1]) for n, v in point.items()}
     if case.recorded is not None:
         start["record"] = Fraction(0)
-    with suppress(UndecidedError):
-        return explain(system, Question(system, read_property(system, formula)).target, start) is not None
+    budget = Budget(SECONDS)
+    with suppress(UndecidedError, BudgetError):
+        return explain(system, Question(system, read_property(system, formula)).target, start, tick=budget) is not None
     return False
 
 

@@ -25,6 +25,9 @@ def integer_boxes(name: str, bits: int, count: int, seed: int) -> Iterator[tuple
             high = low
         elif i % 50 == 8 and name in ("sin", "cos"):
             high = low + 3 * one + rng.randint(-2, 2)
+        elif i % 50 == 10 and name in ("sin", "cos"):
+            low, high = (end << rng.randint(1, 60) for end in (low, high))
+            low, high = sorted((low, high))
         elif i % 50 == 9:
             high = low + 64 + rng.randint(-2, 2)
         if name in ("sqrt", "exp") and high > one << 6:

@@ -24,11 +24,12 @@ from venmas.bounds.affine import univariate, values
 from venmas.bounds.affine.forms import Form as FloatForm
 from venmas.bounds.affine.forms import Forms as FloatForms
 from venmas.bounds.affine.reduce import reduced
-from venmas.checker.smooth.forms import Form, Forms
+from venmas.checker.smooth.forms import Form, Forms, between
 from venmas.checker.smooth.intervals import Intervals
 from venmas.checker.smooth.univariate import SLOPE_BITS, OutsideError, relaxed
 from venmas.functions.function import DomainError
 from venmas.functions.registry import FUNCTIONS
+from venmas.functions.trigonometry import pi_enclosure
 
 Check = Callable[[int, int], Tally]
 """What a seed and a number of boxes give."""
@@ -70,6 +71,18 @@ def integer_values(name: str) -> Check:
         return tally
 
     return look
+
+
+def pi_ends(seed: int, count: int) -> Tally:
+    """The ends of pi, of up to so many bits."""
+    tally = Tally()
+    for bits in range(seed, min(count, 600)):
+        low, high = pi_enclosure(bits)
+        tally.looked += 1
+        tally.point(scaled(low, bits), arb.pi(), scaled(high, bits), f"pi of {bits} bits")
+        if high - low > 2:
+            tally.outside.append(f"width: pi of {bits} bits")
+    return tally
 
 
 def integer_lines(name: str) -> Check:
@@ -190,6 +203,19 @@ def integer_forms(operation: str) -> Check:
         return tally
 
     return look
+
+
+def between_ends(seed: int, count: int) -> Tally:
+    """Forms of two ends, in integers."""
+    rng, tally = Random(seed), Tally()
+    for _ in range(count):
+        low = rng.getrandbits(rng.randint(1, 60)) * rng.choice((-1, 1))
+        high = low + rng.getrandbits(rng.randint(1, 60))
+        form = between(low, high)
+        tally.looked += 1
+        for end in (low, high):
+            tally.point(arb(form.range[0]), arb(end), arb(form.range[1]), f"{end} of {low}..{high}")
+    return tally
 
 
 def _operated(operation, ring, left, right, factor):  # type: ignore[no-untyped-def]
@@ -333,12 +359,14 @@ _PLACES = ("checker", "engine")
 _BOTH = ("product", "square", "quotient", "sum", "scale", "constant", "fresh")
 CHECKS: Mapping[tuple[str, str], Check] = {
     **{(name, "values, integers"): integer_values(name) for name in FUNCTIONS},
+    ("pi", "values, integers"): pi_ends,
     **{(name, "values, floats"): float_values(name) for name in ("exp", "tanh", "sigmoid", "sin", "cos")},
     **{(name, "lines, checker"): integer_lines(name) for name in LINES},
     **{(name, "lines, engine"): float_lines(name) for name in LINES},
-    **{(name, "forms, checker"): integer_forms(name) for name in (*_BOTH, *FUNCTIONS)},
-    **{(name, "forms, engine"): float_forms(name) for name in (*_BOTH, "combine", *FUNCTIONS)},
+    **{(name, "forms, checker"): integer_forms(name) for name in (*_BOTH, "relu", *FUNCTIONS)},
+    **{(name, "forms, engine"): float_forms(name) for name in (*_BOTH, "combine", "relu", *FUNCTIONS)},
     **{(n, "intervals, checker"): integer_intervals(n) for n in ("product", "square", "quotient", "scale", "constant")},
+    ("between", "forms, checker"): between_ends,
     ("reduction", "forms, engine"): float_reduction,
     ("network", "checker"): partial(networks, engine=False),
     ("network", "engine"): partial(networks, engine=True),
