@@ -50,6 +50,7 @@ KNOWN: Mapping[str, Known] = {
     "oscillator": Known(lambda x, y: y, lambda x, y: -x, -1, 1, lambda x, y, t: x * t.cos() + y * t.sin()),
     "product": Known(lambda x, y: x * (1 - x), _still, 0.05, 0.9, lambda x, y, t: x * t.exp() / (1 - x + x * t.exp())),
     "square": Known(lambda x, y: x * x, _still, -1, 0.6, lambda x, y, t: x / (1 - x * t)),
+    "blow-up": Known(lambda x, y: x * x, _still, 1.5, 4, lambda x, y, t: x / (1 - x * t)),  # until x t = 1
     "reciprocal": Known(lambda x, y: 1 / x, _still, 0.5, 2, lambda x, y, t: (x * x + 2 * t).sqrt()),
     "quotient": Known(lambda x, y: y / x, _still, 0.6, 2, lambda x, y, t: (x * x + 2 * y * t).sqrt()),
     "exp": Known(lambda x, y: vm.exp(-x), _still, -1, 2, lambda x, y, t: (x.exp() + t).log()),

@@ -103,7 +103,7 @@ CHECKER = [
     Mutant(_LINES, "return -cube // (x * x), -(cube // (x * x))", "return -cube // (x * x), -cube // (x * x)",
            ("reciprocal, lines, checker",)),
     # forms
-    Mutant(_FORMS, "return Form(middle, (), high - middle)", "return Form(middle, (), middle - low)", ("checker",)),
+    Mutant(_FORMS, "return Form(middle, (), high - middle)", "return Form(middle, (), middle - low)", ("between",)),
     Mutant(_FORMS, "int(low * value.denominator != value.numerator << self.bits)", "0", ("constant, forms, checker",)),
     Mutant(_FORMS, "-(-value.e * abs(p) // q) + len(g) + 1", "-(-value.e * abs(p) // q) + len(g)", ("scale, forms, checker",)),
     Mutant(_FORMS, "-(-value.e * abs(p) // q) + len(g) + 1", "-(-value.e * abs(p) // q) + 1", ("scale, forms, checker",)),
