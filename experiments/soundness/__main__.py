@@ -6,9 +6,9 @@ cases: the 18 published cases in every mode, solver and encoding, proved and mer
 big-M programs and in Marabou. boundary: questions beside exactly known decision boundaries. cost: what proofs cost.
 circuits: random small circuits, LTL for ever against explicit search. ltl-systems: random systems of integers, LTL for
 ever against all short lassos. smooth-rules: every rule of smooth parts, by engine and checker, over ``--count`` boxes
-each against Arb (a tenth as many flows, networks and graphs). smooth-mutants: each constant of these rules spoilt, which
-the same has to notice. smooth-systems: random smooth systems against dense sampling. smooth-certificates: mutants of
-certificates. These four go on where ``--first`` says.
+each against Arb (a tenth as many flows, networks and graphs). smooth-mutants: each constant of these rules spoilt,
+which the same has to notice. smooth-systems: random smooth systems against dense sampling. smooth-certificates:
+mutants of certificates. These go on where ``--first`` says.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
+
 import pytest
 
 from experiments.soundness.smooth.certificates import smooth_certificates
@@ -28,9 +31,6 @@ def test_mutated_rules_are_noticed(text: str) -> None:
 
 def test_what_mutants_replace_is_there() -> None:
     """The list keeps up with the rules."""
-    from importlib.util import find_spec
-    from pathlib import Path
-
     for mutant in all_mutants():
         spec = find_spec(f"venmas.{mutant.module}")
         assert spec is not None and spec.origin is not None

@@ -1,10 +1,11 @@
 """Mutated rules: each constant of the enclosures is spoilt in turn, and the checks of `rules` have to notice.
 
-``python -m experiments.soundness.smooth.mutants [--only PART] [--count N]``. Each mutant runs in a process of its own, in
-which one module is read with one text replaced. A text that is no longer there is an error, so that the list keeps up.
+``python -m experiments.soundness.smooth.mutants [--only PART] [--count N]``. Each mutant runs in a process of its own,
+in which one module is read with one text replaced. A text that is no longer there is an error: the list keeps up.
 
-thin: guard bits that are taken away as well, since a rule with 24 bits to spare hides a unit that is lost but once in 2^24
-boxes; the rule without guard bits alone is right, which is checked too. slack: why a mutant that is not caught is right.
+thin: guard bits that are taken away as well, since a rule with 24 bits to spare hides a unit that is lost but once in
+2^24 boxes; the rule without guard bits alone is right, which is checked too. slack: why a mutant that is not caught is
+right.
 """
 
 from __future__ import annotations
@@ -40,11 +41,12 @@ class Mutant:
 
 
 def all_mutants() -> list[Mutant]:
-    """Those of the checker and of the engine."""
+    """Those of values, of the checker, and of the engine."""
     from experiments.soundness.smooth.mutants_checker import CHECKER
     from experiments.soundness.smooth.mutants_engine import ENGINE
+    from experiments.soundness.smooth.mutants_values import VALUES
 
-    return [*CHECKER, *ENGINE]
+    return [*VALUES, *CHECKER, *ENGINE]
 
 
 class _Loader(SourceFileLoader):

@@ -1,112 +1,118 @@
-"""Mutants of the integers: values of functions, lines, forms, intervals, flows and networks of the checker."""
+"""Mutants of the integers of the checker: lines, forms, intervals, flows and networks."""
 
 from __future__ import annotations
 
 from experiments.soundness.smooth.mutants import Mutant
 
-_FUNCTIONS, _CHECKER = "functions.", "checker.smooth."
-_EXP, _WAVE, _LOGISTIC = _FUNCTIONS + "exponential", _FUNCTIONS + "trigonometry", _FUNCTIONS + "logistic"
+_CHECKER = "checker.smooth."
 _LINES, _FORMS, _INTERVALS = _CHECKER + "univariate", _CHECKER + "forms", _CHECKER + "intervals"
 _FLOW, _NETWORKS = _CHECKER + "flow", _CHECKER + "networks"
-_OF_EXP = ("exp, values, integers",)
-_OF_WAVE = ("sin, values, integers", "cos, values, integers")
-_OF_UNITS = ("tanh, values, integers", "sigmoid, values, integers")
-_NO_GUARD = (("bits + 2 * k + 24", "bits + k"),)
-_NO_TURN = (("_GUARD = 24", "_GUARD = 0"),)
-_NO_UNIT = (("_GUARD = 8", "_GUARD = 0"),)
 _OF_LINES, _OF_FORMS = ("lines, checker",), ("forms, checker",)
 _ANY_SLOPE = "lines are found for the slope that is taken, whichever it is"
 
 CHECKER = [
-    # values: degrees, remainders, guard bits, directions
-    Mutant(_EXP, "bits + 2 * k + 24", "bits + 2", _OF_EXP),
-    Mutant(_EXP, "(3 * whole >> 1 if x > 0 else 0)", "0", _OF_EXP),
-    Mutant(_EXP, "while most > 1:", "while n < 5:", _OF_EXP),
-    Mutant(_EXP, "return low, high + most", "return low, high", _OF_EXP, (*_NO_GUARD, ("while most > 1:", "while n < 4:"))),
-    Mutant(_EXP, "-(-high * high >> work)", "high * high >> work", _OF_EXP, _NO_GUARD,
-           slack="a whole unit stands for the remainder, and k squarings double it; their own floors lose no more"),
-    Mutant(_EXP, "low * low >> work,", "-(-low * low >> work),", _OF_EXP, _NO_GUARD),
-    Mutant(_EXP, "least = (least * r >> work) // n", "least = -((-least * r >> work) // n)", _OF_EXP, _NO_GUARD),
-    Mutant(_EXP, "most = -((-most * r >> work) // n)", "most = (most * r >> work) // n", _OF_EXP, _NO_GUARD),
-    Mutant(_EXP, "one // high, -(-one // low)", "one // low, -(-one // high)", _OF_EXP),
-    Mutant(_EXP, "one // high, -(-one // low)", "one // high, one // low", _OF_EXP, _NO_GUARD),
-    Mutant(_EXP, "one // high, -(-one // low)", "-(-one // high), -(-one // low)", _OF_EXP, _NO_GUARD,
-           slack="high is further from the value than the unit that is lost"),
-    Mutant(_FUNCTIONS + "function", "return -floor_shift(-x, by)", "return floor_shift(x, by)", ("values, integers",)),
-    Mutant(_FUNCTIONS + "function", "return x << by if by >= 0 else x >> -by", "return x << by if by >= 0 else -(-x >> -by)",
-           ("values, integers",)),
-    Mutant(_WAVE, "_GUARD = 24", "_GUARD = 1", _OF_WAVE),
-    Mutant(_WAVE, "(16 * a - 4 * d, 16 * b - 4 * c)", "(16 * a - 4 * c, 16 * b - 4 * d)", ("pi",), _NO_TURN,
-           slack="the 16 roundings of atan(1/5) are wider than the 4 of atan(1/239)"),
-    Mutant(_WAVE, "16 * a - 4 * d", "16 * a - 4 * d + 64", _OF_WAVE, _NO_TURN),
-    Mutant(_WAVE, "return low - 1, high + 1", "return low + 1, high + 1", ("pi",), _NO_TURN),
-    Mutant(_WAVE, "low - term - 1, high - term", "low - term, high - term", _OF_WAVE, _NO_TURN),
-    Mutant(_WAVE, "low + term, high + term + 1", "low + term, high + term", _OF_WAVE, _NO_TURN),
-    Mutant(_WAVE, "return low - most, high + most", "return low, high", _OF_WAVE, (*_NO_TURN, ("while most > 1:", "while n < 8:"))),
-    Mutant(_WAVE, "r * r >> work, -(-r * r >> work)", "r * r >> work, r * r >> work", _OF_WAVE, _NO_TURN),
-    Mutant(_WAVE, "((n + 1) * (n + 2))\n        most", "((n + 1) * (n + 3))\n        most", _OF_WAVE),
-    Mutant(_WAVE, "near = 0 if low <= 0 <= high else min(abs(low), abs(high))", "near = max(abs(low), abs(high))",
-           _OF_WAVE, _NO_TURN),
-    Mutant(_WAVE, "_series(far, work, 0)[0]", "_series(near, work, 0)[0]", _OF_WAVE, _NO_TURN),
-    Mutant(_WAVE, "+ max(0, x.bit_length() - bits)\n    scaled = x <<", "\n    scaled = x <<", _OF_WAVE),
-    Mutant(_WAVE, "range(first + 1, last + 1)", "range(first + 1, last)", _OF_WAVE),
-    Mutant(_WAVE, "range(first + 1, last + 1)", "range(first + 2, last + 1)", _OF_WAVE),
-    Mutant(_WAVE, "first[0] != last[1]", "first[1] != last[0]", _OF_WAVE, _NO_TURN),
-    Mutant(_WAVE, "return min(ends), max(ends)", "return min(ends), min(ends)", (*_OF_WAVE, "lines, checker"), _NO_TURN,
-           slack="a turn that is within a few units of an end changes the range by less than a unit"),
-    Mutant(_LOGISTIC, "square // (one + high), -(-square // (one + low))", "square // (one + low), -(-square // (one + high))",
-           _OF_UNITS, _NO_UNIT),
-    Mutant(_LOGISTIC, "-(-square // (one + low))", "square // (one + low)", _OF_UNITS, _NO_UNIT),
-    Mutant(_LOGISTIC, "low * (one - low) >> work, -(-high * (one - high) >> work)",
-           "low * (one - low) >> work, high * (one - high) >> work", _OF_UNITS, _NO_UNIT),
-    Mutant(_LOGISTIC, "((one - most) << work) // (one + most)", "((one - least) << work) // (one + least)", _OF_UNITS, _NO_UNIT),
-    Mutant(_LOGISTIC, "-(-((one - least) << work) // (one + least))", "((one - least) << work) // (one + least)",
-           _OF_UNITS, _NO_UNIT),
-    Mutant(_LOGISTIC, "one - high * high), one - low * low", "one - low * low), one - low * low", _OF_UNITS, _NO_UNIT),
-    Mutant(_FUNCTIONS + "root", "low + (low * low != x << bits)", "low", ("sqrt, values, integers",)),
-    Mutant(_FUNCTIONS + "root", "-(-one // (2 * low))", "one // (2 * low)", ("sqrt, values, integers",)),
-    Mutant(_FUNCTIONS + "root", "one // (2 * high)", "one // (2 * low)", ("sqrt, values, integers",)),
     # lines
     Mutant(_LINES, "_TINY = 1 << 6", "_TINY = 0", _OF_LINES),
     Mutant(_LINES, "SLOPE_BITS = 16", "SLOPE_BITS = 13", _OF_LINES, slack=_ANY_SLOPE),
     Mutant(_LINES, "max(0, min(f.slope(low, bits)[0]", "max(0, max(f.slope(low, bits)[0]", _OF_LINES),
-    Mutant(_LINES, "min(f.slope(low, bits)[0], f.slope(high, bits)[0]) >> (bits - SLOPE_BITS)",
-           "min(f.slope(low, bits)[0], f.slope(high, bits)[0]) + (1 << bits - SLOPE_BITS) >> (bits - SLOPE_BITS)", _OF_LINES),
-    Mutant(_LINES, "_above(value, slope, low)[0], _above(value, slope, high)[1]",
-           "_above(value, slope, low)[1], _above(value, slope, high)[1]", _OF_LINES),
-    Mutant(_LINES, "_above(value, slope, low)[0], _above(value, slope, high)[1]",
-           "_above(value, slope, low)[0], _above(value, slope, high)[0]", _OF_LINES),
-    Mutant(_LINES, "high - low > 3 << bits", "high - low > 9 << bits", _OF_LINES,
-           slack="the remainder holds over any width; 3 is from where the range is narrower"),
-    Mutant(_LINES, "half = max(high - middle, middle - low)", "half = max(high - middle, middle - low) * 7 // 8", _OF_LINES),
-    Mutant(_LINES, "gap = most - (slope", "gap = least - (slope", _OF_LINES,
-           slack="most and least differ by a unit or two, which is less than the remainder where the width is not"),
+    Mutant(
+        _LINES,
+        "min(f.slope(low, bits)[0], f.slope(high, bits)[0]) >> (bits - SLOPE_BITS)",
+        "min(f.slope(low, bits)[0], f.slope(high, bits)[0]) + (1 << bits - SLOPE_BITS) >> (bits - SLOPE_BITS)",
+        _OF_LINES,
+    ),
+    Mutant(
+        _LINES,
+        "_above(value, slope, low)[0], _above(value, slope, high)[1]",
+        "_above(value, slope, low)[1], _above(value, slope, high)[1]",
+        _OF_LINES,
+    ),
+    Mutant(
+        _LINES,
+        "_above(value, slope, low)[0], _above(value, slope, high)[1]",
+        "_above(value, slope, low)[0], _above(value, slope, high)[0]",
+        _OF_LINES,
+    ),
+    Mutant(
+        _LINES,
+        "high - low > 3 << bits",
+        "high - low > 9 << bits",
+        _OF_LINES,
+        slack="the remainder holds over any width; 3 is from where the range is narrower",
+    ),
+    Mutant(
+        _LINES, "half = max(high - middle, middle - low)", "half = max(high - middle, middle - low) * 7 // 8", _OF_LINES
+    ),
+    Mutant(
+        _LINES,
+        "gap = most - (slope",
+        "gap = least - (slope",
+        _OF_LINES,
+        slack="most and least differ by a unit or two, which is less than the remainder where the width is not",
+    ),
     Mutant(_LINES, "-(-half * gap >> bits)", "0", _OF_LINES),
     Mutant(_LINES, "return slope, a - rest, b + rest", "return slope, a - rest, a + rest", _OF_LINES),
     Mutant(_LINES, "v + (q * before >> bits)", "v + (p * before >> bits)", _OF_LINES),
-    Mutant(_LINES, "v + (q * before >> bits), v + (p * after >> bits)", "v - (-q * before >> bits), v - (-p * after >> bits)",
-           _OF_LINES),
-    Mutant(_LINES, "w - (-p * before >> bits), w - (-q * after >> bits)", "w + (p * before >> bits), w + (q * after >> bits)",
-           _OF_LINES),
-    Mutant(_LINES, "least = min(t + (-slope * x >> SLOPE_BITS)", "least = min(t - (slope * x >> SLOPE_BITS)", _OF_LINES),
+    Mutant(
+        _LINES,
+        "v + (q * before >> bits), v + (p * after >> bits)",
+        "v - (-q * before >> bits), v - (-p * after >> bits)",
+        _OF_LINES,
+    ),
+    Mutant(
+        _LINES,
+        "w - (-p * before >> bits), w - (-q * after >> bits)",
+        "w + (p * before >> bits), w + (q * after >> bits)",
+        _OF_LINES,
+    ),
+    Mutant(
+        _LINES, "least = min(t + (-slope * x >> SLOPE_BITS)", "least = min(t - (slope * x >> SLOPE_BITS)", _OF_LINES
+    ),
     Mutant(_LINES, "most = max(t - (slope * x >> SLOPE_BITS)", "most = max(t + (-slope * x >> SLOPE_BITS)", _OF_LINES),
     Mutant(_LINES, "return slope, least, max(b, d)", "return slope, least, min(b, d)", _OF_LINES),
     Mutant(_LINES, "return slope, min(a, c), most", "return slope, max(a, c), most", _OF_LINES),
     Mutant(_LINES, "return low + (-slope * x >> SLOPE_BITS)", "return low - (slope * x >> SLOPE_BITS)", _OF_LINES),
-    Mutant(_LINES, "high - (slope * x >> SLOPE_BITS)\n\n\ndef _relu", "high + (-slope * x >> SLOPE_BITS)\n\n\ndef _relu", _OF_LINES),
-    Mutant(_LINES, "max(-(slope * low >> SLOPE_BITS), ", "min(-(slope * low >> SLOPE_BITS), ", ("relu, lines, checker",)),
-    Mutant(_LINES, "max(-(slope * low >> SLOPE_BITS), ", "max((-slope * low >> SLOPE_BITS), ", ("relu, lines, checker",),
-           slack="slope is rounded down, so that the other end is not lower"),
-    Mutant(_LINES, "-(-((1 << SLOPE_BITS) - slope) * high >> SLOPE_BITS)", "(((1 << SLOPE_BITS) - slope) * high >> SLOPE_BITS)",
-           ("relu, lines, checker",)),
+    Mutant(
+        _LINES,
+        "high - (slope * x >> SLOPE_BITS)\n\n\ndef _relu",
+        "high + (-slope * x >> SLOPE_BITS)\n\n\ndef _relu",
+        _OF_LINES,
+    ),
+    Mutant(
+        _LINES, "max(-(slope * low >> SLOPE_BITS), ", "min(-(slope * low >> SLOPE_BITS), ", ("relu, lines, checker",)
+    ),
+    Mutant(
+        _LINES,
+        "max(-(slope * low >> SLOPE_BITS), ",
+        "max((-slope * low >> SLOPE_BITS), ",
+        ("relu, lines, checker",),
+        slack="slope is rounded down, so that the other end is not lower",
+    ),
+    Mutant(
+        _LINES,
+        "-(-((1 << SLOPE_BITS) - slope) * high >> SLOPE_BITS)",
+        "(((1 << SLOPE_BITS) - slope) * high >> SLOPE_BITS)",
+        ("relu, lines, checker",),
+    ),
     Mutant(_LINES, "return one // x, -(-one // x)", "return one // x, one // x", ("reciprocal, lines, checker",)),
-    Mutant(_LINES, "return -cube // (x * x), -(cube // (x * x))", "return -cube // (x * x), -cube // (x * x)",
-           ("reciprocal, lines, checker",)),
+    Mutant(
+        _LINES,
+        "return -cube // (x * x), -(cube // (x * x))",
+        "return -cube // (x * x), -cube // (x * x)",
+        ("reciprocal, lines, checker",),
+    ),
     # forms
     Mutant(_FORMS, "return Form(middle, (), high - middle)", "return Form(middle, (), middle - low)", ("between",)),
     Mutant(_FORMS, "int(low * value.denominator != value.numerator << self.bits)", "0", ("constant, forms, checker",)),
-    Mutant(_FORMS, "-(-value.e * abs(p) // q) + len(g) + 1", "-(-value.e * abs(p) // q) + len(g)", ("scale, forms, checker",)),
-    Mutant(_FORMS, "-(-value.e * abs(p) // q) + len(g) + 1", "-(-value.e * abs(p) // q) + 1", ("scale, forms, checker",)),
+    Mutant(
+        _FORMS,
+        "-(-value.e * abs(p) // q) + len(g) + 1",
+        "-(-value.e * abs(p) // q) + len(g)",
+        ("scale, forms, checker",),
+    ),
+    Mutant(
+        _FORMS, "-(-value.e * abs(p) // q) + len(g) + 1", "-(-value.e * abs(p) // q) + 1", ("scale, forms, checker",)
+    ),
     Mutant(_FORMS, "-(-value.e * abs(p) // q)", "(value.e * abs(p) // q)", ("scale, forms, checker",)),
     Mutant(_FORMS, "-(-twice >> (bits + 1)) + len(g) + 1", "-(-twice >> (bits + 1)) + len(g)", _OF_FORMS),
     Mutant(_FORMS, "-(-twice >> (bits + 1)) + len(g) + 1", "-(-twice >> (bits + 1)) + 1", _OF_FORMS),
@@ -115,12 +121,28 @@ CHECKER = [
     Mutant(_FORMS, "(2 * c1 * c2 + sum(both))", "(2 * c1 * c2)", _OF_FORMS),
     Mutant(_FORMS, "abs(c1) * e2 + ", "", _OF_FORMS),
     Mutant(_FORMS, "+ left.size * right.size)", "+ (left.size - left.e) * right.size)", _OF_FORMS),
-    Mutant(_FORMS, "-(-value.e * abs(slope) >> SLOPE_BITS) + len(g) + 1", "-(-value.e * abs(slope) >> SLOPE_BITS) + len(g)", _OF_FORMS),
-    Mutant(_FORMS, "-(-value.e * abs(slope) >> SLOPE_BITS) + len(g) + 1", "-(-value.e * abs(slope) >> SLOPE_BITS) + 1", _OF_FORMS),
+    Mutant(
+        _FORMS,
+        "-(-value.e * abs(slope) >> SLOPE_BITS) + len(g) + 1",
+        "-(-value.e * abs(slope) >> SLOPE_BITS) + len(g)",
+        _OF_FORMS,
+    ),
+    Mutant(
+        _FORMS,
+        "-(-value.e * abs(slope) >> SLOPE_BITS) + len(g) + 1",
+        "-(-value.e * abs(slope) >> SLOPE_BITS) + 1",
+        _OF_FORMS,
+    ),
     Mutant(_FORMS, "-(-value.e * abs(slope) >> SLOPE_BITS)", "(value.e * abs(slope) >> SLOPE_BITS)", _OF_FORMS),
-    Mutant(_FORMS, "return Form((value.c * slope >> SLOPE_BITS) + middle, g, e + most - middle)",
-           "return Form((value.c * slope >> SLOPE_BITS) + middle, g, e + middle - least)", _OF_FORMS),
-    Mutant(_FORMS, "self.c - size, self.c + size", "self.c - size + self.e, self.c + size", (*_OF_FORMS, "flow, checker")),
+    Mutant(
+        _FORMS,
+        "return Form((value.c * slope >> SLOPE_BITS) + middle, g, e + most - middle)",
+        "return Form((value.c * slope >> SLOPE_BITS) + middle, g, e + middle - least)",
+        _OF_FORMS,
+    ),
+    Mutant(
+        _FORMS, "self.c - size, self.c + size", "self.c - size + self.e, self.c + size", (*_OF_FORMS, "flow, checker")
+    ),
     # intervals
     Mutant(_INTERVALS, "low + (low * value.denominator != value.numerator << self.bits)", "low", ("intervals",)),
     Mutant(_INTERVALS, "return low // q, -(-high // q)", "return low // q, high // q", ("intervals",)),
@@ -133,21 +155,46 @@ CHECKER = [
     Mutant(_INTERVALS, "one // b, -(-one // a)", "-(-one // b), -(-one // a)", ("quotient, intervals",)),
     # flows
     Mutant(_FLOW, "self._at(terms[n], last[n][order + 1], h)", "self._at(terms[n], None, h)", ("flow, checker",)),
-    Mutant(_FLOW, "self._at(terms[n], last[n][order + 1], h)", "self._at(terms[n], last[n][order], h)", ("flow, checker",)),
-    Mutant(_FLOW, "ring.add(found, between(*self.intervals.scale(rest, power)))",
-           "ring.add(found, between(*self.intervals.scale(rest, power * t)))", ("flow, checker",)),
+    Mutant(
+        _FLOW, "self._at(terms[n], last[n][order + 1], h)", "self._at(terms[n], last[n][order], h)", ("flow, checker",)
+    ),
+    Mutant(
+        _FLOW,
+        "ring.add(found, between(*self.intervals.scale(rest, power)))",
+        "ring.add(found, between(*self.intervals.scale(rest, power * t)))",
+        ("flow, checker",),
+    ),
     Mutant(_FLOW, "if all(box[n][0] <= low and high <= box[n][1]", "if all(True", ("flow, checker",)),
-    Mutant(_FLOW, "start[0] + min(low, 0), start[1] + max(high, 0)", "start[0] + low, start[1] + high", ("flow, checker",)),
-    Mutant(_FLOW, "self.intervals.scale(rate or (0, 0), self._length)", "self.intervals.scale(rate or (0, 0), self._length / 2)",
-           ("flow, checker",)),
+    Mutant(
+        _FLOW, "start[0] + min(low, 0), start[1] + max(high, 0)", "start[0] + low, start[1] + high", ("flow, checker",)
+    ),
+    Mutant(
+        _FLOW,
+        "self.intervals.scale(rate or (0, 0), self._length)",
+        "self.intervals.scale(rate or (0, 0), self._length / 2)",
+        ("flow, checker",),
+    ),
     Mutant(_FLOW, "low + min(first[0], second[0]), high + max(first[1], second[1])", "low, high", ("flow, checker",)),
-    Mutant(_FLOW, "self.intervals.scale(last, t ** (order + 1)) for t in (a, b)", "self.intervals.scale(last, t ** (order + 1)) for t in (a, a)",
-           ("flow, checker",)),
+    Mutant(
+        _FLOW,
+        "self.intervals.scale(last, t ** (order + 1)) for t in (a, b)",
+        "self.intervals.scale(last, t ** (order + 1)) for t in (a, a)",
+        ("flow, checker",),
+    ),
     Mutant(_FLOW, "ring.constant((b - a) / 2)", "ring.constant((b - a) / 3)", ("flow, checker",)),
-    Mutant(_FLOW, "min(low for low, _ in over), min(high for _, high in at)", "min(low for low, _ in at), min(high for _, high in at)",
-           ("flow, checker",)),
-    Mutant(_FLOW, "max(low for low, _ in at), max(high for _, high in over)", "max(low for low, _ in over), max(high for _, high in over)",
-           ("flow, checker",), slack="the least of a slice is not above its greatest"),
+    Mutant(
+        _FLOW,
+        "min(low for low, _ in over), min(high for _, high in at)",
+        "min(low for low, _ in at), min(high for _, high in at)",
+        ("flow, checker",),
+    ),
+    Mutant(
+        _FLOW,
+        "max(low for low, _ in at), max(high for _, high in over)",
+        "max(low for low, _ in over), max(high for _, high in over)",
+        ("flow, checker",),
+        slack="the least of a slice is not above its greatest",
+    ),
     Mutant(_FLOW, "range(slices + 1)", "range(slices)", ("flow, checker",)),
     Mutant(_FLOW, "range(fine.substeps)", "range(fine.substeps - 1)", ("flow, checker",)),
     # networks
@@ -157,11 +204,15 @@ CHECKER = [
     Mutant(_NETWORKS, "+ len(z) + (np.rint(bias) != bias)", "+ (np.rint(bias) != bias)", ("network",)),
     Mutant(_NETWORKS, "+ len(z) + (np.rint(bias) != bias)", "+ len(z)", ("network",)),
     Mutant(_NETWORKS, "+ np.where(factors, len(z), 0)", "", ("network",)),
-    Mutant(_NETWORKS, "scaled_down(radii, factors, (1 << SLOPE_BITS) - 1, SLOPE_BITS)", "scaled_down(radii, factors, 0, SLOPE_BITS)",
-           ("network",)),
+    Mutant(
+        _NETWORKS,
+        "scaled_down(radii, factors, (1 << SLOPE_BITS) - 1, SLOPE_BITS)",
+        "scaled_down(radii, factors, 0, SLOPE_BITS)",
+        ("network",),
+    ),
     Mutant(_NETWORKS, "up = (1 << shift) - 1", "up = 0", ("network",)),
     Mutant(_NETWORKS, "news.append(most - middle)", "news.append(middle - least)", ("network",)),
     Mutant(_NETWORKS, "_VALUES, _WEIGHTS, _SHIFT = 50, 36, 40", "_VALUES, _WEIGHTS, _SHIFT = 70, 36, 40", ("network",)),
     Mutant(_NETWORKS, "_VALUES, _WEIGHTS, _SHIFT = 50, 36, 40", "_VALUES, _WEIGHTS, _SHIFT = 50, 60, 60", ("network",)),
     Mutant(_NETWORKS, "own = sum(map(abs, column[1 + symbols :])) + radius", "own = radius", ("network",)),
-]  # fmt: skip
+]

@@ -19,7 +19,7 @@ def rules_table(count: int, first: int = 0, only: str = "") -> int:
     for (rule, place), look in CHECKS.items():
         if only not in f"{rule}, {place}":
             continue
-        wanted = -(-count // 10) if place.startswith(("flow",)) or place in _LONG else count
+        wanted = -(-count // 10) if place.startswith(_LONG) else count
         looked = refused = compared = 0
         outside: list[str] = []
         begun, seed = process_time(), 1000 * first
