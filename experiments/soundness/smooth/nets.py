@@ -12,7 +12,7 @@ from experiments.soundness.smooth.boxes import SYMBOLS, integer_form
 from experiments.soundness.smooth.truth import Tally, applied, rational, scaled
 from venmas.bounds.affine.forms import Form as FloatForm
 from venmas.bounds.affine.networks import through
-from venmas.checker.smooth.forms import Forms
+from venmas.checker.smooth.forms import Form, Forms
 from venmas.checker.smooth.networks import apply_network
 from venmas.checker.smooth.univariate import OutsideError
 from venmas.nn import Network
@@ -52,7 +52,9 @@ def networks(seed: int, count: int, engine: bool) -> Tally:
         network = random_network(rng)
         symbols = [rng.choice((-1024, 1024, rng.randint(-1024, 1024))) for _ in range(SYMBOLS)]
         forms = [integer_form(rng, _BITS) for _ in range(network.layers[0].in_size)]
-        share = rng.choice((-1, 0, 1))
+        share, few = rng.choice((-1, 0, 1)), rng.choice((0, 0, 1, SYMBOLS))
+        if not engine:  # rounding shows where there are few symbols, each of which has room for one unit more
+            forms = [Form(f.c, f.g[:few], rng.choice((0, f.e))) for f in forms]
         if engine:
             z = [[float(v) / 2**_BITS for v in (f.c, *f.g, *(0,) * (SYMBOLS - len(f.g)))] for f in forms]
             given = [FloatForm(np.array([row]), np.array([f.e / 2**_BITS])) for row, f in zip(z, forms, strict=True)]
@@ -63,14 +65,14 @@ def networks(seed: int, count: int, engine: bool) -> Tally:
             inputs = [scaled((f.c << 10) + sum(map(_times, f.g, symbols)), _BITS + 10) for f in forms]
             inputs = [x + share * scaled(f.e, _BITS) for x, f in zip(inputs, forms, strict=True)]
             try:
-                found = apply_network(network, forms, Forms(_BITS, SYMBOLS))
+                found = apply_network(network, forms, Forms(_BITS, few))
             except OutsideError:
                 tally.refused += 1
                 continue
             ends = []
             for f in found:
-                centre = (f.c << 10) + sum(map(_times, f.g[:SYMBOLS], symbols))
-                ends.append((scaled(centre, _BITS + 10), scaled(f.e + sum(map(abs, f.g[SYMBOLS:])), _BITS)))
+                centre = (f.c << 10) + sum(map(_times, f.g[:few], symbols))
+                ends.append((scaled(centre, _BITS + 10), scaled(f.e + sum(map(abs, f.g[few:])), _BITS)))
         tally.looked += 1
         for (centre, radius), true in zip(ends, _exact(network, inputs), strict=True):
             if radius.is_finite() and centre.is_finite():

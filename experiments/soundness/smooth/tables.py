@@ -23,7 +23,7 @@ def rules_table(count: int, first: int = 0, only: str = "") -> int:
         looked = refused = compared = 0
         outside: list[str] = []
         begun, seed = process_time(), 1000 * first
-        while looked < wanted and seed < 1000 * first + 2 * (wanted // _PIECE + 1) + 8:
+        while looked < wanted and seed < 1000 * first + 4 * (wanted // _PIECE + 1) + 8:
             seed += 1
             found = look(seed, min(_PIECE, wanted))
             looked, refused = looked + found.looked, refused + found.refused
