@@ -1,11 +1,14 @@
-"""``python -m experiments.soundness cases|peers|boundary|cost|circuits|ltl-systems``: tables.
+"""``python -m experiments.soundness cases|peers|boundary|cost|circuits|ltl-systems|smooth-..``: tables.
 
 Status 1 on a wrong verdict.
 
 cases: the 18 published cases in every mode, solver and encoding, proved and merely trusted. peers: the same as plain
 big-M programs and in Marabou. boundary: questions beside exactly known decision boundaries. cost: what proofs cost.
 circuits: random small circuits, LTL for ever against explicit search. ltl-systems: random systems of integers, LTL for
-ever against all short lassos.
+ever against all short lassos. smooth-rules: every rule of smooth parts, by engine and checker, over ``--count`` boxes
+each against Arb (a tenth as many flows, networks and graphs). smooth-mutants: each constant of these rules spoilt,
+which the same has to notice. smooth-systems: random smooth systems against dense sampling. smooth-certificates:
+mutants of certificates. These go on where ``--first`` says.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ from experiments.soundness.cases import Asked, Case, ask, ask_all, read_cases
 from experiments.soundness.circuits import circuits
 from experiments.soundness.cost import cost
 from experiments.soundness.ltl_systems import ltl_systems
+from experiments.soundness.smooth.certificates import smooth_certificates
+from experiments.soundness.smooth.mutants import mutants
+from experiments.soundness.smooth.tables import rules_table, smooth_systems
 from venmas.linear import Relation
 from venmas.nn import load_network
 
@@ -111,11 +117,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.soundness", description=__doc__)
     tables = {"cases": cases, "peers": peers, "boundary": _boundary, "cost": _cost, "circuits": _circuits}
     tables["ltl-systems"] = _ltl_systems
+    tables |= {"smooth-rules": _smooth_rules, "smooth-mutants": _smooth_mutants}
+    tables |= {"smooth-systems": _smooth_systems, "smooth-certificates": _smooth_certificates}
     parser.add_argument("table", choices=tables)
     parser.add_argument("--quick", action="store_true", help="boundary, cost, circuits: a part, in a minute")
     parser.add_argument("--count", type=int, default=3000, help="circuits, ltl-systems: how many")
+    parser.add_argument("--first", type=int, default=0, help="smooth-..: the first seed, of another part of the cases")
+    parser.add_argument("--only", default="", help="smooth-rules, smooth-mutants: those whose name has this part")
     args = parser.parse_args()
-    if args.table not in ("circuits", "ltl-systems") and not DATA.is_dir():
+    if args.table in ("cases", "peers", "boundary", "cost") and not DATA.is_dir():
         print(f"the published data is not at {DATA}: set VENMAS_DATA", file=sys.stderr)
         return 2
     logging.disable(logging.WARNING)  # that a solver failed shows in the table
@@ -133,6 +143,22 @@ def _cost(args: argparse.Namespace) -> int:
 
 def _ltl_systems(args: argparse.Namespace) -> int:
     return ltl_systems(60 if args.quick else args.count)
+
+
+def _smooth_rules(args: argparse.Namespace) -> int:
+    return rules_table(400 if args.quick else args.count, args.first, args.only)
+
+
+def _smooth_mutants(args: argparse.Namespace) -> int:
+    return mutants(args.count, args.only)
+
+
+def _smooth_systems(args: argparse.Namespace) -> int:
+    return smooth_systems(60 if args.quick else args.count, args.first)
+
+
+def _smooth_certificates(args: argparse.Namespace) -> int:
+    return smooth_certificates(100 if args.quick else args.count, args.first)
 
 
 def _circuits(args: argparse.Namespace) -> int:

@@ -1,0 +1,376 @@
+"""Every rule of the engine (floats) and of the checker (integers) over random boxes, against Arb.
+
+A rule of a function of one variable gives two lines; the function is compared with them at both ends, in the middle, at
+random points, and next to each end. A rule of forms gives a form; the true value at random symbols, corners among them,
+is compared with what the form may be at the same symbols. Rules of values give ends, or an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import partial
+from random import Random
+
+import numpy as np
+from flint import arb
+
+from experiments.soundness.smooth.boxes import SYMBOLS, float_boxes, float_form, integer_boxes, integer_form
+from experiments.soundness.smooth.flows import KNOWN, flows
+from experiments.soundness.smooth.graphs import graphs
+from experiments.soundness.smooth.nets import networks
+from experiments.soundness.smooth.truth import Tally, applied, derivative, rational, scaled
+from venmas.bounds.affine import univariate, values
+from venmas.bounds.affine.forms import Form as FloatForm
+from venmas.bounds.affine.forms import Forms as FloatForms
+from venmas.bounds.affine.reduce import reduced
+from venmas.checker.smooth.forms import Form, Forms, between
+from venmas.checker.smooth.intervals import Intervals
+from venmas.checker.smooth.univariate import SLOPE_BITS, OutsideError, relaxed
+from venmas.functions.function import DomainError
+from venmas.functions.registry import FUNCTIONS
+from venmas.functions.trigonometry import pi_enclosure
+
+Check = Callable[[int, int], Tally]
+"""What a seed and a number of boxes give."""
+BITS = (20, 30, 40, 60, 60, 60, 96, 256)
+"""Bits of units: of networks (20 to 40) and of certificates (40 to 256)."""
+LINES = (*FUNCTIONS, "reciprocal", "relu")
+_BATCH = 250
+
+
+def integer_values(name: str) -> Check:
+    """Values, slopes and ranges of `venmas.functions`, and that what is told to be bent is."""
+    f = FUNCTIONS[name]
+
+    def look(seed: int, count: int) -> Tally:
+        rng, tally = Random(seed), Tally()
+        for bits in BITS:
+            for low, high in integer_boxes(name, bits, -(-count // len(BITS)), rng.getrandbits(30)):
+                try:
+                    pairs = [(f.value(x, bits), applied(name, scaled(x, bits)), x) for x in (low, high)]
+                    inside = rng.randint(low, high)
+                    over = f.over(low, high, bits)
+                    pairs += [(over, applied(name, scaled(x, bits)), x) for x in (low, inside, high)]
+                    if name != "sqrt" or low > 0:
+                        pairs += [(f.slope(x, bits), derivative(name, scaled(x, bits)), x) for x in (low, high)]
+                except DomainError:
+                    tally.refused += 1
+                    continue
+                tally.looked += 1
+                if any(b - a > 3 for (a, b), _, _ in pairs[:2]):
+                    tally.outside.append(f"width: {name} at {low}, {high} of {bits} bits")
+                for (a, b), true, x in pairs:
+                    tally.point(scaled(a, bits), true, scaled(b, bits), f"{name} at {x} of {bits} bits")
+                bent = f.curvature(low, high, bits)
+                if bent and high - low > 2:
+                    middle = (low + high) >> 1
+                    chord = applied(name, scaled(low, bits)) + applied(name, scaled(2 * middle - low, bits))
+                    gap = bent * (chord - 2 * applied(name, scaled(middle, bits)))
+                    tally.point(arb(0), gap, arb("inf"), f"{name} is not bent over {low}..{high} of {bits} bits")
+        return tally
+
+    return look
+
+
+def pi_ends(seed: int, count: int) -> Tally:
+    """The ends of pi, of up to so many bits."""
+    tally = Tally()
+    for bits in range(seed, min(count, 600)):
+        low, high = pi_enclosure(bits)
+        tally.looked += 1
+        tally.point(scaled(low, bits), arb.pi(), scaled(high, bits), f"pi of {bits} bits")
+        if high - low > 2:
+            tally.outside.append(f"width: pi of {bits} bits")
+    return tally
+
+
+def integer_lines(name: str) -> Check:
+    """`venmas.checker.smooth.univariate`."""
+
+    def look(seed: int, count: int) -> Tally:
+        rng, tally = Random(seed), Tally()
+        for bits in BITS:
+            for low, high in integer_boxes(name, bits, -(-count // len(BITS)), rng.getrandbits(30)):
+                try:
+                    slope, least, most = relaxed(name, low, high, bits)
+                except OutsideError:
+                    tally.refused += 1
+                    if not (low < 0 if name == "sqrt" else name == "reciprocal" and low <= 0 <= high):
+                        tally.outside.append(f"{name} is refused over {low}..{high} of {bits} bits")
+                    continue
+                tally.looked += 1
+                a, lo, hi = scaled(slope, SLOPE_BITS), scaled(least, bits), scaled(most, bits)
+                for x in {low, high, (low + high) >> 1, rng.randint(low, high), rng.randint(low, high)}:
+                    at = scaled(x, bits)
+                    tally.point(lo, applied(name, at) - a * at, hi, f"{name} {low}..{high} of {bits} bits at {x}")
+        return tally
+
+    return look
+
+
+def float_lines(name: str) -> Check:
+    """`venmas.bounds.affine.univariate`."""
+
+    def look(seed: int, count: int) -> Tally:
+        rng, tally = np.random.default_rng(seed), Tally()
+        for _ in range(-(-count // _BATCH)):
+            low, high = float_boxes(name, min(_BATCH, count), rng)
+            found = univariate.lines(name, low, high)
+            wrong = np.zeros(len(low), dtype=bool) if found.wrong is None else found.wrong
+            t = 0.5 * low + 0.5 * high
+            inside = low + (high - low) * rng.random((2, len(low)))
+            beside = np.nextafter(low, high), np.nextafter(high, low)
+            points = np.clip(np.stack([low, high, t, *inside, *beside]), low, high)
+            for row in range(len(low)):
+                if wrong[row]:
+                    tally.refused += 1
+                    continue
+                tally.looked += 1
+                a, lo, hi = (arb(float(v[row])) for v in (found.slope, found.lo, found.hi))
+                for x in {float(p) for p in points[:, row]}:
+                    at = arb(x)
+                    what = f"{name} {low[row].hex()}..{high[row].hex()} at {x.hex()}"
+                    tally.point(lo, applied(name, at) - a * at, hi, what)
+        return tally
+
+    return look
+
+
+def float_values(name: str) -> Check:
+    """`venmas.bounds.affine.values`, with the errors that it states; more points than boxes have."""
+    of = "EXP_ERROR" if name == "exp" else "WAVE_ERROR" if name in ("sin", "cos") else "UNIT_ERROR"
+
+    def look(seed: int, count: int) -> Tally:
+        rng, tally = np.random.default_rng(seed), Tally()
+        most = {"exp": 9.45, "sin": 24.0, "cos": 24.0}.get(name, 12.0)
+        x = rng.choice([-1.0, 1.0], count) * np.exp2(rng.uniform(-30, most, count))
+        x = np.where(rng.random(count) < 0.5, rng.uniform(-8, 8, count), x)
+        if name in ("sin", "cos"):  # the remainder is greatest between two multiples
+            near = (rng.integers(-(2**19), 2**19, count) + 0.5) * (np.pi / 2) + rng.normal(size=count) * 1e-3
+            x = np.where(rng.random(count) < 0.3, near, x)
+            y = values.sin_cos(x)[name == "cos"]
+        else:
+            y = getattr(values, name)(x)
+        error = arb(getattr(values, of))
+        for point, value in zip(x.tolist(), y.tolist(), strict=True):
+            if np.isnan(value) and abs(point) > values.MOST_ANGLE:
+                tally.refused += 1
+                continue
+            tally.looked += 1
+            true = applied(name, arb(point))
+            room = error * abs(arb(value)) if name == "exp" else error
+            tally.point(arb(value) - room, true, arb(value) + room, f"{name} at {point.hex()}")
+        return tally
+
+    return look
+
+
+def _symbols(rng: Random) -> list[int]:
+    """Values of symbols in units of 1/1024; corners and zeros among them."""
+    return [rng.choice((-1024, 1024, 0, rng.randint(-1024, 1024))) for _ in range(SYMBOLS)]
+
+
+def _integer_at(form: Form, symbols: list[int], bits: int) -> tuple[arb, arb]:
+    """Centre and radius of what a form may be at values of its symbols; further symbols may be anything."""
+    centre = (form.c << 10) + sum(g * s for g, s in zip(form.g, symbols, strict=False))
+    return scaled(centre, bits + 10), scaled(form.e + sum(map(abs, form.g[SYMBOLS:])), bits)
+
+
+def integer_forms(operation: str) -> Check:
+    """`venmas.checker.smooth.forms`."""
+
+    def look(seed: int, count: int) -> Tally:
+        rng, tally = Random(seed), Tally()
+        for i in range(count):
+            bits = BITS[i % len(BITS)]
+            ring, symbols = Forms(bits, SYMBOLS), _symbols(rng)
+            forms = [integer_form(rng, bits) for _ in range(2)]
+            factor = Fraction(rng.randint(-50, 50), rng.choice((1, 3, 7, 10, 10**6)))
+            try:
+                found = _operated(operation, ring, *forms, factor)
+            except OutsideError:
+                tally.refused += 1
+                continue
+            tally.looked += 1
+            for share in (-1, 1, Fraction(rng.randint(-8, 8), 8)):
+                inner = [c + r * rational(Fraction(share)) for c, r in (_integer_at(f, symbols, bits) for f in forms)]
+                share = rng.choice((-1, 1))
+                inner[1] = inner[1] if operation != "square" else inner[0]
+                centre, radius = _integer_at(found, symbols, bits)
+                true = _true(operation, *inner, factor)
+                tally.point(centre - radius, true, centre + radius, f"{operation} of {forms} at {symbols}")
+        return tally
+
+    return look
+
+
+def between_ends(seed: int, count: int) -> Tally:
+    """Forms of two ends, in integers."""
+    rng, tally = Random(seed), Tally()
+    for _ in range(count):
+        low = rng.getrandbits(rng.randint(1, 60)) * rng.choice((-1, 1))
+        high = low + rng.getrandbits(rng.randint(1, 60))
+        form = between(low, high)
+        tally.looked += 1
+        for end in (low, high):
+            tally.point(arb(form.range[0]), arb(end), arb(form.range[1]), f"{end} of {low}..{high}")
+    return tally
+
+
+def _operated(operation, ring, left, right, factor):  # type: ignore[no-untyped-def]
+    """An operation of a ring of either kind."""
+    match operation:
+        case "sum":
+            return ring.add(left, right)
+        case "scale":
+            return ring.scale(left, factor)
+        case "constant":
+            return ring.constant(factor)
+        case "combine":
+            return ring.combine([(factor, left), (Fraction(1, 3), right)], Fraction(1, 7))
+        case "product":
+            return ring.multiply(left, right)
+        case "square":
+            return ring.multiply(left, left)
+        case "quotient":
+            return ring.divide(left, right)
+        case "fresh":
+            return ring.fresh(left)
+    return ring.apply(operation, left)
+
+
+def _true(operation: str, x: arb, y: arb, factor: Fraction) -> arb:
+    match operation:
+        case "sum":
+            return x + y
+        case "scale":
+            return x * rational(factor)
+        case "constant":
+            return rational(factor)
+        case "combine":
+            return x * rational(factor) + y / 3 + arb(1) / 7
+        case "product":
+            return x * y
+        case "square":
+            return x * x
+        case "quotient":
+            return x / y
+        case "fresh":
+            return x
+    return applied(operation, x)
+
+
+def _float_at(form: FloatForm, row: int, symbols: list[int]) -> tuple[arb, arb]:
+    z = form.z[row].tolist()
+    centre = sum((arb(g) * s for g, s in zip(z[1 : 1 + SYMBOLS], symbols, strict=False)), arb(0))
+    free = sum((abs(arb(g)) for g in z[1 + SYMBOLS :]), arb(0))
+    return arb(z[0]) + centre * arb((1, -10)), arb(float(form.e[row])) + free
+
+
+def float_forms(operation: str) -> Check:
+    """`venmas.bounds.affine.forms`; the ends of what comes out as well."""
+
+    def look(seed: int, count: int) -> Tally:
+        rng, floats, tally = Random(seed), np.random.default_rng(seed), Tally()
+        for _ in range(-(-count // _BATCH)):
+            size = min(_BATCH, count)
+            ring = FloatForms(size, SYMBOLS)
+            forms = [float_form(floats, size) for _ in range(2)]
+            factor = Fraction(rng.randint(-50, 50), rng.choice((1, 3, 7, 10, 10**6)))
+            with np.errstate(all="ignore"):
+                found = _operated(operation, ring, *forms, factor)
+                low, high = found.ends
+            for row in range(size):
+                if ring.broken[row] or not np.isfinite([low[row], high[row]]).all():
+                    tally.refused += 1
+                    continue
+                tally.looked += 1
+                symbols = _symbols(rng)
+                known = [_float_at(f, row, symbols) for f in forms]
+                centre, radius = _float_at(found, row, symbols)
+                for share in (-1, 1, rng.randint(-8, 8) / 8):
+                    inner = [c + r * share for c, r in known]
+                    inner[1] = inner[1] if operation != "square" else inner[0]
+                    true = _true(operation, *inner, factor)
+                    what = f"{operation} of {[f.z[row].tolist() for f in forms]} at {symbols}"
+                    tally.point(centre - radius, true, centre + radius, what)
+                    tally.point(arb(float(low[row])), true, arb(float(high[row])), f"ends: {what}")
+        return tally
+
+    return look
+
+
+def integer_intervals(operation: str) -> Check:
+    """`venmas.checker.smooth.intervals`."""
+
+    def look(seed: int, count: int) -> Tally:
+        rng, tally = Random(seed), Tally()
+        for i in range(count):
+            bits = BITS[i % len(BITS)]
+            ring, factor = Intervals(bits), Fraction(rng.randint(-50, 50), rng.choice((1, 3, 7, 10)))
+            left, right = (integer_form(rng, bits).range for _ in range(2))
+            try:
+                low, high = _operated(operation, ring, left, right, factor)
+            except OutsideError:
+                tally.refused += 1
+                continue
+            tally.looked += 1
+            for ends in (left, right, (left[0], right[1]), (left[1], right[0])):
+                x = scaled(rng.choice((*left, rng.randint(*left))), bits)
+                y = x if operation == "square" else scaled(rng.choice((*right, rng.randint(*right))), bits)
+                true = _true(operation, x, y, factor)
+                tally.point(scaled(low, bits), true, scaled(high, bits), f"{operation} of {left}, {right}: {ends}")
+        return tally
+
+    return look
+
+
+def float_reduction(seed: int, count: int) -> Tally:
+    """`venmas.bounds.affine.reduce`: every point of the forms is one of those with fewer symbols, sum by sum."""
+    rng, floats, tally = Random(seed), np.random.default_rng(seed), Tally()
+    for _ in range(-(-count // 20)):
+        ring, size = FloatForms(20, 12), 20
+        forms = {
+            n: FloatForm(floats.normal(size=(size, 13)) * 0.5 ** floats.integers(0, 60, 13), np.zeros(size))
+            for n in "xy"
+        }
+        few, after = reduced(ring, forms, 4, 1)
+        factors = {n: rng.choice((-1, 1, 2)) for n in "xy"}
+        z = sum(factors[n] * f.z for n, f in forms.items())
+        with np.errstate(all="ignore"):
+            low, high = few.combine([(Fraction(factors[n]), after[n]) for n in "xy"]).ends
+        for row in range(size):
+            tally.looked += 1
+            signs = (
+                [rng.choice((-1, 1)) for _ in range(12)]
+                if rng.random() < 0.3
+                else np.sign(z[row, 1:]).astype(int).tolist()
+            )
+            true = arb(0)
+            for n, form in forms.items():
+                own = form.z[row].tolist()
+                true += factors[n] * sum((arb(g) * s for g, s in zip(own[1:], signs, strict=True)), arb(own[0]))
+            tally.point(arb(float(low[row])), true, arb(float(high[row])), f"reduction, row {row}")
+    return tally
+
+
+_PLACES = ("checker", "engine")
+_BOTH = ("product", "square", "quotient", "sum", "scale", "constant", "fresh")
+CHECKS: Mapping[tuple[str, str], Check] = {
+    **{(name, "values, integers"): integer_values(name) for name in FUNCTIONS},
+    ("pi", "values, integers"): pi_ends,
+    **{(name, "values, floats"): float_values(name) for name in ("exp", "tanh", "sigmoid", "sin", "cos")},
+    **{(name, "lines, checker"): integer_lines(name) for name in LINES},
+    **{(name, "lines, engine"): float_lines(name) for name in LINES},
+    **{(name, "forms, checker"): integer_forms(name) for name in (*_BOTH, "relu", *FUNCTIONS)},
+    **{(name, "forms, engine"): float_forms(name) for name in (*_BOTH, "combine", "relu", *FUNCTIONS)},
+    **{(n, "intervals, checker"): integer_intervals(n) for n in ("product", "square", "quotient", "scale", "constant")},
+    ("between", "forms, checker"): between_ends,
+    ("reduction", "forms, engine"): float_reduction,
+    ("network", "checker"): partial(networks, engine=False),
+    ("network", "engine"): partial(networks, engine=True),
+    **{(name, f"flow, {place}"): partial(flows, name, engine=place == "engine") for name in KNOWN for place in _PLACES},
+    ("graph", "all rings"): graphs,
+}
+"""By rule and place."""
