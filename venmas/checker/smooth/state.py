@@ -69,7 +69,7 @@ class States:
         assumed: Outcomes | None = None,
     ) -> None:
         self.system, self.forms, self.fine, self.assumed = system, forms, fine, assumed
-        self.ring, self._symbols = Forms(bits, symbols), symbols
+        self.ring, self.symbols = Forms(bits, symbols), symbols
         self._values: dict[int, tuple[Expr, Form]] = {}
         self._outputs: dict[int, tuple[Application, list[Form]]] = {}
         self._flows: dict[int, Moved] = {}
@@ -196,6 +196,10 @@ class States:
             self._next[branch.name] = [made._followed(branch) for made in self._assuming(branch)]
         return self._next[branch.name]
 
+    def take(self, branch: Branch, after: list[States]) -> None:
+        """Let sets that have all states which follow by a branch be those that do."""
+        self._next[branch.name] = after
+
     def _assuming(self, branch: Branch) -> list[States]:
         """The same states under assumptions that cover all outcomes of a branch."""
         found: list[States] = []
@@ -204,7 +208,7 @@ class States:
             assumed = left.pop()
             if len(found) + len(left) >= _MOST:
                 return [self]
-            made = States(self.system, self.forms, self._symbols, self.ring.bits, self.fine, assumed)
+            made = States(self.system, self.forms, self.symbols, self.ring.bits, self.fine, assumed)
             try:
                 for _, update in branch.updates:
                     made.value(update)
