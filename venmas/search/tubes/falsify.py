@@ -77,7 +77,7 @@ def _slope(missing: Callable[[Index, Floats], Floats], root: Index, part: Floats
     moved = part[:, None, :] + np.eye(width) * step[:, None, :]
     there = missing(np.repeat(root, width), moved.reshape(-1, width)).reshape(count, width)
     with np.errstate(invalid="ignore"):  # where nothing is known
-        return (there - found[:, None]) / step
+        return np.nan_to_num((there - found[:, None]) / step)
 
 
 def _point(system: System, box: Box, names: Sequence[str], part: Floats) -> dict[str, Fraction]:
