@@ -60,7 +60,7 @@ _RUNS, _DEEPER = 0.1, 4
 """Part of its time for looking for violations; how many times longer it takes where no sample shows one."""
 _PATIENCE, _BOXED = 60.0, 0.6
 """Part of its time for a question together with whether runs stay in their box; seconds where there is no limit."""
-_REPLAY = 0.2
+_REPLAY = 0.4
 """Part of its time for all runs from one state, where there are many."""
 
 
