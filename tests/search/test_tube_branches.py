@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 from itertools import product
 from math import inf
@@ -13,11 +14,13 @@ from venmas import verify
 from venmas.answer import Open, Refuted, Witnessed
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.join import joined, near
-from venmas.budget import Budget
-from venmas.errors import FormulaError
+from venmas.budget import Budget, BudgetError
+from venmas.errors import FormulaError, ModelError
+from venmas.logic import nnf
 from venmas.model import System, cos, exp, held, sin, sqrt, switch, tanh
 from venmas.model.simulate import step_batch
 from venmas.model.smooth.cuts import Fineness
+from venmas.model.witness.build import explain
 from venmas.question import Question, read_property
 from venmas.search.procedure import Run
 from venmas.search.tubes.procedure import TUBES
@@ -45,23 +48,22 @@ def two(guarded: bool = False) -> System:
 def test_sets_hold_all_runs(sets: int, guarded: bool) -> None:
     """Every run by every word of branches, with and without joins; what is not joined is one set a word."""
     system, steps = two(guarded), 5
-    box = {"x": (Fraction(-1), Fraction(1))}
-    tube = Tube(system, [box], Fineness(4, 1, 1, 20, sets))
-    start = np.linspace(-1, 1, 201)
-    runs = [{"x": start}]
+    tube = Tube(system, [{"x": (Fraction(-1), Fraction(1))}], Fineness(4, 1, 1, 20, sets))
+    runs = [(np.linspace(-1, 1, 201), {0})]
     for _ in range(steps):
-        tube.advance()
-        after = []
-        for state, branch in product(runs, range(2)):
-            new, enabled = step_batch(system, state, np.full(len(state["x"]), branch))
-            after.append({"x": new["x"][enabled]})
-        runs = [state for state in after if len(state["x"])]
+        link, after = tube.advance(), []
+        for (x, rows), branch in product(runs, range(2)):
+            new, enabled = step_batch(system, {"x": x}, np.full(len(x), branch))
+            edges = zip(link.before.tolist(), link.branch.tolist(), link.after.tolist(), strict=True)
+            # in the sets that follow along the branches that were taken, not in any
+            after.append((new["x"][enabled], {row for begin, by, row in edges if begin in rows and by == branch}))
+        runs = [(x, rows) for x, rows in after if len(x)]
         low, high = tube.ends()["x"]
-        for state in runs:
-            held = (low[:, None] - 1e-12 <= state["x"]) & (state["x"] <= high[:, None] + 1e-12)
-            assert held.any(0).all()
+        for x, rows in runs:
+            held = [(low[row] - 1e-12 <= x) & (x <= high[row] + 1e-12) for row in rows]
+            assert np.any(held, axis=0).all()
     assert len(tube.boxes) == (3 if sets else 2**steps) or (guarded and not sets)
-    reached = max(float(state["x"].max()) for state in runs), min(float(state["x"].min()) for state in runs)
+    reached = max(float(x.max()) for x, _ in runs), min(float(x.min()) for x, _ in runs)
     assert tube.ends()["x"][1].max() < reached[0] + 0.2 and tube.ends()["x"][0].min() > reached[1] - 0.2
 
 
@@ -88,6 +90,11 @@ def test_guards_that_leave_none_out_are_known_to() -> None:
     """x > 0 and -2 x >= 0: one of them holds in every state, though both are open in a box around 0."""
     assert isinstance(decided(two(True), "AG^3 EX (x < 9)"), Refuted)
     assert isinstance(decided(two(True), "EF^1 (x < 0.43)"), Refuted)
+    above = two(True)
+    above.initial_set.regions.clear()
+    above.initial(above["x"] >= Fraction(1, 2), above["x"] <= 1)
+    assert isinstance(decided(above, "EX (x > 0.2)"), Refuted)
+    assert isinstance(decided(above, "EX (x < 0.2)"), Witnessed)  # there is no successor by the other branch
     gap = System("gap")
     x = gap.real("x", -9, 9)
     gap.branch("up", {x: sin(x)}, when=x > 0)
@@ -122,11 +129,26 @@ def test_what_one_branch_can_not_compute_does_not_spoil_the_others() -> None:
     system.branch("turn", {x: exp(x) / 4}, when=x < 0)
     system.initial(x >= -1, x <= -Fraction(1, 2))
     assert isinstance(decided(system, "AG^3 (x < 0.7)"), Refuted)
-    wrong = System("wrong")
-    y = wrong.real("y", -9, 9)
-    wrong.branch("root", {y: sqrt(y)}, when=sqrt(y + 1) > 0)
-    wrong.initial(y >= -2, y <= 2)
-    assert not isinstance(decided(wrong, "AG^1 (y < 5)", 2.0), Refuted)  # a guard without a value
+    for bound, others in product((0, 5), (False, True)):  # a guard without a value, however it is compared
+        wrong = System("wrong")
+        y = wrong.real("y", -9, 9)
+        if others:
+            wrong.branch("go", {y: sin(y)})
+        wrong.branch("root", {y: cos(y)}, when=sqrt(y + 1) > bound)
+        wrong.initial(y >= -2, y <= 2)
+        found = None
+        with suppress(ModelError, BudgetError):
+            found = decided(wrong, "AG^1 (y < 5)", 2.0)
+        assert not isinstance(found, Refuted)
+
+
+def test_a_witness_is_found_whichever_branches_are_tried_first() -> None:
+    system = two()
+    target = nnf(read_property(system, "AX^2 (x < 0.2)").formula, negate=True)
+    for hints in (["sine", "sine"], ["square", "square"], ["square"], ["no branch"], None):
+        witness = explain(system, target, {"x": Fraction(1)}, hints=hints)
+        assert witness is not None and [n.children[0][0] for n in witness.nodes[:2]] == ["sine", "sine"]
+        assert explain(system, target, {"x": Fraction(1, 8)}, hints=hints) is None
 
 
 def test_long_horizons_are_joined() -> None:

@@ -75,7 +75,7 @@ class Tube:
             if not len(rows):
                 continue
             self.ring, self.state, self.boxes = ring, state, boxes
-            if len(branches) > 1:
+            if len(branches) > 1 or len(rows) < ring.size:
                 self.keep(rows)
             origin = rows[self._take(branch)]
             made.append((self.ring, self.state))
