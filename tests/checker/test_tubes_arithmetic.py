@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
-from math import exp
+from math import exp, pi
 from random import Random
 
 import numpy as np
@@ -63,6 +63,16 @@ def test_lines_are_close() -> None:
             low, high = (int((middle + s * width / 2) * 2**BITS) for s in (-1, 1))
             _, least, most = relaxed(name, low, high, BITS)
             assert (most - least) / 2**BITS < 0.5 * width * width * exp(0.4) + 2**-15 * width
+
+
+def test_lines_around_turns_are_close() -> None:
+    """Over an inflection of sine and cosine: within a third of the cube of half the width, as the sine is of its own."""
+    for name, turn in (("sin", 0.0), ("sin", pi), ("cos", pi / 2), ("cos", -pi / 2)):
+        for half in (1e-3, 0.05, 0.5):
+            for off in (0.0, half / 4):
+                low, high = (int((turn + off + s * half) * 2**BITS) for s in (-1, 1))
+                _, least, most = relaxed(name, low, high, BITS)
+                assert (most - least) / 2**BITS < half**2 * (off + half / 3) * 1.01 + 2**-14 * half
 
 
 def random_form(rng: Random, symbols: int) -> Form:
