@@ -61,7 +61,8 @@ class Way:
 
 @dataclass(frozen=True)
 class Case:
-    """u: a network of the state, c: one of several values by the greatest of several scores, or a `where`."""
+    """u: a network of the state; c: one of several values by the greatest of several scores, or a `where`; m: an
+    integer, 1 where `mode` was above 0 in the step before, else 0."""
 
     names: tuple[str, ...]
     ways: tuple[Way, ...]
@@ -72,7 +73,13 @@ class Case:
     network: Network | None = None
     scores: tuple[Tree, ...] = ()
     values: tuple[Fraction, ...] = ()
+    mode: Tree | None = None
     period: Fraction = Fraction(1, 5)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """All variables."""
+        return self.names if self.mode is None else (*self.names, "m")
 
 
 def random_case(seed: int) -> Case:
@@ -81,9 +88,9 @@ def random_case(seed: int) -> Case:
     names = tuple("xyz"[: rng.randint(1, 3)])
     noisy, branching = rng.choice([(True, False), (False, True), (True, True), (False, True), (True, False)])
     network = _network(rng, len(names)) if rng.random() < 0.35 else None
-    choosing = rng.random() < 0.35
+    choosing, modal = rng.random() < 0.35, rng.random() < 0.35
     noise = {n: Fraction(rng.choice([1, 2, 5, 20]), 100) for n in ("w", "e")[: rng.randint(1, 2) * noisy]}
-    states = [*names, *(["u"] if network else []), *(["c"] if choosing else [])]
+    states = [*names, *(["u"] if network else []), *(["c"] if choosing else []), *(["m"] if modal else [])]
     flow = rng.random() < 0.5
     ways = [_way(rng, names, [*states, *noise], noise, flow) for _ in range(rng.randint(2, 3) if branching else 1)]
     guards = rng.choice(["none", "some", "both"]) if branching else "none"
@@ -100,7 +107,11 @@ def random_case(seed: int) -> Case:
     count = rng.randint(2, 3) if choosing else 0
     scores = tuple(_tree(rng, [*names, *noise], rng.choice([0, 1]), False) for _ in range(count))
     values = tuple(Fraction(rng.randint(-10, 10), 10) for _ in scores)
-    return Case(names, tuple(ways), box, rng.randint(1, 4), noise, network, scores, values)
+    mode = _tree(rng, states, rng.choice([0, 1]), False) if modal else None
+    if modal:
+        low = Fraction(rng.randint(0, 1))
+        box["m"] = low, Fraction(rng.randint(int(low), 1))
+    return Case(names, tuple(ways), box, rng.randint(1, 4), noise, network, scores, values, mode)
 
 
 def _way(rng: Random, names: Sequence[str], leaves: list[str], noise: Mapping[str, Fraction], flow: bool) -> Way:
@@ -116,6 +127,8 @@ def built(case: Case) -> System:
     system = System("case")
     state = {n: system.real(n, -1000, 1000) for n in case.names}
     known: dict[str, object] = dict(state)
+    if case.mode is not None:
+        known["m"] = system.integer("m", 0, 1)
     for n, size in case.noise.items():
         known[n] = system.disturbance(n, -size, size)
     if case.network is not None:
@@ -132,8 +145,11 @@ def built(case: Case) -> System:
         if way.guard is not None:
             compared = _expression(way.guard, known)
             guard = compared <= 0 if way.turned else compared > 0
-        system.branch(f"b{i}", system.flow(case.period, rates).end if way.flow else rates, when=guard)
-    system.initial(*[c for n, (a, b) in case.box.items() for c in (state[n] >= a, state[n] <= b)])
+        updates = dict(system.flow(case.period, rates).end if way.flow else rates)
+        if case.mode is not None:
+            updates[known["m"]] = vm.where(_expression(case.mode, known) > 0, 1, 0)
+        system.branch(f"b{i}", updates, when=guard)
+    system.initial(*[c for n, (a, b) in case.box.items() for c in (known[n] >= a, known[n] <= b)])
     return system
 
 
@@ -147,12 +163,8 @@ def successor(case: Case, way: Way, state: State, noise: State) -> dict[str, flo
         if first - second < _NEAR * (1 + abs(first)):
             raise UnclearError
         at["c"] = np.float64(case.values[int(np.argmax(scores))])
-    if way.guard is not None:
-        compared = float(_value(way.guard, at))
-        if abs(compared) < _NEAR * (1 + abs(compared)):
-            raise UnclearError
-        if (compared > 0) is way.turned:
-            return None
+    if way.guard is not None and (_sign(float(_value(way.guard, at))) > 0) is way.turned:
+        return None
     if not way.flow:
         new = {n: float(_value(tree, at)) for n, tree in way.rates.items()}
     else:
@@ -168,13 +180,22 @@ def successor(case: Case, way: Way, state: State, noise: State) -> dict[str, flo
         new = dict(zip(case.names, map(float, found.y[:, -1]), strict=True))
     if not all(np.isfinite(v) and abs(v) < 900 for v in new.values()):
         raise UnclearError
+    if case.mode is not None:
+        new["m"] = float(_sign(float(_value(case.mode, at))) > 0)
     return new
+
+
+def _sign(value: float) -> float:
+    """The same. Raises `UnclearError` where it is too near 0 for floats to tell its sign."""
+    if abs(value) < _NEAR * (1 + abs(value)):
+        raise UnclearError
+    return value
 
 
 def sampled(case: Case, rng: Random) -> list[dict[str, float]]:
     """A run by branches and noise at random."""
     kind = rng.random()
-    share = {n: rng.choice([0.0, 1.0]) if kind < 0.5 else rng.random() for n in case.names}
+    share = {n: rng.choice([0.0, 1.0]) if kind < 0.5 or n == "m" else rng.random() for n in case.states}
     state = {n: float(a) + (float(b) - float(a)) * share[n] for n, (a, b) in case.box.items()}
     side = {n: rng.choice([-1.0, 1.0]) for n in case.noise}
     states = [state]
@@ -246,10 +267,10 @@ def false_run(case: Case, asked: Asked, witness: Witness) -> str | None:
     start = witness.initial
     if not all(a <= start[n] <= b for n, (a, b) in case.box.items()):
         return "the witness is no initial state"
-    state, states = {n: float(start[n]) for n in case.names}, []
+    state, states = {n: float(start[n]) for n in case.states}, []
     for node in path:
         stored = {v.name: v for v in node.state}
-        for n in case.names:
+        for n in case.states:
             if abs(float(stored[n].exact) - state[n]) > float(stored[n].radius) + CLEAR * (1 + abs(state[n])):
                 return f"{n} is {float(stored[n].exact)} in the witness, and {state[n]} in the run"
         states.append(state)
@@ -307,7 +328,7 @@ def check(seed: int, folder: Path) -> tuple[str, list[str]]:
 
 
 def _floats(case: Case, witness: Witness) -> dict[str, float]:
-    return {n: float(witness.initial[n]) for n in case.names}
+    return {n: float(witness.initial[n]) for n in case.states}
 
 
 def _outside(system: System, asked: Asked, runs: list[list[dict[str, float]]]) -> list[str]:

@@ -6,10 +6,12 @@ from contextlib import suppress
 from fractions import Fraction
 from itertools import product
 from math import inf
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.corpus.smooth_branching import check
 from venmas import verify
 from venmas.answer import Open, Refuted, Witnessed
 from venmas.bounds.affine.forms import Form, Forms
@@ -194,6 +196,12 @@ def test_joined_rows_hold_what_they_are_made_of() -> None:
     spoilt = {"x": Form(np.where(np.arange(40)[:, None] == 3, inf, z), forms["x"].e)}
     _, found = joined(ring, spoilt, near(spoilt, boxes, 12))
     assert np.isinf(found["x"].ends[1]).any()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_systems_beside_sampled_runs(seed: int, tmp_path: Path) -> None:
+    verdict, wrong = check(seed, tmp_path)
+    assert not wrong, (verdict, wrong)
 
 
 def test_formulas_over_noise_and_branches() -> None:
