@@ -31,7 +31,7 @@ def walk() -> System:
     x, y, mode = system.real("x", -9, 9), system.real("y", -9, 9), system.integer("mode", 0, 1)
     system.branch("left", {x: x / 2 + sin(y) / 4, y: y / 2, mode: 0})
     system.branch("right", {x: x / 2 - cos(x) / 4, y: y / 2 + x / 4 + where(y > 0.3, 0.1, 0)})
-    system.branch("turn", {y: tanh(y) * switch(mode, {0: 1, 1: -1}), mode: 1 - mode}, when=x > 0.1)
+    system.branch("turn", {y: tanh(y) * switch(mode, {0: 1, 1: -1}), mode: 1 - mode}, when=(x > 0.1) & (y <= 0.46))
     system.initial(x >= 0, x <= Fraction(1, 5), y >= Fraction(9, 10), y <= 1, mode == 0)
     return system
 
@@ -53,7 +53,7 @@ def test_joined_sets_hold_all_runs(most: int) -> None:
         state = {n: float(low) + rng.random() * float(high - low) for n, (low, high) in ends}
         sets = [first]
         for _ in range(steps):
-            index = rng.randrange(3 if state["x"] > 0.1 else 2)
+            index = rng.randrange(3 if state["x"] > 0.1 and state["y"] <= 0.46 else 2)
             new, _ = step_batch(system, {n: np.array([v]) for n, v in state.items()}, np.array([index]))
             state = {n: float(v[0]) for n, v in new.items()}
             # along the branches that were taken, not in any set

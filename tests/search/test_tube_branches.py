@@ -15,18 +15,23 @@ from tests.corpus.smooth_branching import check
 from venmas import verify
 from venmas.answer import Open, Refuted, Witnessed
 from venmas.bounds.affine.forms import Form, Forms
+from venmas.bounds.affine.halves import where
 from venmas.bounds.affine.join import joined, near
+from venmas.bounds.affine.step import Values
 from venmas.budget import Budget, BudgetError
 from venmas.errors import FormulaError, ModelError
 from venmas.logic import nnf
 from venmas.model import System, cos, exp, held, sin, sqrt, switch, tanh
-from venmas.model.simulate import step_batch
+from venmas.model.simulate import Batch, step_batch
 from venmas.model.smooth.cuts import Fineness
 from venmas.model.witness.build import explain
 from venmas.question import Question, read_property
 from venmas.search.procedure import Run
 from venmas.search.tubes.procedure import TUBES
 from venmas.search.tubes.run import Tube
+
+FINE = Fineness(4, 1, 1, 20)
+WAYS = [(1, 0), (0, 1), (1, 1), (1, -1), (2, 1), (-1, 3)]
 
 
 def decided(system: System, formula: str, seconds: float = 20.0) -> object:
@@ -202,6 +207,47 @@ def test_joined_rows_hold_what_they_are_made_of() -> None:
 def test_random_systems_beside_sampled_runs(seed: int, tmp_path: Path) -> None:
     verdict, wrong = check(seed, tmp_path)
     assert not wrong, (verdict, wrong)
+
+
+def test_guards_keep_the_part_where_they_hold() -> None:
+    """Points that meet a guard are in the forms that are left, also by what these say of both variables together."""
+    rng, system = np.random.default_rng(3), System("half")
+    x, y = system.real("x", -99, 99), system.real("y", -99, 99)
+    guards = [x - y > 0, (x + y <= 1) & (x >= 0), x * y >= 1, sin(x) < -y, x != y, x + 2 * y == 0]
+    smaller = 0
+    for guard, turn in product(guards, range(8)):
+        ring, z, e = Forms(1, 4), rng.normal(size=(2, 1, 5)), 0.3 * (turn % 2) * (guard is not guards[-1])
+        forms = {n: Form(z[i], np.array([e])) for i, n in enumerate("xy")}
+        found = where(Values(ring, forms, FINE), guard, FINE)
+        sums = [(ring.combine([(Fraction(a), found["x"]), (Fraction(b), found["y"])]), a, b) for a, b in WAYS]
+        smaller += sum(float(found[n].radius[0]) < 0.95 * float(forms[n].radius[0]) for n in "xy")
+        for _ in range(500):
+            s = rng.choice([-1.0, 1.0, rng.uniform(-1, 1)], size=4)
+            if guard is guards[-1]:  # the last symbol such that it is met
+                c = z[0, 0] + 2 * z[1, 0]
+                s[3] = -(c[0] + c[1:4] @ s[:3]) / c[4]
+                if abs(s[3]) > 1:
+                    continue
+            at = {n: forms[n].z[0, 0] + forms[n].z[0, 1:] @ s + rng.choice([-e, e]) for n in "xy"}
+            if guard is guards[-1] or Batch({n: np.array([v]) for n, v in at.items()}).holds(guard)[0]:
+                for form, a, b in sums:
+                    low, high = form.ends
+                    assert low[0] - 1e-12 <= a * at["x"] + b * at["y"] <= high[0] + 1e-12
+    assert smaller > 10
+
+
+def test_a_guard_at_the_edge_leaves_little() -> None:
+    """x from 0 to 1, y = x + noise: where x >= 3/4, y is not below 3/4 less the noise."""
+    ring = Forms(1)
+    x = ring.symbol(np.array([0.0]), np.array([1.0]))
+    y = ring.add(x, ring.symbol(np.array([-0.1]), np.array([0.1])))
+    system = System("edge")
+    v = system.real("x", -9, 9)
+    found = where(Values(ring, {"x": x, "y": y}, FINE), v >= Fraction(3, 4), FINE)
+    (x_low, x_high), (y_low, y_high) = found["x"].ends, found["y"].ends
+    assert (
+        0.7499 < x_low[0] <= 0.75 and 1 <= x_high[0] < 1.001 and 0.6499 < y_low[0] <= 0.65 and 1.1 <= y_high[0] < 1.101
+    )
 
 
 def test_formulas_over_noise_and_branches() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from venmas.bounds.affine.forms import Form, Forms
+from venmas.bounds.affine.halves import where
 from venmas.bounds.affine.join import joined, near
 from venmas.bounds.affine.reduce import reduced
 from venmas.bounds.affine.step import OpenChoiceError, Values
@@ -77,6 +78,9 @@ class Tube:
             self.ring, self.state, self.boxes = ring, state, boxes
             if len(branches) > 1 or len(rows) < ring.size:
                 self.keep(rows)
+            if not branch.always:
+                with np.errstate(all="ignore"):
+                    self.state = where(Values(self.ring, self.state, self.fine), branch.guard, self.fine)
             origin = rows[self._take(branch)]
             made.append((self.ring, self.state))
             before.append(origin)
