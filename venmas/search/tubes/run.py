@@ -1,8 +1,9 @@
 """Zonotopes along the runs from boxes of initial states: one set of states a row, a set for each answer to a set.
 
-one step: for each branch that some state of a set can take, what it makes of the set      (`guards`)
-          where an argmax or a condition in it is open, each option makes a set of its own
-          too many sets of a box: those that are near each other become one          (`venmas.bounds.affine.join`)
+one step: for each branch that some state of a set can take                       (`venmas.bounds.affine.guards`)
+              what it makes of the part of the set where its guard holds          (`venmas.bounds.affine.halves`)
+              where an argmax or a condition in it is open, each option makes a set of its own
+          too many sets of a box: those that are near each other become one       (`venmas.bounds.affine.join`)
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from venmas.bounds.affine.forms import Form, Forms
+from venmas.bounds.affine.guards import Answers, answers
 from venmas.bounds.affine.halves import where
 from venmas.bounds.affine.join import joined, near
 from venmas.bounds.affine.reduce import reduced
@@ -22,7 +24,6 @@ from venmas.model.parts import Branch
 from venmas.model.smooth.cuts import Fineness
 from venmas.model.system import System
 from venmas.model.variables import Box
-from venmas.search.tubes.guards import Answers, answers
 
 _FORKS = 64
 """Sets of a box, on average, beyond which open choices make no more."""
