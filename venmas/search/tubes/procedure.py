@@ -50,7 +50,8 @@ from venmas.search.tubes.tree import Tree, ladder
 
 log = logging.getLogger(__name__)
 
-_BATCH = 32
+_BATCH, _FEWER = 32, 8
+"""Boxes at a time; and where each of them has many sets."""
 _RATHER = 2.0
 """Finer enclosures are tried rather than a cut where they account for so many times what the initial values do, .."""
 _WORTH, _PAUSE = 0.5, 4
@@ -214,7 +215,7 @@ class _Session:
         level = self._stack[-1].level
         batch: list[_Part] = []
         rest: list[_Part] = []
-        while self._stack and len(batch) < _BATCH:
+        while self._stack and len(batch) < (_BATCH if len(self.system.branches) == 1 else _FEWER):
             part = self._stack.pop()
             (batch if part.level == level else rest).append(part)
         self._stack.extend(reversed(rest))

@@ -1,9 +1,11 @@
 """Zonotopes along the runs from boxes of initial states: one set of states a row, a set for each answer to a set.
 
-one step: for each branch that some state of a set can take                       (`venmas.bounds.affine.guards`)
-              what it makes of the part of the set where its guard holds          (`venmas.bounds.affine.halves`)
-              where an argmax or a condition in it is open, each option makes a set of its own
-          too many sets of a box: those that are near each other become one       (`venmas.bounds.affine.join`)
+    one step: for each branch that some state of a set can take                       (`venmas.bounds.affine.guards`)
+                  what it makes of the part of the set where its guard holds          (`venmas.bounds.affine.halves`)
+                  where an argmax or a condition in it is open, each option makes a set of its own
+              too many sets of a box: those that are near each other become one       (`venmas.bounds.affine.join`)
+
+Nothing is lost: what follows a state of a set is in one of the sets that follow it.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from venmas.bounds.affine.join import joined, near
 from venmas.bounds.affine.reduce import reduced
 from venmas.bounds.affine.step import OpenChoiceError, Values
 from venmas.bounds.rounding import Floats, Index, Ints, float_beside
+from venmas.model.disturbances import ahead
 from venmas.model.parts import Branch
 from venmas.model.smooth.cuts import Fineness
 from venmas.model.system import System
@@ -52,7 +55,9 @@ class Tube:
     def __init__(self, system: System, boxes: Sequence[Box], fine: Fineness) -> None:
         self.system, self.fine, self.steps = system, fine, 0
         self.ring, self.boxes, self.alone = Forms(len(boxes)), np.arange(len(boxes)), True
-        self._most = _FORKS * len(boxes)
+        self._most = max(_FORKS, 2 * fine.sets) * len(boxes)
+        # noise of later steps brings no symbols; to have fewer takes time, which many sets are worth
+        self._symbols = fine.symbols * sum(len(system.branches) == 1 or not ahead(name) for name in system.variables)
         self.state: dict[str, Form] = {}
         self.axes: list[str] = []
         for name in system.variables:
@@ -127,7 +132,7 @@ class Tube:
         values = Values(self.ring, self.state, self.fine, assumed, forking)
         changed = {name: self._typed(name, values.form(expr)) for name, expr in branch.updates}
         state = {**self.state, **changed}
-        self.ring, self.state = reduced(self.ring, state, self.fine.symbols * len(state), len(self.axes))
+        self.ring, self.state = reduced(self.ring, state, self._symbols, len(self.axes))
 
     def _typed(self, name: str, form: Form) -> Form:
         """An integer that is known is exact."""
