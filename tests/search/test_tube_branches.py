@@ -262,3 +262,14 @@ def test_formulas_over_noise_and_branches() -> None:
     assert report.violated and report.witness is not None
     with pytest.raises(FormulaError, match="noise"):
         verify(system, "EF^3 (x < 0)")
+
+
+def test_what_is_not_linear_is_measured_and_asked_about() -> None:
+    """A distance as a proposition: its step of measuring is a branch with a guard."""
+    system = System("far")
+    x, y = system.real("x", -9, 9), system.real("y", -9, 9)
+    system.proposition("near", x * x + y * y < Fraction(9, 10))
+    system.branch("go", {x: x / 2 + sin(y) / 2, y: -x / 2})
+    system.initial(x >= Fraction(1, 2), x <= Fraction(9, 10), y >= 0, y <= Fraction(1, 4))
+    assert verify(system, "AG^3 near", timeout=10).satisfied
+    assert verify(system, "AX (near & !near | x < 0.5)", timeout=10).violated
