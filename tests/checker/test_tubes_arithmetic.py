@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
-from math import exp
+from itertools import pairwise, zip_longest
+from math import exp, pi
 from random import Random
 
 import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from venmas.checker.smooth.forms import Form, Forms
+from venmas.checker.smooth.forms import Form, Forms, not_negative
 from venmas.checker.smooth.networks import apply_network
 from venmas.checker.smooth.univariate import SLOPE_BITS, OutsideError, relaxed
 from venmas.functions.registry import FUNCTIONS
@@ -63,6 +63,16 @@ def test_lines_are_close() -> None:
             low, high = (int((middle + s * width / 2) * 2**BITS) for s in (-1, 1))
             _, least, most = relaxed(name, low, high, BITS)
             assert (most - least) / 2**BITS < 0.5 * width * width * exp(0.4) + 2**-15 * width
+
+
+def test_lines_around_turns_are_close() -> None:
+    """Over an inflection of sine and cosine: within a third of the cube of half the width."""
+    for name, turn in (("sin", 0.0), ("sin", pi), ("cos", pi / 2), ("cos", -pi / 2)):
+        for half in (1e-3, 0.05, 0.5):
+            for off in (0.0, half / 4):
+                low, high = (int((turn + off + s * half) * 2**BITS) for s in (-1, 1))
+                _, least, most = relaxed(name, low, high, BITS)
+                assert (most - least) / 2**BITS < half**2 * (off + half / 3) * 1.01 + 2**-14 * half
 
 
 def random_form(rng: Random, symbols: int) -> Form:
@@ -130,6 +140,31 @@ def exact(network: Network, values: list[arb]) -> list[arb]:
         ]
         values = [s if layer.activation == "linear" else applied(layer.activation, s) for s in sums]
     return values
+
+
+def tiny_form(rng: Random) -> Form:
+    """Of a few units, so that roundings count."""
+    return Form(rng.randint(-9, 9), tuple(rng.randint(-9, 9) for _ in range(3)), rng.choice((0, 0, 9)))
+
+
+def test_what_is_left_where_a_guard_holds() -> None:
+    """Points at which a form is not negative are in the forms that are left, by what these say of both together."""
+    rng, met, smaller = Random(19), 0, 0
+    for turn in range(400):
+        guard, x, y = (tiny_form(rng) if turn % 2 else random_form(rng, 4) for _ in range(3))
+        made = not_negative({"x": x, "y": y}, guard)
+        smaller += made["x"].size < 0.9 * x.size
+        for _ in range(40):
+            symbols = [Fraction(rng.choice((-1, 1, rng.uniform(-1, 1)))) for _ in range(4)]
+            if point(guard, symbols, rng) < 0:
+                continue
+            met += 1
+            at = [point(form, symbols, rng) * (1 << BITS) for form in (x, y)]
+            for a, b in ((1, 0), (0, 1), (1, 1), (1, -1), (3, -2)):
+                g = [a * p + b * q for p, q in zip_longest(made["x"].g, made["y"].g, fillvalue=0)]
+                room = sum(map(abs, g)) + abs(a) * made["x"].e + abs(b) * made["y"].e
+                assert abs(a * at[0] + b * at[1] - a * made["x"].c - b * made["y"].c) <= room
+    assert met > 1000 and smaller > 10
 
 
 def test_networks_hold_for_the_same_symbols() -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from venmas import System, reach
-from venmas.errors import UsageError
 from venmas.model import sin
 
 
@@ -28,8 +26,20 @@ def test_sets_hold_the_runs_and_are_tight() -> None:
     assert {w.name for w in found.worked} == {"tubes"} and np.isfinite(found.layers[-1].low).all()
 
 
-def test_systems_that_no_source_follows_are_refused() -> None:
+def test_every_branch_is_followed() -> None:
     system = pendulum()
     system.branch("rest", th=system["th"])
-    with pytest.raises(UsageError, match="2"):
-        reach(system, 3)
+    found = reach(system, 3, ["th"], runs=200, timeout=60)
+    last = found.layers[3]
+    # one run rests for ever, and one swings for ever: 0.6 cos(3 * 0.1 * sqrt(9.81)), at least
+    assert 0.6 <= last.high[0] < 0.601 and 0.5 * np.cos(0.94) - 0.05 < last.low[0] < 0.5 * np.cos(0.94) + 0.05
+    assert (last.low <= found.runs[:, 3]).all() and (found.runs[:, 3] <= last.high).all()
+
+
+def test_nothing_is_reached_where_no_branch_can_be_taken() -> None:
+    system = System("stuck")
+    x = system.real("x", -9, 9)
+    system.branch("go", {x: sin(x) + 2}, when=x < 1)
+    system.initial(x >= 0, x <= 0.5)
+    found = reach(system, 3, ["x"], timeout=20)
+    assert found.layers[1].low[0] < 2.1 and np.isinf(found.layers[2].low).all() and np.isinf(found.layers[3].low).all()

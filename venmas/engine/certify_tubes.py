@@ -7,7 +7,7 @@ finely, and then cut.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from venmas.answer import IncompleteError
@@ -58,7 +58,7 @@ def _lines(target: Target, box: Box, tree: Tree, tick: Callable[[], None]) -> It
         if isinstance(tree, Fineness):
             found = _passing(target, box, tree, tick)
             if isinstance(found, Fineness):
-                yield {"rule": "tube", **{n: getattr(found, n) for n in ("order", "substeps", "slices", "symbols")}}
+                yield {"rule": "tube", **{name: value for name, value in asdict(found).items() if value}}
                 continue
             if added == _CUTS:
                 raise IncompleteError(f"a part of the initial states does not follow in integers: {found}")
@@ -79,6 +79,7 @@ def _passing(target: Target, box: Box, fine: Fineness, tick: Callable[[], None])
             substeps=min(factor * fine.substeps, LIMITS.substeps),
             slices=min(factor * fine.slices, LIMITS.slices),
             symbols=min(factor * fine.symbols, LIMITS.symbols),
+            sets=min(factor * fine.sets, LIMITS.sets),
         )
         found = target.open_in(box, BITS, tried)
         if found is None:

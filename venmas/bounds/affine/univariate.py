@@ -6,8 +6,9 @@ For x in [low, high], ``lo <= f(x) - a x <= hi``:
   the middle. Concave: the other way round. Sound for any a, so its rounding costs nothing.
 - tanh, sigmoid with 0 inside: a is the lesser slope at the ends; the derivative rises up to 0 and falls from there, so
   that f - a x does not fall: its ends are those of f(low) - a low and f(high) - a high.
-- sin, cos over an inflection: a is the slope in the middle, and the remainder is at most half the square of the half
-  width. Beyond a width of 3: a = 0, within [-1, 1].
+- sin, cos over an inflection: a is the slope in the middle t; the second derivative there is -f(t), and the third is at
+  most 1, so that with h half of the width the remainder is at most h^2 / 2 times the lesser of 1 and |f(t)| + h / 3.
+  Beyond a width of 3: a = 0, within [-1, 1].
 
 Boxes too narrow for a chord take the slope in the middle. Values come from `venmas.bounds.affine.values`.
 """
@@ -166,7 +167,8 @@ def _wave(curve: _Curve, low: Floats, high: Floats, shift: float) -> Lines:
     found = _curved(curve, low, high, np.remainder(k, 2) == 1)
     ft, et, a, bent = curve.at(t)
     half = np.maximum(high - t, t - low) * (1 + FEW)
-    rest = (0.5 * half * half + bent * half + et + FEW * (np.abs(ft) + np.abs(a * t))) * (1 + FEW) + TINY
+    turn = np.minimum((np.abs(ft) + et + half / 3) * (1 + FEW), 1.0)
+    rest = (0.5 * half * half * turn + bent * half + et + FEW * (np.abs(ft) + np.abs(a * t))) * (1 + FEW) + TINY
     flat = ~(high - low <= 3.0)
     return Lines(
         np.where(flat, 0.0, np.where(one, found.slope, a)),

@@ -8,12 +8,15 @@ centre.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import zip_longest
 
 from venmas.checker.smooth.univariate import SLOPE_BITS, OutsideError, relaxed
 from venmas.functions.function import Pair
+
+_ONE = 1 << SLOPE_BITS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +48,24 @@ def between(low: int, high: int) -> Form:
     """All values from low to high, without a symbol."""
     middle = (low + high) >> 1
     return Form(middle, (), high - middle)
+
+
+def not_negative(forms: Mapping[str, Form], guard: Form) -> dict[str, Form]:
+    """The forms where another one over the same symbols is not negative.
+
+    With values of the guard up to u, ``sign(g_i) s_i >= 1 - u / |g_i|``, as all others do their most at best. So with a
+    p_i from ``u / (2 |g_i|)`` to 1, s_i is ``sign(g_i) (1 - p_i) + p_i t_i`` for a new symbol t_i.
+    """
+    top = max(guard.c + guard.size, 0)
+    parts = [min(-(-(top << SLOPE_BITS) // (2 * abs(g))), _ONE) if g else _ONE for g in guard.g]
+    shifts = [_ONE - p if g > 0 else p - _ONE for p, g in zip(parts, guard.g, strict=True)]
+    made: dict[str, Form] = {}
+    for name, form in forms.items():
+        rows = list(zip(form.g, parts, shifts, strict=False))
+        c = form.c + sum(g * shift >> SLOPE_BITS for g, _, shift in rows)
+        kept = tuple(g * part >> SLOPE_BITS for g, part, _ in rows) + form.g[len(rows) :]
+        made[name] = Form(c, kept, form.e + sum(2 for g, part, _ in rows if g and part < _ONE))
+    return made
 
 
 class Forms:
@@ -116,4 +137,4 @@ class Forms:
         return self.add(right, self.apply("relu", self.add(left, self.scale(right, Fraction(-1)))))
 
 
-__all__ = ["Form", "Forms", "OutsideError", "between", "floor_ratio"]
+__all__ = ["Form", "Forms", "OutsideError", "between", "floor_ratio", "not_negative"]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from venmas.checker.smooth.flow import Moved
-from venmas.checker.smooth.forms import Form, Forms, between
+from venmas.checker.smooth.forms import Form, Forms, between, not_negative
 from venmas.checker.smooth.networks import apply_network
 from venmas.checker.smooth.univariate import OutsideError
 from venmas.functions.function import Pair
@@ -44,6 +44,7 @@ from venmas.model.system import System
 _MOST = 64
 """Sets that a step makes of one, at most."""
 Outcomes = Mapping[Expr, int]
+_SIDES = {Relation.GT: (1,), Relation.GE: (1,), Relation.LT: (-1,), Relation.LE: (-1,), Relation.EQ: (1, -1)}
 
 
 class _OpenError(Exception):
@@ -69,7 +70,7 @@ class States:
         assumed: Outcomes | None = None,
     ) -> None:
         self.system, self.forms, self.fine, self.assumed = system, forms, fine, assumed
-        self.ring, self._symbols = Forms(bits, symbols), symbols
+        self.ring, self.symbols = Forms(bits, symbols), symbols
         self._values: dict[int, tuple[Expr, Form]] = {}
         self._outputs: dict[int, tuple[Application, list[Form]]] = {}
         self._flows: dict[int, Moved] = {}
@@ -196,15 +197,20 @@ class States:
             self._next[branch.name] = [made._followed(branch) for made in self._assuming(branch)]
         return self._next[branch.name]
 
+    def take(self, branch: Branch, after: list[States]) -> None:
+        """Let sets that have all states which follow by a branch be those that do."""
+        self._next[branch.name] = after
+
     def _assuming(self, branch: Branch) -> list[States]:
-        """The same states under assumptions that cover all outcomes of a branch."""
+        """The states that can take a branch, and maybe others, under assumptions that cover all its outcomes."""
         found: list[States] = []
+        start = self._where(branch.guard)
         left: list[dict[Expr, int]] = [{}]
         while left:
             assumed = left.pop()
             if len(found) + len(left) >= _MOST:
-                return [self]
-            made = States(self.system, self.forms, self._symbols, self.ring.bits, self.fine, assumed)
+                return [start]
+            made = States(self.system, start.forms, self.symbols, self.ring.bits, self.fine, assumed)
             try:
                 for _, update in branch.updates:
                     made.value(update)
@@ -212,6 +218,22 @@ class States:
             except _OpenError as choice:
                 left += [{**assumed, choice.node: outcome} for outcome in choice.outcomes]
         return found
+
+    def _where(self, condition: Condition) -> States:
+        """The states where a condition holds, and maybe others."""
+        match condition:
+            case All(parts):
+                states = self
+                for part in parts:
+                    states = states._where(part)
+                return states
+            case Compare(expr, relation) if relation is not Relation.NE:
+                forms = self.forms
+                for side in _SIDES[relation]:
+                    states = States(self.system, forms, self.symbols, self.ring.bits, self.fine)
+                    forms = not_negative(forms, self.ring.scale(states.value(expr), Fraction(side)))
+                return States(self.system, forms, self.symbols, self.ring.bits, self.fine)
+        return self
 
     def _followed(self, branch: Branch) -> States:
         updates = dict(branch.updates)

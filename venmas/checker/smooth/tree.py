@@ -3,7 +3,7 @@
 Lines, each initial set's tree in prefix order, ``cut`` with the part below it first:
 
     {"rule": "cut", "variable": number, "at": "p/q"}
-    {"rule": "tube", "order": p, "substeps": q, "slices": s, "symbols": k}
+    {"rule": "tube", "order": p, "substeps": q, "slices": s, "symbols": k, "sets": m}, the last one where it is not 0
     {"rule": "end", "lines": number of this line}
 
 A cut covers: the parts are ``x <= at`` and ``x >= at``, of an integer ``x <= at`` and ``x >= at + 1``. A leaf encloses
@@ -13,7 +13,7 @@ the states from its box for as many steps as the target has, and shows that none
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +23,7 @@ from venmas.checker.initial import cut_by, declared_cell
 from venmas.checker.numbers import CheckError, read_index, read_number
 from venmas.checker.rule import Line
 from venmas.checker.smooth.forms import Form, between
+from venmas.checker.smooth.join import spread
 from venmas.checker.smooth.state import States
 from venmas.checker.smooth.univariate import OutsideError
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
@@ -36,7 +37,7 @@ Box = tuple[tuple[Fraction, Fraction], ...]
 
 BITS = range(40, 257)
 """The unit of values is 2^-bits."""
-LIMITS = Fineness(order=20, substeps=256, slices=1024, symbols=4096)
+LIMITS = Fineness(order=20, substeps=256, slices=1024, symbols=4096, sets=4096)
 """The finest leaf."""
 MAX_DEPTH = 200
 """Cuts above a leaf, at most."""
@@ -51,7 +52,10 @@ class Target:
     def open_in(self, box: Box, bits: int, fine: Fineness) -> str | None:
         """Why a state of a box may meet the formula; None: none does."""
         try:
-            found = self._refuted(self.formula, states_of(self.system, box, bits, fine), {})
+            states = states_of(self.system, box, bits, fine)
+            if fine.sets:
+                spread(states, self.formula.depth, fine.sets)
+            found = self._refuted(self.formula, states, {})
         except OutsideError as error:
             return str(error)
         except RecursionError:
@@ -200,7 +204,7 @@ def _cut(line: Line, number: int, system: System) -> tuple[int, Fraction] | None
 
 
 def _fineness(line: Mapping[str, Any], number: int) -> Fineness:
-    limits = {name: getattr(LIMITS, name) for name in ("order", "substeps", "slices", "symbols")}
+    limits = {f.name: getattr(LIMITS, f.name) for f in fields(Fineness) if f.name != "sets" or "sets" in line}
     if line.get("rule") != "tube" or line.keys() != {"rule", *limits}:
         raise CheckError(number, "expected a cut or a tube")
     for name, most in limits.items():

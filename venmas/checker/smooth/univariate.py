@@ -6,7 +6,8 @@ as `low` and `high` are found for the one that is taken, in integers that are ro
 - f convex: h is greatest at an end, and above its tangent at any point, whose least value is at an end. Concave: the
   same upside down. (The slope is that of the chord.)
 - tanh and sigmoid around 0: f' falls on both sides of 0, so with a the least of f' at both ends h does not fall.
-- sine and cosine at a turn: |f''| <= 1, so f is within half of the square of the half width of its tangent.
+- sine and cosine at a turn: f'' is -f, and |f^(k)| <= 1, so with h half of the width, f is within h^2 / 2 times the
+  lesser of 1 and |f(t)| + h / 3 of its tangent at the middle t.
 - otherwise, and where the interval is tiny: a = 0, and the range of f.
 """
 
@@ -69,7 +70,8 @@ def _function(f: Function, low: int, high: int, bits: int) -> Lines:
     slope = least >> (bits - SLOPE_BITS)
     half = max(high - middle, middle - low)
     gap = most - (slope << (bits - SLOPE_BITS))  # the tangent's slope is less than so much above the one taken
-    rest = -(-half * gap >> bits) + -(-half * half >> (bits + 1))
+    turn = min(max(map(abs, value(middle))) - (-half // 3), 1 << bits)
+    rest = -(-half * gap >> bits) + -(-half * half * turn >> (2 * bits + 1))
     a, b = _above(value, slope, middle)
     return slope, a - rest, b + rest
 

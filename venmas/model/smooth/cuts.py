@@ -9,12 +9,14 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Fineness:
-    """How finely a part is enclosed: order of Taylor steps, steps a period, slices a step, symbols that are kept."""
+    """How finely a part is enclosed: order of Taylor steps, steps a period, slices a step, symbols that are kept; and
+    in how many sets states are after a step at most, where that is not 0, if they have several successors."""
 
     order: int
     substeps: int
     slices: int
     symbols: int
+    sets: int = 0
 
 
 @dataclass(frozen=True, slots=True)

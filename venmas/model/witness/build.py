@@ -73,7 +73,8 @@ def explain(
     """
     start = _state(system, initial)
     if system.smooth:
-        found = explain_enclosed(system, formula, start, budget, tick)
+        path = () if hints is None or isinstance(hints, Mapping) else hints
+        found = explain_enclosed(system, formula, start, budget, tick, path)
         return None if found is None else replace(collect(system, found, formula, 0), bits=found.bits)
     world = _Exact(system, hints, budget, tick, possible)
     root = world.number(start)

@@ -62,9 +62,11 @@ class _States:
 class Enclosing(_States):
     """The system itself, and why a formula holds in it (`venmas.model.witness.build.Reasons`)."""
 
-    def __init__(self, system: System, bits: int, budget: int | None, tick: Callable[[], None]) -> None:
+    def __init__(
+        self, system: System, bits: int, budget: int | None, tick: Callable[[], None], path: Sequence[str] = ()
+    ) -> None:
         super().__init__(system, bits, tick)
-        self._budget = budget
+        self._budget, self._path = budget, path
         self.search = Decider(self)
 
     def value(self, atom: Atom, key: int) -> Margin:
@@ -73,9 +75,11 @@ class Enclosing(_States):
 
     def some(self, key: int, trail: Trail, formula: Formula) -> Iterator[tuple[int, int]]:
         """See `Structure`."""
-        step = self._counted(key)
-        for index, state in step.successors():
-            yield index, self.number(state)
+        step, branches = self._counted(key), self.system.branches
+        first = self._path[trail.depth] if trail.depth < len(self._path) else ""
+        for index in sorted(range(len(branches)), key=lambda i: branches[i].name != first):
+            if (state := step.successor(index)) is not None:
+                yield index, self.number(state)
         self.open = step.open or self.open
 
     def every(self, key: int, trail: Trail, formula: Formula) -> Iterable[tuple[int, int]] | None:
@@ -105,15 +109,16 @@ def explain_enclosed(
     initial: Mapping[str, Fraction],
     budget: int | None,
     tick: Callable[[], None],
+    path: Sequence[str] = (),
 ) -> Enclosing | None:
-    """Why the core `formula` holds at an exact state, key 0, or None where it does not.
+    """Why the core `formula` holds at an exact state, key 0, or None where it does not. path: branches to try first.
 
     Raises `UndecidedError` for a tie, and where more than `budget` states are stepped from at one precision; and
     `ModelError` where a run leaves its box, or has no value.
     """
     why = ""
     for bits in PRECISIONS:
-        world = Enclosing(system, bits, budget, tick)
+        world = Enclosing(system, bits, budget, tick, path)
         root = world.number(initial)
         if world.search.decide(formula, root) is not None:
             return world

@@ -13,7 +13,7 @@ import numpy as np
 from venmas.bounds.affine.step import unknown
 from venmas.checker.smooth.tree import initial_box
 from venmas.linear import LinearExpr
-from venmas.model.conditions import Truth
+from venmas.model.expr import Condition, Expr
 from venmas.model.system import System
 from venmas.model.variables import Box
 from venmas.search.layers import Layer
@@ -27,14 +27,11 @@ def unfollowed(system: System) -> str | None:
     """Why tubes do not follow the runs of a system; None where they do."""
     if not system.smooth:
         return "it is for systems that are not piecewise linear"
-    if len(system.branches) != 1:
-        return f"it follows systems with one branch, and this one has {len(system.branches)}"
-    (branch,) = system.branches
-    if not (isinstance(branch.guard, Truth) and branch.guard.value):
-        return f"it follows branches that can always be taken, and {branch.name!r} has a guard"
-    for name, expr in branch.updates:
-        if kind := unknown(expr):
-            return f"the update of {name!r} has a {kind}, which it does not enclose"
+    for branch in system.branches:
+        parts: list[tuple[str, Expr | Condition]] = [("guard", branch.guard)]
+        for where, node in parts + [(f"update of {name!r}", expr) for name, expr in branch.updates]:
+            if kind := unknown(node):
+                return f"the {where} in branch {branch.name!r} has a {kind}, which it does not enclose"
     return None
 
 
@@ -47,14 +44,14 @@ class TubeLayers:
     smooth = True
 
     def accepts(self, system: System) -> str | None:
-        """Systems with smooth parts in which every state has one successor."""
+        """Systems with smooth parts."""
         return unfollowed(system)
 
     def layers(
         self, system: System, directions: Sequence[LinearExpr], steps: int, level: int, tick: Callable[[], None]
     ) -> Iterator[Layer]:
         """See `Source`."""
-        finer = ladder(recorded=True)
+        finer = ladder(recorded=True, several=len(system.branches) > 1)
         fine = finer[min(level, len(finer) - 1)]
         boxes: list[Box] = []
         for region in system.regions:
@@ -70,6 +67,9 @@ class TubeLayers:
             tick()
             if step:
                 tube.advance()
+            if not tube.ring.size:  # no state has a successor
+                yield Layer.nothing(len(directions))
+                continue
             ends = [tube.ring.combine([(c, tube.state[n]) for n, c in d.terms], d.constant).ends for d in directions]
             low, high = (np.stack(side) for side in zip(*ends, strict=True))  # (D, B)
             nothing = tube.ring.broken | np.isnan(low).any(0) | np.isnan(high).any(0)

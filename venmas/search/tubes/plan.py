@@ -1,4 +1,4 @@
-"""Which atoms of a core formula are asked about after which step of the only run from a state."""
+"""Which atoms of a core formula are asked about after which step of the runs from a state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Plan:
                 stack.extend((below, False) for below in parts_of(place))
                 if isinstance(place[0], Atom):
                     self.atoms.setdefault(place[1], []).append(place[0])
-        self.steps = max(self.atoms, default=0)
+        self.steps = max(step for _, step in self.order)
 
     @property
     def names(self) -> frozenset[str]:

@@ -4,6 +4,7 @@
     while there are boxes, the last ones first, a batch of equal fineness at a time:
         follow them through the steps that the formula looks at          (`run`, `venmas.bounds.affine`)
             networks by DeepZ, flows by Taylor series with a remainder, one affine form a variable
+            a set of states for each branch that some of them can take; too many sets: near ones become one
         in each step: the target's atoms on these forms; a box is dropped as soon as it can not be refuted    (`target`)
         refuted on a box: done with it
         else: once, some boxes on: runs in floats, of which those that meet the target are replayed      (`falsify`)
@@ -11,13 +12,13 @@
               is what is wide: more slices, more substeps, more symbols, for this box only                  (`tree`)
 
 Zonotopes along hybrid systems after Girard (HSCC 2005), networks in them after Singh et al. (NeurIPS 2018); cuts by
-influence after ReluVal (Wang et al., USENIX Security 2018). Nothing is merged: each box has its own run.
+influence after ReluVal (Wang et al., USENIX Security 2018). Boxes share nothing: each has its own runs.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -37,6 +38,7 @@ from venmas.model.system import System
 from venmas.model.variables import Box
 from venmas.model.witness.build import explain
 from venmas.model.witness.enclosed import UndecidedError
+from venmas.model.witness.tree import Witness
 from venmas.question import Question
 from venmas.search.procedure import Run
 from venmas.search.tubes.falsify import candidates
@@ -48,7 +50,8 @@ from venmas.search.tubes.tree import Tree, ladder
 
 log = logging.getLogger(__name__)
 
-_BATCH = 32
+_BATCH, _FEWER = 32, 8
+"""Boxes at a time; and where each of them has many sets."""
 _RATHER = 2.0
 """Finer enclosures are tried rather than a cut where they account for so many times what the initial values do, .."""
 _WORTH, _PAUSE = 0.5, 4
@@ -58,6 +61,8 @@ _RUNS, _DEEPER = 0.1, 4
 """Part of its time for looking for violations; how many times longer it takes where no sample shows one."""
 _PATIENCE, _BOXED = 60.0, 0.6
 """Part of its time for a question together with whether runs stay in their box; seconds where there is no limit."""
+_REPLAY = 0.4
+"""Part of its time for all runs from one state, where there are many."""
 
 
 @dataclass
@@ -85,7 +90,7 @@ class Tubes:
     smooth = True
 
     def accepts(self, question: Question, run: Run) -> str | None:
-        """Formulas with bounds about systems with smooth parts in which every state has one successor."""
+        """Formulas with bounds about systems with smooth parts."""
         if question.semantics != "real":
             return "it decides for real networks"
         if not isinstance(question.asked, Bounded):
@@ -147,7 +152,7 @@ class _Session:
         self.leaving: set[str] = set()
         self._stack: list[_Part] | None = None
         self._next_runs = self._begun = 0.0
-        self._levels = ladder(bool(self.plan.names & _recorded(question)))
+        self._levels = ladder(bool(self.plan.names & _recorded(question)), len(self.system.branches) > 1)
         self._good = self._next_trial = 0
         self._trying = False
         self._tie = ""
@@ -210,7 +215,7 @@ class _Session:
         level = self._stack[-1].level
         batch: list[_Part] = []
         rest: list[_Part] = []
-        while self._stack and len(batch) < _BATCH:
+        while self._stack and len(batch) < (_BATCH if len(self.system.branches) == 1 else _FEWER):
             part = self._stack.pop()
             (batch if part.level == level else rest).append(part)
         self._stack.extend(reversed(rest))
@@ -223,48 +228,45 @@ class _Session:
         tube = Tube(self.system, [part.box for part in batch], self._levels[batch[0].level])
         verdicts = Verdicts(self.plan, len(batch))
         result: list[_Failed | None] = [None] * len(batch)
-        rows: Index = np.arange(len(batch))
+        alive = np.ones(len(batch), dtype=bool)
         moves, besides = np.zeros((len(batch), len(tube.axes))), np.zeros(len(batch))
         radii: list[Floats] = []
-        before = moves, besides
         seen: list[tuple[Index, Mapping[str, tuple[Floats, Floats]]]] = []
         for step in range(self.plan.steps + 1):
             budget()
+            before = tube.boxes, *tube.moved_most()
             if step:
-                before = tube.moved_most()
-                origin = tube.advance()
-                if origin is not None:
-                    rows, moves, besides = rows[origin], moves[origin], besides[origin]
-                    before = before[0][origin], before[1][origin]
-                    verdicts.keep(origin)
+                verdicts.follow(tube, tube.advance())
             open_, more, further, radius = verdicts.look(tube)
-            moves, besides, broken = moves + more, besides + further, tube.ring.broken.copy()
-            radii.append(np.full(len(batch), np.inf))
-            radii[-1][rows] = 0.0
-            np.maximum.at(radii[-1], rows, np.where(broken | np.isnan(radius), np.inf, radius))
+            np.add.at(moves, tube.boxes, more)
+            np.add.at(besides, tube.boxes, further)
+            broken = np.zeros(len(batch), dtype=bool)
+            broken[tube.boxes[tube.ring.broken]] = True
+            radii.append(np.where(alive, 0.0, np.inf))
+            np.maximum.at(radii[-1], tube.boxes, np.where(tube.ring.broken | np.isnan(radius), np.inf, radius))
             last = step == self.plan.steps
-            yes, no = verdicts.fold(hoped=not last) if open_.any() or last else (broken, ~broken)
-            yes, drop = yes & ~broken, broken | ~no
-            for i in np.flatnonzero(drop).tolist():
+            yes, no = verdicts.fold(hoped=not last) if open_.any() or last else (~alive, alive)
+            failing = alive & (broken | ~no)
+            for i in np.flatnonzero(failing).tolist():
                 if broken[i]:
-                    moves[i], besides[i] = before[0][i], before[1][i]
-                result[rows[i]] = _Failed(
+                    moves[i], besides[i] = (part[before[0] == i].sum(0) for part in before[1:])
+                result[i] = _Failed(
                     step,
                     tube.axes,
-                    float(radii[-1][rows[i]]),
+                    float(radii[-1][i]),
                     moves[i],
                     float(besides[i]),
                     bool(broken[i]),
-                    bool(yes[i]),
+                    bool(yes[i] and not broken[i]),
                 )
-            if drop.any():
-                left = np.flatnonzero(~np.isin(rows, rows[drop]))
-                rows, moves, besides = rows[left], moves[left], besides[left]
-                if not len(left):
+            if failing.any():
+                alive &= ~failing
+                left = np.flatnonzero(alive[tube.boxes])
+                if not alive.any():
                     break
                 tube.keep(left)
                 verdicts.keep(left)
-            seen.append((rows, tube.ends()))
+            seen.append((tube.boxes, tube.ends()))
         self.figures.boxes += len(batch)
         for i, (part, failed) in enumerate(zip(batch, result, strict=True)):
             if failed is None:
@@ -341,24 +343,35 @@ class _Session:
 
     def _violated(self, failed: list[tuple[_Part, bool]], budget: Budget) -> Answer | None:
         """A witness from boxes that failed, looked for less and less often."""
-        points = [_middle(self.system, part.box) for part, sure in failed if sure][:1]
+        points: list[tuple[dict[str, Fraction], list[str]]] = []
+        points += [(_middle(self.system, part.box), []) for part, sure in failed if sure][:1]
         begun = budget.spent
         if self._next_runs <= _RUNS * (begun - self._begun):
             boxes = [part.box for part, _ in failed]
             points += candidates(self.system, self.plan, boxes, budget, self.figures.boxes, self._next_runs > 0)
             self._next_runs += _DEEPER * (budget.spent - begun)
-        for point in points:
+        for point, path in points:
             if not any(all(c.holds(point) for c in region) for region in self.system.regions):
                 continue
             self.figures.candidates += 1
             try:
-                witness = explain(self.system, self.question.target, point, tick=budget)
+                witness = self._replayed(point, path, budget)
             except UndecidedError as error:
                 self._tie = str(error)
                 continue
             if witness is not None:
                 return Witnessed(witness)
         return None
+
+    def _replayed(self, point: Mapping[str, Fraction], path: Sequence[str], budget: Budget) -> Witness | None:
+        """The witness from a state; where it takes too long to look at all runs from it, there is none."""
+
+        def found(part: Budget) -> Witness | None:
+            return explain(self.system, self.question.target, point, hints=path, tick=part)
+
+        if len(self.system.branches) == 1:
+            return found(budget)
+        return budget.spend(_PATIENCE if budget.left is None else _REPLAY * budget.left, found)
 
 
 def _divisible(side: tuple[Fraction, Fraction]) -> bool:

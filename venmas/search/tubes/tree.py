@@ -63,9 +63,11 @@ _FINER: tuple[dict[str, int], ...] = (
     {"substeps": 4, "order": 8, "slices": 16},
     {"substeps": 8, "order": 10, "slices": 64, "symbols": 60},
 )
+_SETS = (16, 32, 64, 64, 128, 256)
 
 
-def ladder(recorded: bool) -> tuple[Fineness, ...]:
-    """Finer and finer enclosures. recorded: is something recorded between steps? Slices are for that alone."""
-    found = [replace(_COARSE, **step) for step in _FINER]
+def ladder(recorded: bool, several: bool) -> tuple[Fineness, ...]:
+    """Finer and finer enclosures. recorded: is something recorded between steps? Slices are for that alone. several:
+    are there several branches?"""
+    found = [replace(_COARSE, **step, sets=sets * several) for step, sets in zip(_FINER, _SETS, strict=True)]
     return tuple(dict.fromkeys(found if recorded else [replace(fine, slices=1) for fine in found]))
