@@ -1,4 +1,4 @@
-"""Forms of objects: what code that looks at an object, and at nothing else, can see of it.
+"""Copies of objects and their forms: what code that looks at an object, and at nothing else, can see of it.
 
 Two objects of one form are alike but for where they lie in memory: same classes, same values, the same parts shared in
 the same places. Where numbers are compared, their values count, not their width.
@@ -6,8 +6,11 @@ the same places. Where numbers are compared, their values count, not their width
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from enum import Enum
+import io
+import pickle
+from abc import ABCMeta
+from collections.abc import Hashable, Iterable
+from enum import Enum, EnumMeta
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -15,8 +18,46 @@ import numpy as np
 
 from venmas.errors import ScenarioError
 
-_SAME = (type, FunctionType, BuiltinFunctionType, ModuleType, Enum, type(NotImplemented), type(...))
-"""What a deep copy has in common with its original."""
+_SAME = {type, ABCMeta, EnumMeta, FunctionType, BuiltinFunctionType, ModuleType}
+"""What a copy has in common with its original."""
+
+
+class Copies:
+    """Objects as bytes, from which any number of copies can be made; some parts are shared by all of them."""
+
+    def __init__(self, shared: Iterable[object] = ()) -> None:
+        self.shared = {id(part): part for part in shared}
+
+    def freeze(self, value: object) -> bytes:
+        """Bytes of an object. Objects of the same bytes are of one form. Raises whatever pickle does."""
+        into = io.BytesIO()
+        _Writer(into, self.shared).dump(value)
+        return into.getvalue()
+
+    def thaw(self, frozen: bytes) -> Any:
+        """A copy."""
+        return _Reader(io.BytesIO(frozen), self.shared).load()
+
+
+class _Writer(pickle.Pickler):
+    def __init__(self, into: io.BytesIO, shared: dict[int, object]) -> None:
+        super().__init__(into, pickle.HIGHEST_PROTOCOL)
+        self.shared = shared
+
+    def persistent_id(self, part: Any) -> int | None:
+        if type(part) in _SAME:
+            self.shared[id(part)] = part
+            return id(part)
+        return id(part) if id(part) in self.shared else None
+
+
+class _Reader(pickle.Unpickler):
+    def __init__(self, source: io.BytesIO, shared: dict[int, object]) -> None:
+        super().__init__(source)
+        self.shared = shared
+
+    def persistent_load(self, number: int) -> object:
+        return self.shared[number]
 
 
 def form_of(value: object) -> Hashable:
@@ -40,7 +81,9 @@ def _form(value: Any, numbers: dict[int, int]) -> Hashable:
         return tuple, *(_form(v, numbers) for v in value)
     if isinstance(value, np.dtype):
         return np.dtype, value.str
-    if isinstance(value, _SAME):
+    if kind is FunctionType and value.__closure__:
+        raise ScenarioError(f"holds the function {value.__qualname__} with a closure, whose state is not known")
+    if kind in _SAME or isinstance(value, Enum):
         return "same", id(value)
     if id(value) in numbers:
         return "again", numbers[id(value)]
@@ -67,6 +110,7 @@ def _is_plain(value: Any) -> bool:
     return (
         hasattr(value, "__dict__")
         and all(c.__flags__ & 1 << 9 and not c.__dict__.get("__slots__") for c in layers)  # written in Python
-        and not any(hasattr(kind, name) for name in ("__deepcopy__", "__setstate__"))
-        and all(name not in c.__dict__ for c in layers for name in ("__getstate__", "__reduce__", "__reduce_ex__"))
+        and all(
+            n not in c.__dict__ for c in layers for n in ("__setstate__", "__getstate__", "__reduce__", "__reduce_ex__")
+        )
     )

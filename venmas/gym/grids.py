@@ -10,22 +10,23 @@ Source of the worlds: M. Chevalier-Boisvert et al., Minigrid & Miniworld (NeurIP
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Callable, Hashable, Iterable
-from copy import copy, deepcopy
+from copy import copy
 from fractions import Fraction
 from functools import partial
 from math import isfinite
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from venmas.errors import ScenarioError
-from venmas.gym.captured import form_of
+from venmas.gym.captured import Copies, form_of
 from venmas.gym.models import is_of
-from venmas.gym.worlds import MOST_STATES, Conditions, Feature, Outcome, World
+from venmas.gym.worlds import MOST_STATES, Feature, Outcome, World
 
 _PASSED = {
     "gymnasium.wrappers": ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics"),
@@ -59,7 +60,7 @@ def read_grid(env: Any, start: Iterable[int] | None = None) -> World:
         steps = _Steps(world, views)
         if start is not None:
             seeds = _seeds(start)
-        starts = [steps.number(e, alive=True) for e in steps.started(seeds)]
+        starts = steps.started(seeds)
         outcomes: dict[tuple[int, int], tuple[Outcome, ...]] = {}
         while steps.todo:
             steps.expand(steps.todo.pop(0), outcomes)
@@ -69,15 +70,18 @@ def read_grid(env: Any, start: Iterable[int] | None = None) -> World:
     for state in set(range(len(steps.states))) - steps.alive:  # where episodes have ended
         outcomes |= {(state, a): (Outcome(state, Fraction(0), True),) for a in actions}
     features, rows = _features(steps.states)
-    said: Conditions = {"success": [{"reward_sign": 1}]}
-    for feature in features:
-        for value, label in (feature.labels or {}).items():
-            if feature.name == "on" and label in ("goal", "lava"):
-                said[label] = [{"on": value}]
-    seen = tuple(steps.view(e) if i in steps.alive else None for i, e in enumerate(steps.states))
+    seen = tuple(steps.view(s) if s in steps.alive else None for s in range(len(steps.states)))
     labels = tuple(a.name for a in world.actions)[: steps.actions]
     return World(
-        type(world).__name__, outcomes, tuple(sorted({*starts})), features, labels, said, rows, seen, "reward_sign"
+        type(world).__name__,
+        outcomes,
+        tuple(sorted({*starts})),
+        features,
+        labels,
+        {"success": [{"reward_sign": 1}]},
+        rows,
+        seen,
+        "reward_sign",
     )
 
 
@@ -113,63 +117,69 @@ def _seeds(start: Iterable[int]) -> list[int]:
     return seeds
 
 
-class _Taken(NamedTuple):
-    """What a step has led to."""
-
-    form: Hashable
-    sign: int
-    terminated: bool
-
-
 class _Steps:
-    """The states so far, as copies of the environment; those that are alive, and those of them to be expanded."""
+    """The states so far, as copies of the environment.
+
+    alive: those that are not only where episodes end. todo: those of them that are still to be expanded.
+    """
 
     def __init__(self, world: Any, views: list[Any]) -> None:
         self.views = views
         self.actions = int(getattr(world.action_space, "n", 0))
         if not 0 < self.actions <= len(world.actions) or world.action_space.start:
             raise ScenarioError(f"actions {world.action_space}: expected the numbers of MiniGrid's actions from 0")
-        self.world = _guarded(partial(_copied, world), "cannot be copied")
-        self.chance = deepcopy(self.world.np_random)
+        self.chance = np.random.default_rng(0)
+        """The generator of all states, of which no step may draw."""
         self.still = repr(self.chance.bit_generator.state)
-        spaces = [v for n, v in vars(self.world).items() if n.endswith("_space")]
-        self.shared = {id(v): v for v in (self.chance, self.world.spec, *spaces)}  # `expand` sees that they stay
+        spaces = [v for n, v in vars(world).items() if n.endswith("_space")]
+        self.copies = Copies((self.chance, getattr(world, "spec", None), *spaces))  # `expand` sees that they stay
+        self.origin = _guarded(partial(_frozen, self.copies, world), "cannot be copied")
         self.states: list[Any] = []
+        self.frozen: list[bytes] = []
+        self.shown: list[dict[str, Any]] = []
+        """Observations before wrappers."""
         self.numbers: dict[Hashable, int] = {}
+        self.known: dict[bytes, int] = {}
         self.alive: set[int] = set()
         self.todo: list[int] = []
 
-    def started(self, seeds: list[int] | None) -> list[Any]:
-        """What `reset` leads to."""
+    def started(self, seeds: list[int] | None) -> list[int]:
+        """The states that `reset` leads to."""
         found = []
         for seed in [None] if seeds is None else seeds:
-            one, two = (self._reset(seed) for _ in range(2))
-            if form_of(one) != form_of(two):
+            one, two = (self.number(*self._reset(seed), True, "reset") for _ in range(2))
+            if one != two:
                 raise ScenarioError(f"reset(seed={seed}) leads to different states: its chance is not its seed's")
             found.append(one)
         return found
 
-    def _reset(self, seed: int | None) -> Any:
-        world = deepcopy(self.world)
+    def _reset(self, seed: int | None) -> tuple[Any, dict[str, Any]]:
+        world = self.copies.thaw(self.origin)
         before = repr(world.np_random.bit_generator.state)
         seen, _ = _guarded(partial(world.reset, seed=seed), "reset fails")
-        _check_shown(world, seen, "reset")
         if seed is None and repr(world.np_random.bit_generator.state) != before:
             raise ScenarioError(
                 "reset draws a layout: say of which seeds, start=[0, 1, ..], or put a ReseedWrapper around it"
             )
-        world.np_random = self.chance  # of which no step may draw
-        return world
+        world.np_random = self.chance
+        return world, seen
 
-    def number(self, world: Any, alive: bool) -> int:
-        """The number of a state, which is a new one or not."""
+    def number(self, world: Any, seen: dict[str, Any], alive: bool, what: str) -> int:
+        """The number of a state, which is a new one or not; seen: its observation, what: where it comes from."""
         world.step_count = 0
-        form = form_of(world)
-        state = self.numbers.setdefault(form, len(self.states))
+        frozen = _guarded(partial(self.copies.freeze, world), "cannot be copied")
+        state = self.known.get(frozen)
+        if state is None:
+            state = self.known[frozen] = self.numbers.setdefault(form_of(world), len(self.states))
         if state == len(self.states):
             if state == MOST_STATES:
                 raise ScenarioError(f"has more than {MOST_STATES} states that can be reached: take a smaller grid")
             self.states.append(world)
+            self.frozen.append(frozen)
+            self.shown.append(_guarded(world.gen_obs, "gen_obs fails"))
+        shown = self.shown[state]
+        if shown.keys() != seen.keys() or any(not _same(shown[k], seen[k]) for k in seen):
+            raise ScenarioError(f"{what} shows something else than the state it leads to, by itself, does")
         if alive and state not in self.alive:
             self.alive.add(state)
             self.todo.append(state)
@@ -177,37 +187,34 @@ class _Steps:
 
     def expand(self, state: int, outcomes: dict[tuple[int, int], tuple[Outcome, ...]]) -> None:
         """Take every action in a state."""
-        world = self.states[state]
-        before, form = _global_chance(), form_of(world)
+        form, before = form_of(self.states[state]), _global_chance()
+        last = max(0, self.states[state].max_steps - 2)
         for action in range(self.actions):
-            first, *others = [self._step(world, action, count) for count in (0, max(0, world.max_steps - 2))]
-            taken, after = first
-            if any(other != taken for other, _ in others):
+            taken, other = (self._step(state, action, count) for count in (0, last))
+            if other != taken:
                 raise ScenarioError(
-                    f"action {world.actions(action).name} does one thing at the first step of an episode and another "
-                    "at its last: expected a world that does not look at the count of steps"
+                    f"action {action} does one thing at the first step of an episode and another at its last: expected "
+                    "a world that is deterministic after its reset, and does not look at the count of steps"
                 )
-            reached = self.number(after, alive=not taken.terminated)
-            outcomes[state, action] = (Outcome(reached, Fraction(taken.sign), taken.terminated),)
-        if form_of(world) != form or _global_chance() != before:
+            outcomes[state, action] = (taken,)
+        if form_of(self.copies.thaw(self.frozen[state])) != form or _global_chance() != before:
             raise ScenarioError("a step of a copy changes what copies share, or draws random numbers: expected neither")
 
-    def _step(self, world: Any, action: int, count: int) -> tuple[_Taken, Any]:
-        after = deepcopy(world, dict(self.shared))
+    def _step(self, state: int, action: int, count: int) -> Outcome:
+        after = self.copies.thaw(self.frozen[state])
         after.step_count = count
-        what = f"a step with action {world.actions(action).name}"
+        what = f"a step with action {action}"
         seen, reward, terminated, truncated, _ = _guarded(partial(after.step, action), f"{what} fails")
         if repr(self.chance.bit_generator.state) != self.still:
             raise ScenarioError(f"{what} draws random numbers: expected a world that is deterministic after its reset")
-        if not isfinite(reward) or (truncated and count + 1 < world.max_steps) or after.step_count != count + 1:
+        if not isfinite(reward) or (truncated and count + 1 < after.max_steps) or after.step_count != count + 1:
             raise ScenarioError(f"{what} gives reward {reward}, truncated {truncated}, and counts {after.step_count}")
-        after.step_count = 0
-        _check_shown(after, seen, what)
-        return _Taken(form_of(after), (reward > 0) - (reward < 0), bool(terminated)), after
+        reached = self.number(after, seen, not terminated, what)
+        return Outcome(reached, Fraction((reward > 0) - (reward < 0)), bool(terminated))
 
-    def view(self, world: Any) -> NDArray[Any]:
+    def view(self, state: int) -> NDArray[Any]:
         """The observation in a state: the image, or what wrappers make of it."""
-        env, seen = world, world.gen_obs()
+        env, seen = self.states[state], self.shown[state]
         for view in self.views:
             around = copy(view)
             around.env = env
@@ -215,22 +222,14 @@ class _Steps:
         return np.asarray(seen["image"] if isinstance(seen, dict) else seen)
 
 
-def _copied(world: Any) -> Any:
-    """A copy that draws no pictures."""
+def _frozen(copies: Copies, world: Any) -> bytes:
+    """An environment that draws no pictures."""
     kept = {name: vars(world)[name] for name in ("render_mode", "window", "clock") if name in vars(world)}
     try:
         vars(world).update(dict.fromkeys(kept))
-        found = deepcopy(world)
+        return copies.freeze(world)
     finally:
         vars(world).update(kept)
-    return found
-
-
-def _check_shown(world: Any, seen: dict[str, Any], what: str) -> None:
-    """Raise `ScenarioError` unless an observation is that of the state that it was given with."""
-    shown = world.gen_obs()
-    if shown.keys() != seen.keys() or any(not np.array_equal(shown[k], seen[k]) for k in seen):
-        raise ScenarioError(f"{what} shows something else than the state it leads to, by itself, does")
 
 
 def _guarded(do: Callable[[], Any], what: str) -> Any:
@@ -241,8 +240,13 @@ def _guarded(do: Callable[[], Any], what: str) -> Any:
         raise ScenarioError(f"{what}: {type(error).__name__}: {str(error)[:200]}") from error
 
 
+def _same(one: Any, two: Any) -> bool:
+    arrays = isinstance(one, np.ndarray) and isinstance(two, np.ndarray)
+    return bool(np.array_equal(one, two) if arrays else one == two)
+
+
 def _global_chance() -> Hashable:
-    return random.getstate(), repr(np.random.get_state())
+    return random.getstate(), pickle.dumps(np.random.get_state())
 
 
 def _features(worlds: list[Any]) -> tuple[tuple[Feature, ...], tuple[tuple[int, ...], ...]]:

@@ -29,18 +29,19 @@ Box: TypeAlias = tuple[tuple[int, int], ...]
 
 
 def tabular(env: gymnasium.Env[Any, Any], policy: object, *, start: Iterable[int] | None = None) -> System:
-    """The system of an environment with a table ``env.unwrapped.P`` and a policy.
+    """The system of an environment with a table ``env.unwrapped.P``, or of one of MiniGrid (`grids`), and a policy.
 
     policy: a model of Stable-Baselines3 (PPO, A2C, DQN), a torch module, a file (ONNX with tanh, sigmoid, .. too) or a
-    `Network` from the one-hot observation (n,) to the scores of the actions, of which the greatest is taken; or the
-    actions themselves, one for each state. start: states to start in, instead of the environment's own.
+    `Network` from the one-hot observation (n,), of MiniGrid from the flat one, to the scores of the actions, of which
+    the greatest is taken; or the actions themselves, one for each state. start: states to start in, instead of the
+    environment's own; of MiniGrid, the seeds of ``reset``, each of which draws a layout.
 
-    Variables: ``row``, ``column``, .. where the class is known, else ``state``; ``reward`` of the last step (0 at the
+    Variables of tables: ``row``, ``column``, .. where the class is known, else ``state``; ``reward`` of the last step (0 at the
     start; where some reward is no integer, ``reward_rank``, its place among the rewards from 0) and the Boolean
     ``terminated``. What has terminated stays as it is, with reward 0. A time limit is not part
     of it: how many steps count is for the formula to say.
 
-    Raises `ScenarioError` for worlds without a table, `NetworkError` for policies that are unknown, or that are not
+    Raises `ScenarioError` for worlds without either, `NetworkError` for policies that are unknown, or that are not
     certain of their action in some observation.
     """
     world = read_grid(env, start) if is_grid(env) else read_world(env, start)
