@@ -36,10 +36,10 @@ def tabular(env: gymnasium.Env[Any, Any], policy: object, *, start: Iterable[int
     the greatest is taken; or the actions themselves, one for each state. start: states to start in, instead of the
     environment's own; of MiniGrid, the seeds of ``reset``, each of which draws a layout.
 
-    Variables of tables: ``row``, ``column``, .. where the class is known, else ``state``; ``reward`` of the last step (0 at the
-    start; where some reward is no integer, ``reward_rank``, its place among the rewards from 0) and the Boolean
-    ``terminated``. What has terminated stays as it is, with reward 0. A time limit is not part
-    of it: how many steps count is for the formula to say.
+    Variables of tables: ``row``, ``column``, .. where the class is known, else ``state``; ``reward`` of the last step
+    (0 at the start; where some reward is no integer, ``reward_rank``, its place among the rewards from 0) and the
+    Boolean ``terminated``. What has terminated stays as it is, with reward 0. A time limit is not part of it: how many
+    steps count is for the formula to say.
 
     Raises `ScenarioError` for worlds without either, `NetworkError` for policies that are unknown, or that are not
     certain of their action in some observation.
