@@ -55,8 +55,7 @@ def apply_layer(chain: Chain, layer: Config, values: list[Value], weights: Layer
                 chain.add(b)
             _activate(chain, config.get("activation"))
         case "Conv2D":
-            if len(chain.shape) != 4:
-                raise NetworkError(f"takes a tensor of shape {list(chain.shape)}: expected an image and its batch")
+            keras_windows.check_image(chain, config)
             shapes = [(*config["kernel_size"], chain.shape[-1], config["filters"]), (config["filters"],)]
             kernel, *bias = weights.read(weight_fields(layer), shapes, name)
             keras_windows.convolve(chain, config, kernel, bias[0] if bias else None)
@@ -126,7 +125,7 @@ def _rectify(chain: Chain, kind: str, config: Config, dtype: type[np.floating[An
     if kind == "LeakyReLU" and len(given) != 1:
         raise NetworkError("expected one of negative_slope and alpha")
     slope = float(_constant(given[0] if given else 0, dtype))
-    if slope != np.float32(slope):  # TensorFlow holds it in single precision, others do not
+    if slope != float(np.float32(slope)):  # TensorFlow holds it in single precision, others do not
         raise NetworkError(f"its slope {slope} in float64 is no number of float32, which Keras may round it to")
     most = config.get("max_value")
     if slope:

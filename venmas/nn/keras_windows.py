@@ -28,7 +28,7 @@ def convolve(chain: Chain, config: Config, kernel: Array, bias: Array | None) ->
 def pool(chain: Chain, kind: str, config: Config) -> None:
     """Pools of maxima and averages, over windows or over all of an image; padding does not count."""
     over_all = kind.startswith("Global")
-    _check_image(chain)
+    check_image(chain, config)
     window = list(chain.shape[1:3]) if over_all else config["pool_size"]
     strides, pads = ([1, 1], [0] * 4) if over_all else _steps(chain, config, window)
     chain.rearrange(_channels_first)
@@ -59,14 +59,17 @@ def _channels_last(t: NDArray[Any]) -> NDArray[Any]:
     return np.moveaxis(t, 1, -1)
 
 
-def _check_image(chain: Chain) -> None:
-    if len(chain.shape) != 4:
-        raise NetworkError(f"takes a tensor of shape {list(chain.shape)}: expected (batch, height, width, channels)")
+def check_image(chain: Chain, config: Config) -> None:
+    """Raise `NetworkError` unless the current tensor is an image, and the layer says in which form."""
+    if len(chain.shape) != 4 or "data_format" not in config:
+        raise NetworkError(
+            f"takes a tensor of shape {list(chain.shape)}: expected (batch, height, width, channels), and data_format"
+        )
 
 
 def _steps(chain: Chain, config: Config, window: list[int]) -> tuple[list[int], list[int]]:
     """Strides, and pads as begins and then ends: "same" has as few as let every stride begin a window, more at ends."""
-    _check_image(chain)
+    check_image(chain, config)
     strides: list[int] = config["strides"]
     if config["padding"] == "valid":
         return strides, [0] * 4

@@ -55,7 +55,10 @@ def case(rng: np.random.Generator, folder: Path) -> str:
             break
     assert expected is not None, f"{what}: Keras gives no values"
     for x, y in zip(points, expected, strict=True):
-        given = np.array([float(v) for v in network.evaluate_exact([Fraction(float(v)) for v in x])])
+        if network.smooth:  # tanh, by a change
+            given = network.evaluate(x[None])[0]
+        else:
+            given = np.array([float(v) for v in network.evaluate_exact([Fraction(float(v)) for v in x])])
         rounding = 0 if made.exact and not change else 1e-5 * max(1.0, np.abs(y).max())
         assert given.shape == y.shape and np.abs(given - y).max() <= rounding, (
             f"{what}: at {x} Keras gives {y}, VenMAS {given}\n{made.model.to_json()}"
