@@ -85,6 +85,7 @@ BAD = {
     ),
     r"layer 'x' \(Softmax\): .*logits": (sequential(dense(), layer("Softmax")), weights()),
     r"layer 'd' \(Dense\): activation 'softmax' .*logits": (sequential(dense(activation="softmax")), weights()),
+    "activation 'hard_tanh' could be a function of a user": (sequential(dense(activation="hard_tanh")), weights()),
     r"layer 'd' \(Dense\): activation 'selu'": (sequential(dense(activation="selu")), weights()),
     "activation .*'registered_name': 'my>relu'.* is not supported": (
         sequential(dense(activation={"class_name": "function", "config": "relu", "registered_name": "my>relu"})),

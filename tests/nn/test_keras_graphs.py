@@ -108,13 +108,14 @@ def test_normalisation_of_batches(scale, center, tmp_path):
     assert "normalisation of batches" in network.float32_refusal
 
 
+KERAS_3 = {"module": "keras.layers"}
 RECTIFIED = {
     "leaky": (layer("LeakyReLU", negative_slope=0.3), lambda x: np.where(x > 0, x, np.float32(0.3) * x)),
     "leaky of Keras 2": (layer("LeakyReLU", alpha=0.25), lambda x: np.where(x > 0, x, 0.25 * x)),
     "six": (layer("ReLU", max_value=6.0, threshold=0.0), lambda x: np.clip(x, 0, 6)),
     "one": (layer("ReLU", max_value=1, negative_slope=0.5), lambda x: np.minimum(np.where(x > 0, x, x / 2), 1)),
-    "relu6": (layer("Activation", activation="relu6"), lambda x: np.clip(x, 0, 6)),
-    "hard": (layer("Activation", activation="hard_tanh"), lambda x: np.clip(x, -1, 1)),
+    "relu6": ({**layer("Activation", activation="relu6"), **KERAS_3}, lambda x: np.clip(x, 0, 6)),
+    "hard": ({**layer("Activation", activation="hard_tanh"), **KERAS_3}, lambda x: np.clip(x, -1, 1)),
     "inner": (layer("Activation", activation=layer("LeakyReLU", negative_slope=2)), lambda x: np.minimum(x * 2, x)),
 }
 

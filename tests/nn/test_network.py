@@ -45,6 +45,7 @@ def networks(draw, elements=WEIGHTS):
 
 
 @given(networks(), st.data())
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_exact_evaluation_is_the_definition(network, data):
     x = data.draw(st.lists(st.fractions(-1000, 1000), min_size=network.input_size, max_size=network.input_size))
     assert network.evaluate_exact(x) == naive(network, x)

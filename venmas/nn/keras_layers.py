@@ -53,13 +53,13 @@ def apply_layer(chain: Chain, layer: Config, values: list[Value], weights: Layer
             chain.matmul(kernel)
             for b in bias:
                 chain.add(b)
-            _activate(chain, config.get("activation"))
+            _activate(chain, config.get("activation"), layer)
         case "Conv2D":
             keras_windows.check_image(chain, config)
             shapes = [(*config["kernel_size"], chain.shape[-1], config["filters"]), (config["filters"],)]
             kernel, *bias = weights.read(weight_fields(layer), shapes, name)
             keras_windows.convolve(chain, config, kernel, bias[0] if bias else None)
-            _activate(chain, config.get("activation"))
+            _activate(chain, config.get("activation"), layer)
         case "MaxPooling2D" | "AveragePooling2D" | "GlobalMaxPooling2D" | "GlobalAveragePooling2D":
             keras_windows.pool(chain, kind, config)
         case "BatchNormalization":
@@ -71,7 +71,7 @@ def apply_layer(chain: Chain, layer: Config, values: list[Value], weights: Layer
         case "Add" | "Subtract" | "Maximum" | "Minimum" | "Concatenate":
             _merge(chain, kind, config, values)
         case "Activation":
-            _activate(chain, config["activation"])
+            _activate(chain, config["activation"], layer)
         case "ReLU" | "LeakyReLU":
             _rectify(chain, kind, config, dtype)
         case "Flatten":
@@ -89,8 +89,13 @@ def apply_layer(chain: Chain, layer: Config, values: list[Value], weights: Layer
             _normalize(chain, config, dtype, weights)
 
 
-def _activate(chain: Chain, activation: Any) -> None:
+def _activate(chain: Chain, activation: Any, layer: Config) -> None:
     """An activation as a name, as a function of Keras, or as a layer; whatever else it is, is refused."""
+    if activation in ("relu6", "hard_tanh") and not layer.get("module"):
+        raise NetworkError(
+            f"activation {short(activation)} could be a function of a user, as the file does not say the module of the "
+            "layer: save the model with Keras 3 as .keras"
+        )
     if isinstance(activation, dict):
         if activation == {
             "class_name": "function",

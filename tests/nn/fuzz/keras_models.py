@@ -90,6 +90,8 @@ def _store(rng: np.random.Generator, made: Architecture, folder: Path) -> tuple[
     form = str(rng.choice(["keras", "h5", "keras 2", "json"], p=[0.4, 0.3, 0.2, 0.1]))
     if not made.supported and form in ("keras 2", "json"):
         form = "h5"
+    if any(name in made.model.to_json() for name in ("relu6", "hard_tanh")):  # read where their layer has a module
+        form = "keras"
     kind = str(rng.choice(["none", "config", "weights", "members"], p=[0.4, 0.45, 0.12, 0.03]))
     path = folder / {"keras": "net.keras", "json": "net.json"}.get(form, "net.h5")
     with warnings.catch_warnings():
