@@ -85,19 +85,47 @@ BAD = {
     ),
     r"layer 'x' \(Softmax\): .*logits": (sequential(dense(), layer("Softmax")), weights()),
     r"layer 'd' \(Dense\): activation 'softmax' .*logits": (sequential(dense(activation="softmax")), weights()),
+    "activation 'hard_tanh' could be a function of a user": (sequential(dense(activation="hard_tanh")), weights()),
     r"layer 'd' \(Dense\): activation 'selu'": (sequential(dense(activation="selu")), weights()),
     "activation .*'registered_name': 'my>relu'.* is not supported": (
         sequential(dense(activation={"class_name": "function", "config": "relu", "registered_name": "my>relu"})),
         weights(),
     ),
-    r"\(Conv2D\): layers of this class": (sequential(layer("Conv2D")), weights()),
-    r"\(BatchNormalization\): layers of this class": (sequential(layer("BatchNormalization")), weights()),
+    r"\(Conv2D\): KeyError: 'kernel_size'": (
+        model_of(layer("InputLayer", "in", batch_shape=[None, 2, 2, 2]), layer("Conv2D", data_format="channels_last")),
+        weights(),
+    ),
+    r"\(BatchNormalization\): KeyError": (sequential(layer("BatchNormalization")), weights()),
+    r"\(DepthwiseConv2D\): layers of this class": (sequential(layer("DepthwiseConv2D")), weights()),
+    r"\(Multiply\): layers of this class": (sequential(layer("Multiply")), weights()),
+    "its dilation_rate is \\[2, 2\\]: expected \\[1, 1\\]": (
+        sequential(layer("Conv2D", dilation_rate=[2, 2])),
+        weights(),
+    ),
+    "its groups is 2: expected 1": (sequential(layer("Conv2D", groups=2)), weights()),
+    "its padding is 'causal': expected 'valid' or 'same'": (sequential(layer("Conv2D", padding="causal")), weights()),
+    "its data_format is 'channels_first': expected 'channels_last'": (
+        sequential(layer("MaxPooling2D", data_format="channels_first")),
+        weights(),
+    ),
+    "its epsilon is 1e-07: expected a number from 1.001e-5": (
+        sequential(layer("BatchNormalization", epsilon=1e-7)),
+        weights(),
+    ),
+    r"\(LeakyReLU\): expected one of negative_slope and alpha": (
+        sequential(layer("LeakyReLU", alpha=0.5, negative_slope=0.5)),
+        weights(),
+    ),
+    r"its slope 0.1 in float64 is no number of float32": (
+        sequential(layer("LeakyReLU", alpha=0.1, dtype="float64")),
+        weights(),
+    ),
     r"\(Sequential\): layers of this class": (sequential({**sequential(dense()), "name": "inner"}), weights()),
     r"layer 'x' \(Dense\): layers of this class": (sequential(custom("Dense", registered_name="my>Dense")), weights()),
     r"layer 'x' \(ReLU\): layers of this class": (sequential(custom("ReLU", module="os")), weights()),
-    "only the plain ReLU is supported": (sequential(layer("ReLU", max_value=6.0)), weights()),
-    "negative_slope 0": (sequential(layer("ReLU", max_value=None, negative_slope=0.1)), weights()),
-    "threshold 0": (sequential(dense(activation=layer("ReLU", threshold=1.0))), weights()),
+    "its max_value is -6.0: expected a number from 0": (sequential(layer("ReLU", max_value=-6.0)), weights()),
+    "its negative_slope is -0.1: expected": (sequential(layer("ReLU", max_value=None, negative_slope=-0.1)), weights()),
+    "its threshold is 1.0: expected 0": (sequential(dense(activation=layer("ReLU", threshold=1.0))), weights()),
     "computes in 'mixed_float16'": (sequential(dense(dtype="mixed_float16")), weights()),
     "computes in 'int8'": (
         sequential(dense(dtype={"config": {"name": "int8"}})),
@@ -138,24 +166,32 @@ BAD = {
     r"shape of the input is \[None, None\]": (model_of(layer("InputLayer", batch_shape=[None, None])), weights()),
     "shape of the input is None": (model_of(dense()), weights()),
     "the input would have": (model_of(layer("InputLayer", batch_shape=[None, 1 << 40])), weights()),
-    r"layer 'a' \(Add\) is used twice or takes \['d', 'in'\]: expected a chain": (
-        wired([(FIRST, []), (dense(), ["in"]), (layer("Add", "a"), ["d", "in"])], ["a"]),
+    r"layer 'a' \(ReLU\) is used twice or takes \['d', 'in'\]: expected one call": (
+        wired([(FIRST, []), (dense(), ["in"]), (layer("ReLU", "a"), ["d", "in"])], ["a"]),
         weights(),
     ),
-    r"layer 'e' takes the output of layer 'in': expected a chain": (
+    r"layer 'a' \(Add\): takes shapes \[\[1, 3\], \[1, 2\]\]: expected one shape": (
+        wired([(FIRST, []), (dense(units=3), ["in"]), (layer("Add", "a"), ["d", "in"])], ["a"]),
+        weights(d__kernel=np.ones((2, 3), np.float32), d__bias=np.ones(3, np.float32)),
+    ),
+    r"layer 'd' does not lead to the output": (
         wired([(FIRST, []), (dense(), ["in"]), (dense("e"), ["in"])], ["e"]),
         weights(),
     ),
+    r"its layers are listed as \['in', 'e', 'd', 'a'\], Keras would have \['in', 'd', 'e', 'a'\]": (
+        wired([(FIRST, []), (dense("e"), ["in"]), (dense(), ["in"]), (layer("Add", "a"), ["d", "e"])], ["a"]),
+        weights(),
+    ),
     r"the model has 2 inputs \['in', 'x'\]": (wired([(FIRST, []), (layer("InputLayer"), [])], ["x"]), weights()),
-    "layer 'd' takes the output of layer 'e': expected a chain": (
+    "layer 'd' takes the output of layer 'e': expected layers that are listed before it": (
         wired([(dense(), ["e"]), (dense("e"), ["d"])], ["e"]),
         weights(),
     ),
-    "layer 'e' takes the output of layer 'f': expected a chain": (
+    "layer 'e' takes the output of layer 'f': expected layers that are listed before it": (
         wired([(FIRST, []), (dense(), ["in"]), (dense("e"), ["f"]), (dense("f"), ["e"])], ["d"]),
         weights(),
     ),
-    r"its output_layers are \[\['in', 0, 0\]\]: expected one, 'd', at the end of a chain of all layers": (
+    r"its output_layers are \[\['in', 0, 0\]\]: expected one, 'd', with all layers in between": (
         wired([(FIRST, []), (dense(), ["in"])], ["in"]),
         weights(),
     ),

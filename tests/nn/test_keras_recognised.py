@@ -121,7 +121,11 @@ VALUES = {
     "an activation layer of another name": (ACTIVATION, {**RELU, "registered_name": "mine"}),
     "an activation layer of another module": (ACTIVATION, {**RELU, "module": "mine.layers"}),
     "an activation layer with another key": (ACTIVATION, {**RELU, "config": {**RELU["config"], "alpha": 0.1}}),
-    "an activation layer that leaks": (ACTIVATION, {**RELU, "config": {**RELU["config"], "negative_slope": 0.1}}),
+    "an activation layer of another slope": (
+        ACTIVATION,
+        {**RELU, "config": {**RELU["config"], "negative_slope": -0.1}},
+    ),
+    "an activation layer that jumps": (ACTIVATION, {**RELU, "config": {**RELU["config"], "threshold": 0.1}}),
     "an activation layer of another type": (ACTIVATION, {**RELU, "config": {**RELU["config"], "dtype": "float16"}}),
     "low-rank adaptation": ((*A, "config", "lora_rank"), 2),
     "quantization": ((*A, "config", "quantization_config"), {"class_name": "Int8QuantizationConfig", "config": {}}),

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -45,13 +45,14 @@ def networks(draw, elements=WEIGHTS):
 
 
 @given(networks(), st.data())
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_exact_evaluation_is_the_definition(network, data):
     x = data.draw(st.lists(st.fractions(-1000, 1000), min_size=network.input_size, max_size=network.input_size))
     assert network.evaluate_exact(x) == naive(network, x)
 
 
 @given(networks(st.sampled_from([0.0, 5e-324, 1e17, -1e17, 1.7e308, 1e-9, 1.0])), st.data())
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_exact_evaluation_of_extreme_weights(network, data):
     x = data.draw(st.lists(st.fractions(-2, 2), min_size=network.input_size, max_size=network.input_size))
     assert network.evaluate_exact(x) == naive(network, x)

@@ -16,7 +16,7 @@ from venmas.model import NetworkFolder, apply_network
 from venmas.nn import load_network
 from venmas.nn.chain import Chain
 from venmas.nn.deployed import run_deployed
-from venmas.nn.onnx_windows import root
+from venmas.nn.pieces import root
 
 SHAPES = {"image": (1, 1, 4, 4), "speed": (1, 2)}
 

@@ -1,6 +1,7 @@
 """Worlds of Gymnasium as systems (``pip install ".[gym]"``).
 
-`tabular` for every table, `frozen_lake` for grids of ice, `pendulum` and `cartpole` as they are.
+`tabular` for every table and for worlds of MiniGrid, `frozen_lake` for grids of ice, `pendulum` and `cartpole` as they
+are.
 
 `tabular` takes a policy of any activation, as it looks at each of the finitely many observations; the others keep
 the network in the system.

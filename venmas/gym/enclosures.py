@@ -78,9 +78,7 @@ def _run(graph: Any, points: NDArray[np.float64]) -> Ball:
         raise NetworkError(f"expected one input and one output, got {len(inputs)} and {len(graph.output)}")
     shape = [d.dim_value if d.HasField("dim_value") else None for d in inputs[0].type.tensor_type.shape.dim]
     if shape[-1:] != [points.shape[1]] or len(shape) > 2 or shape[:-1] not in ([], [1], [None]):
-        raise NetworkError(
-            f"takes an input of shape {shape}: expected (batch, {points.shape[1]}), the observation in one-hot form"
-        )
+        raise NetworkError(f"takes an input of shape {shape}: expected (batch, {points.shape[1]}), the observation")
     values[inputs[0].name] = ball(points)
     for node in graph.node:
         last = node.output[0] == graph.output[0].name

@@ -45,6 +45,29 @@ def scores_of(model: Any, seen: str, expected: str) -> Any:
     return torch.nn.Sequential(*parts)
 
 
+def points_of(model: Any, seen: list[NDArray[Any]]) -> NDArray[np.float64]:
+    """What the first layer of a model of Stable-Baselines3 sees of observations, (n, inputs): images as parts of 255.
+
+    Raises `NetworkError` where the model was trained on others.
+    """
+    from stable_baselines3.common.preprocessing import preprocess_obs
+
+    normalized = model.get_vec_normalize_env()
+    if normalized is not None and normalized.norm_obs:
+        raise NetworkError("the model sees what VecNormalize makes of observations: train without")
+    try:
+        tensor, several = model.policy.obs_to_tensor(np.stack(seen))
+    except Exception as error:  # whatever shapes make it raise
+        raise NetworkError(
+            f"the model sees {model.observation_space}, the environment shows {seen[0].shape} {seen[0].dtype}: give it "
+            f"in the wrappers of observations that the model was trained with ({type(error).__name__}: {error})"
+        ) from error
+    if not several:
+        raise NetworkError(f"the model sees {model.observation_space}, the environment one observation of another form")
+    given: Any = preprocess_obs(tensor, model.policy.observation_space, model.policy.normalize_images)
+    return np.asarray(given.flatten(1).cpu().numpy(), dtype=np.float64)
+
+
 @contextmanager
 def exported(module: Any, points: NDArray[Any], form: str) -> Iterator[tuple[Path, NDArray[Any]]]:
     """The ONNX file that PyTorch writes of a module, for a while, and what the module says at points, (n, inputs).

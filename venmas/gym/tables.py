@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from venmas.errors import ScenarioError
+from venmas.gym.grids import is_grid, read_grid
 from venmas.gym.policies import actions_of
 from venmas.gym.worlds import Outcome, World, read_world
 from venmas.model.expr import Expr, add, conjunction, disjunction
@@ -28,34 +29,36 @@ Box: TypeAlias = tuple[tuple[int, int], ...]
 
 
 def tabular(env: gymnasium.Env[Any, Any], policy: object, *, start: Iterable[int] | None = None) -> System:
-    """The system of an environment with a table ``env.unwrapped.P`` and a policy.
+    """The system of an environment with a table ``env.unwrapped.P``, or of one of MiniGrid (`grids`), and a policy.
 
     policy: a model of Stable-Baselines3 (PPO, A2C, DQN), a torch module, a file (ONNX with tanh, sigmoid, .. too) or a
-    `Network` from the one-hot observation (n,) to the scores of the actions, of which the greatest is taken; or the
-    actions themselves, one for each state. start: states to start in, instead of the environment's own.
+    `Network` from the one-hot observation (n,), of MiniGrid from the flat one, to the scores of the actions, of which
+    the greatest is taken; or the actions themselves, one for each state. start: states to start in, instead of the
+    environment's own; of MiniGrid, the seeds of ``reset``, each of which draws a layout.
 
-    Variables: ``row``, ``column``, .. where the class is known, else ``state``; ``reward`` of the last step (0 at the
-    start; where some reward is no integer, ``reward_rank``, its place among the rewards from 0) and the Boolean
-    ``terminated``. What has terminated stays as it is, with reward 0. A time limit is not part
-    of it: how many steps count is for the formula to say.
+    Variables of tables: ``row``, ``column``, .. where the class is known, else ``state``; ``reward`` of the last step
+    (0 at the start; where some reward is no integer, ``reward_rank``, its place among the rewards from 0) and the
+    Boolean ``terminated``. What has terminated stays as it is, with reward 0. A time limit is not part of it: how many
+    steps count is for the formula to say.
 
-    Raises `ScenarioError` for worlds without a table, `NetworkError` for policies that are unknown, or that are not
+    Raises `ScenarioError` for worlds without either, `NetworkError` for policies that are unknown, or that are not
     certain of their action in some observation.
     """
-    world = read_world(env, start)
-    chosen = actions_of(policy, world.states, len(world.actions), world.show)
+    world = read_grid(env, start) if is_grid(env) else read_world(env, start)
+    chosen = actions_of(policy, world)
     answers = [world.outcomes[state, action] for state, action in enumerate(chosen)]
     system = System(world.name, f"{world.name}, {world.states} states")
     digits = [system.integer(f.name, 0, f.size - 1, labels=f.labels) for f in world.features]
     code = _codes(answers)
     whole = all(r.denominator == 1 for r in code)
-    reward = system.integer("reward" if whole else "reward_rank", min(code.values()), max(code.values()))
+    reward = system.integer(world.reward if whole else "reward_rank", min(code.values()), max(code.values()))
     none = code[Fraction(0)]
     terminated = system.boolean("terminated")
 
     place: Expr = digits[0]
-    for digit, feature in zip(digits[1:], world.features[1:], strict=True):
-        place = add(place * feature.size, digit)
+    if not world.rows:
+        for digit, feature in zip(digits[1:], world.features[1:], strict=True):
+            place = add(place * feature.size, digit)
     system.agent(switch(place, dict(enumerate(chosen))), labels=dict(enumerate(world.actions)))
 
     for k in range(max(map(len, answers))):
@@ -108,13 +111,13 @@ def _boxes(points: Sequence[tuple[int, ...]]) -> list[Box]:
 def _check(system: System, world: World, answers: Sequence[Sequence[Outcome]], code: dict[Fraction, int]) -> None:
     """Compare the steps of the system with the table, in every state, before the end of an episode and after it."""
     digits = np.array([world.digits(s) for s in range(world.states)], dtype=float)
+    rewarded = world.reward if world.reward in system else "reward_rank"
     for ended in (0, 1):
         state = {f.name: digits[:, i] for i, f in enumerate(world.features)}
         state |= {
-            "reward": np.full(world.states, float(code[Fraction(0)])),
+            rewarded: np.full(world.states, float(code[Fraction(0)])),
             "terminated": np.full(world.states, float(ended)),
         }
-        state = {("reward_rank" if n == "reward" and n not in system else n): v for n, v in state.items()}
         found: list[set[tuple[float, ...]]] = [set() for _ in answers]
         for branch in range(len(system.branches)):
             after, enabled = step_batch(system, state, np.full(world.states, branch))

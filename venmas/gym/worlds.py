@@ -15,6 +15,8 @@ from math import isfinite, prod
 from operator import index
 from typing import Any, NamedTuple, TypeAlias
 
+from numpy.typing import NDArray
+
 from venmas.errors import ScenarioError
 
 MOST_STATES = 1000
@@ -46,7 +48,9 @@ class Feature(NamedTuple):
 class World:
     """A table. outcomes: by (state, action), each once. features: the most significant first.
 
-    conditions: propositions by name: one of several points, each of which says values of features or ``reward``.
+    conditions: propositions by name: one of several points, each of which says values of features or of the reward.
+    rows: values of features by state, where the first feature is the state and tells the others. seen: observations by
+    state, None where no action is taken any more; without, the observation is the state. reward: what it is called.
     """
 
     name: str
@@ -55,14 +59,19 @@ class World:
     features: tuple[Feature, ...]
     actions: tuple[str, ...]
     conditions: Conditions
+    rows: tuple[tuple[int, ...], ...] = ()
+    seen: tuple[NDArray[Any] | None, ...] = ()
+    reward: str = "reward"
 
     @property
     def states(self) -> int:
         """Number of states."""
-        return prod(f.size for f in self.features)
+        return self.features[0].size if self.rows else prod(f.size for f in self.features)
 
     def digits(self, state: int) -> tuple[int, ...]:
         """The values of the features."""
+        if self.rows:
+            return self.rows[state]
         found = []
         for feature in reversed(self.features):
             state, digit = divmod(state, feature.size)
@@ -72,7 +81,8 @@ class World:
     def show(self, state: int) -> str:
         """An observation as a reader knows it, such as ``36 (row 3, column 0)``."""
         pairs = zip(self.features, self.digits(state), strict=True)
-        return f"{state} ({', '.join(f'{f.name} {(f.labels or {}).get(d, d)}' for f, d in pairs)})"
+        said = [f"{f.name} {(f.labels or {}).get(d, d)}" for f, d in pairs]
+        return f"{state} ({', '.join(said[1:] if self.rows else said)})"
 
 
 def read_world(env: Any, start: Iterable[int] | None = None) -> World:

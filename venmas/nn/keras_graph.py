@@ -1,4 +1,4 @@
-"""The layers of a stored Keras model from its input to its output, checked to be one chain and nothing else."""
+"""The layers of a stored Keras model from its one input to its one output, and whose outputs each of them takes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from venmas.errors import NetworkError
-from venmas.nn.keras_known import Config, check_keys, check_layer, float_type, is_built_in, shape_of, short
+from venmas.nn.keras_known import MERGES, Config, check_keys, check_layer, float_type, is_built_in, shape_of, short
 
 _MOST = 1000
 _MODEL = ("class_name", "config", "module", "registered_name", "shared_object_id", "build_config")
@@ -28,8 +28,11 @@ _MODULES = (
 )
 
 
-def layers_in_order(config: Config) -> list[Config]:
-    """The layers of a model's configuration, every one checked by `check_layer`. Raises `NetworkError`."""
+def layers_in_order(config: Config) -> tuple[list[Config], list[list[str]]]:
+    """The layers of a model's configuration, every one checked by `check_layer`, and the layers that each one takes.
+
+    Raises `NetworkError`.
+    """
     inner, kind = config["config"], config.get("class_name")
     layers: list[Config] = list(inner if isinstance(inner, list) else inner["layers"])
     if not 0 < len(layers) <= _MOST:
@@ -45,17 +48,17 @@ def layers_in_order(config: Config) -> list[Config]:
     if isinstance(inner, dict):
         check_keys(inner, _FUNCTIONAL if functional else _SEQUENTIAL, "the configuration of the model")
         float_type(inner)
-    if functional:
-        _check_wiring(layers, inner)
     for number, layer in enumerate(layers):
         try:
             check_layer(layer, *(["inbound_nodes"] if functional else []))
-            if number and layer["class_name"] == "InputLayer":
+            if number and not functional and layer["class_name"] == "InputLayer":
                 raise NetworkError("stands behind other layers: expected one input, before all of them")
         except NetworkError as error:
             raise NetworkError(f"layer {layer_name(layer)!r} ({layer['class_name']}): {error}") from error
+    names = [*map(layer_name, layers)]
+    sources = _wiring(layers, inner) if functional else [[], *([name] for name in names[:-1])]
     _check_shared({key: value for key, value in config.items() if key not in _TRAINING})
-    return layers
+    return layers, sources
 
 
 def layer_name(layer: Config) -> str:
@@ -78,58 +81,94 @@ def input_shape(config: Config, first: Config) -> tuple[int, ...]:
     return (1, *[d for d in shape[1:] if d is not None])
 
 
-def _check_wiring(layers: list[Config], inner: Config) -> None:
-    """Raise `NetworkError` unless every layer takes the output of the one before it and of nothing else.
+def _wiring(layers: list[Config], inner: Config) -> list[list[str]]:
+    """The layers whose outputs each layer takes. Raises `NetworkError` unless they are listed in the order of Keras.
 
     Keras lists layers in the order in which it applies them, and counts them in this order where it looks for their
     weights: in another order, weights would be taken for those of other layers.
     """
     names = [layer_name(layer) for layer in layers]
-    sources = [_source(layer) for layer in layers]
-    if starts := [name for name, source in zip(names[1:], sources[1:], strict=True) if source is None]:
+    sources = [_sources(layer) for layer in layers]
+    kinds = [layer["class_name"] for layer in layers]
+    lone = [not before or kind == "InputLayer" for before, kind in zip(sources, kinds, strict=True)]
+    if starts := [name for name, alone in zip(names[1:], lone[1:], strict=True) if alone]:
         raise NetworkError(f"the model has {1 + len(starts)} inputs {short([names[0], *starts])}: expected one")
-    for number, source in enumerate(sources):
-        if source != (names[number - 1] if number else None):
+    for number, before in enumerate(sources):
+        if late := [name for name in before if name not in names[:number]]:
             raise NetworkError(
-                f"layer {names[number]!r} takes the output of layer {short(source)}: expected a chain, where every "
-                "layer takes the output of the one listed before it"
+                f"layer {names[number]!r} takes the output of layer {short(late[0])}: expected layers that are listed "
+                "before it"
             )
     for key, name in (("input_layers", names[0]), ("output_layers", names[-1])):
         end = inner[key]
         while isinstance(end, dict | list) and len(end) == 1:
             end = end[0] if isinstance(end, list) else next(iter(end.values()))
         if end != [name, 0, 0]:
-            raise NetworkError(
-                f"its {key} are {short(inner[key])}: expected one, {name!r}, at the end of a chain of all layers"
-            )
+            raise NetworkError(f"its {key} are {short(inner[key])}: expected one, {name!r}, with all layers in between")
+    order = _order_of_keras(dict(zip(names, sources, strict=True)), names[-1])
+    if left := [name for name in names if name not in order]:
+        raise NetworkError(f"layer {left[0]!r} does not lead to the output: save the model without it")
+    if order != names:
+        raise NetworkError(f"its layers are listed as {short(names)}, Keras would have {short(order)}: save it anew")
+    return sources
 
 
-def _source(layer: Config) -> str | None:
-    """The layer before, None for an input. Raises `NetworkError` where a layer is called in any but the plain way."""
-    nodes = layer["inbound_nodes"]
+def _order_of_keras(sources: dict[str, list[str]], end: str) -> list[str]:
+    """Layers that lead to the end, those of the longest ways to it first, else as they are met on the way back.
+
+    Source: ``map_graph`` of Keras 3, and ``_map_graph_network`` of Keras 2, which do the same.
+    """
+    met: dict[str, int] = {}
+    finished: dict[str, None] = {}
+    stack: list[tuple[str, Iterator[str]]] = [(end, iter(sources[end]))]
+    met[end] = 0
+    while stack:
+        name, left = stack[-1]
+        for before in left:
+            if before not in met:
+                met[before] = len(met)
+                stack.append((before, iter(sources[before])))
+                break
+        else:
+            finished[stack.pop()[0]] = None
+    depth = dict.fromkeys(finished, 0)
+    for name in reversed(finished):
+        for before in sources[name]:
+            depth[before] = max(depth[before], depth[name] + 1)
+    return sorted(finished, key=lambda name: (-depth[name], met[name]))
+
+
+def _sources(layer: Config) -> list[str]:
+    """The layers before, none for an input. Raises `NetworkError` where a layer is called in any but the plain way."""
+    nodes, several = layer["inbound_nodes"], layer["class_name"] in MERGES
     what = f"layer {layer_name(layer)!r} ({layer['class_name']})"
     if nodes == []:
-        return None
+        return []
     node = nodes[0]
     if isinstance(node, dict):  # Keras 3
         check_keys(node, ("args", "kwargs"), f"the call of {what}")
-        options, plain = node["kwargs"], len(node["args"]) == 1 and isinstance(node["args"][0], dict)
-        histories = list(_histories(node["args"]))
+        options, args = node["kwargs"], node["args"]
+        given = args[0] if several and len(args) == 1 and isinstance(args[0], list) else args
+        plain = len(args) == 1 and (given is not args or not several) and all(isinstance(v, dict) for v in given)
+        histories = list(_histories(args))
+        plain = plain and len(histories) == len(given)
     else:  # Keras 2: [[name, node, tensor, options], ...]
-        options, plain = node[0][3] if len(node[0]) > 3 else {}, all(len(tensor) in (3, 4) for tensor in node)
+        options = [tensor[3] for tensor in node if len(tensor) > 3]
+        plain = all(len(tensor) in (3, 4) and tensor[3:] in ([], [options[0]]) for tensor in node)
+        options = options[0] if options else {}
         histories = [tensor[:3] for tensor in node]
-    if len(nodes) > 1 or len(histories) != 1 or not plain:
+    if len(nodes) > 1 or (len(histories) != 1 and not several) or not histories or not plain:
         raise NetworkError(
-            f"{what} is used twice or takes {short([h[0] for h in histories])}: expected a chain, where every layer "
-            "has one input"
+            f"{what} is used twice or takes {short([h[0] for h in histories])}: expected one call on the output of one "
+            f"layer, or of a list of layers for {', '.join(MERGES)}"
         )
     for key, value in options.items():
         if (key, value) not in (("training", None), ("training", False), ("mask", None)):
             raise NetworkError(f"{what} is called with {short(key)}: {short(value)}, which is not supported")
-    (history,) = histories
-    if not isinstance(history[0], str) or history[1:] != [0, 0]:
-        raise NetworkError(f"{what} takes {short(history)}: expected the only output of another layer")
-    return history[0]
+    for history in histories:
+        if not isinstance(history[0], str) or history[1:] != [0, 0]:
+            raise NetworkError(f"{what} takes {short(history)}: expected the only output of another layer")
+    return [history[0] for history in histories]
 
 
 def _histories(value: Any) -> Iterator[list[Any]]:

@@ -75,7 +75,17 @@ _TARGET = Known(
 )
 _UNITS = Known(lambda value: is_whole(value) and value > 0, "a positive whole number")
 _NEVER = _one_of(None, False)
-_PLAIN_RELU = "only the plain ReLU is supported: max_value None, negative_slope 0, threshold 0"
+_PAIR = Known(
+    lambda value: isinstance(value, list) and len(value) == 2 and all(is_whole(d) and d > 0 for d in value),
+    "two positive whole numbers",
+)
+_LIMIT = Known(lambda value: value is None or (_is_number(value) and value >= 0), "a number from 0, or nothing")
+_SLOPE = Known(lambda value: _is_number(value) and value >= 0, "a number from 0")
+_AXIS = Known(
+    lambda value: is_whole(value) or (isinstance(value, list) and [*map(is_whole, value)] == [True]), "one axis"
+)
+_EPSILON = Known(lambda value: _is_number(value) and value >= 1.001e-5, "a number from 1.001e-5, Keras 2 takes no less")
+_ACTIVATION = Known(lambda value: True, "see below")  # read by `venmas.nn.keras_layers`
 
 _COMMON = {
     "name": Known(lambda value: isinstance(value, str), "a text"),
@@ -86,20 +96,59 @@ _COMMON = {
 }
 _NOISE = {"seed": _ANY, "noise_shape": _ANY}
 _ROLES = ("kernel", "bias")
+_TUNED = {f"{role}_{what}": _ANY for role in _ROLES for what in ("initializer", "regularizer", "constraint")}
+_LAST = {"data_format": _one_of("channels_last")}
+_WINDOW = {"strides": _PAIR, "padding": _one_of("valid", "same"), **_LAST}
 
 LAYERS: Mapping[str, Mapping[str, Known]] = {
     "InputLayer": {"batch_shape": _SHAPE, "sparse": _NEVER, "ragged": _NEVER, "optional": _NEVER},
     "Dense": {
         "units": _UNITS,
-        "activation": _ANY,  # read by `venmas.nn.keras_layers`
+        "activation": _ACTIVATION,
         "use_bias": _FLAG,
-        **{f"{role}_{what}": _ANY for role in _ROLES for what in ("initializer", "regularizer", "constraint")},
+        **_TUNED,
         "quantization_config": _one_of(None),
         "lora_rank": _one_of(None),
         "lora_alpha": _one_of(None),
     },
-    "Activation": {"activation": _ANY},  # read by `venmas.nn.keras_layers`
-    "ReLU": {"max_value": _one_of(None), "negative_slope": _one_of(0), "threshold": _one_of(0)},
+    "Conv2D": {
+        "filters": _UNITS,
+        "kernel_size": _PAIR,
+        **_WINDOW,
+        "dilation_rate": Known(lambda value: value == [1, 1], "[1, 1]"),
+        "groups": _one_of(1),
+        "activation": _ACTIVATION,
+        "use_bias": _FLAG,
+        **_TUNED,
+        "quantization_config": _one_of(None),
+        "lora_rank": _one_of(None),
+        "lora_alpha": _one_of(None),
+    },
+    "MaxPooling2D": {"pool_size": _PAIR, **_WINDOW},
+    "AveragePooling2D": {"pool_size": _PAIR, **_WINDOW},
+    "GlobalMaxPooling2D": {"keepdims": _FLAG, **_LAST},
+    "GlobalAveragePooling2D": {"keepdims": _FLAG, **_LAST},
+    "BatchNormalization": {
+        "axis": _AXIS,
+        "epsilon": _EPSILON,
+        "center": _FLAG,
+        "scale": _FLAG,
+        "renorm": _NEVER,
+        "virtual_batch_size": _one_of(None),
+        "adjustment": _one_of(None),
+        **dict.fromkeys(("momentum", "synchronized", "fused", "renorm_clipping", "renorm_momentum"), _ANY),
+        **{
+            f"{role}_{what}": _ANY
+            for role in ("beta", "gamma")
+            for what in ("initializer", "regularizer", "constraint")
+        },
+        **{f"moving_{role}_initializer": _ANY for role in ("mean", "variance")},
+    },
+    **{merge: {} for merge in ("Add", "Subtract", "Maximum", "Minimum")},
+    "Concatenate": {"axis": Known(is_whole, "a whole number")},
+    "Activation": {"activation": _ACTIVATION},
+    "ReLU": {"max_value": _LIMIT, "negative_slope": _SLOPE, "threshold": _one_of(0)},
+    "LeakyReLU": {"negative_slope": _SLOPE, "alpha": _SLOPE},
     "Flatten": {"data_format": _one_of(None, "channels_last", "channels_first")},
     "Reshape": {"target_shape": _TARGET},
     "Normalization": {"axis": _AXES, "invert": _FLAG, "mean": _MOMENT, "variance": _MOMENT},
@@ -111,6 +160,9 @@ LAYERS: Mapping[str, Mapping[str, Known]] = {
     "ActivityRegularization": {"l1": _ANY, "l2": _ANY},
 }
 """The keys of each supported class beside those that every class has."""
+
+MERGES = ("Add", "Subtract", "Maximum", "Minimum", "Concatenate")
+"""Those that take the outputs of several layers."""
 
 _OUTER = ("class_name", "config", "module", "registered_name", "shared_object_id", "build_config", "name")
 _MODULES = ("keras.layers", "keras._legacy.layers", "tf_keras.layers", "keras_core.layers")
@@ -152,8 +204,7 @@ def check_layer(layer: Config, *outer: str) -> None:
     check_keys(config, known, "its configuration")
     for key, value in config.items():
         if not known[key].test(value):
-            reason = f"its {key} is {short(value)}: expected {known[key].expected}"
-            raise NetworkError(_PLAIN_RELU if kind == "ReLU" and key in LAYERS[kind] else reason)
+            raise NetworkError(f"its {key} is {short(value)}: expected {known[key].expected}")
 
 
 def is_built_in(stored: Config, classes: Collection[str], modules: Collection[str]) -> bool:

@@ -1,8 +1,8 @@
 """Keras models as networks: .h5 files of whole models, .keras archives, and .json configurations with weights beside.
 
 Configuration and weights are read as data, in the dialects of Keras 2 and Keras 3; neither keras nor anything that a
-file names is imported or run. Sequential models and functional models that are one chain are supported. What a file
-says is read, or known to change training only, or refused: `venmas.nn.keras_known` has the tables.
+file names is imported or run. Sequential models and functional models of one input and one output are supported. What
+a file says is read, or known to change training only, or refused: `venmas.nn.keras_known` has the tables.
 """
 
 from __future__ import annotations
@@ -108,17 +108,25 @@ def _stored_config(file: Any) -> dict[str, Any]:
 
 
 def _read(config: Config, weights: KerasWeights, path: Path) -> Network:
-    layers = layers_in_order(config)
+    layers, sources = layers_in_order(config)
     chain = Chain(input_shape(config, layers[0]))
+    last = {name: number for number, before in enumerate(sources) for name in before}
     counts: Counter[str] = Counter()
-    for layer in layers:
+    for number, layer in enumerate(layers):
         name, kind = layer_name(layer), layer["class_name"]
         key = _SNAKE.sub("_", kind).lower() + (f"_{counts[kind]}" if counts[kind] else "")
         counts[kind] += 1
         try:
-            apply_layer(chain, layer, weights.of_layer(name, key, weight_fields(layer)))
+            values = [chain.held[before] for before in sources[number]] or [chain.current]
+            for before in sources[number]:
+                if last[before] == number:
+                    chain.held.pop(before, None)
+            chain.current = values[0]
+            apply_layer(chain, layer, values, weights.of_layer(name, key, weight_fields(layer)))
         except (NetworkError, *_MALFORMED) as error:
             what = error if isinstance(error, NetworkError) else f"{type(error).__name__}: {error}"
             raise NetworkError(f"layer {name!r} ({kind}): {what}") from error
+        if name in last:
+            chain.held[name] = chain.current
     weights.finish([layer_name(layer) for layer in layers])
     return chain.network(path.stem, "float64" if "float64" in weights.float_types else "float32", str(path))

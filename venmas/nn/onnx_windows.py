@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import isqrt, nextafter
 from reprlib import repr as shortened
 
 import numpy as np
@@ -51,26 +50,9 @@ def batch_normalize(chain: Chain, call: Call, number: Callable[[str], Array]) ->
     epsilon = call.attributes["epsilon"]
     if not np.isfinite(epsilon):
         raise NetworkError(f"epsilon is {epsilon}: every weight must be a finite number")
-    deviation = np.array([root(Fraction(v) + Fraction(epsilon)) for v in variance.tolist()])
+    deviation = np.array([pieces.root(Fraction(v) + Fraction(epsilon)) for v in variance.tolist()])
     aligned = (c.reshape(-1, *[1] * (len(shape) - 2)) for c in (scale, bias, mean, deviation))
     pieces.batch_normalize(chain, *aligned)
-
-
-def root(value: Fraction) -> float:
-    """The float64 nearest to the square root, within 2**-53 of it; exact where the root is a float.
-
-    Raises `NetworkError` for values that are not positive.
-    """
-    if value <= 0:
-        raise NetworkError(f"a variance plus epsilon is {float(value)}: expected a positive number")
-    bits = 2 * max(0, 128 + value.denominator.bit_length() - value.numerator.bit_length())
-    whole = isqrt((value.numerator << bits) // value.denominator)
-    near = [float(Fraction(whole, 1 << bits // 2))]
-    near += [nextafter(near[0], 0), nextafter(near[0], float("inf"))]
-    for low, high in ((near[1], near[0]), (near[0], near[2])):
-        if Fraction(low) ** 2 <= value <= Fraction(high) ** 2:
-            return low if ((Fraction(low) + Fraction(high)) / 2) ** 2 >= value else high
-    return near[0]
 
 
 def _window(chain: Chain, call: Call) -> tuple[list[int], list[int], list[int], list[int]]:

@@ -8,7 +8,8 @@ one product), so that each result is among those that the layers allow for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from fractions import Fraction
+from math import isqrt, nextafter, prod
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -129,6 +130,23 @@ def batch_normalize(chain: Chain, scale: Array, bias: Array, mean: Array, deviat
     chain.scale(scale)
     chain.add(bias)
     chain.float32_refusal = FOLDED.format("normalisation of batches")
+
+
+def root(value: Fraction) -> float:
+    """The float64 nearest to the square root, within 2**-53 of it; exact where the root is a float.
+
+    Raises `NetworkError` for values that are not positive.
+    """
+    if value <= 0:
+        raise NetworkError(f"a variance plus epsilon is {float(value)}: expected a positive number")
+    bits = 2 * max(0, 128 + value.denominator.bit_length() - value.numerator.bit_length())
+    whole = isqrt((value.numerator << bits) // value.denominator)
+    near = [float(Fraction(whole, 1 << bits // 2))]
+    near += [nextafter(near[0], 0), nextafter(near[0], float("inf"))]
+    for low, high in ((near[1], near[0]), (near[0], near[2])):
+        if Fraction(low) ** 2 <= value <= Fraction(high) ** 2:
+            return low if ((Fraction(low) + Fraction(high)) / 2) ** 2 >= value else high
+    return near[0]
 
 
 def add_tensors(chain: Chain, values: Sequence[Value]) -> None:

@@ -65,10 +65,16 @@ def _layer(layer: dict[str, Any], early: bool, functional: bool) -> dict[str, An
         config["batch_input_shape"] = config.pop("batch_shape")
     if early and layer["class_name"] != "InputLayer":
         config.pop("dtype") if config["dtype"] == "float32" else None
+    if layer["class_name"] == "LeakyReLU":
+        config["alpha"] = config.pop("negative_slope")
+    if layer["class_name"] == "BatchNormalization" and not early:
+        config["axis"] = [config["axis"]]
     made = {"class_name": layer["class_name"], "config": config}
     if functional:
-        histories = [tensor["config"]["keras_history"] for node in layer["inbound_nodes"] for tensor in node["args"]]
-        made |= {"name": config["name"], "inbound_nodes": [[[*history, {}]] for history in histories]}
+        args = [arg for node in layer["inbound_nodes"] for arg in node["args"]]
+        tensors = args[0] if args and isinstance(args[0], list) else args
+        node = [[*tensor["config"]["keras_history"], {}] for tensor in tensors]
+        made |= {"name": config["name"], "inbound_nodes": [node] if node else []}
     return made
 
 
