@@ -195,8 +195,8 @@ def verify_ltl(
     init: a further condition on initial states, over registers. fair: the property speaks only of runs on which each of
     these conditions holds infinitely often. trust: with `exact` each obligation is proved gate by gate; `solver`
     believes the SMT solver, `two` believes two solvers. certificate: file to write a proof of *satisfied* to, for
-    `venmas check`. timeout: seconds. progress: called a few times a second. design: what the system is called.
-    frontend: seconds that reading it took. learner: of `venmas.ltl.ranking.learners`. initial: a proof may be about runs from the
+    `venmas check`. timeout: seconds. progress: called a few times a second. design: the name of the system. frontend:
+    seconds that reading it took. learner: of `venmas.ltl.ranking.learners`. initial: a proof may be about runs from the
     initial states only; else it is about runs from every state. Raises `FormulaError`, `CircuitError`,
     `SolverUnavailableError`; Ctrl-C gives *unknown*.
     """
