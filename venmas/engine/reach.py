@@ -80,7 +80,7 @@ def reach(
         or not 0 <= runs * (steps + 1) * (len(system.variables) + len(directions)) <= MAX_VALUES
     ):
         raise UsageError(
-            f"{runs!r} runs of {steps} steps are too many values to keep, or none: ask for a number of fewer runs"
+            f"{runs!r} runs of {steps} steps are too many values to keep, or none: ask for fewer runs, one at least"
         )
     budget, found = Budget(timeout, memory, progress if callable(progress) else None), _asked(system, steps, directions)
     extra = 1 if system.quantities else 0  # the first step measures them

@@ -259,7 +259,7 @@ class System(Shown):
         if self.initial_condition is not TRUE:
             raise ModelError(
                 f"the initial states of system {self.name!r} are those of a condition of more than {MAX_REGIONS} "
-                "parts: they can be taken one by one, but neither bounded nor certified part by part"
+                "parts: they can be enumerated, but neither bounded nor certified part by part"
             )
         return self.initial_set.regions
 
