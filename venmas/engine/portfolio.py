@@ -149,7 +149,7 @@ class Portfolio:
             answer = session.advance(budget)
         except BudgetError as error:
             mine = error.reason is Reason.TIME and budget is not self.budget
-            entry.why = "its share of the time was over" if mine else error.message
+            entry.why = "its time was over" if mine else error.message
             raise
         finally:
             entry.seconds += monotonic() - begun
