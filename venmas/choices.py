@@ -16,9 +16,9 @@ Activation: TypeAlias = Literal["relu", "linear", "tanh", "sigmoid"]
 ReluEncoding: TypeAlias = Literal["big-m", "indicator"]
 
 TRUSTS: Mapping[str, str] = {
-    "auto": "a proof in rationals if one is found in a while, else the solver's word",
+    "auto": "a proof in rationals if one is found soon, else the solver's word",
     "exact": "a proof, else the verdict is unknown",
-    "solver": "its word, no proof is sought",
+    "solver": "the solver's word, no proof is sought",
 }
 """What *satisfied* needs where a solver decided."""
 
@@ -29,8 +29,8 @@ SEMANTICS: Mapping[str, str] = {
 """What networks compute."""
 
 ENCODINGS: Mapping[str, str] = {
-    "big-m": "rows with constants from the bounds of its input",
-    "indicator": "conditional rows, big-m for solvers that know none",
+    "big-m": "constraints with constants from the bounds of the input",
+    "indicator": "indicator constraints, or big-m for solvers without them",
 }
 """How a program expresses a ReLU."""
 

@@ -96,7 +96,7 @@ class ScenarioError(InputError):
 
 
 class NetworkError(InputError):
-    """A network file that cannot be read as a fully connected ReLU network."""
+    """A network file that cannot be read, or holds what is not supported."""
 
 
 class CircuitError(InputError):

@@ -19,29 +19,36 @@ class Option:
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("predicates", None, "guards", "to begin with, guards, none, or the path of a list; + joins them"),
+    Option("predicates", None, "guards", "the first predicates, guards, none, or the path of a list; + joins them"),
     Option(
         "refine",
         ("shrink", "ws", "ce", "sens", "verix", "random"),
         "shrink",
-        "where a policy decides otherwise, shrink the witness towards the state, split at all inputs that differ (ws), "
-        "exclude the state (ce), split at the most sensitive input, at those of VERIX, or at a random one",
+        "where the policy picks another label in a state than in the witness, separate them. shrink: move the witness "
+        "towards the state; ws: split at all inputs that differ; ce: exclude the state; sens: split at the most "
+        "sensitive input; verix: at those that VERIX selects; random: at a random one",
     ),
     Option(
         "split",
         ("witness", "mid", "eps", "random"),
         "witness",
-        "the place of a split, at the witness, in the middle, where VERIX saw the decision change, at random",
+        "the place of a split. witness: at the witness; mid: in the middle; eps: where VERIX saw the choice change; "
+        "random: anywhere",
     ),
-    Option("guards", ("violated", "all"), "violated", "of a guard that blocks, the atoms that are violated, or all"),
+    Option(
+        "guards",
+        ("violated", "all"),
+        "violated",
+        "where a guard blocks a path, add its violated atoms as predicates, or all of its atoms",
+    ),
     Option("search", ("hamming", "breadth"), "hamming", "the order of abstract states"),
     Option("slice", ("on", "off"), "on", "leave out variables that do not matter"),
-    Option("reuse", ("on", "off"), "on", "keep answers over refinements"),
+    Option("reuse", ("on", "off"), "on", "keep answers to queries across refinements"),
     Option(
         "tests",
         ("none", "selection", "applicability", "both"),
         "none",
-        "ask first whether the policy picks the label in the state at all, or within the guard",
+        "ask first whether the policy picks the label anywhere in the abstract state, or within the guard",
     ),
     Option("entailed", ("off", "on"), "off", "split first at variables that have one value in all concrete paths"),
     Option("strengthen", ("off", "on"), "off", "conjoin sums of variables that no operator changes"),
@@ -49,9 +56,9 @@ OPTIONS: tuple[Option, ...] = (
         "starts",
         ("whole", "split"),
         "whole",
-        "where it is violated, go on with the abstract starts that no violation is known of (split)",
+        "after a violation stop (whole), or continue with the abstract starts without a known violation (split)",
     ),
-    Option("seed", None, 0, "of ties, witnesses and samples"),
+    Option("seed", None, 0, "the seed of ties, witnesses and samples"),
 )
 
 

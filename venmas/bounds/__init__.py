@@ -1,4 +1,4 @@
-"""Enclosures: every set that is known to hold the values of an expression or a network, rounding included.
+"""Enclosures: sets that contain the values of an expression or a network, rounding included.
 
 - intervals, and two affine forms in the initial variables (symbolic interval propagation, DeepPoly's domain):
   `linear_forms`, through networks `methods`, over expressions `expressions`, over steps `states` and `reach`;

@@ -1,16 +1,16 @@
 """Batches of polytopes of initial states, with quantities that are affine on each of them, and cutting them.
 
-A polytope is the hull of exact points, for each of which x holds, in floats, what a quantity q is there, about. However
-a point of the polytope is written as a convex combination of these points, q there is the same combination of x, plus
-(sum of r_k t_k) + d for some t_k in [-1, 1] and some abs(d) <= e. The affine function that q is but for errors of its
-own is off from x at a vertex by no more than the sum of all abs(r_k), and e. Rounding errors are bounded as in
-`venmas.bounds.zonotope`.
+A polytope is the hull of exact points. For each of them x holds, in floats and up to an error, the value of a quantity
+q. Write a point of the polytope as any convex combination of these points: the value of q there is the same combination
+of x, plus (sum of r_k t_k) + d for some t_k in [-1, 1] and some abs(d) <= e. Apart from errors of its own q is affine;
+at a vertex this affine function differs from x by at most the sum of all abs(r_k), plus e. Rounding errors are bounded
+as in `venmas.bounds.zonotope`.
 
 In at most two dimensions the points are in their order round a polygon (a segment has two, a point one). A cut is made
-along a chord between exact points of two edges, so that nothing is lost between the two parts, wherever rounding moved
-the chord. In more dimensions a cut is a hyperplane on which the affine function of a quantity has a value that it has
-at no vertex: floats tell on which side each of them is, so that the polytope stays simple, and two vertices are ends of
-an edge where they have all but one of their facets in common (Ziegler, *Lectures on Polytopes*, section 3.4).
+along a chord between exact points of two edges: both parts have these points, so rounding leaves no gap between them.
+In more dimensions a cut is a hyperplane on which the affine function of a quantity has a value that it has at no
+vertex: floats tell on which side each of them is, so that the polytope stays simple, and two vertices are ends of an
+edge where they have all but one of their facets in common (Ziegler, *Lectures on Polytopes*, section 3.4).
 """
 
 from __future__ import annotations

@@ -25,10 +25,10 @@ _MOST_DRAWN = 2000
 @click.option(
     "--formula",
     metavar="TEXT|@FILE|NAME",
-    help="AG p: abstract states with a state without p are unsafe [default: of a JANI property, its own].",
+    help="AG p: abstract states that contain a state without p are unsafe [default: that of a JANI property].",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of samples and witnesses.")
-@click.option("--relaxed", is_flag=True, help="Count steps that only real-valued points between states take.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of samples and witnesses.")
+@click.option("--relaxed", is_flag=True, help="Count transitions of points between integer states, too.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the counts as JSON; - is standard output.")
 @click.option("--dot", "dot_path", metavar="FILE", help="Write the graph for Graphviz.")
 @click.option("--html", "page_path", metavar="FILE", help="Write a page with the graph, its states and predicates.")
@@ -47,7 +47,7 @@ def command(
 ) -> None:
     """Build the abstract graph of a scenario and its policy: states, transitions, and which are unsafe.
 
-    Nothing is refined. An abstract transition is there iff a concrete one is (but for --relaxed).
+    Nothing is refined. There is an abstract transition if and only if there is a concrete one (except with --relaxed).
     """
     for option, path in (("--json", json_path), ("--dot", dot_path), ("--html", page_path)):
         check_writable(path, option)

@@ -93,7 +93,7 @@ encoding_option = click.option(
     type=click.Choice(tuple(ENCODINGS)),
     default="big-m",
     show_default=True,
-    help=f"Of ReLU nodes in programs. {described(ENCODINGS)}.",
+    help=f"How programs express ReLUs. {described(ENCODINGS)}.",
 )
 bounds_option = click.option(
     "--bounds",

@@ -102,9 +102,9 @@ def design_options(command: Callable[..., int]) -> Callable[..., int]:
             show_default=True,
             help="A state of a scenario without successor. error: nothing is satisfied; stutter: runs stay there.",
         ),
-        click.option("--networks", metavar="DIR", help="Take the networks of a scenario from this folder."),
+        click.option("--networks", metavar="DIR", help="Read the networks of the scenario from this folder."),
         click.option(
-            "--scenario", metavar="NAME|FILE", help="A scenario of integers and Booleans: its runs are asked."
+            "--scenario", metavar="NAME|FILE", help="A scenario of integers and Booleans, instead of a design."
         ),
         click.option("--machine", metavar="NAME|FILE", help="A bundled design, or a file (.py) that builds a Machine."),
         click.option("--btor2", metavar="FILE", help="A netlist in BTOR2."),

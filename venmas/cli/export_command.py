@@ -36,7 +36,7 @@ _dot = click.option(
 
 @click.group("export", no_args_is_help=False)
 def command() -> None:
-    """Write what VenMAS works with for other programs.
+    """Write programs, formulas and witnesses for other tools.
 
     \b
     venmas export programs  the mixed-integer programs of a question, .lp and .mps
@@ -48,7 +48,7 @@ def command() -> None:
 @command.command("programs")
 @scenario_options
 @_formula
-@click.option("-o", "--output", metavar="DIR", required=True, help="An empty folder, or a new one.")
+@click.option("-o", "--output", metavar="DIR", required=True, help="The folder: empty or new.")
 @click.option(
     "--mode",
     type=Named(program_modes),
@@ -59,9 +59,16 @@ def command() -> None:
 @encoding_option
 @bounds_option
 @click.option(
-    "--format", "kinds", type=click.Choice(("lp", "mps", "both")), default="both", show_default=True, help="Of files."
+    "--format",
+    "kinds",
+    type=click.Choice(("lp", "mps", "both")),
+    default="both",
+    show_default=True,
+    help="Files to write.",
 )
-@click.option("--limit", type=click.IntRange(1), metavar="N", default=1000, show_default=True, help="Most programs.")
+@click.option(
+    "--limit", type=click.IntRange(1), metavar="N", default=1000, show_default=True, help="Stop after N programs."
+)
 @verbose_option
 def programs(
     scenario: str | None,
@@ -121,7 +128,7 @@ def programs(
 @command.command("formula")
 @scenario_options
 @_formula
-@click.option("--negated", is_flag=True, help="The negated formula in core form: what a violation has to show.")
+@click.option("--negated", is_flag=True, help="Draw the negated formula in core form: what a violation has to show.")
 @_dot
 @verbose_option
 def formula(

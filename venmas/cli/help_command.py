@@ -7,25 +7,25 @@ import click
 from venmas.errors import UsageError, did_you_mean
 
 FORMULAS = """\
-A formula is asked of every initial state. Operators have a bound, in steps.
+A formula is about every initial state. Bounds, as in AG^5, count steps.
 
   x > 2*y - 1.5       numbers, variables, + - * by numbers; < <= > >= == !=
   gear == low         labels of integers; alarm, safe: Booleans, propositions
   v[1] >= 0           components count from 1: v[0] of Python is v[1] here
   "two words" > 0     a name with other characters, in double quotes
-  !p  p & q  p | q  p -> q  p <-> q  true  false            in this order
+  !p  p & q  p | q  p -> q  p <-> q  true  false    ! binds first, <-> last
 
-  AG^5 p              always: in all runs, at the steps 1 to 5
-  AG[0,5] p           at the steps 0 (the present) to 5; so with AF EG EF
-  AF^5 p              in all runs, within 5 steps
-  EG^5 p  EF^5 p      in some run, always; in some run, within 5 steps
+  AG^5 p              in all runs, at each of the steps 1 to 5
+  AG[0,5] p           at each of the steps 0 (the present) to 5; also AF EG EF
+  AF^5 p              in all runs, at one of the steps 1 to 5
+  EG^5 p  EF^5 p      as AG and AF, but in some run
   AX p  EX^3 p        after 1 step in all runs; after 3 in some run
-  A(p U^5 q)          in all runs q within 5 steps, and p until then; E(...)
-  AG p                for ever: without a bound
+  A(p U^5 q)          in all runs q within 5 steps, p until then; also E(...)
+  AG p                without a bound: at every step, the present included
 
   AG^20 (gap > 0 & speed <= 40)       no run leaves it in 20 steps
-  alarm -> AF^3 !alarm                from an alarm, it ends in 3 steps
-  EF^10 goal                          from every start, some run gets there
+  alarm -> AF^3 !alarm                an initial alarm ends within 3 steps
+  EF^10 goal                          from every start, some run reaches goal
 
 `venmas scenarios NAME` lists the names of a scenario. More: docs/semantics.md
 """

@@ -35,7 +35,7 @@ def jani_options(command: _Command) -> _Command:
         click.option(
             "--leave-range",
             type=click.Choice(("error", "block")),
-            help="JANI, what leaves its range; error: a fault of the model (the default), block: no step at all.",
+            help="JANI, an update out of range. error: a fault of the model (the default); block: not a step.",
             **kept,
         ),
         click.option("--goal-terminal", is_flag=True, help="JANI: no step leaves a goal state.", **kept),
@@ -45,7 +45,7 @@ def jani_options(command: _Command) -> _Command:
         click.option(
             "--policy",
             metavar="FILE|none",
-            help="JANI: the policy's interface, or a network; none: every action is free.",
+            help="JANI: the policy's interface, or a network; none: any action is possible.",
             **kept,
         ),
         click.option(

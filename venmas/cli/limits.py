@@ -54,7 +54,7 @@ def limit_options(what: str) -> Callable[[_Command], _Command]:
                 default=MEMORY,
                 show_default=True,
                 metavar="MB",
-                help=f"Give up {what} where it takes this process more.",
+                help=f"Give up {what} when this process takes more memory.",
             ),
             click.option(
                 "--timeout",

@@ -52,11 +52,11 @@ def command(
     show: bool,
     quiet: bool,
 ) -> int:
-    """Does every run of a design have a property, for ever?
+    """Decide whether every run of a design or scenario satisfies a property in LTL.
 
-    Satisfied with a ranking network for each accepting part of the automaton of the negated property, or an invariant
-    that keeps runs away from it; violated with a lasso, a run into a loop, that was replayed. Exit status: 0 satisfied,
-    10 violated, 20 unknown.
+    Satisfied: with a ranking function for each accepting component of the automaton of the negated property, or an
+    invariant that keeps runs away from it. Violated: with a lasso, a run into a loop, that was replayed. Exit status: 0
+    satisfied, 10 violated, 20 unknown.
     """
     _one_question(text, justice, bad)
     if automaton_only:

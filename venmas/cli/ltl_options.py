@@ -23,7 +23,9 @@ def _together(*options: Callable[[_Command], _Command]) -> Callable[[_Command], 
 
 start_options = _together(
     click.option(
-        "--init", metavar="CONDITION", help="Of initial states, over registers [default: what the netlist says]."
+        "--init",
+        metavar="CONDITION",
+        help="What holds in initial states, over registers [default: what the netlist says].",
     ),
     click.option(
         "--from",
@@ -31,7 +33,7 @@ start_options = _together(
         type=click.Choice(["initial", "all"]),
         default="initial",
         show_default=True,
-        help="What a proof may be about. initial: runs from initial states, if none of all runs is found; all: all.",
+        help="The runs of a proof. initial: those from initial states, where no proof of all is found; all: all.",
     ),
 )
 
@@ -40,19 +42,17 @@ question_options = _together(
         "--property",
         "text",
         metavar="TEXT",
-        help="LTL over its signals, such as 'F G !rst -> G F done', or the name of a property of a machine.",
+        help="LTL over its signals, such as 'F G !rst -> G F done', or the name of a property of the machine.",
     ),
     click.option(
         "--justice",
         type=click.IntRange(0),
         metavar="N",
-        help="Ask the N-th `justice` line of the netlist: that no run that meets its `fair` lines meets it.",
+        help="The `justice` line N (from 0): no run, fair by the `fair` lines, meets its conditions infinitely often.",
     ),
+    click.option("--bad", type=click.IntRange(0), metavar="N", help="The `bad` line N (from 0): no run ever meets it."),
     click.option(
-        "--bad", type=click.IntRange(0), metavar="N", help="Ask the N-th `bad` line: that no run ever meets it."
-    ),
-    click.option(
-        "--fair", metavar="CONDITION", multiple=True, help="Holds again and again on the runs that are meant."
+        "--fair", metavar="CONDITION", multiple=True, help="Speak only of runs on which this holds infinitely often."
     ),
     click.option("--automaton-only", is_flag=True, help="Print the automaton of the negated property: HOA and dot."),
 )
@@ -63,7 +63,7 @@ proof_options = _together(
         type=click.Choice(["exact", "two", "solver"]),
         default="exact",
         show_default=True,
-        help="Proofs checked gate by gate, or the word of two solvers, or of one.",
+        help="exact: proofs are checked gate by gate; two: the answers of two solvers; solver: that of one.",
     ),
     click.option("--certificate", metavar="FILE", help="Write a proof of satisfied, which `venmas check` checks."),
     click.option(
@@ -71,10 +71,10 @@ proof_options = _together(
         type=click.Choice(["auto", "mined", "milp", "gradient"]),
         default="auto",
         show_default=True,
-        help="Who learns ranks, from neurons read off the netlist, from hyperplanes that HiGHS finds, or with PyTorch.",
+        help="auto: mined; mined: neurons read off the netlist; milp: hyperplanes by HiGHS; gradient: PyTorch.",
     ),
     click.option(
-        "--network", metavar="FILE.onnx", help="Write the ranks of a proof there: a ReLU network, an output a state."
+        "--network", metavar="FILE.onnx", help="Write the ranks of a proof as a ReLU network, an output for each state."
     ),
     click.option("--timeout", type=Positive(), metavar="SECONDS", help="Give up after this long; no limit by default."),
 )
@@ -85,10 +85,10 @@ output_options = _together(
         "--witness",
         "witness_path",
         metavar="FILE.vcd|FILE.json",
-        help="Write the lasso of a violation there: as a waveform, or the result as JSON.",
+        help="Write the lasso of a violation as a waveform, or the result as JSON.",
     ),
     click.option("--html", "page_path", metavar="FILE", help="Write a page of the result."),
-    click.option("--journal", metavar="FILE", help="Keep the verdict there; known ones are not sought again."),
+    click.option("--journal", metavar="FILE", help="Keep the verdict in this file, and reuse it."),
     click.option("--show", is_flag=True, help="Print the automaton and each obligation, too."),
     click.option("-q", "--quiet", is_flag=True, help="Print the verdict only."),
     verbose_option,

@@ -151,11 +151,12 @@ def _fault(error: Exception) -> str:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="\b\nOptions without a command are those of verify:\n"
     '  venmas --scenario vcas --formula "AX^5 (h > 100 | h < -100)" --mode comp-par\n\n'
-    "Exit status: 0 satisfied, 10 violated, 20 unknown, 2 bad input or usage, 1 a fault of the program.",
+    "Exit status: 0 satisfied, 10 violated, 20 unknown, 30 a certificate is refused, 2 bad input or usage, "
+    "1 a fault of the program.",
 )
 @click.version_option(__version__, prog_name="venmas", message="%(prog)s %(version)s")
 def main() -> None:
-    """Verifier for neural agents in non-deterministic environments, against CTL, with bounds or for ever."""
+    """Verify neural agents in non-deterministic environments: CTL formulas, with bounds or for ever."""
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def scenario_options(command: _Command) -> _Command:
     """`--scenario`, `--set`, `--networks`, and what JANI models take besides."""
     command = jani_options(command)
     for option in (
-        click.option("--networks", metavar="DIR", help="Take the networks from this folder, not the scenario's own."),
+        click.option("--networks", metavar="DIR", help="Read the networks from this folder, not the scenario's own."),
         click.option(
             "--set",
             "settings",

@@ -47,9 +47,8 @@ def command(
 ) -> None:
     """Draw the violation in a result of verify (--json or --witness), or a run that simulate has stored.
 
-    Everything that there is goes into one file, one under the other: the picture that the scenario draws itself, the
-    states over time with the thresholds of the formula, and the tree where runs branch. What the file says is drawn;
-    `venmas replay` checks it.
+    The file shows, one below the other: the scenario's own picture, the states over time with the thresholds of the
+    formula, and the tree where runs branch. The result is drawn as it is; `venmas replay` checks it.
     """
     kind = Path(output).suffix[1:].lower()
     if kind not in FORMATS:

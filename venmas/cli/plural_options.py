@@ -30,31 +30,31 @@ def plural_options(command: _Command) -> _Command:
     """`--formulas`, `--least`, `--most`, `--sweep`, `--csv`, `--latex`, `--junit`."""
     bound = click.IntRange(1)
     for option in (
-        click.option("--junit", metavar="FILE|-", help="Several: write JUnit XML, a test case a formula."),
-        click.option("--latex", metavar="FILE|-", help="Several: write the table for LaTeX."),
-        click.option("--csv", metavar="FILE|-", help="Several: write the table as CSV."),
+        click.option("--junit", metavar="FILE|-", help="Several formulas: write JUnit XML, a test case for each."),
+        click.option("--latex", metavar="FILE|-", help="Several formulas: write the table for LaTeX."),
+        click.option("--csv", metavar="FILE|-", help="Several formulas: write the table as CSV."),
         click.option(
             "--sweep",
             "sweeps",
             metavar="NAME=LOW..HIGH:STEP|A,B",
             multiple=True,
-            help="Ask for each value of a parameter; repeatable: each with each.",
+            help="Verify for each value of a parameter; repeated: for each combination.",
         ),
         click.option(
             "--most",
             type=bound,
             metavar="K",
-            help="The greatest k, up to K, so that a formula such as AX^k safe holds at every bound up to k.",
+            help="Find the greatest k, up to K, such that a formula like AG^k safe holds at every bound up to k.",
         ),
         click.option(
-            "--least", type=bound, metavar="K", help="The least k, up to K, at which a formula such as AF^k p holds."
+            "--least", type=bound, metavar="K", help="Find the least k, up to K, at which a formula like AF^k p holds."
         ),
         click.option(
             "--formulas",
             "formula_lists",
             metavar="FILE",
             multiple=True,
-            help="Several formulas, one a line; lines that begin with # are left out.",
+            help="A file of formulas, one a line; lines that begin with # are left out.",
         ),
     ):
         command = option(command)

@@ -20,7 +20,7 @@ FORMATS = ("svg", "png", "pdf")
 
 @click.command("reach")
 @scenario_options
-@click.option("--steps", type=click.IntRange(0), required=True, metavar="K", help="Steps to look ahead.")
+@click.option("--steps", type=click.IntRange(0), required=True, metavar="K", help="Number of steps.")
 @click.option(
     "--direction",
     "directions",
@@ -36,7 +36,7 @@ FORMATS = ("svg", "png", "pdf")
     metavar="S",
     help="Stop after so many seconds, with what is known by then.",
 )
-@click.option("--memory", type=click.IntRange(1), metavar="MB", help="Stop beyond so much memory.")
+@click.option("--memory", type=click.IntRange(1), metavar="MB", help="Stop when the process takes more memory.")
 @click.option("--runs", type=click.IntRange(0, 1_000_000), default=1000, show_default=True, help="Sampled runs.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the sampled runs.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the result as JSON; - is standard output.")

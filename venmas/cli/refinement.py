@@ -26,7 +26,7 @@ def refinement_options(command: _Command) -> _Command:
         kind: Any = click.IntRange(0) if isinstance(option.default, int) else None
         if option.values is not None:
             kind = click.Choice(option.values)
-        text = f"Of abstraction, {option.help} [default: {option.default}]."
+        text = f"(abstraction) {option.help[0].upper()}{option.help[1:]} [default: {option.default}]."
         metavar = "guards|none|FILE" if option.name == "predicates" else None
         command = click.option(f"--{option.name}", type=kind, metavar=metavar, help=text)(command)
     return command

@@ -53,7 +53,7 @@ def command(
 
     The page needs no other file, no network and no JavaScript. A counterexample is computed anew for it. The scenario
     and its parameters are those of the file unless options say otherwise; a scenario file is code, so it is read only
-    when it is given with --scenario, and the page says less without it. So with --networks for other networks.
+    when it is given with --scenario, and the page says less without it. Other networks are read only with --networks.
 
     Exit status: 0 when the page is written, 20 when it is, but the verdict of the file is not confirmed, 2 for a file
     that is no result.

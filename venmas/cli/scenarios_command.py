@@ -41,7 +41,7 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
 
         rows = [[n, load_scenario(n).description.partition("\n")[0]] for n in scenario_names()]
         print_table(out, ["scenario", "what it is"], rows, wrap=True)
-        out.print("`venmas scenarios NAME` tells more; --scenario FILE.py takes your own.")
+        out.print("`venmas scenarios NAME` describes one; --scenario FILE.py loads one of your own.")
         return
     given = read_settings(settings)
     model, closed = None, ""

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 @click.command("simulate")
 @scenario_options
 @click.option(
-    "--steps", type=click.IntRange(0, 10_000), help="Steps to go (default 10, or one for each of --branches)."
+    "--steps", type=click.IntRange(0, 10_000), help="Number of steps (default 10, or one for each of --branches)."
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the random choices.")
-@click.option("--branch", multiple=True, metavar="NAME", help="Branch of every step; repeated: of each step in turn.")
-@click.option("--branches", metavar="A,B,...", help="Branches of the steps in turn. Without any: random ones.")
+@click.option(
+    "--branch", multiple=True, metavar="NAME", help="The branch of every step; repeated: of each step in turn."
+)
+@click.option("--branches", metavar="A,B,...", help="The branches of the steps in turn; default: random ones.")
 @click.option("--initial", multiple=True, metavar="VAR=VALUE", help="Fix a variable of the initial state; repeatable.")
 @click.option("--runs", type=click.IntRange(1, 1_000_000), default=1, show_default=True, help="Number of runs.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the result as JSON; - is standard output.")

@@ -86,7 +86,11 @@ log = logging.getLogger(__name__)
 @encoding_option
 @bounds_option
 @click.option(
-    "--solver", type=Named(solver_choices), default="auto", show_default=True, help="`venmas solvers` lists them."
+    "--solver",
+    type=Named(solver_choices),
+    default="auto",
+    show_default=True,
+    help="The MILP solver; `venmas solvers` lists them.",
 )
 @click.option("--workers", type=click.IntRange(1, 4096), metavar="N", help="Processes or threads [default: all cores].")
 @click.option(
@@ -94,8 +98,8 @@ log = logging.getLogger(__name__)
     metavar="ADDRESS|local:N",
     cls=Told,
     tell=lambda: (
-        "Have the Dask cluster of this scheduler work, or a trial one of N workers: on parts of the initial set, or on "
-        f"programs. Modes: {cluster_modes()}."
+        "Work on the Dask cluster of this scheduler, or on a trial one of N workers here: on parts of the initial set, "
+        f"or on programs. For modes {cluster_modes()}."
     ),
 )
 @click.option(
@@ -104,7 +108,9 @@ log = logging.getLogger(__name__)
     metavar="S",
     help="Stop after so many seconds; the verdict is then unknown. Where a proof is asked for, a third is kept for it.",
 )
-@click.option("--memory", type=click.IntRange(1), metavar="MB", help="Stop beyond so much memory of all processes.")
+@click.option(
+    "--memory", type=click.IntRange(1), metavar="MB", help="Stop when all processes together take more memory."
+)
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the result as JSON; - is standard output.")
 @click.option(
     "--witness", "witness_path", metavar="FILE", help="Write the result there if violated, for `venmas replay`."
@@ -114,7 +120,7 @@ log = logging.getLogger(__name__)
     metavar="FILE",
     cls=Told,
     tell=lambda: (
-        "Keep there what is found, and go on from it: subproblems of comp-seq and comp-par that a solver found "
+        "Keep results in this file, and continue from them: subproblems of comp-seq and comp-par that a solver found "
         "infeasible, parts of the initial set that a cluster refuted, and in every mode the verdict."
     ),
 )

@@ -39,7 +39,7 @@ _STATUS = {"unsat": SATISFIED, "sat": VIOLATED, "timeout": UNKNOWN, "unknown": U
 def command(
     network: str, prop: str, timeout: float | None, workers: int | None, json_path: str | None, quiet: bool
 ) -> int:
-    """Is there an input that meets a VNN-LIB property?
+    """Decide whether some input satisfies a VNN-LIB property.
 
     NETWORK is an .onnx file (or .h5, .keras, .nnet), PROPERTY.vnnlib says in VNN-LIB which inputs X_i and outputs Y_j
     are a counterexample; both may be packed (.gz). VNN-LIB 2.0 is read with the package vnnlib. Prints `sat` and a

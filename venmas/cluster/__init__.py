@@ -1,1 +1,1 @@
-"""Machines that solve programs, through Dask."""
+"""Dask clusters, whose workers solve programs and decide parts of the initial set."""

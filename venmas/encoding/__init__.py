@@ -1,4 +1,4 @@
-"""From a system and a core formula to subproblems: monolithic and compositional."""
+"""Mixed-integer programs of a system and a core formula: monolithic and compositional."""
 
 from venmas.encoding.encode import Strategy, Stream, Task, encode
 from venmas.encoding.subproblem import Subproblem

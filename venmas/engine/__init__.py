@@ -1,0 +1,1 @@
+"""Verification: modes, the portfolio, replays, certificates, journals; the only maker of a `Report`."""

@@ -101,7 +101,7 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
             written = write_certificate(proofs.certificate, asked, proofs.about, answer.proof, budget)
             return Established(replace(answer, basis="exact"), written, notes)
         except (IncompleteError, OverflowError) as error:
-            notes.append(f"no certificate of how it was proved: {error}")
+            notes.append(f"the proof that was found has no certificate: {error}")
         except BudgetError as error:  # it is proved all the same
             return Established(answer, None, [*notes, f"not certified: {error.message}"])
     owed = proofs.owed(question, answer)
@@ -109,12 +109,12 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
         notes.append("not certified: certificates are about initial sets that are unions of at most 1000 polytopes")
         owed = ""
     if owed and question.system.smooth:
-        told = [] if isinstance(answer, Open) else ["not certified: it was proved without a proof to write down"]
+        told = [] if isinstance(answer, Open) else ["not certified: the procedure that decided writes no certificate"]
         return Established(answer, None, notes or told)
     if not owed:
         return Established(answer, None, notes)
     if not isinstance(question.asked, Bounded):  # the search in rationals unrolls
-        told = ["not certified: it was proved without a proof that can be written down"]
+        told = ["not certified: the procedure that decided writes no certificate of this property"]
         return Established(answer, None, notes + (told if isinstance(answer, Refuted) else []))
     try:
         patience = None if owed == "must" or proofs.certificate is not None else max(PATIENCE, 3 * budget.spent)

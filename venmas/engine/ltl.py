@@ -196,16 +196,16 @@ def verify_ltl(
     design: str = "",
     frontend: float = 0.0,
 ) -> LtlReport:
-    """Does every run of a system from an initial state have a property of LTL, for ever (L3 of docs/semantics.md)?
+    """Decide whether every run of a system from an initial state satisfies a property in LTL (L3 of docs/semantics.md).
 
-    init: a condition over registers that initial states meet besides. fair: conditions that hold again and again on the
-    runs that are meant. trust: `exact` has each obligation proved gate by gate, `solver` takes the SMT solver's word,
-    `two` that of two. certificate: file to write a proof of *satisfied* to, for `venmas check`. timeout:
-    seconds. progress: called a few times a second. design: what the system is called. frontend: seconds that reading
-    it took. learner: of `venmas.ltl.ranking.learners`. initial: a proof may begin at the initial states; else it is of
-    runs from every state. journal: file that keeps verdicts; a known one is not sought again, but a lasso is replayed,
-    and a proof is made anew that is to be written, or that `anew` asks for, as to see its ranks. Raises `FormulaError`,
-    `CircuitError`, `SolverUnavailableError`, `StoreError`; Ctrl-C gives *unknown*.
+    init: a further condition on initial states, over registers. fair: the property speaks only of runs on which each of
+    these conditions holds infinitely often. trust: with `exact` each obligation is proved gate by gate; `solver`
+    believes the SMT solver, `two` believes two solvers. certificate: file to write a proof of *satisfied* to, for
+    `venmas check`. timeout: seconds. progress: called a few times a second. design: the name of the system. frontend:
+    seconds that reading it took. learner: of `venmas.ltl.ranking.learners`. initial: a proof may be about runs from the
+    initial states only; else it is about runs from every state. journal: file that keeps verdicts; a known one is not
+    sought again, but a lasso is replayed, and a proof is made anew that is to be written, or that `anew` asks for, as to
+    see its ranks. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`, `StoreError`; Ctrl-C gives *unknown*.
     """
     begun = perf_counter()
     asked = parse_ltl(formula) if isinstance(formula, str) else formula

@@ -36,15 +36,15 @@ def verify_all(
     """The results of several formulas over one system, in their order.
 
     formulas: as `verify` takes them. options: those of `verify`, for each formula: a timeout is that of one of them.
-    told: called with each result as soon as it is there.
+    told: called with each result as soon as it is known.
 
     least, most: formulas are texts with an open bound k, such as ``AG^k safe``, and the result is a number of steps up
-    to the one that is given: the least k at which the formula holds, or the greatest so that it holds at every bound
-    up to k (`venmas.engine.bound_search`). The verdict is then satisfied where there is such a k and it is known.
+    to the one that is given: the least k at which the formula holds, or the greatest such that it holds at every
+    bound up to k (`venmas.engine.bound_search`). The verdict is then satisfied if such a k was found.
 
     A formula that cannot be asked gives a result with the reason ``refused``, a fault of the program one with
-    ``fault``; neither ends the others. Ctrl-C ends all that is to come, whose reason is ``interrupted``. Raises
-    `UsageError` for options that go with no formula, `ModelError` where the system is not well formed.
+    ``fault``; neither ends the others. After Ctrl-C the remaining ones have the reason ``interrupted``. Raises
+    `UsageError` for options that fit no formula, `ModelError` where the system is not well formed.
     """
     if isinstance(formulas, str | Formula):
         raise UsageError("verify_all takes a list of formulas: write [formula], or call verify for a single one")

@@ -59,14 +59,14 @@ def reach(
 ) -> ReachSets:
     """Sets that hold every state that runs of `system` are in after 0 to `steps` steps.
 
-    directions: linear expressions of the variables besides the variables themselves, such as ``"x + y"``; the sets are
-    the boxes of all of them. timeout: seconds, None for no limit. memory: MB. runs: sampled runs, from which it is
-    told how tight the sets are, and which pictures show. seed: of these. progress: called a few times a second; True
-    shows a line, in notebooks and on terminals.
+    directions: linear expressions of the variables, such as ``"x + y"``, to bound besides the variables themselves; a
+    set is the product of all these intervals. timeout: seconds, None for no limit. memory: MB. runs: number of sampled
+    runs, with which sets are compared to say how tight they are, and which pictures show. seed: that of the samples.
+    progress: called a few times a second; True shows a line, in notebooks and on terminals.
 
-    Where a limit is met, or at Ctrl-C, what is known by then is returned, with its reason: sets are sound whenever they
-    are there, and wider than need be where a step says so. They end where a sampled run leaves the declared range of a
-    variable (design S1). Raises `UsageError` for what cannot be asked, `ModelError` for a system that is not well
+    At a limit, or at Ctrl-C, the sets that are known by then are returned, with the reason: they are sound, but may be
+    wider than necessary (`ReachSets.status`). They end where a sampled run leaves the declared range of a variable
+    (design S1). Raises `UsageError` for what cannot be asked, `ModelError` for a system that is not well
     formed.
     """
     if not isinstance(steps, int) or not 0 <= steps <= MAX_STEPS:
@@ -80,7 +80,7 @@ def reach(
         or not 0 <= runs * (steps + 1) * (len(system.variables) + len(directions)) <= MAX_VALUES
     ):
         raise UsageError(
-            f"{runs!r} runs of {steps} steps are too many values to keep, or none: ask for a number of fewer runs"
+            f"{runs!r} runs of {steps} steps are too many values to keep, or none: ask for fewer runs, one at least"
         )
     budget, found = Budget(timeout, memory, progress if callable(progress) else None), _asked(system, steps, directions)
     extra = 1 if system.quantities else 0  # the first step measures them

@@ -73,32 +73,33 @@ def verify(
     """Decide whether every initial state of `system` satisfies `formula` (design S6).
 
     formula: text, the name of a property of the system, or a formula. mode: a portfolio of `venmas.engine.modes`:
-    ``adaptive`` (explicit states, regions and exact rationals in turns), ``mono`` (paper, Algorithm 1), ``comp-seq`` or
-    ``comp-par`` (Algorithm 2), or ``exact`` (a search in rationals); the first and the last use no solver. The default
-    is ``adaptive``, and ``invariant`` for formulas without a bound, which no other mode
-    takes. workers: processes of ``comp-par``, threads of ``adaptive``, all cores
-    by default. timeout: seconds. memory: MB of all processes together. isolated: solve in worker processes (with False,
-    ``mono`` and ``comp-seq`` solve in this one; a solver that hangs then hangs the caller). progress: called a few
-    times a second; True shows a line, in notebooks and on terminals. cluster: address of a Dask scheduler whose workers
-    decide parts of the initial set, or solve the programs of ``comp-par`` (one at a time, of ``comp-seq``), or
-    ``local:N`` to start one with N workers; memory then holds for this process and for each worker by itself.
+    ``adaptive`` (the default; see docs/adaptive.md), ``mono`` (paper, Algorithm 1), ``comp-seq`` or ``comp-par``
+    (Algorithm 2), or ``exact`` (a search in rationals); the first and the last trust no solver. For formulas without a
+    bound: ``invariant`` (then the default) or ``abstraction``. workers: processes of ``comp-par``, threads of
+    ``adaptive``; all cores by default. timeout: seconds. memory: MB of all processes together. isolated: solve in
+    worker processes (with False, ``mono`` and ``comp-seq`` solve in this one; a solver that hangs then hangs the
+    caller). progress: called a few times a second; True shows a line, in notebooks and on terminals. cluster: address
+    of a Dask scheduler whose workers decide parts of the initial set, or solve the programs of ``comp-par`` (one at a
+    time, of ``comp-seq``), or ``local:N`` to start one with N workers; memory then holds for this process and for each
+    worker by itself.
 
     trust: what a *satisfied* that rests on a solver's "infeasible" needs. ``exact``: a proof in rationals, else the
-    verdict is unknown. ``solver``: nothing more. ``auto``: a proof is tried for a while, and the report says what the
+    verdict is unknown. ``solver``: nothing more. ``auto``: a proof if one is found soon; the report says what the
     verdict rests on. semantics: what networks compute, the ``real`` function of their weights, or ``float32``: any
     evaluation in single precision, in any order of summation, fused or not. certificate: file to write a proof to, for
-    `venmas check`; about: what its header says besides. Where a proof is asked for, by any of the three, two thirds of
-    the timeout are for the rest of the portfolio, and one is for a proof, which may also decide what was left open.
+    `venmas check`; about: further fields of its header. Where a proof is required (trust ``exact``, semantics
+    ``float32``, or a certificate), a third of the timeout is kept for the search for it, which may also decide what
+    the rest of the portfolio left open.
 
-    invariant: for ``AG p`` without a bound, a set of states (a formula about one state, such as the name of a
-    proposition) that is to prove it: initial states lie in it, it lies in p, and no step leads out of it. Nothing else
-    is tried then, but violations are.
+    invariant: for ``AG p`` without a bound, a set of states that is to prove it: a formula about one state, such as the
+    name of a proposition. It must contain the initial states and imply p, and no step may lead out of it. Apart from a
+    search for violations nothing else is tried then.
 
-    journal: a file that keeps what is found, so that a run that was ended goes on where it was: programs of
-    ``comp-seq`` and ``comp-par`` that a solver found infeasible, and the verdict in any mode (docs/journal.md).
+    journal: a file that keeps results, from which a run that was ended continues: programs of ``comp-seq`` and
+    ``comp-par`` that a solver found infeasible, and the verdict in any mode (docs/journal.md).
 
     refinement: options of predicate abstraction, by the names of `venmas.abstraction.settings.OPTIONS`, such as
-    ``predicates="guards"`` or ``refine="shrink"``, for modes that have it.
+    ``predicates="guards"`` or ``refine="shrink"``, for modes ``invariant`` and ``abstraction``.
 
     Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError`,
     `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are

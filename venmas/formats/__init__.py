@@ -1,1 +1,1 @@
-"""Foreign descriptions of questions and systems."""
+"""Readers of other formats: VNN-LIB queries, JANI models and policies."""

@@ -1,9 +1,9 @@
 """Worlds of Gymnasium as systems (``pip install ".[gym]"``).
 
-`tabular` for every table and for worlds of MiniGrid, `frozen_lake` for grids of ice, `pendulum` and `cartpole` as they
-are.
+`tabular` is for every environment with a transition table and for worlds of MiniGrid, `frozen_lake` for FrozenLake with
+its network, `pendulum` and `cartpole` for these two, by their own equations.
 
-`tabular` takes a policy of any activation, as it looks at each of the finitely many observations; the others keep
+`tabular` evaluates the policy at each of the finitely many observations, so it takes any activation; the others keep
 the network in the system.
 """
 

@@ -98,7 +98,9 @@ def read_world(env: Any, start: Iterable[int] | None = None) -> World:
             f"Taxi-v4; got {name}: describe another world in a scenario of its own"
         )
     if getattr(world, "fickle_passenger", False):
-        raise ScenarioError("the passenger of this Taxi is fickle, which its table does not say: make it without")
+        raise ScenarioError(
+            "the passenger of this Taxi is fickle, which is not in its table: make it with fickle_passenger=False"
+        )
     states, actions = int(space.n), int(choices.n)  # type: ignore[union-attr]
     if states > MOST_STATES:
         raise ScenarioError(f"{name} has {states} states: at most {MOST_STATES} are supported")

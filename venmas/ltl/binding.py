@@ -42,7 +42,7 @@ def started(circuit: Circuit, condition: Formula) -> Circuit:
     whole, letters = _extended(circuit, atoms)
     for atom, node in zip(atoms, letters, strict=True):
         if any(whole.nodes[index].op is Op.INPUT for index in needed(whole, [node])):
-            raise CircuitError(f"initial states are said by registers; {atom} depends on inputs")
+            raise CircuitError(f"initial states are described by registers; {atom} depends on inputs")
     b = Builder()
     known = {node: b.input(whole.width(node)) for node in whole.inputs}
     known |= {node: b.register(whole.width(node)) for node in whole.registers}

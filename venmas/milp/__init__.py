@@ -1,1 +1,1 @@
-"""Solver-neutral programs and what may be said about them."""
+"""Mixed-integer programs as data for any solver, their outcomes, and files in LP and MPS format."""

@@ -1,4 +1,4 @@
-"""Systems as expression graphs, and what runs them."""
+"""Systems as expression graphs: description, scenarios, simulation, partial evaluation, witnesses."""
 
 import venmas.model.elementwise  # noqa: F401  numpy finds there what it does with expressions
 from venmas.model.expr import Condition, Expr, add, conjunction, disjunction

@@ -155,8 +155,8 @@ class System(Shown):
     ) -> Variable:
         """Declare a variable that always equals a function of the state, such as ``V(x)`` of a network.
 
-        It is declared before branches and initial sets, may be compared in propositions and formulas, and leaving its
-        range is an error as of any variable. Raises `ModelError`.
+        Declare it before branches and initial sets; propositions and formulas may compare it. Leaving its range is an
+        error of the model, as for any variable. Raises `ModelError`.
         """
         measured = declare_measured(self, name, as_expr(value))
         check_undisturbed(self, as_expr(value), f"quantity {name!r}")
@@ -170,8 +170,8 @@ class System(Shown):
     def disturbance(self, name: str, lower: object, upper: object, unit: str = "") -> Variable:
         """Declare bounded noise: a real number of [lower, upper] that the environment chooses anew in each step.
 
-        It has one value in a step, wherever agents, guards and branches read it. It is no part of the state, so neither
-        formulas nor initial sets name it. It is declared before branches. Raises `ModelError`.
+        It has one value in a step, wherever agents, guards and branches read it. It is not part of the state, so
+        formulas and initial sets cannot name it. Declare it before branches. Raises `ModelError`.
         """
         if any(b.name != MEASURE for b in self.branches):
             raise ModelError(f"disturbance {name!r} is declared after a branch: declare disturbances before branches")
@@ -193,10 +193,10 @@ class System(Shown):
         return expr
 
     def flow(self, period: object, rates: Mapping[Variable, Scalar]) -> Motion:
-        """A differential equation over one period, {variable: derivative}, for branches: see its `end` and `least`.
+        """A differential equation over one period, {variable: derivative}; its `end` is for the updates of a branch.
 
-        Variables that it does not name are constant, and so is what agents do: they act at the start. Raises
-        `ModelError`.
+        Variables that it does not name are constant over the period, and so are the actions of agents, which act at its
+        start. Raises `ModelError`.
         """
         return flow_of(self, period, rates)
 
@@ -208,7 +208,7 @@ class System(Shown):
         when: Condition | bool = True,
         **named: Scalar,
     ) -> None:
-        """Add a way to answer: new values by keyword, or by variable (or group) in `updates`; the rest stays.
+        """Add a branch: new values by keyword, or by variable (or group) in `updates`; other variables stay.
 
         A group takes a vector, a list, or an array of one dimension. `when`: the guard; True and False (of parameters)
         are the guards that hold always and never.
@@ -259,7 +259,7 @@ class System(Shown):
         if self.initial_condition is not TRUE:
             raise ModelError(
                 f"the initial states of system {self.name!r} are those of a condition of more than {MAX_REGIONS} "
-                "parts: they can be taken one by one, but neither bounded nor certified part by part"
+                "parts: they can be enumerated, but neither bounded nor certified part by part"
             )
         return self.initial_set.regions
 

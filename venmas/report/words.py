@@ -11,7 +11,7 @@ from venmas.logic import Bounded
 SIGNS = {Verdict.SATISFIED: "✓", Verdict.VIOLATED: "✗", Verdict.UNKNOWN: "?"}
 
 REASONS = {
-    "open": "Every procedure of the mode came to its end, and none of them decided it.",
+    "open": "Every procedure of the mode ended, and none of them decided.",
     "licence": "The licence of a solver limits the size of programs.",
     "tie": "Candidates for a violation compare real numbers that are equal, or too near to tell with 4096 bits.",
     "tolerance": "A solver works with tolerances, and what it returned could not be confirmed in exact numbers.",
@@ -99,10 +99,10 @@ def remedies(report: Report) -> list[str]:
             found = [
                 other or others,
                 easier,
-                "Look at a property with a margin: what is open lies close to a threshold.",
+                "Ask for a property with a margin: what is open lies close to a threshold.",
             ]
         case "tie":
-            found = [other, "Look at a property with a margin: candidates meet its threshold exactly, or nearly so."]
+            found = [other, "Ask for a property with a margin: candidates meet its threshold exactly, or nearly so."]
         case "interrupted":
             found = ["Run it again and let it finish.", easier]
         case _:

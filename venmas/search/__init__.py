@@ -1,1 +1,1 @@
-"""Our own decision procedures, a package each, and what several of them read of a system: `space`, `states`."""
+"""Decision procedures, a package each; `space` and `states` are what several of them need to know of a system."""

@@ -144,7 +144,7 @@ def task_of(system: System) -> Task:
     names = tuple(system.variables)
     for decl in system.variables.values():
         if not decl.integral:
-            raise UnsuitableError(f"variable {decl.name!r} is real, and abstract states are told apart by integers")
+            raise UnsuitableError(f"variable {decl.name!r} is real; predicate abstraction takes integers only")
         if max(abs(decl.lower), abs(decl.upper)) > LARGEST:
             raise UnsuitableError(f"variable {decl.name!r} has numbers beyond 2^40")
     low = np.array([-(-d.lower // 1) for d in system.variables.values()], dtype=np.int64)
@@ -194,7 +194,7 @@ def _choice(system: System) -> ArgMax | None:
             else:
                 stack.extend(children(node))
     if len(found) > 1:
-        raise UnsuitableError("branches look at more than one argmax, and one policy is abstracted")
+        raise UnsuitableError("branches read more than one argmax; predicate abstraction takes a single policy")
     return next(iter(found.values()), None)
 
 
@@ -358,4 +358,4 @@ def _outcomes(node: ArgMax | Compare | Maximum) -> Iterator[tuple[dict[int, int]
                 above = [Compare(part - other, Relation.GE) for j, other in enumerate(parts) if j != i]
                 yield {id(node): i}, All(tuple(above))
         case _:
-            raise UnsuitableError("branches look at more than one argmax, and one policy is abstracted")
+            raise UnsuitableError("branches read more than one argmax; predicate abstraction takes a single policy")

@@ -92,7 +92,7 @@ class PolytopeSession:
                     return Witnessed(witness)
         if work.refuted:
             return Refuted("bounds", may_deadlock=self.question.system.may_deadlock)
-        return Open(Reason.OPEN, "polytopes that floats cannot cut, or too many of them, were left")
+        return Open(Reason.OPEN, "there are too many polytopes, or some that floats cannot cut")
 
 
 POLYTOPES = PolytopeEnumeration()

@@ -120,7 +120,7 @@ class CellSession:
         if found is not None:
             return found
         if (size == 1).all():
-            return Open(Reason.OPEN, "the finest cells leave it open")
+            return Open(Reason.OPEN, "the finest grid does not decide it")
         self._along *= 2
         return None
 

@@ -1,7 +1,7 @@
 """Unions of boxes, those of one step: cutting along a grid, merging (join of the abstract domain), meeting another one.
 
-Boxes are closed and hold integer vectors. Those of the same grid cell are merged, into unions of intervals along one
-coordinate, the *sweep*, and into their hull in the others. The sweep may have no cells.
+Boxes are closed and hold integer vectors. Those of the same grid cell are merged: along one coordinate, the *sweep*, to
+a union of intervals, in the others to their hull. The grid need not divide the sweep.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@
               is what is wide: more slices, more substeps, more symbols, for this box only                  (`tree`)
 
 Zonotopes along hybrid systems after Girard (HSCC 2005), networks in them after Singh et al. (NeurIPS 2018); cuts by
-influence after ReluVal (Wang et al., USENIX Security 2018). Boxes share nothing: each has its own runs.
+influence after ReluVal (Wang et al., USENIX Security 2018). Boxes are never merged: each has its own runs.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ class _Session:
         found = budget.spend(share, self._decide)
         if found is None:
             self._narrow()
-            return Open(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it in its part of the time")
+            return Open(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it within its share of the time")
         return found
 
     def _boxed(self, budget: Budget) -> Answer | None:
@@ -222,7 +222,7 @@ class _Paths:
         share = _PATIENCE if budget.left is None else _SHARE * budget.left
         found = budget.spend(share, self._decide)
         if found is None:
-            return Open(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it in its part of the time")
+            return Open(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it within its share of the time")
         return found
 
     def _decide(self, budget: Budget) -> Answer:
