@@ -204,8 +204,9 @@ def verify_ltl(
     `venmas check`. timeout: seconds. progress: called a few times a second. design: the name of the system. frontend:
     seconds that reading it took. learner: of `venmas.ltl.ranking.learners`. initial: a proof may be about runs from the
     initial states only; else it is about runs from every state. journal: file that keeps verdicts; a known one is not
-    sought again, but a lasso is replayed, and a proof is made anew that is to be written, or that `anew` asks for, as to
-    see its ranks. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`, `StoreError`; Ctrl-C gives *unknown*.
+    sought again, but a lasso is replayed, and a proof is made anew that is to be written, or that `anew` asks for, as
+    to see its ranks. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`, `StoreError`; Ctrl-C gives
+    *unknown*.
     """
     begun = perf_counter()
     asked = parse_ltl(formula) if isinstance(formula, str) else formula
