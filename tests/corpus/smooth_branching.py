@@ -75,6 +75,8 @@ class Case:
     values: tuple[Fraction, ...] = ()
     mode: Tree | None = None
     period: Fraction = Fraction(1, 5)
+    control: Tree | None = None
+    """As in `smooth.Case`; here u is always the first output."""
 
     @property
     def states(self) -> tuple[str, ...]:
