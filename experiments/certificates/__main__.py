@@ -2,9 +2,9 @@
 """What certificates cost, as a Markdown table: ``python -m experiments.certificates [--data DIR] [--limit SECONDS]``.
 
 The satisfied entries of the hand-written corpus, the VerticalCAS cells (published networks, climb rates -19.5 and
--22.5, AX^k safe for k = 1..10), FrozenLake (published agent, AX^k safe for k = 1..10), and a wide initial set of the
-double integrator, where cells have to be split. Each proof is written to disk, and checked twice: with gmpy2, and in a
-second process with Python's fractions.
+-22.5, AX^k safe for k = 1..10), FrozenLake (published agent, AX^k safe for k = 1..10), and wide initial sets of the
+double integrator and of VerticalCAS, where cells have to be split. Each proof is written to disk, and checked twice:
+with gmpy2, and in a second process with Python's fractions.
 """
 
 from __future__ import annotations
@@ -66,6 +66,12 @@ def jobs(data: Path, climbs: list[str], steps: int) -> Iterator[Job]:
         return load_scenario("double_integrator").system(x1="1..3", x2="-0.5..1")
 
     yield Job("wide", "double integrator, wide, AG^3 within", wide, "AG^3 within")
+
+    def wide_vcas() -> System:
+        wide = {"climb0": "-45..45", "h_min": "-400", "h_max": "400", "h_limit": "12000"}
+        return load_scenario("vcas").system(data / "vcas", **wide)
+
+    yield Job("wide vcas", "vcas, 800 ft by 90 ft/s, AX^25 safe", wide_vcas, "AX^25 safe")
 
 
 def written(job: Job, path: Path, limit: float, mode: str) -> dict[str, object]:

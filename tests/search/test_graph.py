@@ -13,11 +13,12 @@ from tests.corpus.spec import build, holds
 from venmas.engine.verify import verify
 from venmas.errors import ModelError
 from venmas.logic import AX, EX, And, Atom, Not, Or, Top, nnf, parse
-from venmas.model import System, switch, where
+from venmas.model import System, load_scenario, switch, where
 from venmas.model.cases import UnsuitableError
 from venmas.model.regions import contains
 from venmas.model.simulate import Step
 from venmas.search.regions.graph.graph import Graph
+from venmas.search.regions.proof.midpoints import Regions
 from venmas.search.space.view import Space
 from venmas.testing import adversarial_systems, formulas_over, initial_states, systems
 
@@ -327,3 +328,22 @@ def test_moves_that_are_good_on_different_sides_of_a_region():
         passes += 1
         assert passes < 8
     assert passes > 1
+
+
+def test_regions_of_a_proof_lie_in_what_every_pass_before_left_open():
+    """A node of a later pass may be a hull that holds more, of which nothing is shown."""
+    system = load_scenario("vcas").system(climb0="-28.5..-18", h_min="-400", h_max="400", h_limit="12000")
+    graph = Graph(Space(system), nnf(parse("EX^4 !safe", system.vocabulary)), quiet, keep=True)
+    for _ in range(4):
+        graph.refine()
+    cut = 0
+    for step in range(len(graph.past[-1])):
+        regions = Regions.of(graph, step)
+        for where_, low, high, (turn, node) in zip(regions.where, regions.low, regions.high, regions.keys, strict=True):
+            nodes = graph.past[turn][step].nodes
+            cut += not ((nodes.low[node] == low).all() and (nodes.high[node] == high).all())
+            for layers in graph.past[:turn]:
+                before = layers[step].known().boxes
+                holds_it = (before.low <= low).all(1) & (high <= before.high).all(1)
+                assert (holds_it & (before.location == where_)).any()
+    assert cut

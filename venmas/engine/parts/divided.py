@@ -41,7 +41,10 @@ from venmas.workers.process import WorkerError
 log = logging.getLogger(__name__)
 
 GRANT, GROWTH = 20.0, 1.5
-"""Seconds for a piece, and how many times as long each half of it may take: what was in vain stays a part of it all."""
+"""Seconds for a piece at least, and how many times as long each half of it may take: what was in vain stays a part of
+it all."""
+UNHURRIED = 60.0
+"""Seconds for a piece without a time limit; with one, as long as the first pieces may all take in half of it."""
 PIECES, INTEGERS = 2, 8
 """Pieces for each thread at first; and so many where only integers are cut, which costs nothing."""
 MOST = GRANT * GROWTH**6
@@ -53,6 +56,7 @@ _NOTES = 20  # kept of all parts together
 class _Work:
     piece: Piece
     grant: float
+    resort: bool
 
 
 class Divided:
@@ -134,9 +138,10 @@ class Divided:
         def job(work: _Work) -> Job:
             number = len(jobs)
             jobs[number] = work
-            return Job(number, Part(asked, work.piece.region, work.grant))
+            return Job(number, Part(asked, work.piece.region, work.grant, work.resort))
 
         waiting = deque(roots)
+        first = _first(budget.left)
 
         def pieces() -> Iterator[Job | None]:
             while waiting:
@@ -149,7 +154,7 @@ class Divided:
                     self._keep(question, piece, None)
                     waiting.extend(piece.pieces)
                 else:
-                    yield job(_Work(piece, GRANT))
+                    yield job(_Work(piece, first, question.certified))
 
         answers = cluster.map(pieces())
         try:
@@ -164,7 +169,9 @@ class Divided:
                 if self._again(question, found, work, budget):
                     for piece in work.piece.pieces:
                         for left in self._unknown(question, piece):
-                            cluster.put_first(job(_Work(left, GROWTH * work.grant)))
+                            cluster.put_first(job(_Work(left, GROWTH * work.grant, True)))
+                elif _late(found) and not work.resort and not budget.over:
+                    cluster.put_first(job(_Work(work.piece, GROWTH * work.grant, True)))
                 else:
                     self._take(question, work.piece, found)
         finally:
@@ -188,7 +195,7 @@ class Divided:
 
     def _again(self, question: Question, found: Found, work: _Work, budget: Budget) -> bool:
         """Is the piece to be divided, and is it?"""
-        late = isinstance(found.answer, Open) and found.answer.reason is Reason.TIME and not budget.over
+        late = _late(found) and not budget.over
         unwritten = isinstance(found.answer, Refuted) and question.certified and found.certificate is None
         unwritten = unwritten and work.grant < MOST
         if not (late or unwritten) or not divide(question.system, work.piece):
@@ -292,3 +299,13 @@ class Divided:
 
     def _progress(self, cluster: Cluster, seconds: float) -> Progress:
         return Progress(self.asked + cluster.in_flight, 0, self.asked, cluster.in_flight, 0, seconds, self.known)
+
+
+def _first(left: float | None) -> float:
+    """Seconds for each of the first pieces."""
+    return UNHURRIED if left is None else max(GRANT, left / (2 * PIECES))
+
+
+def _late(found: Found) -> bool:
+    """Was the time of a part over before it was decided?"""
+    return isinstance(found.answer, Open) and found.answer.reason is Reason.TIME

@@ -64,11 +64,15 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A part of the initial set as work for another process. grant: seconds after which it is better divided."""
+    """A part of the initial set as work for another process. grant: seconds after which it is better divided.
+
+    resort: does the mode keep the time for its last resort? A part that may be divided does better without.
+    """
 
     asked: Asked
     region: Region
     grant: float
+    resort: bool = True
 
     @on_one_thread
     def run(self, time_limit: float | None) -> Found:
@@ -82,7 +86,7 @@ class Part:
             file = Path(folder, "part") if asked.certified else None
             proofs = Proofs(asked.trust, mode.solver, file, {}, run.programs)
             owed = proofs.asked(question) or (asked.certified and asked.trust == "auto")
-            portfolio = Portfolio(mode, run, budget, limits(budget.left, owed))
+            portfolio = Portfolio(mode, run, budget, limits(budget.left, owed and self.resort))
             try:
                 answer, notes = self._answer(question, portfolio, proofs, budget)
             except ModelError as error:

@@ -88,6 +88,12 @@ class Layer:
     part_wanted: Bools | None = None
     """... and which formulas are asked there, (parts, F)."""
 
+    def known(self) -> Known:
+        """The nodes in which something may hold, asked for that only."""
+        open_ = np.flatnonzero(self.may.any(1))
+        nodes = self.nodes.take(open_)
+        return Known(Boxes(nodes.location, nodes.low, nodes.high, self.may[open_]), self.grid)
+
 
 class Graph:
     """Abstract reachability graph of a system for the core formula `target`.
@@ -140,7 +146,7 @@ class Graph:
             self._origins.clear()
             self.layers.clear()
             self.past.clear()
-        known, self._counted = [Known(_restrict(layer), layer.grid) for layer in self.layers], self.counts.pieces
+        known, self._counted = [layer.known() for layer in self.layers], self.counts.pieces
         self._level += 1
         self.counts.passes += 1
         self.layers = []
@@ -355,13 +361,6 @@ class Graph:
                 options[moves.option[~holds]] = False
                 truth[moves.option_piece[options], i] = True
         return truth
-
-
-def _restrict(layer: Layer) -> Boxes:
-    """The nodes in which something may hold, asked for that only."""
-    open_ = np.flatnonzero(layer.may.any(1))
-    nodes = layer.nodes.take(open_)
-    return Boxes(nodes.location, nodes.low, nodes.high, layer.may[open_])
 
 
 def _sides(boxes: Boxes) -> Ints:

@@ -49,7 +49,8 @@ class _Todo:
         return [_Todo(g, self.piece, self.cuts) for g in goals]
 
 
-_Step: TypeAlias = Generator[Key, Step, tuple[Step, list[_Todo]]]
+_Taken: TypeAlias = "tuple[Step, list[_Todo]]"
+_Step: TypeAlias = Generator[Key, Step, _Taken]
 _Lines: TypeAlias = Generator[Key, Step, list[Rule]]
 
 
@@ -122,12 +123,12 @@ class GraphProof:
     # -- one lemma -----------------------------------------------------------------------------------------------------
 
     def _lemma(self, key: Key) -> _Lines:
-        nodes = self.graph.past[key.turn][key.step].nodes
+        regions = self.cover.regions(key.step)
         formula = self.graph.stages[key.step].formulas[key.formula]
         frame, matrix, inverse = self._frame(key.step)
-        low = tuple(rational(int(v)) for v in nodes.low[key.node])
-        high = tuple(rational(int(v)) for v in nodes.high[key.node])
-        integers = self.space.locations[int(nodes.location[key.node])].values
+        low = tuple(rational(int(v)) for v in regions.low[key.region])
+        high = tuple(rational(int(v)) for v in regions.high[key.region])
+        integers = self.space.locations[int(regions.where[key.region])].values
         ends = (tuple(map(str, end)) for end in (low, high))
         line = rules.Lemma(self._formulas[formula], frame, tuple(integers), *ends)
         goal = self.book.goal(Lemma(formula, integers, inverse, low, high), matrix)
@@ -154,19 +155,19 @@ class GraphProof:
         if isinstance(head, Holds) and len(head.path) == (0 if key is None else 1):
             return (yield from self._within(todo, head, key))
         if key is not None:
-            layer = self.graph.past[key.turn][key.step]
-            if layer.pieces is not None and (layer.pieces.node == key.node).any():
-                found = self._at_node(todo, layer, layer.pieces, key)
+            turn, node = self.cover.regions(key.step).keys[key.region]
+            layer = self.graph.past[turn][key.step]
+            if layer.pieces is not None and (layer.pieces.node == node).any():
+                found = self._at_node(todo, layer, layer.pieces, node, key)
                 if found is not None:
                     return found
         return rules.Expand(), todo.then(*goal.expand())
 
-    def _at_node(self, todo: _Todo, layer: Layer, pieces: Pieces, key: Key) -> tuple[Step, list[_Todo]] | None:
+    def _at_node(self, todo: _Todo, layer: Layer, pieces: Pieces, node: int, key: Key) -> _Taken | None:
         """Cut a goal about a node's own state to a piece, and follow what refutes it there; None: expand it."""
         goal, head = todo.goal, todo.goal.todo[0]
         if todo.piece is None:
-            box = self._box(goal, layer, key)
-            piece, plane = self.cover.piece(pieces, key.node, *box)
+            piece, plane = self.cover.piece(pieces, node, *self._box(goal, key))
             if plane is not None:
                 return self._split(todo, _plane(goal, *plane))
             if piece is None:
@@ -181,7 +182,7 @@ class GraphProof:
                 return cut
         return rules.Expand(), todo.then(*goal.expand())
 
-    def _selected(self, todo: _Todo, layer: Layer, key: Key) -> tuple[Step, list[_Todo]] | None:
+    def _selected(self, todo: _Todo, layer: Layer, key: Key) -> _Taken | None:
         """Of several obligations, one that is refuted on the piece."""
         goal = todo.goal
         for at, part in enumerate(goal.todo):
@@ -198,7 +199,7 @@ class GraphProof:
     def _guard(self, branch: int) -> Condition:
         return self.space.system.branches[branch].guard
 
-    def _decided(self, todo: _Todo, pieces: Pieces) -> tuple[Step, list[_Todo]] | None:
+    def _decided(self, todo: _Todo, pieces: Pieces) -> _Taken | None:
         """None when every move from the goal's state is exact; else cut further, or take cases."""
         goal = todo.goal
         state = goal.world.state(())
@@ -217,7 +218,7 @@ class GraphProof:
             raise IncompleteError("an open choice has no number")
         return rules.Case(self._choices[id(choice)]), todo.then(*goal.case(choice))
 
-    def _halved(self, todo: _Todo) -> tuple[Step, list[_Todo]]:
+    def _halved(self, todo: _Todo) -> _Taken:
         """Both halves of a goal's cell, along its longest side."""
         cell = todo.goal.world.cell
         if todo.cuts >= MAX_CUTS or not cell.names:
@@ -229,14 +230,15 @@ class GraphProof:
         return self._split(_Todo(todo.goal, todo.piece, todo.cuts + 1), form)
 
     @staticmethod
-    def _split(todo: _Todo, form: Form) -> tuple[Step, list[_Todo]]:
+    def _split(todo: _Todo, form: Form) -> _Taken:
         return rules.Split(tuple(map(str, form))), todo.then(*todo.goal.split(form))
 
     # -- regions -------------------------------------------------------------------------------------------------------
 
-    def _box(self, goal: Goal, layer: Layer, key: Key) -> tuple[Ints, Ints]:
-        """The box of a goal about a node."""
-        low, high = layer.nodes.low[key.node].copy(), layer.nodes.high[key.node].copy()
+    def _box(self, goal: Goal, key: Key) -> tuple[Ints, Ints]:
+        """The box of a goal about a region."""
+        regions = self.cover.regions(key.step)
+        low, high = regions.low[key.region].copy(), regions.high[key.region].copy()
         for name, a, b in zip(goal.world.cell.names, goal.world.cell.low, goal.world.cell.high, strict=True):
             low[int(name[1:])], high[int(name[1:])] = floor(a), ceil(b)
         return low, high
@@ -256,15 +258,14 @@ class GraphProof:
     ) -> tuple[list[tuple[Key, Ints, Ints]] | None, Ints, Ints]:
         """Lemmas that cover the state of an obligation (None: they do not), and its box."""
         step = 0 if key is None else key.step + 1
-        turn = len(self.graph.past) - 1 if key is None else key.turn
         if step >= len(self.space.frames):
             raise IncompleteError("what is refuted at the last step of the graph would be followed further")
         integers, low, high = self._reached(goal, head, step)
         if integers is None:
             return None, low, high
-        return self.cover.find(turn, step, head.formula, tuple(map(int, integers)), low, high), low, high
+        return self.cover.find(step, head.formula, tuple(map(int, integers)), low, high), low, high
 
-    def _whole(self, todo: _Todo, head: Holds) -> tuple[Step, list[_Todo]]:
+    def _whole(self, todo: _Todo, head: Holds) -> _Taken:
         """Cut the goal between the values of an integer that has several in the state of its first obligation."""
         cell = todo.goal.world.cell
         for q in map(todo.goal.world.state(head.path).env.__getitem__, self.book.integers):

@@ -5,6 +5,7 @@ All is computed by the checker's own batches of integers. A cell in which it see
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -76,6 +77,11 @@ class Filling:
         self._odd: set[int] = set()
         """Locations in which something is not affine."""
         self._numbers = {id(n): i for i, n in enumerate(tabling.choices)}
+        self._covers: dict[int, list[list[int]]] = {f: [] for f in range(len(self.after))}
+        self._kind_numbers: dict[Kind, int] = {}
+        self._targets: dict[tuple[int, int], tuple[Ints, Ints]] = {}
+        """By formula of the next stage and move: of nodes of the tree, the kind that was looked at, and what `_held`
+        found. Most cells stay as they are from one round to the next."""
 
     def run(self, wanted: Bools) -> tuple[Filled, Bools]:
         """What is written of the step, and what is wanted of the next one's regions; wanted: of this step's, (R, F)."""
@@ -142,20 +148,19 @@ class Filling:
         after = self.after
         steps: dict[Formula, Bools] = {s: np.zeros(len(cells), dtype=bool) for f in after for s in (EX(f), AX(f))}
         ahead: dict[int, list[list[Ints]]] = {f: [] for f in range(len(after))}
-        covers: dict[int, list[list[int]]] = {f: [] for f in range(len(after))}
         for k, does in enumerate(made):
             ask()
             at = np.flatnonzero(kind == k)
-            ends = [self._image(m, low[at], high[at]) for m in does.moves]
+            number = self._kind_numbers.setdefault(kinds[k], len(self._kind_numbers))
             for f, formula in enumerate(after):
-                columns = [self._held(f, m.integers, *e, covers[f]) for m, e in zip(does.moves, ends, strict=True)]
+                columns = [self._target((f, j), number, m, cells[at]) for j, m in enumerate(does.moves)]
                 ahead[f].append(columns)
                 steps[EX(formula)][at], steps[AX(formula)][at] = step_fails(
                     does, [c != NO_ROW for c in columns], len(at)
                 )
         verdict = Verdict(tabling, self.step, places, where, (low, high), steps)
         good = plain | self._fine(verdict, wanted)
-        return Filled(regions, self.wanted, self.tree, cells, kind, kinds, ahead, covers, fit), good
+        return Filled(regions, self.wanted, self.tree, cells, kind, kinds, ahead, self._covers, fit), good
 
     def _fine(self, verdict: Verdict, wanted: Bools) -> Bools:
         fails = np.stack([verdict.fails(f) for f in self.stage.formulas], 1)
@@ -243,35 +248,63 @@ class Filling:
 
     # -- what holds images ---------------------------------------------------------------------------------------------
 
-    def _held(self, formula: int, integers: tuple[int, ...], low: Ints, high: Ints, covers: list[list[int]]) -> Ints:
+    def _target(self, name: tuple[int, int], kind: int, move: Move, nodes: Index) -> Ints:
+        """Of nodes of the tree of a kind, what holds their images under a move."""
+        none = np.zeros(0, dtype=np.int64)
+        of, found = self._targets.get(name, (none, none))
+        more = len(self.tree.low) - len(of)
+        of, found = np.pad(of, (0, more), constant_values=-1), np.pad(found, (0, more), constant_values=NO_ROW)
+        self._targets[name] = of, found
+        new = nodes[of[nodes] != kind]
+        if len(new):
+            ends = self._image(move, self.tree.low[new], self.tree.high[new])
+            found[new], of[new] = self._held(name[0], move.integers, *ends), kind
+        return found[nodes]
+
+    def _held(self, formula: int, integers: tuple[int, ...], low: Ints, high: Ints) -> Ints:
         """Of images (B, n), the region of the next step that holds each and refutes a formula, or a new cover."""
         found = np.full(len(low), NO_ROW, dtype=np.int64)
         number = self.space.known(integers)
         if number is None or self.next is None:
             return found
+        covers = self._covers[formula]
         rows = np.flatnonzero((self.next.where == number) & self.next.refuted[:, formula])
         a, b = self.next.low[rows], self.next.high[rows]
         turn = max(1, _PAIRS // max(1, len(rows)))
         for first in range(0, len(low), turn):
             ask()
             part = slice(first, first + turn)
-            holds = np.ones((len(low[part]), len(rows)), dtype=bool)
-            for i in range(low.shape[1]):
-                holds &= (a[:, i] <= low[part, i, None]) & (high[part, i, None] <= b[:, i])
-            one = holds.any(1)
-            found[part][one] = rows[holds.argmax(1)[one]] if len(rows) else 0
-        for i in np.flatnonzero(found == NO_ROW).tolist():
-            ask()
-            wide = high[i] > low[i]
-            least, most = np.maximum(a, low[i]), np.minimum(b, high[i])
-            near = np.flatnonzero(np.where(wide, most > least, most >= least).all(1))
-            if not len(near):
-                continue
-            boxes = [(a[r].tolist(), b[r].tolist()) for r in near]
-            if cover(low[i].tolist(), high[i].tolist(), boxes):
-                found[i] = FIRST_COVER - len(covers)
-                covers.append(rows[near].tolist())
+            one = _each(_inside, a, b, low[part], high[part])
+            held = one.any(1)
+            found[part][held] = rows[one.argmax(1)[held]] if len(rows) else 0
+            left = np.flatnonzero(~held) + first
+            near = _each(_meets, a, b, low[left], high[left])
+            for image, boxes in zip(left.tolist(), near, strict=True):
+                ask()
+                some = np.flatnonzero(boxes)
+                ends = list(zip(a[some].tolist(), b[some].tolist(), strict=True))
+                if ends and cover(low[image].tolist(), high[image].tolist(), ends):
+                    found[image] = FIRST_COVER - len(covers)
+                    covers.append(rows[some].tolist())
         return found
+
+
+def _each(test: Callable[[Ints, Ints, Ints, Ints], Bools], a: Ints, b: Ints, low: Ints, high: Ints) -> Bools:
+    """(B, R): for which regions [a, b] (R, n) and images [low, high] (B, n) a test holds along each axis."""
+    found = np.ones((len(low), len(a)), dtype=bool)
+    for i in range(a.shape[1]):
+        found &= test(a[:, i], b[:, i], low[:, None, i], high[:, None, i])
+    return found
+
+
+def _inside(a: Ints, b: Ints, low: Ints, high: Ints) -> Bools:
+    return np.asarray((a <= low) & (high <= b))
+
+
+def _meets(a: Ints, b: Ints, low: Ints, high: Ints) -> Bools:
+    """Where [a, b] holds more than an end of [low, high], or all of it where that is a point."""
+    least, most = np.maximum(a, low), np.minimum(b, high)
+    return np.asarray((most > least) | (most == least) & (high == low))
 
 
 def _distinct(columns: list[Ints], size: int) -> tuple[list[list[int]], Index]:

@@ -10,60 +10,50 @@ from venmas.bounds.rounding import Index, Ints
 from venmas.logic import Formula
 from venmas.search.regions.graph.graph import Graph
 from venmas.search.regions.graph.split import Pieces
+from venmas.search.regions.proof.midpoints import Regions
 
 
 @dataclass(frozen=True)
 class Key:
-    """A lemma: pass, step, node, and position of the formula in its stage."""
+    """A lemma: step, region, and position of the formula in its stage."""
 
-    turn: int
     step: int
-    node: int
+    region: int
     formula: int
 
 
 class Cover:
-    """Looks up refuted nodes of all passes of a graph that kept its past."""
+    """Looks up refuted regions of all passes of a graph that kept its past."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self._regions: dict[int, Regions] = {}
+        self._rows: dict[tuple[int, int, int], Index] = {}
         self._pieces: dict[tuple[int, int], Index] = {}
 
+    def regions(self, step: int) -> Regions:
+        """Those of a step."""
+        if step not in self._regions:
+            self._regions[step] = Regions.of(self.graph, step)
+        return self._regions[step]
+
     def find(
-        self, turn: int, step: int, formula: Formula, integers: tuple[int, ...], low: Ints, high: Ints
+        self, step: int, formula: Formula, integers: tuple[int, ...], low: Ints, high: Ints
     ) -> list[tuple[Key, Ints, Ints]] | None:
-        """Nodes of passes up to `turn` in which `formula` is refuted and which cover the box, with their boxes."""
+        """Regions of a step in which `formula` is refuted and which cover the box, with their boxes."""
         number = self.graph.space.known(integers)
         stage = self.graph.stages[step]
         if number is None or formula not in stage.formulas:
             return None
-        found: list[tuple[Key, Ints, Ints]] = []
-        self._collect(0, turn, step, stage.formulas.index(formula), number, low, high, found)
-        return found if _covered(low, high, [(a, b) for _, a, b in found]) else None
-
-    def _collect(
-        self,
-        turn: int,
-        last: int,
-        step: int,
-        formula: int,
-        number: int,
-        low: Ints,
-        high: Ints,
-        found: list[tuple[Key, Ints, Ints]],
-    ) -> None:
-        layers = self.graph.past[turn]
-        if step >= len(layers):
-            return
-        nodes, may = layers[step].nodes, layers[step].may
+        f, regions = stage.formulas.index(formula), self.regions(step)
+        if (step, number, f) not in self._rows:
+            self._rows[step, number, f] = np.flatnonzero((regions.where == number) & regions.refuted[:, f])
+        rows = self._rows[step, number, f]
         wide = high > low
-        a, b = np.maximum(nodes.low, low), np.minimum(nodes.high, high)
-        meets = np.where(wide, b > a, b >= a).all(1) & (nodes.location == number)
-        for node in np.flatnonzero(meets):
-            if nodes.wanted[node, formula] and not may[node, formula]:
-                found.append((Key(turn, step, int(node), formula), nodes.low[node], nodes.high[node]))
-            elif turn < last:
-                self._collect(turn + 1, last, step, formula, number, a[node], b[node], found)
+        a, b = np.maximum(regions.low[rows], low), np.minimum(regions.high[rows], high)
+        near = rows[np.where(wide, b > a, b >= a).all(1)]
+        found = [(Key(step, int(r), f), regions.low[r], regions.high[r]) for r in near]
+        return found if _covered(low, high, [(a, b) for _, a, b in found]) else None
 
     def piece(self, pieces: Pieces, node: int, low: Ints, high: Ints) -> tuple[int | None, tuple[int, int] | None]:
         """The piece of a node that contains a box, or where to cut the box: coordinate and place."""

@@ -29,7 +29,6 @@ from venmas.search.regions.graph.graph import Graph
 from venmas.search.regions.proof.certificate import GraphProof, write_proof
 from venmas.search.regions.proof.filling import Filled, Filling
 from venmas.search.regions.proof.lemma_index import Key
-from venmas.search.regions.proof.midpoints import Regions
 
 
 class Tables(GraphProof):
@@ -40,7 +39,7 @@ class Tables(GraphProof):
         graph = self.graph
         frames = [self._frame(step)[1:] for step in range(max(map(len, graph.past)))]
         self.tabling = Tabling(self.space.system, self.book.choices, frames)
-        self.regions = [Regions.of(graph, step) for step in range(len(frames))]
+        self.regions = [self.cover.regions(step) for step in range(len(frames))]
         steps: list[Filled] = []
         fillings = [Filling(self.space, self.tabling, graph.stages, self.regions, n) for n in range(len(frames))]
         questions = [filling.first_questions() for filling in fillings]
@@ -79,13 +78,11 @@ class Tables(GraphProof):
         found = {f: np.where(made.wanted[:, f], place, -1) for f in range(len(stage.formulas))}
         for f in found:
             for row in np.flatnonzero(found[f] >= 0).tolist():
-                turn, node = regions.keys[row]
-                self._named[Key(turn, step, node, f)] = Listed(int(line[row]), int(place[row] - first[row]))
+                self._named[Key(step, row, f)] = Listed(int(line[row]), int(place[row] - first[row]))
         count = len(rows)
         for row in np.flatnonzero(asked & ~made.fit).tolist():
-            turn, node = regions.keys[row]
             for f in np.flatnonzero(made.wanted[row]).tolist():
-                key = Key(turn, step, node, f)
+                key = Key(step, row, f)
                 if key not in self._named:
                     self._drive(self._lemma(key), key)
                 named = self._named[key]
