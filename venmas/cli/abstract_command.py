@@ -45,9 +45,10 @@ def command(
     dot_path: str | None,
     page_path: str | None,
 ) -> None:
-    """Build the abstract graph of a scenario and its policy: states, transitions, and which are unsafe.
+    """Build the abstract graph of a scenario and its policy.
 
-    Nothing is refined. There is an abstract transition if and only if there is a concrete one (except with --relaxed).
+    Its states, transitions and unsafe states are counted. Nothing is refined. There is an abstract transition if and
+    only if there is a concrete one (except with --relaxed).
     """
     for option, path in (("--json", json_path), ("--dot", dot_path), ("--html", page_path)):
         check_writable(path, option)

@@ -30,11 +30,11 @@ def command(
     settings: tuple[str, ...],
     networks: str | None,
 ) -> int:
-    """Pack a result of verify (--json FILE), its certificate, networks and scenario file into one file.
+    """Pack a result of verify (--json FILE) and its certificate into one file.
 
-    `venmas check FILE` takes it, on any machine. The result must be satisfied and have a certificate; the system must
-    be the one that the scenario describes now. A scenario file is code: it is packed, and whoever checks the archive
-    gives it with --scenario after reading it.
+    The archive also holds the networks and the scenario file. `venmas check FILE` takes it, on any machine. The result
+    must be satisfied and have a certificate; the system must be the one that the scenario describes now. A scenario
+    file is code: it is packed, and whoever checks the archive gives it with --scenario after reading it.
     """
     from venmas.cli.stored import certificate_beside, load_stored, read_stored
     from venmas.engine.stored import read_report

@@ -54,9 +54,9 @@ def command(
 ) -> int:
     """Decide whether every run of a design or scenario satisfies a property in LTL.
 
-    Satisfied: with a ranking function for each accepting component of the automaton of the negated property, or an
-    invariant that keeps runs away from it. Violated: with a lasso, a run into a loop, that was replayed. Exit status: 0
-    satisfied, 10 violated, 20 unknown.
+    Satisfied: by a ranking function for each accepting component of the automaton of the negated property, by an
+    invariant that keeps runs away from it, or by a search of all states. Violated: by a lasso, a run into a loop, that
+    was replayed. Exit status: 0 satisfied, 10 violated, 20 unknown.
     """
     _one_question(text, justice, bad)
     if automaton_only:

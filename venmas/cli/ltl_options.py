@@ -33,7 +33,7 @@ start_options = _together(
         type=click.Choice(["initial", "all"]),
         default="initial",
         show_default=True,
-        help="The runs of a proof. initial: those from initial states, where no proof of all is found; all: all.",
+        help="initial: prove it from every state, else from the initial states; all: from every state only.",
     ),
 )
 
@@ -42,17 +42,20 @@ question_options = _together(
         "--property",
         "text",
         metavar="TEXT",
-        help="LTL over its signals, such as 'F G !rst -> G F done', or the name of a property of the machine.",
+        help="LTL over signals, such as 'F G !rst -> G F done', or the name of a property of the machine.",
     ),
     click.option(
         "--justice",
         type=click.IntRange(0),
         metavar="N",
-        help="The `justice` line N (from 0): no run, fair by the `fair` lines, meets its conditions infinitely often.",
+        help="Verify `justice` line N (from 0), on runs that meet every `fair` line infinitely often.",
     ),
-    click.option("--bad", type=click.IntRange(0), metavar="N", help="The `bad` line N (from 0): no run ever meets it."),
+    click.option("--bad", type=click.IntRange(0), metavar="N", help="Verify `bad` line N (from 0): no run meets it."),
     click.option(
-        "--fair", metavar="CONDITION", multiple=True, help="Speak only of runs on which this holds infinitely often."
+        "--fair",
+        metavar="CONDITION",
+        multiple=True,
+        help="Consider only runs on which this holds infinitely often; repeatable.",
     ),
     click.option("--automaton-only", is_flag=True, help="Print the automaton of the negated property: HOA and dot."),
 )
@@ -63,7 +66,7 @@ proof_options = _together(
         type=click.Choice(["exact", "two", "solver"]),
         default="exact",
         show_default=True,
-        help="exact: proofs are checked gate by gate; two: the answers of two solvers; solver: that of one.",
+        help="exact: proofs that are checked gate by gate; two: two solvers agree; solver: the word of one.",
     ),
     click.option("--certificate", metavar="FILE", help="Write a proof of satisfied, which `venmas check` checks."),
     click.option(

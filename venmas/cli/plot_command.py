@@ -45,7 +45,7 @@ def command(
     settings: tuple[str, ...],
     networks: str | None,
 ) -> None:
-    """Draw the violation in a result of verify (--json or --witness), or a run that simulate has stored.
+    """Draw a violation that verify has stored, or a run that simulate has stored.
 
     The file shows, one below the other: the scenario's own picture, the states over time with the thresholds of the
     formula, and the tree where runs branch. The result is drawn as it is; `venmas replay` checks it.

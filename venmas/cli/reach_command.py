@@ -37,8 +37,17 @@ FORMATS = ("svg", "png", "pdf")
     help="Stop after so many seconds, with what is known by then.",
 )
 @click.option("--memory", type=click.IntRange(1), metavar="MB", help="Stop when the process takes more memory.")
-@click.option("--runs", type=click.IntRange(0, 1_000_000), default=1000, show_default=True, help="Sampled runs.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the sampled runs.")
+@click.option(
+    "--runs",
+    type=click.IntRange(0, 1_000_000),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Number of sampled runs.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Seed of the sampled runs."
+)
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the result as JSON; - is standard output.")
 @click.option("--plot", "plot_path", metavar="FILE", help="Draw the sets and the runs: a .svg, .png or .pdf file.")
 @click.option("--plane", metavar="X,Y", help="Two directions for the picture of a plane [default: the first two].")
