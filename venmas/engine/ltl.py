@@ -8,19 +8,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NoReturn
+from typing import Any
 
 from venmas.budget import Budget, Progress
 from venmas.circuit.nodes import Circuit
 from venmas.engine.ltl_design_journal import DesignJournal
-from venmas.engine.report import Verdict, machine, versions
-from venmas.errors import UsageError
+from venmas.engine.ltl_verdict import Judged
+from venmas.engine.report import machine, versions
 from venmas.logic.formula import Formula
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.logic.printing import to_text
+from venmas.ltl.answers import Unknown, Violated
 from venmas.ltl.binding import started
 from venmas.ltl.certificate import Stored
-from venmas.ltl.decide import Satisfied, Unknown, Violated, Work
+from venmas.ltl.decide import Satisfied, Work
 from venmas.ltl.hoa import to_hoa
 from venmas.ltl.prove import Ranked
 from venmas.ltl.replay import Run
@@ -42,7 +43,7 @@ class Seconds:
 
 
 @dataclass(frozen=True)
-class LtlReport:
+class LtlReport(Judged):
     """The result of one question of LTL. `reason` and `message` are empty unless the verdict is unknown.
 
     design: what it is called. formula: the property. init, fair: what was said of initial states and of the runs that
@@ -56,48 +57,13 @@ class LtlReport:
     init: str
     fair: tuple[str, ...]
     trust: str
-    answer: Satisfied | Violated | Unknown
+    answer: Satisfied | Violated[Run] | Unknown
     work: Work
     seconds: Seconds
     stored: Stored | None = None
     note: str | None = None
     recalled: str = ""
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-
-    @property
-    def verdict(self) -> Verdict:
-        """Only a proof says satisfied, only a replayed lasso says violated."""
-        match self.answer:
-            case Satisfied():
-                return Verdict.SATISFIED
-            case Violated():
-                return Verdict.VIOLATED
-        return Verdict.UNKNOWN
-
-    def __bool__(self) -> NoReturn:
-        raise UsageError(
-            "a report has no truth value, as there are three verdicts; write report.satisfied or report.violated"
-        )
-
-    @property
-    def satisfied(self) -> bool:
-        """True for a proof."""
-        return self.verdict is Verdict.SATISFIED
-
-    @property
-    def violated(self) -> bool:
-        """True for a replayed lasso."""
-        return self.verdict is Verdict.VIOLATED
-
-    @property
-    def reason(self) -> str:
-        """The category (`venmas.errors.Reason`) of an unknown."""
-        return str(self.answer.reason) if isinstance(self.answer, Unknown) else ""
-
-    @property
-    def message(self) -> str:
-        """Why it is unknown."""
-        return self.answer.message if isinstance(self.answer, Unknown) else ""
 
     @property
     def lasso(self) -> Run | None:
