@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any
 
 from venmas.budget import Budget, Progress
+from venmas.choices import LEARNERS, LTL_TRUSTS, check_choice
 from venmas.circuit.nodes import Circuit
 from venmas.engine.ltl_design_journal import DesignJournal
 from venmas.engine.ltl_verdict import Judged
@@ -168,12 +169,14 @@ def verify_ltl(
     these conditions holds infinitely often. trust: with `exact` each obligation is proved gate by gate; `solver`
     believes the SMT solver, `two` believes two solvers. certificate: file to write a proof of *satisfied* to, for
     `venmas check`. timeout: seconds. progress: called a few times a second. design: the name of the system. frontend:
-    seconds that reading it took. learner: of `venmas.ltl.ranking.learners`. initial: a proof may be about runs from the
+    seconds that reading it took. learner: of `venmas.choices.LEARNERS`. initial: a proof may be about runs from the
     initial states only; else it is about runs from every state. journal: file that keeps verdicts; a known one is not
     sought again, but a lasso is replayed, and a proof is made anew that is to be written, or that `anew` asks for, as
-    to see its ranks. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`, `StoreError`; Ctrl-C gives
-    *unknown*.
+    to see its ranks. Raises `UsageError`, `FormulaError`, `CircuitError`, `SolverUnavailableError`, `StoreError`;
+    Ctrl-C gives *unknown*.
     """
+    check_choice("trust", trust, LTL_TRUSTS)
+    check_choice("learner", learner, LEARNERS)
     begun = perf_counter()
     asked = parse_ltl(formula) if isinstance(formula, str) else formula
     fair = tuple(fair)

@@ -23,7 +23,6 @@ from venmas.ltl.ranking.second import second_solver
 from venmas.ltl.replay import Run
 
 Trust = Literal["solver", "two", "exact"]
-TRUST: tuple[Trust, ...] = ("exact", "two", "solver")
 
 
 @dataclass(frozen=True)
