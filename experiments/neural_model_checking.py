@@ -30,13 +30,14 @@ from experiments.policies.cells import Cells, line, table
 from experiments.policies.instances import data
 from venmas.budget import Budget
 from venmas.checker.liveness.file import check_liveness_file
+from venmas.choices import LTL_TRUSTS
 from venmas.circuit.btor2 import read_btor2
 from venmas.circuit.nodes import Circuit, Node
 from venmas.circuit.operators import Op
 from venmas.errors import CircuitError
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.ltl.decide import Satisfied, Unknown
-from venmas.ltl.trust import TRUST, Trust, decide_trusted
+from venmas.ltl.trust import Trust, decide_trusted
 
 _SHORT = {
     "delay": "dly",
@@ -126,7 +127,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--set", dest="year", choices=("24", "25"), default="24")
     parser.add_argument("--kind", choices=tuple(_KINDS), default="liveness", help="of the tasks of 2025")
     parser.add_argument("--only", metavar="FAMILY", help="one family of designs")
-    parser.add_argument("--trust", choices=TRUST, default="exact")
+    parser.add_argument("--trust", choices=tuple(LTL_TRUSTS), default="exact")
     parser.add_argument("--certificates", action="store_true", help="write and check them")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="of a task")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="a cactus plot beside the published times")

@@ -22,6 +22,21 @@ TRUSTS: Mapping[str, str] = {
 }
 """What *satisfied* needs where a solver decided."""
 
+LTL_TRUSTS: Mapping[str, str] = {
+    "exact": "proofs are checked gate by gate",
+    "two": "the answers of two solvers",
+    "solver": "that of one",
+}
+"""What *satisfied* needs of LTL of circuits."""
+
+LEARNERS: Mapping[str, str] = {
+    "auto": "mined",
+    "mined": "neurons read off the netlist",
+    "milp": "hyperplanes by HiGHS",
+    "gradient": "PyTorch",
+}
+"""How ranking networks are found (`venmas.ltl.ranking.learners`)."""
+
 SEMANTICS: Mapping[str, str] = {
     "real": "the functions of their weights",
     "float32": "single precision, in any order of operations",
@@ -49,13 +64,15 @@ def described(choices: Mapping[str, str]) -> str:
     return "; ".join(f"{name}: {text}" for name, text in choices.items())
 
 
-def check_choices(*, trust: str, semantics: str, encoding: str, bounds: str) -> None:
+def check_choice(what: str, given: str, choices: Mapping[str, str]) -> None:
     """Raises `UsageError` for a word that is none of the choices."""
-    for what, given, choices in (
-        ("trust", trust, TRUSTS),
-        ("semantics", semantics, SEMANTICS),
-        ("encoding", encoding, ENCODINGS),
-        ("bounds", bounds, BOUNDS),
-    ):
-        if given not in choices:
-            raise UsageError(f"unknown {what} {given!r}: choose one of {', '.join(choices)}")
+    if given not in choices:
+        raise UsageError(f"unknown {what} {given!r}: choose one of {', '.join(choices)}")
+
+
+def check_choices(*, trust: str, semantics: str, encoding: str, bounds: str) -> None:
+    """The same of what `verify` chooses from."""
+    check_choice("trust", trust, TRUSTS)
+    check_choice("semantics", semantics, SEMANTICS)
+    check_choice("encoding", encoding, ENCODINGS)
+    check_choice("bounds", bounds, BOUNDS)

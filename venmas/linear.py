@@ -99,6 +99,22 @@ class Relation(Enum):
         found: NDArray[np.bool_] = _UFUNCS[self](values, 0)
         return found
 
+    def decide(self, low: Fraction | float, high: Fraction | float) -> bool | None:
+        """Whether every x from `low` to `high` compares so with 0; None where some do and some may not."""
+        match self:
+            case Relation.LT:
+                return True if high < 0 else False if low >= 0 else None
+            case Relation.LE:
+                return True if high <= 0 else False if low > 0 else None
+            case Relation.GT:
+                return True if low > 0 else False if high <= 0 else None
+            case Relation.GE:
+                return True if low >= 0 else False if high < 0 else None
+            case Relation.EQ:
+                return True if low == high == 0 else False if low > 0 or high < 0 else None
+            case Relation.NE:
+                return False if low == high == 0 else True if low > 0 or high < 0 else None
+
     def certain(self, least: NDArray[Any], greatest: NDArray[Any]) -> NDArray[np.bool_]:
         """Where every x from `least` to `greatest` compares so with 0, ends of any shape."""
         match self:
@@ -278,19 +294,7 @@ class Comparison:
 
     def decide(self, low: Fraction | float, high: Fraction | float) -> bool | None:
         """Truth when the expression is known to lie in [low, high]; None when both are possible."""
-        match self.relation:
-            case Relation.LT:
-                return True if high < 0 else False if low >= 0 else None
-            case Relation.LE:
-                return True if high <= 0 else False if low > 0 else None
-            case Relation.GT:
-                return True if low > 0 else False if high <= 0 else None
-            case Relation.GE:
-                return True if low >= 0 else False if high < 0 else None
-            case Relation.EQ:
-                return True if low == high == 0 else False if low > 0 or high < 0 else None
-            case Relation.NE:
-                return False if low == high == 0 else True if low > 0 or high < 0 else None
+        return self.relation.decide(low, high)
 
     def __str__(self) -> str:
         left = LinearExpr(self.expr.terms)

@@ -1,4 +1,7 @@
-"""Certificates of an earlier version: they are accepted, and the same lines are written today, byte for byte."""
+"""Certificates of an earlier version: they are accepted, and the same lines are written today, byte for byte.
+
+Their lines, of the first format, are those of commit 62a57ae, whose rules are `OF_BEFORE`.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import pytest
 
 from tests.checker.graphs import ladder
 from tests.checker.proofs import Certified, checked
+from tests.corpus.entries_more import CORPUS
 from venmas.checker import rules
 from venmas.checker.file import check_certificate, read_certificate
 from venmas.engine.certify import certify, write_certificate
@@ -44,6 +48,16 @@ def searched(system: System, text: str, path: Path) -> None:
     certify(system, parse(text, system.vocabulary), path, {})
 
 
+def maxima() -> System:
+    """Maxima of two reals, over which bounds say too little for the box: the claim excludes that it is left."""
+    return next(entry for entry in CORPUS if entry.name == "max-5").system()
+
+
+def searched_in_single(system: System, text: str, path: Path) -> None:
+    """By the proof search, networks in single precision."""
+    certify(system, parse(text, system.vocabulary), path, {}, semantics="float32")
+
+
 def by_regions(system: System, text: str, path: Path) -> None:
     """By a graph of regions."""
     question = Question(system, Bounded(parse(text, system.vocabulary)), certified=True)
@@ -56,6 +70,7 @@ def by_regions(system: System, text: str, path: Path) -> None:
 CASES: dict[str, tuple[Callable[[], System], str, Callable[[System, str, Path], None]]] = {
     "long": (deep, "AX (x <= 0 | y >= 0)", searched),
     "shared": (lambda: load_scenario("vcas").system(climb0="-22.5"), "AX^5 safe", searched),
+    "single": (maxima, "EX x >= 0.49", searched_in_single),
     "kept": (ladder, "!EX (x > 2 & m == 2) & AX AX (n <= 2 | x < 4)", by_regions),
 }
 """Name of the file in `stored`; system, formula, and who writes the proof."""
@@ -104,7 +119,7 @@ def test_a_line_is_written_as_it_was_read(name: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(rules, "read_step", twice(rules.read_step))
     monkeypatch.setattr(rules, "read_statement", twice(rules.read_statement))
     made, text, _ = CASES[name]
-    _, numbered = read_certificate(STORED / f"{name}.gz")
+    header, numbered = read_certificate(STORED / f"{name}.gz")
     lines, system = tuple(line for _, line in numbered), made()
-    checked(Certified(system, parse(text, system.vocabulary), False, lines))
+    checked(Certified(system, parse(text, system.vocabulary), header["inside"], lines, header["semantics"]))
     assert [rule.to_json() for rule in seen] == list(lines)

@@ -1,10 +1,11 @@
-"""How deep the rooms of the procedures are, in floors of imports, and how branched the entry is."""
+"""How deep the rooms of the procedures are, in floors of imports, how long files, and how branched the entry is."""
 
 from __future__ import annotations
 
 import ast
 from functools import cache
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -77,6 +78,12 @@ def test_a_room_has_at_most_three_floors(package: str) -> None:
     for room in rooms_of(package):
         assert len(floors(room)) <= FLOORS, f"{room}: {' > '.join(floors(room))}"
     assert len(room_floors(package)) <= ROOMS.get(package, 3), " > ".join(room_floors(package))
+
+
+def test_files_are_short() -> None:
+    lines = {path: path.read_text(encoding="utf-8").count("\n") for path in (ROOT / "venmas").rglob("*.py")}
+    assert {str(path): count for path, count in lines.items() if count > 400} == {}
+    assert median(lines.values()) <= 150
 
 
 def test_floors_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,17 +7,20 @@ import xml.etree.ElementTree as ET
 from base64 import b64decode
 from pathlib import Path
 from re import findall, search
+from typing import get_args
 
 import pytest
 from jsonschema import Draft202012Validator
 
 import venmas
+from venmas.choices import LEARNERS, LTL_TRUSTS
 from venmas.circuit.btor2 import parse_btor2
 from venmas.circuit.nodes import Circuit
-from venmas.errors import FormulaError
+from venmas.errors import FormulaError, UsageError
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.ltl import trust
 from venmas.ltl.decide import Satisfied
+from venmas.ltl.ranking.learners import MODULES
 from venmas.ltl.translate import refuting
 from venmas.report.automaton_picture import automaton_picture
 from venmas.report.ltl import ltl_page
@@ -43,6 +46,20 @@ COUNTER = """
 
 def counter(bits: int = 4, by: int = 1) -> Circuit:
     return parse_btor2(COUNTER.format(bits=bits, by=by))
+
+
+@pytest.mark.parametrize("wrong", [{"trust": "proofs"}, {"learner": "best"}])
+def test_words_that_are_none_of_the_choices_are_refused(wrong: dict[str, str]) -> None:
+    """A trust that nobody knows is not taken for that in a solver."""
+    ((what, word),) = wrong.items()
+    with pytest.raises(UsageError, match=f"unknown {what} '{word}': choose one of"):
+        venmas.verify_ltl(counter(), "F G !stop -> G F nine", **wrong)
+
+
+def test_choices_have_what_stands_for_them() -> None:
+    assert LTL_TRUSTS.keys() == set(get_args(trust.Trust))
+    assert LEARNERS.keys() == MODULES.keys()
+    assert SCHEMA.schema["properties"]["trust"]["enum"] == list(LTL_TRUSTS)
 
 
 def test_a_proof_in_python() -> None:

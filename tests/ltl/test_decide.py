@@ -19,9 +19,10 @@ from venmas.circuit.simulate import first_states, step, values
 from venmas.errors import CircuitError
 from venmas.logic.formula import Formula
 from venmas.logic.ltl_parser import parse_ltl
+from venmas.ltl.answers import Unknown, Violated
 from venmas.ltl.automaton import strongly_connected
 from venmas.ltl.binding import bind, started
-from venmas.ltl.decide import Satisfied, Unknown, Violated, decide
+from venmas.ltl.decide import Satisfied, decide
 from venmas.ltl.translate import refuting
 
 COUNTER = """

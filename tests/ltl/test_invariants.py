@@ -27,9 +27,10 @@ from venmas.circuit.smt import Sat, Smt, Unsat
 from venmas.logic.formula import Formula
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.ltl import prove
+from venmas.ltl.answers import Unknown, Violated
 from venmas.ltl.automaton import strongly_connected
 from venmas.ltl.binding import bind, started
-from venmas.ltl.decide import Satisfied, Unknown, Violated, decide
+from venmas.ltl.decide import Satisfied, decide
 from venmas.ltl.invariant import Invariant, Literal
 from venmas.ltl.invariants.inductive import obligations
 from venmas.ltl.invariants.mined import mined

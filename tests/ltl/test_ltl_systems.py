@@ -58,6 +58,14 @@ def test_random_systems(first: int) -> None:
     assert not wrong
 
 
+def test_a_report_has_no_truth_value() -> None:
+    """Three verdicts: that of a circuit refuses `if report`, and so does that of a system."""
+    report = verify_ltl_of_system(counter(stays=False), "G F n == 3")
+    assert report.satisfied
+    with pytest.raises(UsageError, match="no truth value"):
+        bool(report)
+
+
 def test_fairness_of_a_branch() -> None:
     system = counter()
     assert ask(system, "G F n == 9").violated

@@ -106,6 +106,21 @@ def test_a_sum_over_variables_is_not_mistaken_for_the_state() -> None:
         rate_of(lambda x, y: -tanh(x) + 2, lambda u, x: u * x)
 
 
+def test_what_a_rate_shares_is_looked_at_once() -> None:
+    """A product of forty factors of itself has 2^40 paths through it."""
+
+    def powers(x, y):
+        power = held(x)
+        for _ in range(40):
+            power = power * power
+        return power + held(y)
+
+    rate = rate_of(powers, lambda u, x: u)
+    assert isinstance(rate, Sum) and {type(e) for _, e in rate.terms} == {Held}
+    with pytest.raises(ModelError, match=r"write held\(u\)"):
+        rate_of(lambda x, y: powers(x, y) * 0.5 + x, lambda u, x: u)
+
+
 def test_what_has_no_place_in_a_rate() -> None:
     s, (x, y, z) = plain()
     w = s.disturbance("w", -1, 1)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from venmas.choices import LEARNERS, LTL_TRUSTS, described
 from venmas.cli.options import Positive, verbose_option
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -63,18 +64,18 @@ question_options = _together(
 proof_options = _together(
     click.option(
         "--trust",
-        type=click.Choice(["exact", "two", "solver"]),
+        type=click.Choice(tuple(LTL_TRUSTS)),
         default="exact",
         show_default=True,
-        help="exact: proofs that are checked gate by gate; two: two solvers agree; solver: the word of one.",
+        help=f"{described(LTL_TRUSTS)}.",
     ),
     click.option("--certificate", metavar="FILE", help="Write a proof of satisfied, which `venmas check` checks."),
     click.option(
         "--learner",
-        type=click.Choice(["auto", "mined", "milp", "gradient"]),
+        type=click.Choice(tuple(LEARNERS)),
         default="auto",
         show_default=True,
-        help="auto: mined; mined: neurons read off the netlist; milp: hyperplanes by HiGHS; gradient: PyTorch.",
+        help=f"{described(LEARNERS)}.",
     ),
     click.option(
         "--network", metavar="FILE.onnx", help="Write the ranks of a proof as a ReLU network, an output for each state."

@@ -8,19 +8,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NoReturn
+from typing import Any
 
 from venmas.budget import Budget, Progress
+from venmas.choices import LEARNERS, LTL_TRUSTS, check_choice
 from venmas.circuit.nodes import Circuit
 from venmas.engine.ltl_design_journal import DesignJournal
-from venmas.engine.report import Verdict, machine, versions
-from venmas.errors import UsageError
+from venmas.engine.ltl_verdict import Judged
+from venmas.engine.report import machine, versions
 from venmas.logic.formula import Formula
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.logic.printing import to_text
+from venmas.ltl.answers import Unknown, Violated
 from venmas.ltl.binding import started
 from venmas.ltl.certificate import Stored
-from venmas.ltl.decide import Satisfied, Unknown, Violated, Work
+from venmas.ltl.decide import Satisfied, Work
 from venmas.ltl.hoa import to_hoa
 from venmas.ltl.prove import Ranked
 from venmas.ltl.replay import Run
@@ -42,7 +44,7 @@ class Seconds:
 
 
 @dataclass(frozen=True)
-class LtlReport:
+class LtlReport(Judged):
     """The result of one question of LTL. `reason` and `message` are empty unless the verdict is unknown.
 
     design: what it is called. formula: the property. init, fair: what was said of initial states and of the runs that
@@ -56,48 +58,13 @@ class LtlReport:
     init: str
     fair: tuple[str, ...]
     trust: str
-    answer: Satisfied | Violated | Unknown
+    answer: Satisfied | Violated[Run] | Unknown
     work: Work
     seconds: Seconds
     stored: Stored | None = None
     note: str | None = None
     recalled: str = ""
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-
-    @property
-    def verdict(self) -> Verdict:
-        """Only a proof says satisfied, only a replayed lasso says violated."""
-        match self.answer:
-            case Satisfied():
-                return Verdict.SATISFIED
-            case Violated():
-                return Verdict.VIOLATED
-        return Verdict.UNKNOWN
-
-    def __bool__(self) -> NoReturn:
-        raise UsageError(
-            "a report has no truth value, as there are three verdicts; write report.satisfied or report.violated"
-        )
-
-    @property
-    def satisfied(self) -> bool:
-        """True for a proof."""
-        return self.verdict is Verdict.SATISFIED
-
-    @property
-    def violated(self) -> bool:
-        """True for a replayed lasso."""
-        return self.verdict is Verdict.VIOLATED
-
-    @property
-    def reason(self) -> str:
-        """The category (`venmas.errors.Reason`) of an unknown."""
-        return str(self.answer.reason) if isinstance(self.answer, Unknown) else ""
-
-    @property
-    def message(self) -> str:
-        """Why it is unknown."""
-        return self.answer.message if isinstance(self.answer, Unknown) else ""
 
     @property
     def lasso(self) -> Run | None:
@@ -202,12 +169,14 @@ def verify_ltl(
     these conditions holds infinitely often. trust: with `exact` each obligation is proved gate by gate; `solver`
     believes the SMT solver, `two` believes two solvers. certificate: file to write a proof of *satisfied* to, for
     `venmas check`. timeout: seconds. progress: called a few times a second. design: the name of the system. frontend:
-    seconds that reading it took. learner: of `venmas.ltl.ranking.learners`. initial: a proof may be about runs from the
+    seconds that reading it took. learner: of `venmas.choices.LEARNERS`. initial: a proof may be about runs from the
     initial states only; else it is about runs from every state. journal: file that keeps verdicts; a known one is not
     sought again, but a lasso is replayed, and a proof is made anew that is to be written, or that `anew` asks for, as
-    to see its ranks. Raises `FormulaError`, `CircuitError`, `SolverUnavailableError`, `StoreError`; Ctrl-C gives
-    *unknown*.
+    to see its ranks. Raises `UsageError`, `FormulaError`, `CircuitError`, `SolverUnavailableError`, `StoreError`;
+    Ctrl-C gives *unknown*.
     """
+    check_choice("trust", trust, LTL_TRUSTS)
+    check_choice("learner", learner, LEARNERS)
     begun = perf_counter()
     asked = parse_ltl(formula) if isinstance(formula, str) else formula
     fair = tuple(fair)

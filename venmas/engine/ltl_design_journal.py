@@ -18,14 +18,15 @@ from venmas.engine.report import versions
 from venmas.identity import code_digest
 from venmas.logic.formula import Formula
 from venmas.logic.printing import to_text
-from venmas.ltl.decide import Satisfied, Unknown, Violated, Work
+from venmas.ltl.answers import Unknown, Violated
+from venmas.ltl.decide import Satisfied, Work
 from venmas.ltl.ranking.second import second_solver
-from venmas.ltl.replay import Observed
+from venmas.ltl.replay import Observed, Run
 from venmas.ltl.translate import questioned, refuting
 from venmas.ltl.trust import Trust
 
 
-class DesignJournal(LtlEntry[tuple[Satisfied | Violated, Work]]):
+class DesignJournal(LtlEntry[tuple[Satisfied | Violated[Run], Work]]):
     """The entry of one question. initial: a proof may begin at the initial states.
 
     Raises `StoreError`, and `SolverUnavailableError` where a solver's word is asked for that is not installed.
@@ -47,7 +48,7 @@ class DesignJournal(LtlEntry[tuple[Satisfied | Violated, Work]]):
         solvers += [second_solver()[0]] if trust == "two" else []
         super().__init__(path, [_form(circuit), asked, solvers, code_digest(), versions()])
 
-    def keep(self, answer: Satisfied | Violated | Unknown, work: Work, seconds: float) -> None:
+    def keep(self, answer: Satisfied | Violated[Run] | Unknown, work: Work, seconds: float) -> None:
         """Note a verdict; unknowns are not kept."""
         entry: dict[str, object] = {"cone": list(work.cone)}
         match answer:
@@ -60,7 +61,7 @@ class DesignJournal(LtlEntry[tuple[Satisfied | Violated, Work]]):
                 entry |= {"verdict": "violated", "back": run.back, **rows}
         self.put(entry, seconds)
 
-    def read(self, stored: Mapping[str, Any]) -> tuple[Satisfied | Violated, Work]:  # noqa: D102
+    def read(self, stored: Mapping[str, Any]) -> tuple[Satisfied | Violated[Run], Work]:  # noqa: D102
         automaton = refuting(self._whole)
         registers, bits = stored["cone"]
         work = Work(automaton, (int(registers), int(bits)))

@@ -16,22 +16,21 @@ from venmas.errors import ModelError, UsageError
 from venmas.identity import code_digest
 from venmas.logic.formula import Formula
 from venmas.logic.printing import to_text
+from venmas.ltl.answers import Unknown, Violated
 from venmas.ltl.systems.decide import (
     STAYS,
     Deadlock,
     Satisfied,
-    Unknown,
-    Violated,
     Work,
     condition,
 )
-from venmas.ltl.systems.replay import replayed
+from venmas.ltl.systems.replay import SystemRun, replayed
 from venmas.ltl.translate import questioned, refuting
 from venmas.model.canonical import system_digest
 from venmas.model.system import System
 
 
-class LtlJournal(LtlEntry[tuple[Satisfied | Violated, Work]]):
+class LtlJournal(LtlEntry[tuple[Satisfied | Violated[SystemRun], Work]]):
     """The entry of one question. Raises `StoreError`, and `UsageError` for a system that has no canonical form."""
 
     def __init__(
@@ -44,7 +43,7 @@ class LtlJournal(LtlEntry[tuple[Satisfied | Violated, Work]]):
             raise UsageError(f"no journal can be kept of this system: {error}; or run without a journal") from error
         super().__init__(path, about)
 
-    def keep(self, answer: Satisfied | Violated | Unknown, work: Work, seconds: float) -> None:
+    def keep(self, answer: Satisfied | Violated[SystemRun] | Unknown, work: Work, seconds: float) -> None:
         """Note a verdict; unknowns are not kept."""
         entry: dict[str, object] = {"states": work.states, "pairs": work.pairs}
         match answer:
@@ -57,7 +56,7 @@ class LtlJournal(LtlEntry[tuple[Satisfied | Violated, Work]]):
                 entry |= {"verdict": "violated", "first": first, "branches": list(run.branches), "back": run.back}
         self.put(entry, seconds)
 
-    def read(self, stored: Mapping[str, Any]) -> tuple[Satisfied | Violated, Work]:  # noqa: D102
+    def read(self, stored: Mapping[str, Any]) -> tuple[Satisfied | Violated[SystemRun], Work]:  # noqa: D102
         work = Work(refuting(self._whole), int(stored["states"]), int(stored["pairs"]))
         if stored["verdict"] == "satisfied":
             within = stored["within"]

@@ -14,10 +14,12 @@ from venmas.budget import Budget, Progress
 from venmas.engine.certificate_file import Certificate, Unwritten
 from venmas.engine.certify_runs import certify_runs
 from venmas.engine.ltl_journal import LtlJournal
-from venmas.engine.report import Verdict, machine, versions
+from venmas.engine.ltl_verdict import Judged
+from venmas.engine.report import machine, versions
 from venmas.errors import InputError, UsageError
+from venmas.ltl.answers import Unknown, Violated
 from venmas.ltl.hoa import to_hoa
-from venmas.ltl.systems.decide import Deadlock, Satisfied, Unknown, Violated, Work, decide, read
+from venmas.ltl.systems.decide import Deadlock, Satisfied, Work, decide, read
 from venmas.ltl.systems.replay import SystemRun
 from venmas.model.system import System
 
@@ -25,7 +27,7 @@ FORMAT = "venmas-ltl-system-result-1"
 
 
 @dataclass(frozen=True)
-class SystemLtlReport:
+class SystemLtlReport(Judged):
     """The result of one question of LTL about a system. `reason` and `message` are empty unless it is unknown.
 
     seconds: wall time. fair: conditions of the runs that are meant. answer, work: what `venmas.ltl.systems` gave.
@@ -38,43 +40,13 @@ class SystemLtlReport:
     formula: str
     fair: tuple[str, ...]
     deadlock: Deadlock
-    answer: Satisfied | Violated | Unknown
+    answer: Satisfied | Violated[SystemRun] | Unknown
     work: Work
     seconds: float
     certificate: Certificate | None = None
     unwritten: str = ""
     recalled: str = ""
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-
-    @property
-    def verdict(self) -> Verdict:
-        """Satisfied when all reachable states show it, violated with a replayed lasso."""
-        match self.answer:
-            case Satisfied():
-                return Verdict.SATISFIED
-            case Violated():
-                return Verdict.VIOLATED
-        return Verdict.UNKNOWN
-
-    @property
-    def satisfied(self) -> bool:
-        """True for a proof."""
-        return self.verdict is Verdict.SATISFIED
-
-    @property
-    def violated(self) -> bool:
-        """True for a replayed lasso."""
-        return self.verdict is Verdict.VIOLATED
-
-    @property
-    def reason(self) -> str:
-        """The category (`venmas.errors.Reason`) of an unknown."""
-        return str(self.answer.reason) if isinstance(self.answer, Unknown) else ""
-
-    @property
-    def message(self) -> str:
-        """Why it is unknown."""
-        return self.answer.message if isinstance(self.answer, Unknown) else ""
 
     @property
     def within(self) -> int | None:

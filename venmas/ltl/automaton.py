@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -64,6 +64,13 @@ class Automaton:
         """The bits of every acceptance set."""
         return (1 << self.marks) - 1
 
+    def accepts(self, edges: Sequence[Edge]) -> bool:
+        """Is there an edge, and does each acceptance set have one?"""
+        marks = 0
+        for edge in edges:
+            marks |= edge.marks
+        return bool(edges) and marks == self.all_marks
+
     def label_text(self, label: Label) -> str:
         """A label as a formula."""
         signs = [f"{'' if sign else '!'}{self._atom_text(i)}" for i, sign in label.literals()]
@@ -93,10 +100,7 @@ def components(automaton: Automaton) -> list[Component]:
     """The accepting components, in the order of their least states. What happens outside of them cannot recur."""
     found = []
     for states, edges in inner_edges(automaton):
-        marks = 0
-        for edge in edges:
-            marks |= edge.marks
-        if edges and marks == automaton.all_marks:
+        if automaton.accepts(edges):
             sets = least_sets(edges, automaton.marks) or (frozenset(edges),)
             found.append(Component(states, edges, sets))
     return found

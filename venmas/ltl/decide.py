@@ -25,6 +25,7 @@ from venmas.circuit.nodes import Circuit
 from venmas.circuit.smt import solver_name
 from venmas.errors import CircuitError, Reason
 from venmas.logic.formula import Formula
+from venmas.ltl.answers import Proved, Unknown, Violated
 from venmas.ltl.automaton import Automaton
 from venmas.ltl.binding import bind
 from venmas.ltl.explicit import Enumerated, enumerated
@@ -45,7 +46,7 @@ _WIDEST = 8192
 
 
 @dataclass(frozen=True)
-class Satisfied:
+class Satisfied(Proved):
     """Every run has the property. solver: whose word was taken, where no exact proofs were made.
 
     circuit: the cone that all of this is about. invariant: what the ranks assume, and which components no run comes to;
@@ -60,21 +61,6 @@ class Satisfied:
     invariant: Invariant = field(default_factory=Invariant)
     kept: tuple[int, ...] = ()
     enumerated: int | None = None
-
-
-@dataclass(frozen=True)
-class Violated:
-    """A run from an initial state does not have the property; it was replayed."""
-
-    run: Run
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """Neither was found."""
-
-    reason: Reason
-    message: str
 
 
 @dataclass
@@ -95,7 +81,7 @@ def decide(
     exact: bool = True,
     learner: str = "auto",
     initial: bool = True,
-) -> tuple[Satisfied | Violated | Unknown, Work]:
+) -> tuple[Satisfied | Violated[Run] | Unknown, Work]:
     """Does every run of the circuit from an initial state have the property (L3 of docs/semantics.md)?
 
     fair: conditions that hold again and again on the runs that are meant. exact: proofs are checked gate by gate; else
@@ -125,7 +111,7 @@ def _decided(
     work: Work,
     learner: str,
     initial: bool,
-) -> Satisfied | Violated | Unknown:
+) -> Satisfied | Violated[Run] | Unknown:
     listed: Enumerated | Run | None = None
     try:
         part, letters = bind(circuit, automaton.atoms)

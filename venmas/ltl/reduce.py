@@ -46,10 +46,7 @@ def _trimmed(automaton: Automaton) -> Automaton:
     accepting: set[int] = set()
     dead = False
     for states, edges in inner_edges(automaton):
-        marks = 0
-        for edge in edges:
-            marks |= edge.marks
-        if edges and marks == automaton.all_marks:
+        if automaton.accepts(edges):
             least.append((edges, least_sets(edges, automaton.marks)))
             accepting |= states
         elif edges:

@@ -16,19 +16,20 @@ from venmas.budget import Budget, BudgetError
 from venmas.circuit.nodes import Circuit
 from venmas.errors import InputError, Reason, SolverUnavailableError
 from venmas.logic.formula import Formula
+from venmas.ltl.answers import Unknown, Violated
 from venmas.ltl.certificate import Stored, UnprovedError, certify
-from venmas.ltl.decide import Satisfied, Unknown, Violated, Work, decide
+from venmas.ltl.decide import Satisfied, Work, decide
 from venmas.ltl.ranking.second import second_solver
+from venmas.ltl.replay import Run
 
 Trust = Literal["solver", "two", "exact"]
-TRUST: tuple[Trust, ...] = ("exact", "two", "solver")
 
 
 @dataclass(frozen=True)
 class Decided:
     """An answer, what was done, the certificate that was written, and, where none could be, why."""
 
-    answer: Satisfied | Violated | Unknown
+    answer: Satisfied | Violated[Run] | Unknown
     work: Work
     stored: Stored | None = None
     note: str | None = None

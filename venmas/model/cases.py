@@ -25,8 +25,8 @@ from venmas.model.expr import (
     Maximum,
     Sum,
     Truth,
-    children,
     to_linear,
+    walk,
 )
 from venmas.model.simplify import STAYS, OpenError, Simplifier
 from venmas.model.system import System
@@ -168,16 +168,9 @@ class Location:
         found: list[Choice] = []
         signs: dict[object, Sign] = {}
         self.position: dict[int, int] = {}
-        seen: set[int] = set()
-        stack: list[Expr | Condition] = [guard for guard, _ in self.branches]
-        stack += [e for _, updates in self.branches for e in updates.values()]
-        while stack:
-            node = stack.pop()
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-            ask()
-            stack.extend(children(node))
+        roots: list[Expr | Condition] = [guard for guard, _ in self.branches]
+        roots += [e for _, updates in self.branches for e in updates.values()]
+        for node in walk(roots):
             if isinstance(node, ArgMax | Maximum):
                 found.append(node)
             elif isinstance(node, Compare):

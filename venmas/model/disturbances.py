@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.model.expr import Condition, Drawn, Expr, Variable, children
+from venmas.model.expr import Condition, Drawn, Expr, Variable, walk
 from venmas.model.facts import Facts
 from venmas.model.initial import InitialSet
 from venmas.model.limits import MAX_VARIABLES, check_count
@@ -87,16 +87,9 @@ def _compared(name: str, relation: Relation, end: Fraction) -> Comparison:
 
 def check_undisturbed(system: System, roots: Condition | Expr, what: str) -> None:
     """Refuse what speaks of states and names a disturbance, which is none of them. Raises `ModelError`."""
-    stack: list[Expr | Condition] = [roots]
-    seen: set[int] = set()
-    while system.disturbances and stack:
-        node = stack.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
+    for node in walk([roots] if system.disturbances else []):
         if isinstance(node, Variable) and node.name in system.disturbances:
             raise ModelError(
                 f"{what} compares the disturbance {node.name!r}, which is chosen anew in each step and is no part of "
                 "the state: compare a variable that a branch sets to it"
             )
-        stack.extend(children(node))

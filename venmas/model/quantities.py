@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from venmas.errors import ModelError
-from venmas.model.expr import All, Any, Compare, Condition, Expr, Variable, children, compare, conjunction, disjunction
+from venmas.model.expr import All, Any, Compare, Condition, Expr, Variable, compare, conjunction, disjunction, walk
 from venmas.model.expr import to_comparison as linear
 from venmas.model.simplify import Simplifier
 
@@ -85,14 +85,4 @@ def linearised(system: System, name: str, condition: Condition) -> Condition:
 
 
 def _names(root: Expr | Condition) -> list[str]:
-    found: dict[str, None] = {}
-    seen: set[int] = set()
-    stack: list[Expr | Condition] = [root]
-    while stack:
-        node = stack.pop()
-        if id(node) not in seen:
-            seen.add(id(node))
-            if isinstance(node, Variable):
-                found[node.name] = None
-            stack.extend(children(node))
-    return list(found)
+    return list(dict.fromkeys(node.name for node in walk([root]) if isinstance(node, Variable)))

@@ -20,7 +20,7 @@ from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import AX, EX, Atom, Formula, conjunction, nnf
-from venmas.model.expr import ArgMax, Compare, Condition, Constant, Expr, Maximum, Truth, Variable, children
+from venmas.model.expr import ArgMax, Compare, Condition, Constant, Expr, Maximum, Truth, Variable, walk
 from venmas.model.lowering import UnloweredError, lower
 from venmas.model.program import AND, INPUTS, OR, Program, ProgramLayer, Row
 from venmas.model.program_writer import LongFormulaError, Writer
@@ -191,15 +191,7 @@ class _Settled(Simplifier):
 
 def _read(roots: Sequence[Expr | Condition]) -> set[str]:
     """The variables that expressions read."""
-    found, seen, stack = set[str](), set[int](), list(roots)
-    while stack:
-        node = stack.pop()
-        if id(node) not in seen:
-            seen.add(id(node))
-            if isinstance(node, Variable):
-                found.add(node.name)
-            stack += children(node)
-    return found
+    return {node.name for node in walk(roots) if isinstance(node, Variable)}
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,17 @@ def read_bytes(path: Path, *, offset: int = 0, length: int | None = None) -> byt
     if len(data) > MAX_BYTES:
         raise NetworkError(f"{path} is larger than {MAX_BYTES >> 20} MB: too large for the networks VenMAS verifies")
     return data
+
+
+def read_number(word: str, path: Path, place: str, at: int) -> float:
+    """The float64 nearest to a decimal. Raises `NetworkError` for what is none, naming the place by its number."""
+    try:
+        value = float(word) if "_" not in word else nan
+    except ValueError:
+        value = nan
+    if not isfinite(value):
+        raise NetworkError(f"{path}, {place} {at}: {word[:40]!r} is not a finite number")
+    return value
 
 
 def json_parts(text: str | bytes) -> int:

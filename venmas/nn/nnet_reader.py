@@ -13,7 +13,6 @@ from __future__ import annotations
 from array import array
 from io import BytesIO, TextIOWrapper
 from itertools import pairwise
-from math import isfinite
 from pathlib import Path
 from typing import Literal
 
@@ -21,7 +20,7 @@ import numpy as np
 
 from venmas.errors import NetworkError
 from venmas.nn.chain import MAX_LAYERS, Chain, check_size
-from venmas.nn.files import read_bytes
+from venmas.nn.files import read_bytes, read_number
 from venmas.nn.network import Array, Network
 
 _HEADER = 7
@@ -111,15 +110,7 @@ def _numbers(data: bytes, path: Path) -> tuple[list[tuple[int, list[float]]], Ar
         text = line.split("//", 1)[0].strip().rstrip(",")
         if not text:
             continue
-        row: list[float] = []
-        for token in text.split(","):
-            try:
-                value = float(token) if "_" not in token else float("nan")
-            except ValueError:
-                value = float("nan")
-            if not isfinite(value):
-                raise NetworkError(f"{path}, line {at}: {token.strip()[:40]!r} is not a finite number")
-            row.append(value)
+        row = [read_number(token.strip(), path, "line", at) for token in text.split(",")]
         if len(lines) < _HEADER:
             lines.append((at, row))
         else:

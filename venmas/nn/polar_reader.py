@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice, pairwise
-from math import isfinite
 from pathlib import Path
 
 import numpy as np
 
 from venmas.errors import NetworkError
 from venmas.nn.chain import MAX_LAYERS, Chain, check_size
-from venmas.nn.files import read_bytes
+from venmas.nn.files import read_bytes, read_number
 from venmas.nn.network import Activation, Network
 
 _MOST = 1 << 21  # decimals are read one by one
@@ -39,10 +38,10 @@ def read_polar(path: Path) -> Network:
     kinds = [_activation(path, numbered) for _ in sizes[1:]]
     needed = sum(m * n + n for m, n in pairwise(sizes))
     check_size(needed, f"{path}: the network")
-    values = np.array([_number(path, at, word) for at, word in islice(numbered, needed)])
+    values = np.array([read_number(word, path, "word", at) for at, word in islice(numbered, needed)])
     if len(values) < needed:
         raise NetworkError(f"{path} holds {len(values)} weights and biases, layers {sizes} need {needed}: truncated")
-    ends = [_number(path, at, word) for at, word in numbered]
+    ends = [read_number(word, path, "word", at) for at, word in numbered]
     if len(ends) != 2:
         raise NetworkError(f"{path}: expected an offset and a scale after the weights, got {len(ends)} numbers")
     chain, start = Chain((inputs,)), 0
@@ -74,13 +73,3 @@ def _activation(path: Path, words: Iterator[tuple[int, str]]) -> Activation:
     if word.lower() not in _ACTIVATIONS:
         raise NetworkError(f"{path}, word {at}: {word[:40]!r} is no activation; expected ReLU, tanh, sigmoid or Affine")
     return _ACTIVATIONS[word.lower()]
-
-
-def _number(path: Path, at: int, word: str) -> float:
-    try:
-        value = float(word) if "_" not in word else float("nan")
-    except ValueError:
-        value = float("nan")
-    if not isfinite(value):
-        raise NetworkError(f"{path}, word {at}: {word[:40]!r} is not a finite number")
-    return value

@@ -19,7 +19,6 @@ from venmas.abstraction.states.policy import Policy
 from venmas.abstraction.states.predicates import Predicate, at_least
 from venmas.abstraction.states.queries import FREE
 from venmas.bounds.rounding import Ints
-from venmas.budget import ask
 from venmas.errors import VenmasError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import TRUE, Atom, Formula, conjunction, disjunction
@@ -37,8 +36,8 @@ from venmas.model.expr import (
     Sum,
     Truth,
     Variable,
-    children,
     to_linear,
+    walk,
 )
 from venmas.model.simplify import OpenError, Simplifier
 from venmas.model.system import Branch, System
@@ -180,22 +179,12 @@ def _points(system: System) -> Ints | None:
 
 def _choice(system: System) -> ArgMax | None:
     """The one argmax that branches look at."""
-    found: dict[int, ArgMax] = {}
-    seen: set[int] = set()
-    stack: list[Expr | Condition] = [b.guard for b in system.branches]
-    stack += [e for b in system.branches for _, e in b.updates]
-    while stack:
-        node = stack.pop()
-        if id(node) not in seen:
-            seen.add(id(node))
-            ask()
-            if isinstance(node, ArgMax):
-                found[id(node)] = node
-            else:
-                stack.extend(children(node))
+    roots: list[Expr | Condition] = [b.guard for b in system.branches]
+    roots += [e for b in system.branches for _, e in b.updates]
+    found = [node for node in walk(roots, lambda node: not isinstance(node, ArgMax)) if isinstance(node, ArgMax)]
     if len(found) > 1:
         raise UnsuitableError("branches read more than one argmax; predicate abstraction takes a single policy")
-    return next(iter(found.values()), None)
+    return found[0] if found else None
 
 
 def _policy(node: ArgMax, columns: Mapping[str, int]) -> Policy:
@@ -335,16 +324,7 @@ class _Reader:
 
 
 def _mentions(branch: Branch, node: ArgMax) -> bool:
-    seen: set[int] = set()
-    stack: list[Expr | Condition] = [branch.guard, *(e for _, e in branch.updates)]
-    while stack:
-        part = stack.pop()
-        if part is node:
-            return True
-        if id(part) not in seen:
-            seen.add(id(part))
-            stack.extend(children(part))
-    return False
+    return any(part is node for part in walk([branch.guard, *(e for _, e in branch.updates)]))
 
 
 def _outcomes(node: ArgMax | Compare | Maximum) -> Iterator[tuple[dict[int, int], Condition]]:

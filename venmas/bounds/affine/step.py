@@ -26,7 +26,7 @@ from venmas.model.expr import (
     Switch,
     Variable,
     Where,
-    children,
+    walk,
 )
 from venmas.model.smooth.cuts import Fineness
 from venmas.model.smooth.nodes import Apply, End, Extremum, Flow, Held
@@ -37,17 +37,8 @@ KNOWN = (Constant, Variable, Sum, Product, Quotient, Apply, Held, Maximum, Outpu
 
 def unknown(node: Expr | Condition) -> str | None:
     """The kind of a node in a graph that is not known here, None where all are."""
-    seen: set[int] = set()
-    stack: list[Expr | Condition] = [node]
-    while stack:
-        here = stack.pop()
-        if id(here) in seen:
-            continue
-        seen.add(id(here))
-        if not isinstance(here, (*KNOWN, Compare, All, Any, Truth)):
-            return type(here).__name__.lower()
-        stack.extend(children(here))
-    return None
+    strange = (here for here in walk([node]) if not isinstance(here, (*KNOWN, Compare, All, Any, Truth)))
+    return next((type(here).__name__.lower() for here in strange), None)
 
 
 class OpenChoiceError(Exception):

@@ -70,10 +70,6 @@ class Question:
             value[out] = (x and y) if joint else x is not y
         return all(value[abs(one)] is (one > 0) for one in self.conditions[: self.guards])
 
-    def enumerable(self) -> bool:
-        """Are there few enough leaves?"""
-        return len(self.cone()[0]) <= MOST_BITS
-
     def enumerated(self) -> tuple[bool, bool]:
         """Looked at all values of the leaves: are the conditions never met together, and are the guards ever?
 

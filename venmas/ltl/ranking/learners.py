@@ -8,8 +8,9 @@ from venmas.budget import Budget
 from venmas.ltl.ranking.learn import Figures, Network
 from venmas.ltl.ranking.step import Goal
 
-LEARNERS = {"auto": "learn", "mined": "learn", "milp": "signs", "gradient": "gradient"}
-"""Of each name its module. Those besides mined neurons are asked for by name: where there is no rank they take long."""
+MODULES = {"auto": "learn", "mined": "learn", "milp": "signs", "gradient": "gradient"}
+"""Of each name of `venmas.choices.LEARNERS` its module. Those besides mined neurons are asked for by name: where there
+is no rank they take long."""
 
 
 def learned(name: str, goal: Goal, budget: Budget, figures: Figures) -> Network | None:
@@ -17,5 +18,5 @@ def learned(name: str, goal: Goal, budget: Budget, figures: Figures) -> Network 
 
     Raises `BudgetError`, and `SolverUnavailableError` where what a learner needs is not installed.
     """
-    found: Network | None = import_module(f"venmas.ltl.ranking.{LEARNERS[name]}").rank(goal, budget, figures)
+    found: Network | None = import_module(f"venmas.ltl.ranking.{MODULES[name]}").rank(goal, budget, figures)
     return found

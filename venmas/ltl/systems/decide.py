@@ -27,6 +27,7 @@ from venmas.logic import Atom
 from venmas.logic.formula import Formula
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.logic.paths import Leaf, Proposition
+from venmas.ltl.answers import Proved, Unknown, Violated
 from venmas.ltl.automaton import Automaton
 from venmas.ltl.systems.product import Letters, Product
 from venmas.ltl.systems.ranks import Ranked, ranked
@@ -57,7 +58,7 @@ class Levels:
 
 
 @dataclass(frozen=True)
-class Satisfied:
+class Satisfied(Proved):
     """Every run has the property. within: steps after which every run has shown it, where there is such a number.
 
     levels: kept where they were asked for and no limit was met. ranked: where states were not taken one by one.
@@ -66,21 +67,6 @@ class Satisfied:
     within: int | None
     levels: Levels | None = None
     ranked: Ranked | None = None
-
-
-@dataclass(frozen=True)
-class Violated:
-    """A run from an initial state does not have the property; it was replayed."""
-
-    run: SystemRun
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """Neither was found."""
-
-    reason: Reason
-    message: str
 
 
 @dataclass
@@ -111,7 +97,7 @@ def decide(
     fair: Iterable[Formula] = (),
     deadlock: Deadlock = "error",
     levels: bool = False,
-) -> tuple[Satisfied | Violated | Unknown, Work]:
+) -> tuple[Satisfied | Violated[SystemRun] | Unknown, Work]:
     """Does every run of the system from an initial state have the property (L3 of docs/semantics.md)?
 
     fair: conditions that hold again and again on the runs that are meant. deadlock: `stutter`, a run stays for ever in
@@ -186,7 +172,7 @@ def searched(
     work: Work,
     levels: bool,
     limit: int = MAX_STATES,
-) -> Satisfied | Violated | Unknown:
+) -> Satisfied | Violated[SystemRun] | Unknown:
     """Does no run that the automaton accepts break the formula? Raises `NotExplicitError`, `BudgetError`.
 
     limit: more states are too many. The rest as for `decide`.

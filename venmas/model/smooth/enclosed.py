@@ -204,21 +204,7 @@ def decided(relation: Relation, value: Real) -> bool | None:
     """Whether ``value relation 0`` holds, None where an enclosure leaves it open."""
     if isinstance(value, Fraction):
         return relation.holds(value)
-    low, high = value.mid - value.rad, value.mid + value.rad
-    match relation:
-        case Relation.LT:
-            return True if high < 0 else False if low >= 0 else None
-        case Relation.LE:
-            return True if high <= 0 else False if low > 0 else None
-        case Relation.GT:
-            return True if low > 0 else False if high <= 0 else None
-        case Relation.GE:
-            return True if low >= 0 else False if high < 0 else None
-    apart = low > 0 or high < 0
-    equal = low == high == 0
-    if relation is Relation.EQ:
-        return False if apart else True if equal else None
-    return True if apart else False if equal else None
+    return relation.decide(value.mid - value.rad, value.mid + value.rad)  # the unit does not change signs
 
 
 def _low(value: Real) -> Fraction:

@@ -25,6 +25,7 @@ from venmas.model.expr import (
     divide,
     multiply,
     scale,
+    walk,
 )
 from venmas.model.limits import check_nesting
 from venmas.model.refusals import shortened
@@ -170,20 +171,12 @@ _KINDS = {
 
 def _moving(part: Expr) -> bool:
     """May the term follow the state over a period, if it stands in a derivative?"""
-    if isinstance(part, Sum | Product | Quotient | Apply):
-        return any(_moving(e) for e in children(part) if isinstance(e, Expr))
-    return isinstance(part, Variable)
+    followed = walk([part], lambda node: isinstance(node, Sum | Product | Quotient | Apply))
+    return any(isinstance(node, Variable) for node in followed)
 
 
 def _names(expr: Expr) -> set[str]:
-    found: set[str] = set()
-    stack = [expr]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Variable):
-            found.add(node.name)
-        stack.extend(e for e in children(node) if isinstance(e, Expr))
-    return found
+    return {node.name for node in walk([expr], lambda node: isinstance(node, Expr)) if isinstance(node, Variable)}
 
 
 def _same(old: Expr, new: Expr) -> Expr:

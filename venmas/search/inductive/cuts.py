@@ -12,7 +12,7 @@ from venmas.checker.inductive.batch import Batch, Index
 from venmas.checker.inductive.claims import Claim
 from venmas.checker.inductive.constraints import Boxes
 from venmas.checker.inductive.intervals import Intervals
-from venmas.model.expr import Application, Condition, Expr, Output, Variable, children, to_linear
+from venmas.model.expr import Application, Condition, Expr, Output, Variable, to_linear, walk
 
 Cut: TypeAlias = tuple[int, int]
 """A variable, by its place, and the greatest value of the first part."""
@@ -39,14 +39,7 @@ class Cutter:
 
     def _read(self, nodes: Iterable[Expr | Condition]) -> list[int]:
         """Places of the variables that nodes rest on."""
-        seen: dict[int, object] = {}
-        stack: list[Expr | Condition] = list(nodes)
-        while stack:
-            node = stack.pop()
-            if id(node) not in seen:
-                seen[id(node)] = node
-                stack += children(node)
-        return sorted({self._batch.number[v.name] for v in seen.values() if isinstance(v, Variable)})
+        return sorted({self._batch.number[v.name] for v in walk(nodes) if isinstance(v, Variable)})
 
     def cuts(self, boxes: Boxes, words: Index | None) -> list[Cut | None]:
         """A cut through each open box that has more than one state and meets the condition; None for the others."""
@@ -143,14 +136,4 @@ class Cutter:
 
 def _applications(root: Condition) -> list[Application]:
     """Network applications below a condition, in the order in which they are met."""
-    seen: dict[int, object] = {}
-    found: dict[int, Application] = {}
-    stack: list[Expr | Condition] = [root]
-    while stack:
-        node = stack.pop()
-        if id(node) not in seen:
-            seen[id(node)] = node
-            if isinstance(node, Output):
-                found[id(node.application)] = node.application
-            stack += children(node)
-    return list(found.values())
+    return list({id(node.application): node.application for node in walk([root]) if isinstance(node, Output)}.values())

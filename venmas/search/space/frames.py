@@ -21,7 +21,7 @@ from venmas.bounds.rounding import TINY, Floats, Ints, gamma
 from venmas.bounds.zonotope import Form
 from venmas.linear import LinearExpr, invert
 from venmas.model.cases import UnsuitableError
-from venmas.model.expr import Constant, Expr, Output, Sum, children
+from venmas.model.expr import Constant, Expr, Output, Sum, walk
 from venmas.model.system import System
 
 Matrix: TypeAlias = tuple[tuple[Fraction, ...], ...]
@@ -38,20 +38,13 @@ _FINEST = 2**24
 def unit_of(system: System, ends: Iterable[Fraction]) -> int:
     """Lattice points per unit of the real variables: their numbers fall on it where that is affordable."""
     constants, factors = [e.denominator for e in ends], [1]
-    seen: set[int] = set()
-    stack = [e for b in system.branches for n, e in b.updates if not system.variables[n].integral]
-    while stack:
-        node: object = stack.pop()
-        if id(node) in seen or isinstance(node, Output):
-            continue
-        seen.add(id(node))
+    updates = [e for b in system.branches for n, e in b.updates if not system.variables[n].integral]
+    for node in walk(updates, lambda node: isinstance(node, Expr) and not isinstance(node, Output)):
         if isinstance(node, Constant):
             constants.append(node.value.denominator)
         elif isinstance(node, Sum):
             constants.append(node.constant.denominator)
             factors += [c.denominator for c, _ in node.terms]
-        if isinstance(node, Expr):
-            stack += [c for c in children(node) if isinstance(c, Expr)]
     reals = [d for d in system.variables.values() if not d.integral]
     reach = max((abs(e) for d in reals for e in (d.lower, d.upper)), default=Fraction(1)) or Fraction(1)
     most = int(MAX_COORDINATE / 2**6 / reach) or 1

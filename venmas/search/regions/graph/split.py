@@ -21,7 +21,7 @@ from venmas.budget import ask
 from venmas.linear import Comparison, Relation
 from venmas.logic.closure import Stage
 from venmas.model.cases import MAX_CASES, Case, Location, Sign, UnsuitableError
-from venmas.model.expr import Application, ArgMax, Condition, Constant, Expr, children, to_linear
+from venmas.model.expr import Application, ArgMax, Condition, Constant, Expr, children, to_linear, walk
 from venmas.search.space.boxes import MAX_BOXES, Boxes, present
 from venmas.search.space.frames import Row
 from venmas.search.space.view import Space
@@ -150,9 +150,8 @@ def _signs(location: Location) -> list[Sign]:
 
 def _follows(node: Expr | Condition) -> bool:
     """Does an expression hang on argmaxes alone? Then its sign is no choice once they are settled."""
-    if isinstance(node, ArgMax | Constant):
-        return True
-    return bool(children(node)) and all(map(_follows, children(node)))
+    below = walk([node], lambda part: not isinstance(part, ArgMax))
+    return all(isinstance(part, ArgMax | Constant) or children(part) for part in below)
 
 
 def _signature(location: Location, outcome: int, outputs: int) -> tuple[int, ...]:
