@@ -127,6 +127,19 @@ def test_rectifiers(name, tmp_path):
     check(tmp_path, model_of(first((3,)), scaled, made), {}, (3,), lambda x: reference(4 * x))
 
 
+@pytest.mark.parametrize(
+    ("made", "moved"),
+    [
+        (layer("Rescaling", "r", scale=0.1, offset=0.0), True),
+        (layer("Rescaling", "r", scale=[1.0, -1.0, 1.0], offset=0.5), False),
+        (layer("Normalization", "n", axis=-1, mean=[0.5], variance=[4.0]), True),
+    ],
+)
+def test_factors_that_compilers_move_leave_single_precision_unproved(made, moved, tmp_path):
+    write_h5(tmp_path / "net.h5", model_of(first((3,)), made), {})
+    assert bool(load_network(tmp_path / "net.h5").float32_refusal) is moved
+
+
 MERGED = {
     "Add": lambda *v: sum(v),
     "Subtract": lambda a, b: a - b,

@@ -85,8 +85,11 @@ def apply_layer(chain: Chain, layer: Config, values: list[Value], weights: Layer
             _check_broadcast(chain, scale, offset)
             chain.scale(scale)
             chain.add(offset)
+            if np.any(np.abs(scale) != 1):
+                chain.float32_refusal = pieces.FOLDED.format("factor of its own (Rescaling)")
         case "Normalization":
             _normalize(chain, config, dtype, weights)
+            chain.float32_refusal = pieces.FOLDED.format("division of its own (Normalization)")
 
 
 def _activate(chain: Chain, activation: Any, layer: Config) -> None:
