@@ -43,13 +43,7 @@ CHECKER = [
     Mutant(
         _LINES, "half = max(high - middle, middle - low)", "half = max(high - middle, middle - low) * 7 // 8", _OF_LINES
     ),
-    Mutant(
-        _LINES,
-        "gap = most - (slope",
-        "gap = least - (slope",
-        _OF_LINES,
-        slack="most and least differ by a unit or two, which is less than the remainder where the width is not",
-    ),
+    Mutant(_LINES, "gap = most - (slope", "gap = least - (slope", ("sin, lines, checker",)),
     Mutant(_LINES, "-(-half * gap >> bits)", "0", _OF_LINES),
     Mutant(_LINES, "return slope, a - rest, b + rest", "return slope, a - rest, a + rest", _OF_LINES),
     Mutant(_LINES, "v + (q * before >> bits)", "v + (p * before >> bits)", _OF_LINES),
