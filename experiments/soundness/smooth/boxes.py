@@ -34,6 +34,10 @@ def integer_boxes(name: str, bits: int, count: int, seed: int) -> Iterator[tuple
             low, high = sorted((low, high))
         elif i % 50 == 9:
             high = low + 64 + rng.randint(-2, 2)
+        elif i % 10 == 1 and name == "reciprocal":  # flat: a unit of the slope counts as often as the box is wide
+            low = rng.choice((-1, 1)) * rng.getrandbits(bits + bits // 2) or 1
+            high = low + rng.getrandbits(max(1, low.bit_length() - rng.randint(2, 10)))
+            low, high = (low, high) if high < 0 or low > 0 else (1, 1)
         if name in ("sqrt", "exp") and high > one << 6:
             high = max(low, one << 6 if name == "exp" else high)
         yield low, high
