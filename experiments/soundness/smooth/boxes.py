@@ -16,10 +16,14 @@ Array = np.ndarray
 _FAR = {"exp": 9.6, "sin": 20.2, "cos": 20.2, "tanh": 10.0, "sigmoid": 11.0}
 """Logarithms of the greatest operands: a little beyond where values are computed."""
 
+_HARD = {("sin", 20): [(135063561 - 68163, 135063561 + 68163)]}
+"""Boxes where a unit of the tangent's slope is all that keeps an end inside: found among 4 * 10^9."""
+
 
 def integer_boxes(name: str, bits: int, count: int, seed: int) -> Iterator[tuple[int, int]]:
     """`random_boxes`, points among them, and boxes that cross a turn of a wave by little or are about 3 wide."""
     rng, one = Random(seed), 1 << bits
+    yield from _HARD.get((name, bits), ())
     for i, (low, high) in enumerate(random_boxes(name, bits, count, seed)):
         if i % 50 == 7:
             high = low
@@ -30,6 +34,10 @@ def integer_boxes(name: str, bits: int, count: int, seed: int) -> Iterator[tuple
             low, high = sorted((low, high))
         elif i % 50 == 9:
             high = low + 64 + rng.randint(-2, 2)
+        elif i % 10 == 1 and name == "reciprocal":  # flat: a unit of the slope counts as often as the box is wide
+            low = rng.choice((-1, 1)) * rng.getrandbits(bits + bits // 2) or 1
+            high = low + rng.getrandbits(max(1, low.bit_length() - rng.randint(2, 10)))
+            low, high = (low, high) if high < 0 or low > 0 else (1, 1)
         if name in ("sqrt", "exp") and high > one << 6:
             high = max(low, one << 6 if name == "exp" else high)
         yield low, high

@@ -51,6 +51,10 @@ KNOWN: Mapping[str, Known] = {
     "product": Known(lambda x, y: x * (1 - x), _still, 0.05, 0.9, lambda x, y, t: x * t.exp() / (1 - x + x * t.exp())),
     "square": Known(lambda x, y: x * x, _still, -1, 0.6, lambda x, y, t: x / (1 - x * t)),
     "blow-up": Known(lambda x, y: x * x, _still, 1.5, 4, lambda x, y, t: x / (1 - x * t)),  # until x t = 1
+    "steep": Known(  # slow for long, and then no solution: where half of a step is nothing like the whole
+        lambda x, y: 1 + vm.exp(40 * x), _still, -0.5, -0.1,
+        lambda x, y, t: -((((-40 * x).exp() + 1) * (-40 * t).exp() - 1).log()) / 40,
+    ),
     "reciprocal": Known(lambda x, y: 1 / x, _still, 0.5, 2, lambda x, y, t: (x * x + 2 * t).sqrt()),
     "quotient": Known(lambda x, y: y / x, _still, 0.6, 2, lambda x, y, t: (x * x + 2 * y * t).sqrt()),
     "exp": Known(lambda x, y: vm.exp(-x), _still, -1, 2, lambda x, y, t: (x.exp() + t).log()),

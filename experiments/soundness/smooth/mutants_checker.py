@@ -43,13 +43,7 @@ CHECKER = [
     Mutant(
         _LINES, "half = max(high - middle, middle - low)", "half = max(high - middle, middle - low) * 7 // 8", _OF_LINES
     ),
-    Mutant(
-        _LINES,
-        "gap = most - (slope",
-        "gap = least - (slope",
-        _OF_LINES,
-        slack="most and least differ by a unit or two, which is less than the remainder where the width is not",
-    ),
+    Mutant(_LINES, "gap = most - (slope", "gap = least - (slope", ("sin, lines, checker",)),
     Mutant(_LINES, "-(-half * gap >> bits)", "0", _OF_LINES),
     Mutant(_LINES, "return slope, a - rest, b + rest", "return slope, a - rest, a + rest", _OF_LINES),
     Mutant(_LINES, "v + (q * before >> bits)", "v + (p * before >> bits)", _OF_LINES),
@@ -140,6 +134,7 @@ CHECKER = [
         "return Form((value.c * slope >> SLOPE_BITS) + middle, g, e + middle - least)",
         _OF_FORMS,
     ),
+    Mutant(_FORMS, "return Form(middle, (), most - middle)", "return Form(middle, (), middle - least)", _OF_FORMS),
     Mutant(
         _FORMS, "self.c - size, self.c + size", "self.c - size + self.e, self.c + size", (*_OF_FORMS, "flow, checker")
     ),
@@ -192,17 +187,18 @@ CHECKER = [
         _FLOW,
         "max(low for low, _ in at), max(high for _, high in over)",
         "max(low for low, _ in over), max(high for _, high in over)",
-        ("flow, checker",),
-        slack="the least of a slice is not above its greatest",
+        ("oscillator, flow, checker",),
+        slack="the greatest value is at least the least one over any slice, as it is at least that at any time",
     ),
-    Mutant(_FLOW, "range(slices + 1)", "range(slices)", ("flow, checker",)),
-    Mutant(_FLOW, "range(fine.substeps)", "range(fine.substeps - 1)", ("flow, checker",)),
+    Mutant(_FLOW, "range(slices + 1)", "range(max(slices, 2))", ("flow, checker",)),
+    Mutant(_FLOW, "range(fine.substeps)", "range(max(fine.substeps - 1, 1))", ("flow, checker",)),
     # networks
     Mutant(_NETWORKS, "-(-f.e >> self.down) + symbols + 1", "-(-f.e >> self.down) + symbols", ("network",)),
     Mutant(_NETWORKS, "-(-f.e >> self.down) + symbols + 1", "-(-f.e >> self.down)", ("network",)),
     Mutant(_NETWORKS, "-(vague @ size) >> shift", "-(vague @ size) * 0 >> shift", ("network",)),
-    Mutant(_NETWORKS, "+ len(z) + (np.rint(bias) != bias)", "+ (np.rint(bias) != bias)", ("network",)),
-    Mutant(_NETWORKS, "+ len(z) + (np.rint(bias) != bias)", "+ len(z)", ("network",)),
+    Mutant(_NETWORKS, "+ len(z) // 2 + 1", "+ 1", ("network",)),
+    Mutant(_NETWORKS, "+ len(z) // 2 + 1", "+ len(z) // 2", ("network",)),
+    Mutant(_NETWORKS, "(1 << shift) >> 1, shift", "0, shift", ("network",)),
     Mutant(_NETWORKS, "+ np.where(factors, len(z), 0)", "", ("network",)),
     Mutant(
         _NETWORKS,

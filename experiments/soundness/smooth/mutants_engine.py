@@ -169,8 +169,9 @@ ENGINE = [
         _FLOW,
         "up = float(h) * (1 + FEW)",
         "up = float(h)",
-        _OF_FLOWS,
-        slack="the box is wider than what is reached by a tenth, and the solution stays inside",
+        ("product, flow, engine",),
+        slack="`ends` has FEW, 8 roundings of the whole, of which it takes 2 itself and this product 2; exact ends are "
+        "of a rate that is the same for every D, which is wider than it reaches by a tenth",
     ),
     Mutant(_FLOW, "half = length / (2 * self.fine.slices)", "half = length / (3 * self.fine.slices)", _OF_FLOWS),
     Mutant(_FLOW, "comb(k, j) * middle ** (k - j)", "middle ** (k - j)", _OF_FLOWS),
@@ -178,7 +179,13 @@ ENGINE = [
         _FLOW, "rest.size * float((middle + half) ** (p + 1))", "rest.size * float(middle ** (p + 1)) * 0", _OF_FLOWS
     ),
     Mutant(_FLOW, "spread * (1 + 2 * p * FEW)", "spread * 0.9", _OF_FLOWS),
-    Mutant(_FLOW, "range(self.fine.slices + 1)", "range(self.fine.slices)", _OF_FLOWS),
+    Mutant(
+        _FLOW,
+        "range(self.fine.slices + 1)",
+        "range(self.fine.slices)",
+        ("oscillator, flow, engine",),
+        slack="the least value is at most that at any one time; further times, of which 0 is left, narrow it only",
+    ),
     Mutant(
         _FLOW,
         "low = np.min([ring.rest(form, along).ends[0] for form in tubes]",

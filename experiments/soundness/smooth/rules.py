@@ -18,6 +18,7 @@ from flint import arb
 from experiments.soundness.smooth.boxes import SYMBOLS, float_boxes, float_form, integer_boxes, integer_form
 from experiments.soundness.smooth.flows import KNOWN, flows
 from experiments.soundness.smooth.graphs import graphs
+from experiments.soundness.smooth.narrow import narrow_forms, narrow_networks
 from experiments.soundness.smooth.nets import networks
 from experiments.soundness.smooth.truth import Tally, applied, derivative, rational, scaled
 from venmas.bounds.affine import univariate, values
@@ -367,8 +368,10 @@ CHECKS: Mapping[tuple[str, str], Check] = {
     **{(name, "forms, engine"): float_forms(name) for name in (*_BOTH, "combine", "relu", *FUNCTIONS)},
     **{(n, "intervals, checker"): integer_intervals(n) for n in ("product", "square", "quotient", "scale", "constant")},
     ("between", "forms, checker"): between_ends,
+    ("function", "narrow forms, checker"): narrow_forms,
     ("reduction", "forms, engine"): float_reduction,
     ("network", "checker"): partial(networks, engine=False),
+    ("network", "narrow, checker"): narrow_networks,
     ("network", "engine"): partial(networks, engine=True),
     **{(name, f"flow, {place}"): partial(flows, name, engine=place == "engine") for name in KNOWN for place in _PLACES},
     ("graph", "all rings"): graphs,

@@ -99,7 +99,7 @@ class _Pass:
         out[0] += np.rint(bias).astype(np.int64)
         up = (1 << shift) - 1
         found = Factor(np.ascontiguousarray(np.abs(whole).T)).times(radii[None], up, shift)[0]
-        found += -(-(vague @ size) >> shift) + len(z) + (np.rint(bias) != bias)
+        found += -(-(vague @ size) >> shift) + len(z) // 2 + 1  # rows and bias are to nearest: half a unit each
         return out, found
 
     def _units(self, activation: str, z: Ints, radii: Ints) -> tuple[Ints, Ints]:
