@@ -108,7 +108,7 @@ def run(mutant: Mutant, number: int, count: int, thin_only: bool = False) -> str
 
 
 def mutants(count: int, only: str = "") -> int:
-    """Print what came of each; status 1 where one was neither caught nor is known to be right."""
+    """Print what came of each; status 1 where one was not caught, or caught and yet said to be right."""
     missed = total = 0
     print("| mutant | noticed by |\n|---|---|")
     for number, mutant in enumerate(all_mutants()):
@@ -123,7 +123,7 @@ def mutants(count: int, only: str = "") -> int:
         elif not found:
             found = f"right: {mutant.slack}"
         elif mutant.slack:
-            found = f"{found} (said to be right: {mutant.slack})"
+            found, missed = f"**{found}, but said to be right: {mutant.slack}**", missed + 1
         print(f"| `{mutant.name}` | {found} |", flush=True)
     print(f"\n{total} mutants, {missed} missed")
     return int(missed > 0)

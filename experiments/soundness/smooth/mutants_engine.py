@@ -56,7 +56,6 @@ ENGINE = [
         "WAVE_ERROR = 2.0**-46",
         "WAVE_ERROR = 0.0",
         ("sin, lines, engine", "cos, lines, engine"),
-        slack="the roundings of sums, which are bounded a priori, hide that of the value",
     ),
     Mutant(_LINES, "chord = 2 * FEW * (np.maximum(np.abs(fl), np.abs(fu)) + size)", "chord = 0 * size", _OF_LINES),
     Mutant(
@@ -64,7 +63,6 @@ ENGINE = [
         "+ np.maximum(el, eu) + TINY",
         "+ TINY",
         _OF_LINES,
-        slack="2 FEW of the sum is more than errors of values are, though less than they are known to be",
     ),
     Mutant(_LINES, "2 * FEW * (np.abs(ft) + np.abs(slope) * (reach + np.abs(t)) + size)", "0 * size", _OF_LINES),
     Mutant(
@@ -72,7 +70,6 @@ ENGINE = [
         "+ 2 * (et + bent * reach) + TINY",
         "+ TINY",
         _OF_LINES,
-        slack="2 FEW of the sum is more than errors of values are, though less than they are known to be",
     ),
     Mutant(_LINES, "np.minimum(first, second) - tangent", "np.maximum(first, second) - tangent", _OF_LINES),
     Mutant(_LINES, "np.maximum(first, second) + tangent", "np.minimum(first, second) + tangent", _OF_LINES),
@@ -146,7 +143,6 @@ ENGINE = [
         "* (1 + gamma(self.z.shape[1])) + TINY",
         "* (1 - 2.0**-50)",
         _OF_FORMS,
-        slack="`ends` adds FEW of the whole, and what reads a radius alone has room for it",
     ),
     Mutant(_FORMS, "error = FEW * (np.abs(c) + r)", "error = 0.0", _OF_FORMS),
     Mutant(_FORMS, "            return outward(c, c)\n", "            return outward(c + 1e-300, c + 1)\n", _OF_FORMS),

@@ -56,7 +56,6 @@ VALUES = [
         "(16 * a - 4 * c, 16 * b - 4 * d)",
         ("pi",),
         _NO_TURN,
-        slack="the 16 roundings of atan(1/5) are wider than the 4 of atan(1/239)",
     ),
     Mutant(_WAVE, "16 * a - 4 * d", "16 * a - 4 * d + 64", _OF_WAVE, _NO_TURN),
     Mutant(_WAVE, "return low - 1, high + 1", "return low + 1, high + 1", ("pi",), _NO_TURN),
