@@ -77,6 +77,21 @@ def test_solutions_that_are_known_are_held_closely() -> None:
         assert low <= values[0] and values[1] <= high and high - low < 1.5 * (values[1] - values[0])
 
 
+def test_products_of_what_rests_at_first() -> None:
+    """A quadrotor's angles at rest: roll makes yaw, and yaw makes roll, while every rate grows: 1, t, t^2, .."""
+    system = System("angles")
+    roll, pitch, yaw, spin, turn = (system.real(n, -10, 10) for n in ("roll", "pitch", "yaw", "spin", "turn"))
+    yawing = roll * turn
+    rates = {roll: spin + pitch * yawing, pitch: turn, yaw: yawing, spin: Fraction(1) + 0 * spin, turn: 1 + 0 * turn}
+    system.branch("fly", system.flow("0.1", rates).end)
+    system.initial((roll == 0) & (pitch == 0) & (yaw == 0) & (spin == 0) & (turn == 0))
+    states = after(system, 1)
+    low, high = ends(states, "yaw")
+    assert low <= 0.1**4 / 8 * 1.001 and high >= 0.1**4 / 8 and high - low < 1e-6
+    low, high = ends(states, "roll")
+    assert low <= 0.1**2 / 2 + 0.1**6 / 24 * 1.01 and high >= 0.1**2 / 2 and high - low < 1e-6
+
+
 def test_extrema_are_those_between_the_steps() -> None:
     """From x = 1 at rest, half a turn and more: the least value, -1, is reached between the samples."""
     states = after(oscillator("3.5", ("1", "1")), 1, Fineness(8, 8, 16, 20))

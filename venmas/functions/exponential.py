@@ -13,9 +13,12 @@ LARGEST = 1 << 14
 def exp_enclosure(x: int, bits: int) -> Pair:
     """Ends of exp(x), in units of 2^-bits. Raises `DomainError` for an operand above `LARGEST`.
 
-    exp(x) = exp(x / 2^k)^(2^k) for x >= 0, with all terms positive: lower ends are rounded down throughout and upper
-    ones up. Each squaring doubles the relative error, whence the k guard bits; exp(-x) = 1 / exp(x).
+    exp(x) = exp(x / 2^k)^(2^k) for x >= 0, with all rounded down; exp(-x) = 1 / exp(x). With u = 2^-work the logarithm
+    of what was lost is at most (2 n + 2) u after n terms, and 2 e + 2 u after a squaring where it was e, as values are
+    1 at least; so it is at most 2^k (2 n + 4) u in the end, far below 1, and the value off by twice that, relatively.
     """
+    if not x:
+        return 1 << bits, 1 << bits
     whole = abs(x) >> bits
     if whole >= LARGEST:
         if x > 0:
@@ -23,28 +26,29 @@ def exp_enclosure(x: int, bits: int) -> Pair:
         return 0, 1  # exp(-16384) is below 2^-4096, and units are not finer
     k = whole.bit_length() + 8
     work = bits + 2 * k + 24 + (3 * whole >> 1 if x > 0 else 0)  # e < 2^1.5: as many bits stand before the point
-    low, high = _near_zero(abs(x) << (work - bits - k), work)
+    low, terms = _near_zero(abs(x) << (work - bits - k), work)
     for _ in range(k):
-        low, high = low * low >> work, -(-high * high >> work)
+        low = low * low >> work
+    high = low - (-low * ((terms + 2) << (k + 2)) >> work)
     if x < 0:
         one = 1 << (2 * work)
         low, high = one // high, -(-one // low)
     return narrowed((low, high), work - bits)
 
 
-def _near_zero(r: int, work: int) -> Pair:
-    """exp of 0 <= r < 2^-7. What follows a term t is at most t r / n (1 + r + ..) < 2 t r / n, and r / n < 1/2."""
-    low = high = 1 << work
-    least = most = 1 << work
+def _near_zero(r: int, work: int) -> tuple[int, int]:
+    """A lower end of exp of 0 < r < 2^-7, and the number n of terms; it is off by less than 2 n + 2 units.
+
+    A term is off by less than (2 r + 1) / n + 1 < 2, its predecessor by less than 2 (that of n = 1 by less than 1); the
+    last one is rounded to 0, and what follows it is less than 2.
+    """
+    low = term = 1 << work
     n = 0
-    while most > 1:
+    while term:
         n += 1
-        least = (least * r >> work) // n
-        most = -((-most * r >> work) // n)
-        low, high = low + least, high + most
-        if not r:
-            return low, low
-    return low, high + most
+        term = (term * r >> work) // n
+        low += term
+    return low, n
 
 
 class Exponential(Increasing):

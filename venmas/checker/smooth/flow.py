@@ -71,15 +71,20 @@ class Moved:
     # -- 1 -------------------------------------------------------------------------------------------------------------
 
     def _box(self) -> dict[str, Pair]:
-        """A box that every solution stays in. Raises `OutsideError` where none is found."""
+        """A box that every solution stays in. Raises `OutsideError` where none is found.
+
+        Only sides that are left become wider: if all did, those of products (a yaw that follows from a roll times a
+        rate) would have to grow faster than what they are made of, for ever.
+        """
         start = {name: form.range for name, form in self.end.items()}
-        box = {name: (low, high) for name, (low, high) in start.items()}
+        box = dict(start)
         for _ in range(_TRIES):
             rates = Jets(self.intervals, self.flow, box, self._constant).upto(1)
             reached = {name: self._swept(start[name], rates[name][1]) for name in box}
-            if all(box[n][0] <= low and high <= box[n][1] for n, (low, high) in reached.items()):
-                return {name: (low, high) for name, (low, high) in reached.items()}
-            box = {n: _wider(box[n], reached[n]) for n in box}
+            left = [n for n, (low, high) in reached.items() if low < box[n][0] or box[n][1] < high]
+            if not left:
+                return reached
+            box |= {n: _wider(box[n], reached[n]) for n in left}
         raise OutsideError("no box is found that the flow stays in over a step; more steps in a period may help")
 
     def _swept(self, start: Pair, rate: Pair | None) -> Pair:
