@@ -67,6 +67,7 @@ def test_no_tiles_where_none_are_wanted(monkeypatch):
 def test_verdicts_are_those_of_the_whole(monkeypatch, caplog, formula, verdict, workers):
     monkeypatch.setattr("venmas.budget.Shares.left", lambda *_: -1.0)  # nothing but passes decides
     monkeypatch.setattr(graph, "_TILE", 60)
+    monkeypatch.setattr(graph, "_FIRST_PIECES", 16)  # so that the rough pass leaves something open
     monkeypatch.setattr(Space, "swept", 0)  # compiled code, which would be used from some time on, has other pieces
     caplog.set_level(logging.INFO, "venmas")
     report = verify(drifting(), formula, workers=workers)

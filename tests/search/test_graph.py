@@ -18,7 +18,7 @@ from venmas.model.cases import UnsuitableError
 from venmas.model.regions import contains
 from venmas.model.simulate import Step
 from venmas.search.regions.graph.graph import Graph
-from venmas.search.regions.proof.midpoints import Regions
+from venmas.search.regions.proof.lemma_index import Regions
 from venmas.search.space.view import Space
 from venmas.testing import adversarial_systems, formulas_over, initial_states, systems
 

@@ -17,21 +17,11 @@ VALUES = [
     # values: degrees, remainders, guard bits, directions
     Mutant(_EXP, "bits + 2 * k + 24", "bits + 2", _OF_EXP),
     Mutant(_EXP, "(3 * whole >> 1 if x > 0 else 0)", "0", _OF_EXP),
-    Mutant(_EXP, "while most > 1:", "while n < 5:", _OF_EXP),
-    Mutant(
-        _EXP, "return low, high + most", "return low, high", _OF_EXP, (*_NO_GUARD, ("while most > 1:", "while n < 4:"))
-    ),
-    Mutant(
-        _EXP,
-        "-(-high * high >> work)",
-        "high * high >> work",
-        _OF_EXP,
-        _NO_GUARD,
-        slack="a whole unit stands for the remainder, and k squarings double it; their own floors lose no more",
-    ),
-    Mutant(_EXP, "low * low >> work,", "-(-low * low >> work),", _OF_EXP, _NO_GUARD),
-    Mutant(_EXP, "least = (least * r >> work) // n", "least = -((-least * r >> work) // n)", _OF_EXP, _NO_GUARD),
-    Mutant(_EXP, "most = -((-most * r >> work) // n)", "most = (most * r >> work) // n", _OF_EXP, _NO_GUARD),
+    Mutant(_EXP, "while term:", "while n < 5:", _OF_EXP),
+    Mutant(_EXP, "low += term", "low += term + 1", _OF_EXP, _NO_GUARD),
+    Mutant(_EXP, "low = low * low >> work", "low = -(-low * low >> work)", _OF_EXP, _NO_GUARD),
+    Mutant(_EXP, "high = low - (-low * ((terms + 2) << (k + 2)) >> work)", "high = low + 1", _OF_EXP, _NO_GUARD),
+    Mutant(_EXP, "(terms + 2) << (k + 2)", "1 << 2", _OF_EXP, _NO_GUARD),
     Mutant(_EXP, "one // high, -(-one // low)", "one // low, -(-one // high)", _OF_EXP),
     Mutant(_EXP, "one // high, -(-one // low)", "one // high, one // low", _OF_EXP, _NO_GUARD),
     Mutant(

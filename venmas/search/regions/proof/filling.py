@@ -20,7 +20,8 @@ from venmas.checker.tabling import Asked, Tabling
 from venmas.checker.tabling import Key as Kind
 from venmas.logic import AX, EX, Formula
 from venmas.logic.closure import Stage
-from venmas.search.regions.proof.midpoints import Regions, Tree
+from venmas.search.regions.proof.lemma_index import Regions
+from venmas.search.regions.proof.midpoints import Tree
 from venmas.search.space.view import Space
 
 MAX_ROUNDS = 6

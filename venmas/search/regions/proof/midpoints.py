@@ -1,94 +1,10 @@
-"""Refuted regions of a graph, and the trees of midpoints that cut them into cells."""
+"""Trees of midpoints that cut regions into cells."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from venmas.bounds.rounding import Bools, Index, Ints
-from venmas.search.regions.graph.graph import Graph
-from venmas.search.regions.graph.split import Pieces
-from venmas.search.space.boxes import Boxes, Known, joined, ranks
-
-
-@dataclass(eq=False)
-class Regions:
-    """The regions of a step in which something is refuted, of all passes: R of them.
-
-    A node is the hull of parts that meet what the pass before left open, so that it may hold more than these: what a
-    pass shows of a node is shown of the states that all passes before left open, and regions are nodes cut to those.
-
-    keys: of each, pass and node. where: their locations. refuted (R, F): which formulas of the stage. pieces, low and
-    high, and the region that each is a part of.
-    """
-
-    keys: list[tuple[int, int]]
-    where: Index
-    low: Ints
-    high: Ints
-    refuted: Bools
-    piece_low: Ints
-    piece_high: Ints
-    piece_of: Index
-
-    @staticmethod
-    def of(graph: Graph, step: int) -> Regions:
-        """Those of a graph that kept its past. Raises `OverflowError` for too many."""
-        keys: list[tuple[int, int]] = []
-        parts, pieces = [], []
-        before: list[Known] = []
-        for turn, layers in enumerate(graph.past):
-            if step >= len(layers):
-                break
-            layer = layers[step]
-            nodes = layer.nodes
-            refuted = Boxes(nodes.location, nodes.low, nodes.high, nodes.wanted & ~layer.may)
-            node = np.flatnonzero(refuted.wanted.any(1))
-            regions = refuted.take(node)
-            for known in reversed(before):
-                regions, origin = known.meet(regions)
-                node = node[origin]
-            kept = _widest(regions, node)
-            regions, node = regions.take(kept), node[kept]
-            if layer.pieces is not None:
-                low, high, of = _cut(layer.pieces, regions, node)
-                pieces.append((low, high, of + len(keys)))
-            keys += [(turn, int(n)) for n in node]
-            parts.append(regions)
-            before.append(layer.known())
-        if not pieces:
-            none = np.zeros((0, len(graph.space.reals)), dtype=np.int64)
-            pieces = [(none, none, np.zeros(0, dtype=np.intp))]
-        every = joined(parts)
-        cut = [np.concatenate(column) for column in zip(*pieces, strict=True)]
-        return Regions(keys, every.location, every.low, every.high, every.wanted, *cut)
-
-
-def _widest(regions: Boxes, node: Index) -> Index:
-    """Regions that no other one of the same node holds, which is refuted as well; `node` ascends."""
-    first, last = np.searchsorted(node, node), np.searchsorted(node, node, "right")
-    kept = np.ones(len(node), dtype=bool)
-    for i in np.flatnonzero(last - first > 1).tolist():
-        others = np.arange(first[i], last[i])
-        others = others[(others != i) & kept[others]]
-        holds = (regions.low[others] <= regions.low[i]).all(1) & (regions.high[i] <= regions.high[others]).all(1)
-        kept[i] = not (holds & (regions.wanted[others] | ~regions.wanted[i]).all(1)).any()
-    return np.flatnonzero(kept)
-
-
-def _cut(pieces: Pieces, regions: Boxes, node: Index) -> tuple[Ints, Ints, Index]:
-    """The pieces of nodes cut to regions of these: low, high, and the region of each."""
-    order = np.argsort(pieces.node, kind="stable")
-    first = np.searchsorted(pieces.node[order], node)
-    count = np.searchsorted(pieces.node[order], node, "right") - first
-    rows, of = order[np.repeat(first, count) + ranks(count)], np.repeat(np.arange(len(node)), count)
-    low, high = (
-        np.maximum(pieces.boxes.low[rows], regions.low[of]),
-        np.minimum(pieces.boxes.high[rows], regions.high[of]),
-    )
-    kept = ((high > low) | (high == low) & (regions.high == regions.low)[of]).all(1)
-    return low[kept], high[kept], of[kept]
 
 
 class Tree:
