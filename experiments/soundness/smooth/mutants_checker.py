@@ -159,7 +159,7 @@ CHECKER = [
         "ring.add(found, between(*self.intervals.scale(rest, power * t)))",
         ("flow, checker",),
     ),
-    Mutant(_FLOW, "if all(box[n][0] <= low and high <= box[n][1]", "if all(True", ("flow, checker",)),
+    Mutant(_FLOW, "if low < box[n][0] or box[n][1] < high]", "if False]", ("flow, checker",)),
     Mutant(
         _FLOW, "start[0] + min(low, 0), start[1] + max(high, 0)", "start[0] + low, start[1] + high", ("flow, checker",)
     ),
