@@ -123,8 +123,9 @@ def test_what_is_written(design: Path, tmp_path: Path) -> None:
 
 def test_other_commands_know_these_results(design: Path, tmp_path: Path) -> None:
     ask(design, "G F nine", "--json", tmp_path / "r.json")
-    for command in ("report", "replay"):
-        found = CliRunner().invoke(main, [command, str(tmp_path / "r.json")])
+    for command in ("report", "replay", "archive", "plot"):
+        more = ["-o", str(tmp_path / "out.png")] if command == "plot" else []
+        found = CliRunner().invoke(main, [command, str(tmp_path / "r.json"), *more])
         assert found.exit_code == 2
         assert "is a result of `venmas ltl`" in found.stderr and "--html FILE" in found.stderr
 

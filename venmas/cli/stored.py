@@ -46,7 +46,7 @@ def read_stored(path: str) -> Mapping[str, Any]:
     if str(stored.get("format")).startswith(("venmas-ltl-result", "venmas-ltl-system-result")):
         raise UsageError(
             f"{path} is a result of `venmas ltl`, which replays runs when it finds them: ask it for a page with "
-            "--html FILE, or for a waveform with --witness FILE.vcd"
+            "--html FILE, or for the run of a violation with --witness FILE; `venmas check` takes its certificate"
         )
     return stored
 
