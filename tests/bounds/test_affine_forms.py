@@ -10,6 +10,7 @@ from math import cos, exp, sin
 import numpy as np
 import pytest
 
+from venmas.bounds.affine.boxes import Boxes
 from venmas.bounds.affine.flow import Course
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.networks import through
@@ -56,6 +57,7 @@ def test_sums_and_products_enclose_exactly(seed: int) -> None:
                 (ring.combine([(factor, x), (Fraction(1, 3), y)], Fraction(1, 7)), factor * a + b / 3 + Fraction(1, 7)),
                 (ring.multiply(x, y), a * b),
                 (ring.multiply(x, x), a * a),
+                (ring.dot(((3, x, y), (2, x, x)), 7), (3 * a * b + 2 * a * a) / 7),
                 (ring.fresh(x), a),
             ):
                 low, high = found.ends
@@ -63,6 +65,31 @@ def test_sums_and_products_enclose_exactly(seed: int) -> None:
                 if found.z.shape[1] <= 7:  # no symbol of its own, whose value is not known here
                     centre, radius = at(found, row, symbols)
                     assert abs(true - centre) <= radius
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_boxes_enclose_exactly(seed: int) -> None:
+    """Intervals without symbols: remainders of flows."""
+    rng = np.random.default_rng(seed)
+    ring = Boxes(5)
+    for _ in range(20):
+        centre = rng.normal(size=(2, 5)) * 2.0 ** rng.integers(-30, 20)
+        radius = np.abs(rng.normal(size=(2, 5))) * rng.choice([0.0, 1e-9, 1.0], (2, 5)) * np.abs(centre)
+        low, high = centre - radius, centre + radius
+        x, y = (ring.between(*ends) for ends in zip(low, high, strict=True))
+        factor = Fraction(int(rng.integers(-50, 50)), 7)
+        for row in range(5):
+            a, b = (Fraction(float(rng.choice([low[i, row], high[i, row]]))) for i in range(2))
+            for found, true in (
+                (ring.add(x, y), a + b),
+                (ring.scale(x, factor), factor * a),
+                (ring.multiply(x, y), a * b),
+                (ring.multiply(x, x), a * a),
+                (ring.dot(((3, x, y), (2, x, x)), 7), (3 * a * b + 2 * a * a) / 7),
+                (ring.constant(factor), factor),
+            ):
+                ends = [Fraction(float(end[row])) for end in found.ends]
+                assert ends[0] <= true <= ends[1]
 
 
 def test_a_row_without_a_value_is_broken_alone() -> None:
@@ -86,8 +113,8 @@ def test_networks_enclose_what_they_give(activation: str) -> None:
     for width in (1e-9, 0.01, 0.3, 5.0):
         ring = Forms(2, 4)
         inputs = [Form(rng.normal(size=(2, 5)) * width + np.eye(5)[0], np.full(2, 0.1 * width)) for _ in range(3)]
-        outputs = through(network, inputs)
-        assert ring.symbols == 4 and all(form.z.shape == (2, 5) for form in outputs)
+        outputs = through(ring, network, inputs)
+        assert ring.symbols <= 14  # those of eight units at most, and one an output
         for row in range(2):
             symbols = rng.uniform(-1, 1, (200, 4))
             symbols[::2] = np.sign(symbols[::2])
@@ -95,9 +122,11 @@ def test_networks_enclose_what_they_give(activation: str) -> None:
                 [f.z[row, 0] + symbols @ f.z[row, 1:] + f.e[row] * rng.uniform(-1, 1, 200) for f in inputs], 1
             )
             values = network.evaluate(point)
-            for i, form in enumerate(outputs):
-                rest = np.abs(values[:, i] - form.z[row, 0] - symbols @ form.z[row, 1:])
-                assert (rest <= form.e[row] + 1e-9).all()
+            first, second = (np.pad(form.z[row], (0, 15 - form.z.shape[1])) for form in outputs)
+            for p, q in ((1, 0), (0, 1), (1, 1), (1, -1)):  # what outputs share is told by sums
+                z = p * first + q * second
+                rest = np.abs(values @ [p, q] - z[0] - symbols @ z[1:5])
+                assert (rest <= np.abs(z[5:]).sum() + 1e-9).all()
     assert outputs[0].ends[1][0] - outputs[0].ends[0][0] < 1e3
 
 

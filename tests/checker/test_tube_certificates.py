@@ -153,6 +153,25 @@ def test_a_certificate_is_written_and_checked(tmp_path: Path) -> None:
         check_certificate(path, oscillator("0.4"))
 
 
+def test_formulas_may_be_nested_more_deeply_than_calls(tmp_path: Path) -> None:
+    system, path = System("damped"), tmp_path / "proof"
+    x = system.real("x", -1, 1)
+    system.branch("go", {x: x / 2 + sine(x) / 4})
+    system.initial((x >= Fraction("0.5")) & (x <= 1))
+    certified(system, "AG^1500 (x <= 1)", path)
+    assert check_certificate(path, system).leaves == 1
+
+
+def test_boxes_that_grow_without_end_are_given_up_soon() -> None:
+    """Else each of 40 boxes of x' = x^2 may have twice as many digits as the one before."""
+    system = System("square")
+    x = system.real("x", 0, 1000)
+    system.branch("go", system.flow("1", {x: x * x}).end)
+    system.initial((x >= 3) & (x <= 4))
+    with pytest.raises(OutsideError, match="no box is found"):
+        after(system, 1, Fineness(4, 1, 1, 20))
+
+
 def test_leaves_that_do_not_pass_are_cut(tmp_path: Path) -> None:
     """x sin(x) over a wide range: the bound holds in parts only."""
     system, path = System("wide"), tmp_path / "proof"

@@ -35,6 +35,7 @@ REACHED = {
         "x4": (0.4832, 0.5106),
     },
     "TORA-reach-tanh": {"x1": (0.0680, 0.0930), "x2": (-0.803, -0.776)},
+    "Unicycle": {"x1": (0.485, 0.491), "x2": (-0.135, -0.131), "x3": (-0.0248, -0.0230), "x4": (-0.256, -0.253)},
 }
 """Ends that a study of such enclosures reached with one box; its decimals are those that are known."""
 LOOPS = {instance.label: instance for instance in INSTANCES}

@@ -52,11 +52,12 @@ def _lines(target: Target, box: Box, tree: Tree, tick: Callable[[], None]) -> It
     """The lines about a box."""
     names = list(target.system.variables)
     stack: list[tuple[Box, Tree, int]] = [(box, tree, 0)]
+    known: list[int] = []
     while stack:
         tick()
         box, tree, added = stack.pop()
         if isinstance(tree, Fineness):
-            found = _passing(target, box, tree, tick)
+            found = _passing(target, box, tree, known, tick)
             if isinstance(found, Fineness):
                 yield {"rule": "tube", **{name: value for name, value in asdict(found).items() if value}}
                 continue
@@ -69,23 +70,32 @@ def _lines(target: Target, box: Box, tree: Tree, tick: Callable[[], None]) -> It
         yield {"rule": "cut", "variable": index, "at": str(tree.at)}
 
 
-def _passing(target: Target, box: Box, fine: Fineness, tick: Callable[[], None]) -> Fineness | str:
-    """A fineness with which a box passes, or why it does not."""
+def _passing(target: Target, box: Box, fine: Fineness, known: list[int], tick: Callable[[], None]) -> Fineness | str:
+    """A fineness with which a box passes, or why it does not. known: how the last box that did was enclosed."""
     why = ""
-    for factor in (1, 2, 4):
+    ladder = _ladder(fine, len(target.system.variables))
+    for rung in (*known, *(rung for rung in range(len(ladder)) if rung not in known)):
         tick()
-        tried = replace(
+        found = target.open_in(box, BITS, ladder[rung])
+        if found is None:
+            known[:] = [rung]
+            return ladder[rung]
+        why = found
+    return why
+
+
+def _ladder(fine: Fineness, variables: int) -> list[Fineness]:
+    """Finer and finer enclosures. Symbols are those of a variable in the search, and of all in certificates."""
+    return [
+        replace(
             fine,
             substeps=min(factor * fine.substeps, LIMITS.substeps),
             slices=min(factor * fine.slices, LIMITS.slices),
-            symbols=min(factor * fine.symbols, LIMITS.symbols),
+            symbols=min(symbols * fine.symbols, LIMITS.symbols),
             sets=min(factor * fine.sets, LIMITS.sets),
         )
-        found = target.open_in(box, BITS, tried)
-        if found is None:
-            return tried
-        why = found
-    return why
+        for factor, symbols in ((1, 1), (1, max(variables, 2)), (2, 2), (4, 4))
+    ]
 
 
 def _in_half(system: System, box: Box, fine: Fineness, why: str) -> Cut:

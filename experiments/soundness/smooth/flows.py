@@ -32,13 +32,14 @@ _TIMES = 9
 
 @dataclass(frozen=True)
 class Known:
-    """A rate of x (and of y beside it), starts, and the value of x after a time."""
+    """A rate of x (and of y beside it), starts, and the value of x after a time; finer: how many steps it needs."""
 
     rate: Callable[..., object]
     beside: Callable[..., object]
     low: float
     high: float
     solution: Callable[[arb, arb, arb], arb]
+    finer: int = 1
 
 
 def _still(x: object, y: object) -> None:
@@ -48,6 +49,10 @@ def _still(x: object, y: object) -> None:
 KNOWN: Mapping[str, Known] = {
     "sum": Known(lambda x, y: 1 - 2 * x, _still, -2, 2, lambda x, y, t: arb(1) / 2 + (x - arb(1) / 2) * (-2 * t).exp()),
     "oscillator": Known(lambda x, y: y, lambda x, y: -x, -1, 1, lambda x, y, t: x * t.cos() + y * t.sin()),
+    "spinner": Known(  # half a turn: its least value depends on the start in one way first, and in the other later
+        lambda x, y: 8 * y, lambda x, y: -8 * x, -0.06, 0.06,
+        lambda x, y, t: x * (8 * t).cos() + y * (8 * t).sin(), 8,
+    ),
     "product": Known(lambda x, y: x * (1 - x), _still, 0.05, 0.9, lambda x, y, t: x * t.exp() / (1 - x + x * t.exp())),
     "square": Known(lambda x, y: x * x, _still, -1, 0.6, lambda x, y, t: x / (1 - x * t)),
     "blow-up": Known(lambda x, y: x * x, _still, 1.5, 4, lambda x, y, t: x / (1 - x * t)),  # until x t = 1
@@ -91,7 +96,7 @@ def flows(name: str, seed: int, count: int, engine: bool) -> Tally:
             box[key] = Fraction(round(centre * grain), grain), Fraction(round(min(centre + width, high) * grain), grain)
         if any(a > b for a, b in box.values()):
             continue
-        fine = Fineness(rng.randint(1, 6), rng.randint(1, 3), rng.choice((1, 1, 3, 8)), 20)
+        fine = Fineness(rng.randint(1, 6), known.finer * rng.randint(1, 3), rng.choice((1, 1, 3, 8)), 20)
         try:
             ends = (_by_engine if engine else _by_checker)(flow, box, fine, (flow.least(x), flow.greatest(x)))
         except OutsideError:
@@ -114,7 +119,11 @@ def flows(name: str, seed: int, count: int, engine: bool) -> Tally:
             # of the extrema, what is looked at is on one side of them
             tally.point(ends[1][0], min(values, key=_upper), arb("inf"), f"least: {what}")
             tally.point(arb("-inf"), max(values, key=_upper), ends[2][1], f"greatest: {what}")
-            monotone = name not in ("oscillator",)
+            if engine:
+                least, greatest = (_at(form, box, share) for form in ends[3])
+                tally.point(least[0], min(values, key=_upper), arb("inf"), f"least from there: {what}")
+                tally.point(arb("-inf"), max(values, key=_upper), greatest[1], f"greatest from there: {what}")
+            monotone = name not in ("oscillator", "spinner")
             if monotone:  # of one variable alone: the extrema are at both ends of the period
                 first, last = sorted((values[0], values[-1]), key=_upper)
                 tally.point(ends[1][0], first, ends[1][1], f"least, both sides: {what}")
@@ -141,10 +150,21 @@ def _by_engine(flow, box, fine, extrema):  # type: ignore[no-untyped-def]
     forms = {n: ring.symbol(np.array([float(a)]), np.array([float(b)])) for n, (a, b) in box.items()}
     with np.errstate(all="ignore"):
         course = Course(ring, flow.flow, forms, lambda e: forms[e.name], fine)
-        found = [course.ends["x"].ends, *(course.extremum(e).ends for e in extrema)]
+        told = [course.extremum(e) for e in extrema]
+        found = [course.ends["x"].ends, *(form.ends for form in told)]
     if ring.broken.any() or not np.isfinite(found).all():
         return None
-    return [(arb(float(low[0])), arb(float(high[0]))) for low, high in found]
+    return [*((arb(float(low[0])), arb(float(high[0]))) for low, high in found), told]
+
+
+def _at(form, box, share):  # type: ignore[no-untyped-def]
+    """Ends of a form from one start; the first symbols are those of the sides of the box that are no points."""
+    z = [arb(g) for g in form.z[0].tolist()]
+    signs = [2 * rational(s) - 1 for s, (a, b) in zip(share, box.values(), strict=True) if a < b]
+    known = z[1 : 1 + len(signs)]
+    at = sum((g * s for g, s in zip(known, signs, strict=False)), z[0])
+    free = sum((abs(g) for g in z[1 + len(signs) :]), arb(float(form.e[0]))) + sum(map(abs, known), arb(0)) * 1e-12
+    return at - free, at + free
 
 
 def _by_checker(flow, box, fine, extrema):  # type: ignore[no-untyped-def]

@@ -1,4 +1,4 @@
-"""Random graphs of operations in four rings: floats within balls, balls within affine forms of both kinds.
+"""Random graphs of operations in all rings: floats within balls, balls within affine forms and intervals of both kinds.
 
 One state of random values is put into each ring: as floats, as balls, and as a point of forms over symbols, for whose
 values the point is known. What comes out has to agree: the ball holds the value by Arb, the float is close to the ball,
@@ -7,6 +7,7 @@ and the ball meets what each form may be at the point's symbols.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from random import Random
 
@@ -15,6 +16,7 @@ from flint import arb
 
 from experiments.soundness.smooth.boxes import SYMBOLS
 from experiments.soundness.smooth.truth import Tally, applied, rational, scaled
+from venmas.bounds.affine.boxes import Boxes
 from venmas.bounds.affine.forms import Form as FloatForm
 from venmas.bounds.affine.forms import Forms as FloatForms
 from venmas.checker.smooth.forms import Form, Forms
@@ -25,7 +27,7 @@ from venmas.model.smooth.balls import Balls
 from venmas.model.smooth.floats import Floats
 
 _LEAVES = 3
-_KINDS = ("add", "add", "scale", "multiply", "multiply", "square", "divide", "apply", "apply", "constant")
+_KINDS = ("add", "add", "scale", "multiply", "square", "dot", "dot", "divide", "apply", "apply", "constant")
 _WIDTHS = (0.0, 1e-12, 1e-6, 1e-3, 0.1)
 
 
@@ -34,9 +36,7 @@ def random_graph(rng: Random, size: int) -> list[tuple]:  # type: ignore[type-ar
     nodes: list[tuple] = []  # type: ignore[type-arg]
     for k in range(size):
         a, b = (rng.randrange(_LEAVES + k) for _ in range(2))
-        kind = rng.choice(
-            ("add", "add", "scale", "multiply", "multiply", "square", "divide", "apply", "apply", "constant")
-        )
+        kind = rng.choice(_KINDS)
         factor = Fraction(rng.randint(-30, 30), rng.choice((1, 7, 10)))
         nodes.append((kind, a, b, factor, rng.choice(list(FUNCTIONS))))
     return nodes
@@ -56,6 +56,8 @@ def _followed(ring, nodes, leaves, tamed):  # type: ignore[no-untyped-def]
                 made = ring.multiply(left, right)
             case "square":
                 made = ring.multiply(left, left)
+            case "dot":
+                made = ring.dot(((abs(factor.numerator) + 1, left, right), (2, left, left)), factor.denominator)
             case "divide":
                 made = ring.divide(left, ring.add(ring.multiply(right, right), ring.constant(Fraction(1, 3))))
             case "constant":
@@ -98,6 +100,10 @@ class _Arb:
         return a * b
 
     @staticmethod
+    def dot(terms: Sequence[tuple[int, arb, arb]], divisor: int) -> arb:
+        return sum((n * a * b for n, a, b in terms), arb(0)) / divisor
+
+    @staticmethod
     def divide(a: arb, b: arb) -> arb:
         return a / b
 
@@ -133,6 +139,9 @@ def graphs(seed: int, count: int) -> Tally:
                 tally.refused += 1
                 results.append([])
         affine, integers, intervals = results
+        boxes = Boxes(1)
+        with np.errstate(all="ignore"):
+            around = _followed(boxes, nodes, [boxes.between(*f.ends) for f in floats], _tamed(boxes))
         for i, (value, ball, float_) in enumerate(zip(true, held, near, strict=True)):
             low, high = scaled(ball.mid - ball.rad, ball.bits), scaled(ball.mid + ball.rad, ball.bits)
             what = f"node {i} of {nodes} at {points}"
@@ -145,6 +154,10 @@ def graphs(seed: int, count: int) -> Tally:
                 if np.isfinite([*z, e]).all():
                     at = arb(z[0]) + sum((arb(g) * s for g, s in zip(z[1:], symbols, strict=False)), arb(0)) / 1024
                     tally.point(at - e, value, at + e, f"affine: {what}")
+            if not boxes.broken[0]:
+                ends = [float(end[0]) for end in around[i].ends]
+                if np.isfinite(ends).all():
+                    tally.point(arb(ends[0]), value, arb(ends[1]), f"boxes: {what}")
             if integers:
                 f = integers[i]
                 at = scaled((f.c << 10) + sum(g * s for g, s in zip(f.g, symbols, strict=False)), bits + 10)

@@ -8,7 +8,8 @@ _BOUNDS = "bounds.affine."
 _VALUES, _LINES, _FORMS, _FLOW = _BOUNDS + "values", _BOUNDS + "univariate", _BOUNDS + "forms", _BOUNDS + "flow"
 _NETWORKS, _REDUCE, _ROUNDING = _BOUNDS + "networks", _BOUNDS + "reduce", "bounds.rounding"
 _OF_VALUES, _OF_LINES, _OF_FORMS = ("values, floats",), ("lines, engine",), ("forms, engine",)
-_OF_FLOWS = ("flow, engine",)
+_OF_FLOWS, _OF_BOXES = ("flow, engine",), ("boxes, engine",)
+_BOXES, _EXTREMA = _BOUNDS + "boxes", _BOUNDS + "extrema"
 _SPARE = "bounds a priori are 2^5 times what errors are; the degree by itself is covered"
 
 ENGINE = [
@@ -155,9 +156,9 @@ ENGINE = [
     Mutant(_REDUCE, ".sum(1) * (1 + gamma(box.shape[1])) + TINY", ".sum(1) * 0.999", ("reduction",)),
     Mutant(_REDUCE, "order[:, :most]", "order[:, 1 : most + 1]", ("reduction",)),
     # flows
-    Mutant(_FLOW, "if (rest := last[order + 1]) is not None:", "if (rest := last[order]) is not None:", _OF_FLOWS),
-    Mutant(_FLOW, "terms.append((t ** (order + 1), rest))", "terms.append((t ** (order + 2), rest))", _OF_FLOWS),
-    Mutant(_FLOW, "terms.append((t ** (order + 1), rest))", "pass", _OF_FLOWS),
+    Mutant(_FLOW, "t ** len(known)", "t ** (len(known) + 1)", _OF_FLOWS),
+    Mutant(_FLOW, "last[name][fine.order + 1], h", "None, h", _OF_FLOWS),
+    Mutant(_FLOW, "Form(rest.mid[:, None], rest.rad)", "Form(rest.mid[:, None], 0 * rest.rad)", _OF_FLOWS),
     Mutant(_FLOW, "passed &= (taken[name][0] <= lo) & (hi <= taken[name][1])", "passed &= True", _OF_FLOWS),
     Mutant(_FLOW, "np.minimum(lo * up - TINY, 0.0), np.maximum(hi * up + TINY, 0.0)", "lo * up, hi * up", _OF_FLOWS),
     Mutant(_FLOW, "up = float(h) * (1 + FEW)", "up = float(h) / 2", _OF_FLOWS),
@@ -169,25 +170,45 @@ ENGINE = [
         slack="`ends` has FEW, 8 roundings of the whole, of which it takes 2 itself and this product 2; exact ends are "
         "of a rate that is the same for every D, which is wider than it reaches by a tenth",
     ),
-    Mutant(_FLOW, "half = length / (2 * self.fine.slices)", "half = length / (3 * self.fine.slices)", _OF_FLOWS),
-    Mutant(_FLOW, "comb(k, j) * middle ** (k - j)", "middle ** (k - j)", _OF_FLOWS),
+    Mutant(_EXTREMA, "half = length / (2 * slices)", "half = length / (3 * slices)", _OF_FLOWS),
+    Mutant(_EXTREMA, "half**j * comb(k, j)", "half**j", _OF_FLOWS),
+    Mutant(_EXTREMA, "float((m + half) ** p)", "float(m ** p) * 0", _OF_FLOWS),
+    Mutant(_EXTREMA, "e[:, 0] + spread * (1", "e[:, 0] + 0.9 * spread * (1", _OF_FLOWS),
+    Mutant(_EXTREMA, "e[:, 1:]).sum(1)", "0 * e[:, 1:]).sum(1)", _OF_FLOWS),
+    Mutant(_EXTREMA, "sizes @ np.stack([form.e for form in forms])", "0.0", _OF_FLOWS),
     Mutant(
-        _FLOW, "rest.size * float((middle + half) ** (p + 1))", "rest.size * float(middle ** (p + 1)) * 0", _OF_FLOWS
-    ),
-    Mutant(_FLOW, "spread * (1 + 2 * p * FEW)", "spread * 0.9", _OF_FLOWS),
-    Mutant(
-        _FLOW,
-        "range(self.fine.slices + 1)",
-        "range(self.fine.slices)",
+        _EXTREMA,
+        "range(slices + 1)]",
+        "range(slices)]",
         ("oscillator, flow, engine",),
         slack="the least value is at most that at any one time; further times, of which 0 is left, narrow it only",
     ),
+    Mutant(_FLOW, "ring.along(slope, low.min(0)", "ring.along(slope, least.min(0)", _OF_FLOWS),
+    Mutant(_FLOW, "high.max(0)), high.max(0))", "high.max(0)), most.max(0))", _OF_FLOWS),
+    Mutant(_EXTREMA, "z = self.z - slope", "z = self.z", _OF_FLOWS),
+    # boxes
     Mutant(
-        _FLOW,
-        "low = np.min([ring.rest(form, along).ends[0] for form in tubes]",
-        "low = np.min([ring.rest(form, along).ends[0] for form in points]",
-        _OF_FLOWS,
+        _BOXES,
+        "error = FEW * self.size",
+        "error = 0.0",
+        _OF_BOXES,
+        slack="mid -+ rad are rounded to the nearest, so not beyond what floats they enclose; the radii of all else "
+        "have FEW of the size, of which no operation needs more than half",
     ),
+    Mutant(_BOXES, "left.rad + right.rad + (FEW", "left.rad + 0 * (FEW", _OF_BOXES),
+    Mutant(_BOXES, "abs(c) * value.rad + (FEW", "c * value.rad + (FEW", _OF_BOXES),
+    Mutant(_BOXES, "most = left.size * right.size * (1 + 2 * FEW)", "most = left.size * right.size * 0.99", _OF_BOXES),
+    Mutant(_BOXES, "np.abs(left.mid) - left.rad - FEW * left.size", "np.abs(left.mid)", _OF_BOXES),
+    Mutant(
+        _BOXES, "np.abs(left.mid) - left.rad - FEW * left.size, 0.0", "np.abs(left.mid) - left.rad, -np.inf", _OF_BOXES
+    ),
+    Mutant(_BOXES, "most - np.abs(mid) + FEW * most", "0.9 * most - np.abs(mid)", _OF_BOXES),
+    Mutant(_BOXES, "least += np.abs(part)", "least += np.abs(size)", ("dot, boxes",)),
+    Mutant(_BOXES, "r * (np.abs(slope) + 0.5 * r)", "r * np.abs(slope)", _OF_BOXES),
+    Mutant(_BOXES, "r * (np.abs(slope) + 0.5 * r)", "0.5 * r * r", _OF_BOXES),
+    Mutant(_BOXES, "2 * values.WAVE_ERROR * (1 + r)", "0.0", _OF_BOXES, (("error = FEW * self.size", "error = 0.0"),)),
+    Mutant(_BOXES, "a * value.rad) + rad +", "a * value.rad) +", _OF_BOXES),
+    Mutant(_BOXES, "np.where(flat, 0.0, a * value.rad)", "0.0", _OF_BOXES),
     # networks
     Mutant(
         _NETWORKS,
@@ -202,5 +223,16 @@ ENGINE = [
         ("network, engine",),
         slack="the rows of the next layer are bounded a priori, which hides single roundings",
     ),
-    Mutant(_NETWORKS, "e = (e + dust) * (1 + gamma(z.shape[1])) + TINY", "e = e + 0.95 * dust", ("network, engine",)),
+    Mutant(_NETWORKS, "e = (e + sizes.sum(1)) * (1", "e = (e + 0.95 * sizes.sum(1)) * (1", ("network, engine",)),
+    Mutant(
+        _NETWORKS, "np.take_along_axis(units, first, 1)", "np.take_along_axis(sizes, first, 1)", ("network, engine",)
+    ),
+    Mutant(_NETWORKS, "ring.symbols += first.shape[1]", "pass", ("network, engine",)),
+    Mutant(
+        _NETWORKS,
+        "np.put_along_axis(sizes, first, 0.0, 1)",
+        "sizes[:, :_KEPT] = 0.0",
+        ("network, engine",),
+        slack="the largest count twice then, and are not less than those that are forgotten",
+    ),
 ]

@@ -1,8 +1,9 @@
-"""Random networks of every activation by engine and checker, against Arb: outputs at the symbols of the inputs."""
+"""Random networks of every activation by engine and checker, against Arb: outputs at the symbols of the inputs, and
+sums of them."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from random import Random
 
 import numpy as np
@@ -11,6 +12,7 @@ from flint import arb
 from experiments.soundness.smooth.boxes import SYMBOLS, integer_form
 from experiments.soundness.smooth.truth import Tally, applied, rational, scaled
 from venmas.bounds.affine.forms import Form as FloatForm
+from venmas.bounds.affine.forms import Forms as FloatForms
 from venmas.bounds.affine.networks import through
 from venmas.checker.smooth.forms import Form, Forms
 from venmas.checker.smooth.networks import apply_network
@@ -22,7 +24,8 @@ _BITS = 60
 
 
 def random_network(rng: Random) -> Network:
-    """Up to three hidden layers; weights of floats, of few bits, or huge ones."""
+    """Up to three hidden layers; weights of floats, of few bits, or huge ones. Some have a layer of equal units, more
+    than have symbols that outputs share, which are off by as much at the same point."""
     sizes = [rng.randint(1, 4), *(rng.randint(1, 6) for _ in range(rng.randint(0, 3))), 2]
     floats = np.random.default_rng(rng.getrandbits(30))
     layers = []
@@ -32,6 +35,12 @@ def random_network(rng: Random) -> Network:
         if rng.random() < 0.3:
             weight, bias = np.round(weight * 4) / 4, np.zeros(after)
         layers.append(Layer(weight, bias, rng.choice(("relu", "tanh", "sigmoid", "linear"))))
+    if rng.random() < 0.1:
+        row, out = floats.normal(size=(1, sizes[0])), floats.normal(size=(2, 1))
+        layers = [
+            Layer(np.repeat(row, 14, 0), np.zeros(14), rng.choice(("relu", "tanh", "sigmoid"))),
+            Layer(np.repeat(out, 14, 1), np.zeros(2), "linear"),
+        ]
     return Network(tuple(layers))
 
 
@@ -60,7 +69,9 @@ def networks(seed: int, count: int, engine: bool) -> Tally:
             given = [FloatForm(np.array([row]), np.array([f.e / 2**_BITS])) for row, f in zip(z, forms, strict=True)]
             inputs = [_at(f.z[0].tolist(), symbols) + share * arb(float(f.e[0])) for f in given]
             with np.errstate(all="ignore"):
-                ends = [(_at(f.z[0].tolist(), symbols), arb(float(f.e[0]))) for f in through(network, given)]
+                found = through(FloatForms(1, SYMBOLS), network, given)
+            rows = [[arb(g) for g in (*f.z[0].tolist(), float(f.e[0]))] for f in found]
+            known = symbols
         else:
             inputs = [scaled((f.c << 10) + sum(map(_times, f.g, symbols)), _BITS + 10) for f in forms]
             inputs = [x + share * scaled(f.e, _BITS) for x, f in zip(inputs, forms, strict=True)]
@@ -69,16 +80,26 @@ def networks(seed: int, count: int, engine: bool) -> Tally:
             except OutsideError:
                 tally.refused += 1
                 continue
-            ends = []
-            for f in found:
-                centre = (f.c << 10) + sum(map(_times, f.g[:few], symbols))
-                ends.append((scaled(centre, _BITS + 10), scaled(f.e + sum(map(abs, f.g[few:])), _BITS)))
+            rows = [[scaled(g, _BITS) for g in (f.c, *f.g, f.e)] for f in found]
+            known = symbols[:few]
         tally.looked += 1
-        for (centre, radius), true in zip(ends, _exact(network, inputs), strict=True):
+        (a, b), (x, y) = rows, _exact(network, inputs)
+        # symbols that outputs share have one value: told by sums and differences of both
+        for factors, true in (((1, 0), x), ((0, 1), y), ((1, 1), x + y), ((1, -1), x - y)):
+            centre, radius = _of_both(factors, a, b, known)
             if radius.is_finite() and centre.is_finite():
                 sizes = [layer.in_size for layer in network.layers]
                 tally.point(centre - radius, true, centre + radius, f"network of {sizes} at {symbols}, seed {seed}")
     return tally
+
+
+def _of_both(factors: tuple[int, int], a: list[arb], b: list[arb], symbols: list[int]) -> tuple[arb, arb]:
+    """Centre and radius of a sum of two forms, (c, g.., e), at values of the first symbols."""
+    p, q = factors
+    whole = [p * g + q * h for g, h in zip_longest(a[:-1], b[:-1], fillvalue=arb(0))]
+    first = 1 + len(symbols)
+    centre = sum((g * s for g, s in zip(whole[1:first], symbols, strict=False)), arb(0)) / 1024
+    return whole[0] + centre, sum(map(abs, whole[first:]), arb(0)) + abs(p) * a[-1] + abs(q) * b[-1]
 
 
 def _times(g: int, s: int) -> int:

@@ -22,6 +22,7 @@ from experiments.soundness.smooth.narrow import narrow_forms, narrow_networks
 from experiments.soundness.smooth.nets import networks
 from experiments.soundness.smooth.truth import Tally, applied, derivative, rational, scaled
 from venmas.bounds.affine import univariate, values
+from venmas.bounds.affine.boxes import Boxes
 from venmas.bounds.affine.forms import Form as FloatForm
 from venmas.bounds.affine.forms import Forms as FloatForms
 from venmas.bounds.affine.reduce import reduced
@@ -234,6 +235,8 @@ def _operated(operation, ring, left, right, factor):  # type: ignore[no-untyped-
             return ring.multiply(left, right)
         case "square":
             return ring.multiply(left, left)
+        case "dot":
+            return ring.dot(((abs(factor.numerator) + 1, left, right), (3, left, left)), factor.denominator)
         case "quotient":
             return ring.divide(left, right)
         case "fresh":
@@ -255,6 +258,8 @@ def _true(operation: str, x: arb, y: arb, factor: Fraction) -> arb:
             return x * y
         case "square":
             return x * x
+        case "dot":
+            return ((abs(factor.numerator) + 1) * x * y + 3 * x * x) / factor.denominator
         case "quotient":
             return x / y
         case "fresh":
@@ -327,6 +332,35 @@ def integer_intervals(operation: str) -> Check:
     return look
 
 
+def float_intervals(operation: str) -> Check:
+    """`venmas.bounds.affine.boxes`, at ends and in between."""
+
+    def look(seed: int, count: int) -> Tally:
+        rng, floats, tally = Random(seed), np.random.default_rng(seed), Tally()
+        for _ in range(-(-count // _BATCH)):
+            ring, size = Boxes(min(_BATCH, count)), min(_BATCH, count)
+            ends = [float_boxes(operation if side == 0 else "any", size, floats) for side in range(2)]
+            factor = Fraction(rng.randint(-50, 50), rng.choice((1, 3, 7, 10, 10**6)))
+            with np.errstate(all="ignore"):
+                low, high = _operated(operation, ring, *(ring.between(*pair) for pair in ends), factor).ends
+            for row in range(size):
+                if ring.broken[row] or not np.isfinite([low[row], high[row]]).all():
+                    tally.refused += 1
+                    continue
+                tally.looked += 1
+                for _ in range(4):
+                    shares = (rng.choice((0.0, 1.0, rng.random())) for _ in ends)
+                    x, y = (
+                        float(np.clip(a[row] + (b[row] - a[row]) * s, a[row], b[row]))
+                        for (a, b), s in zip(ends, shares, strict=True)
+                    )
+                    true, what = _true(operation, arb(x), arb(y), factor), f"{operation} at {x.hex()}, {y.hex()}"
+                    tally.point(arb(float(low[row])), true, arb(float(high[row])), what)
+        return tally
+
+    return look
+
+
 def float_reduction(seed: int, count: int) -> Tally:
     """`venmas.bounds.affine.reduce`: every point of the forms is one of those with fewer symbols, sum by sum."""
     rng, floats, tally = Random(seed), np.random.default_rng(seed), Tally()
@@ -357,7 +391,8 @@ def float_reduction(seed: int, count: int) -> Tally:
 
 
 _PLACES = ("checker", "engine")
-_BOTH = ("product", "square", "quotient", "sum", "scale", "constant", "fresh")
+_BOTH = ("product", "square", "dot", "quotient", "sum", "scale", "constant", "fresh")
+_BOXES = ("product", "square", "dot", "quotient", "sum", "scale", "constant")
 CHECKS: Mapping[tuple[str, str], Check] = {
     **{(name, "values, integers"): integer_values(name) for name in FUNCTIONS},
     ("pi", "values, integers"): pi_ends,
@@ -366,7 +401,8 @@ CHECKS: Mapping[tuple[str, str], Check] = {
     **{(name, "lines, engine"): float_lines(name) for name in LINES},
     **{(name, "forms, checker"): integer_forms(name) for name in (*_BOTH, "relu", *FUNCTIONS)},
     **{(name, "forms, engine"): float_forms(name) for name in (*_BOTH, "combine", "relu", *FUNCTIONS)},
-    **{(n, "intervals, checker"): integer_intervals(n) for n in ("product", "square", "quotient", "scale", "constant")},
+    **{(n, "intervals, checker"): integer_intervals(n) for n in _BOXES},
+    **{(name, "boxes, engine"): float_intervals(name) for name in (*_BOXES, *FUNCTIONS)},
     ("between", "forms, checker"): between_ends,
     ("function", "narrow forms, checker"): narrow_forms,
     ("reduction", "forms, engine"): float_reduction,

@@ -14,13 +14,15 @@ A row without such a D is broken, alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
+from functools import partial
 
 import numpy as np
 
+from venmas.bounds.affine.boxes import Box, Boxes
+from venmas.bounds.affine.extrema import Curve, at, over, together
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.rounding import FEW, TINY, Floats
 from venmas.budget import ask
@@ -39,7 +41,7 @@ class _Part:
 
     length: Fraction
     jets: Jets[Form]
-    around: Jets[Form]
+    around: Jets[Box]
 
 
 class Course:
@@ -50,6 +52,7 @@ class Course:
     ) -> None:
         """start: forms of the variables that move. outside: the value of what is constant over the period."""
         self.ring, self.fine = ring, fine
+        self._known: dict[int, tuple[Curve, Curve]] = {}
         self.parts: list[_Part] = []
         h = flow.period / fine.substeps
         state = {name: ring.fresh(start[name]) for name in flow.names}
@@ -60,64 +63,55 @@ class Course:
             jets.upto(fine.order)
             last = around.upto(fine.order + 1)
             self.parts.append(_Part(h, jets, around))
-            ends = {name: _sum(ring, jets.state[name], last[name], h, fine.order) for name in flow.names}
+            ends = {
+                name: _sum(ring, jets.state[name][: fine.order + 1], last[name][fine.order + 1], h)
+                for name in flow.names
+            }
             state = {name: ring.fresh(form) for name, form in ends.items()}
         self.ends = state
 
     def extremum(self, node: Extremum) -> Form:
         """The least or greatest value: between that of the enclosures of all slices and that at their ends.
 
-        Both sides are told around the linear part of the slice that comes lowest, so that the result still depends on
-        the initial values.
+        Both sides are told around the linear part of the slice that comes lowest (highest), so that the result still
+        depends on the initial values.
         """
-        ring, sign, p = self.ring, Fraction(-1 if node.greatest else 1), self.fine.order
-        tubes: list[Form] = []
-        points: list[Form] = []
-        for part in self.parts:
-            known, last = part.jets.of(node.expr, p), part.around.of(node.expr, p + 1)
-            for i in range(self.fine.slices + 1):
-                points.append(ring.scale(_sum(ring, known, last, part.length * i / self.fine.slices, p), sign))
-            tubes += (ring.scale(form, sign) for form in self._slices(part.length, known, last[p + 1]))
-        lowest = np.stack([form.ends[0] for form in tubes]).argmin(0)
-        width = max(form.z.shape[1] for form in tubes)
-        slope = np.stack([form.wide(width - 1) for form in tubes])[lowest, np.arange(ring.size)]
-        along = Form(slope, np.zeros(ring.size))
-        low = np.min([ring.rest(form, along).ends[0] for form in tubes], axis=0)
-        high = np.min([ring.rest(form, along).ends[1] for form in points], axis=0)
-        return ring.scale(ring.along(along, low, np.maximum(high, low)), sign)
+        ring, rows = self.ring, np.arange(self.ring.size)
+        tubes, points = self._curves(node.expr)
+        low, high = tubes.ends(np.zeros((ring.size, 1)))
+        slope = tubes.z[high.argmax(0) if node.greatest else low.argmin(0), rows]
+        slope[:, 0] = 0.0
+        (low, high), (least, most) = tubes.ends(slope), points.ends(slope)
+        if node.greatest:
+            return ring.along(slope, np.minimum(least.max(0), high.max(0)), high.max(0))
+        return ring.along(slope, low.min(0), np.maximum(low.min(0), most.min(0)))
 
-    def _slices(self, length: Fraction, known: Sequence[Form | None], rest: Form | None) -> Iterator[Form]:
-        """Enclosures over slices of a part: about the middle of each, the terms of time in the radius."""
-        ring, p = self.ring, self.fine.order
-        terms = [(k, a) for k, a in enumerate(known[: p + 1]) if a is not None]
-        half = length / (2 * self.fine.slices)
-        for i in range(self.fine.slices):
-            middle = (2 * i + 1) * half
-            centre = ring.combine([(middle**k, a) for k, a in terms])
-            spread = np.zeros(ring.size)
-            for j in range(1, p + 1):  # of tau**j, |tau| <= half: sum of binomial(k, j) known_k middle**(k - j)
-                above = [(comb(k, j) * middle ** (k - j), a) for k, a in terms if k >= j]
-                spread = spread + ring.combine(above).size * float(half**j)
-            if rest is not None:
-                spread = spread + rest.size * float((middle + half) ** (p + 1))
-            yield Form(centre.z, (centre.e + spread * (1 + 2 * p * FEW)) * (1 + FEW) + TINY)
+    def _curves(self, expr: Expr) -> tuple[Curve, Curve]:
+        """An expression over slices of the period, and at their ends."""
+        if id(expr) not in self._known:
+            p, width, made = self.fine.order, self.ring.symbols, []
+            for part in self.parts:
+                known, rest = part.jets.of(expr, p)[: p + 1], part.around.of(expr, p + 1)[p + 1]
+                made.append([f(self.ring, width, part.length, self.fine.slices, known, rest) for f in (over, at)])
+            self._known[id(expr)] = together([m[0] for m in made]), together([m[1] for m in made])
+        return self._known[id(expr)]
 
 
-def _sum(ring: Forms, known: Sequence[Form | None], last: Sequence[Form | None], t: Fraction, order: int) -> Form:
+def _sum(ring: Forms, known: Sequence[Form | None], rest: Box | None, t: Fraction) -> Form:
     """The series at time t with its remainder."""
-    terms = [(t**k, a) for k, a in enumerate(known[: order + 1]) if a is not None]
-    if (rest := last[order + 1]) is not None:
-        terms.append((t ** (order + 1), rest))
+    terms = [(t**k, a) for k, a in enumerate(known) if a is not None]
+    if rest is not None:
+        terms.append((t ** len(known), Form(rest.mid[:, None], rest.rad)))
     return ring.combine(terms)
 
 
 def _boxed(
     ring: Forms, flow: Flow, state: Mapping[str, Form], jets: Jets[Form], outside: Callable[[Expr], Form], h: Fraction
-) -> Jets[Form]:
+) -> Jets[Box]:
     """The jets over X + D, for a D that passes Picard's test; rows without one are broken."""
     up = float(h) * (1 + FEW)
 
-    def reach(rates: Mapping[str, list[Form | None]]) -> dict[str, tuple[Floats, Floats]]:
+    def reach(rates: Mapping[str, Sequence[Form | Box | None]]) -> dict[str, tuple[Floats, Floats]]:
         """[0, h] times the rates, rounded outward."""
         found = {}
         for name in flow.names:
@@ -135,9 +129,9 @@ def _boxed(
             new = lo - more, hi + more
             old = taken.get(name, new)
             taken[name] = np.where(passed, old[0], new[0]), np.where(passed, old[1], new[1])
-        trial = Forms(ring.size, ring.symbols)
-        start = {name: ring.add(state[name], ring.between(*taken[name])) for name in flow.names}
-        around = Jets(trial, flow, start, outside)
+        trial = Boxes(ring.size)
+        start = {n: trial.add(trial.between(*state[n].ends), trial.between(*taken[n])) for n in flow.names}
+        around = Jets(trial, flow, start, partial(_range, trial, outside))
         wanted = reach(around.upto(1))
         passed = ~trial.broken
         for name, (lo, hi) in wanted.items():
@@ -145,5 +139,8 @@ def _boxed(
         if (passed | ring.broken).all():
             break
     ring.broken |= ~passed
-    around.ring = ring  # the coefficients of higher order
     return around
+
+
+def _range(ring: Boxes, outside: Callable[[Expr], Form], expr: Expr) -> Box:
+    return ring.between(*outside(expr).ends)

@@ -178,6 +178,11 @@ class Forms:
         slack = 2 * gamma(left.z.shape[1] + 8)
         return Form(z, e + (slack * mass + TINY), mass * (1 + 4 * slack) + TINY)
 
+    def dot(self, terms: Sequence[tuple[int, Form, Form]], divisor: int = 1) -> Form:
+        """``sum n left right / divisor``."""
+        parts = [(Fraction(n, divisor), self.multiply(left, right)) for n, left, right in terms]
+        return self.combine(parts)
+
     def divide(self, left: Form, right: Form) -> Form:
         """Quotient; broken where the divisor may be 0."""
         return self.multiply(left, self.apply("reciprocal", right))
@@ -200,18 +205,8 @@ class Forms:
         """The difference of two forms."""
         return self.add(left, self.scale(right, Fraction(-1)))
 
-    def rest(self, form: Form, slope: Form) -> Form:
-        """The form less the linear part of another."""
-        return self.add(form, Form(-_linear(slope.z), np.zeros(self.size)))
-
-    def along(self, slope: Form, lo: Floats, hi: Floats) -> Form:
-        """The linear part of a form plus something between lo and hi, (B,) each."""
-        z = _linear(slope.z)
+    def along(self, slope: Floats, lo: Floats, hi: Floats) -> Form:
+        """A linear part, (B, 1+k) with a constant of 0, plus something between lo and hi, (B,) each."""
+        z = slope.copy()
         z[:, 0], e = ball(lo, hi)
         return Form(z, e)
-
-
-def _linear(z: Floats) -> Floats:
-    found: Floats = z.copy()
-    found[:, 0] = 0.0
-    return found

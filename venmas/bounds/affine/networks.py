@@ -1,8 +1,8 @@
 """Networks over affine forms: every relaxed unit has a symbol of its own until the last layer (DeepZ).
 
 Singh et al., *Fast and effective robustness certification*, NeurIPS 2018; activations between the parallel lines of
-`venmas.bounds.affine.univariate`. After the last layer the units' symbols are one radius an output; the outputs keep
-the symbols of the inputs.
+`venmas.bounds.affine.univariate`. The outputs keep the symbols of the inputs and, where there are several, those of the
+units that move them most; all other units are one radius an output, which loses nothing where there is one.
 """
 
 from __future__ import annotations
@@ -11,27 +11,36 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from venmas.bounds.affine.forms import Form
+from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.univariate import lines
 from venmas.bounds.rounding import FEW, TINY, Floats, ball, gamma
 from venmas.bounds.zonotope import affine, span
 from venmas.budget import ask
 from venmas.nn import Network
 
+_KEPT = 8
+"""Units whose symbols several outputs share."""
 
-def through(network: Network, inputs: Sequence[Form]) -> list[Form]:
+
+def through(ring: Forms, network: Network, inputs: Sequence[Form]) -> list[Form]:
     """Forms of the outputs."""
-    width = max(form.z.shape[1] for form in inputs)
-    z = np.stack([form.wide(width - 1) for form in inputs], 2)
+    width = 1 + ring.symbols
+    z = np.stack([form.wide(ring.symbols) for form in inputs], 2)
     z, e = _own(z, np.stack([form.e for form in inputs], 1), np.zeros((z.shape[0], len(inputs))))
     for layer in network.layers:
         ask()
         z, e = affine(layer.weight, layer.bias, layer.weight_error, z, e, False)
         if layer.activation != "linear":
             z, e = _relaxed(layer.activation, z, e)
-    dust = np.abs(z[:, width:]).sum(1)
-    e = (e + dust) * (1 + gamma(z.shape[1])) + TINY
-    return [Form(np.ascontiguousarray(z[:, :width, i]), e[:, i]) for i in range(z.shape[2])]
+    units = z[:, width:]
+    z, sizes = z[:, :width], np.abs(units)
+    if z.shape[2] > 1 and units.shape[1]:
+        first = np.argsort(-sizes.sum(2), axis=1, kind="stable")[:, :_KEPT, None]
+        z = np.concatenate([z, np.take_along_axis(units, first, 1)], 1)
+        np.put_along_axis(sizes, first, 0.0, 1)
+        ring.symbols += first.shape[1]
+    e = (e + sizes.sum(1)) * (1 + gamma(width + units.shape[1])) + TINY
+    return [ring.fresh(Form(np.ascontiguousarray(z[:, :, i]), e[:, i])) for i in range(z.shape[2])]
 
 
 def _relaxed(activation: str, z: Floats, e: Floats) -> tuple[Floats, Floats]:

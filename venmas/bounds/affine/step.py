@@ -121,7 +121,7 @@ class Values:
     def _outputs(self, application: Application) -> list[Form]:
         if id(application) not in self._applied:
             inputs = [self.form(e) for e in application.inputs]
-            self._applied[id(application)] = [self.ring.fresh(f) for f in through(application.network, inputs)]
+            self._applied[id(application)] = through(self.ring, application.network, inputs)
         return self._applied[id(application)]
 
     def _course(self, flow: Flow) -> Course:

@@ -27,6 +27,8 @@ from venmas.bounds.rounding import FEW, TINY, UNIT_ROUNDOFF, Bools, Floats, outw
 _NARROW = 1 / 2**20
 _PI = float(values.PI)
 _HALF = _PI / 2
+Known = tuple[Floats, Floats, Floats, Floats]
+"""Value and derivative at points, each followed by a bound of its error."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,12 @@ class Lines:
 class _Curve:
     """Value and derivative at points, each with a bound of its error; range of the function."""
 
-    at: Callable[[Floats], tuple[Floats, Floats, Floats, Floats]]
+    at: Callable[[Floats], Known]
     least: float = -np.inf
     most: float = np.inf
 
 
-def _exp(x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _exp(x: Floats) -> Known:
     v = values.exp(x)
     error = v * values.EXP_ERROR
     # beyond the ends it is somewhere between 0 or the greatest number that is computed, and what it is there
@@ -56,35 +58,35 @@ def _exp(x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     return v, error, v, error
 
 
-def _tanh(x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _tanh(x: Floats) -> Known:
     v = values.tanh(x)
     return v, np.full_like(v, values.UNIT_ERROR), 1 - v * v, np.full_like(v, 3 * values.UNIT_ERROR)
 
 
-def _sigmoid(x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _sigmoid(x: Floats) -> Known:
     v = values.sigmoid(x)
     return v, np.full_like(v, values.UNIT_ERROR), v * (1 - v), np.full_like(v, 2 * values.UNIT_ERROR)
 
 
-def _sin(x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _sin(x: Floats) -> Known:
     sine, cosine = values.sin_cos(x)
     error = np.full_like(sine, values.WAVE_ERROR)
     return sine, error, cosine, error
 
 
-def _cos(x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _cos(x: Floats) -> Known:
     sine, cosine = values.sin_cos(x)
     error = np.full_like(sine, values.WAVE_ERROR)
     return cosine, error, -sine, error
 
 
-def _sqrt(x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _sqrt(x: Floats) -> Known:
     v = np.sqrt(x)  # rounded correctly, as IEEE 754 asks
     slope = 0.5 / v
     return v, v * UNIT_ROUNDOFF + TINY, slope, slope * FEW
 
 
-def _reciprocal(x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _reciprocal(x: Floats) -> Known:
     v = 1 / x
     return v, np.abs(v) * UNIT_ROUNDOFF + TINY, -v * v, v * v * FEW + TINY
 
@@ -115,12 +117,16 @@ def lines(function: str, low: Floats, high: Floats) -> Lines:
         )
 
 
-def _curved(curve: _Curve, low: Floats, high: Floats, convex: Bools) -> Lines:
-    """The rule of functions that are convex, or else concave, on the interval."""
+def _three(curve: _Curve, low: Floats, high: Floats) -> tuple[Floats, Known]:
+    """The middle, and what is known at both ends and there: (3, ...) each."""
     t = 0.5 * low + 0.5 * high
-    fl, el, _, _ = curve.at(low)
-    fu, eu, _, _ = curve.at(high)
-    ft, et, slope, bent = curve.at(t)
+    return t, curve.at(np.stack([low, high, t]))
+
+
+def _curved(known: tuple[Floats, Known], low: Floats, high: Floats, convex: Bools) -> Lines:
+    """The rule of functions that are convex, or else concave, on the interval."""
+    t, (value, error, slopes, bents) = known
+    (fl, fu, ft), (el, eu, et), slope, bent = value, error, slopes[2], bents[2]
     a = (fu - fl) / (high - low)
     a = np.where((high - low > _NARROW * np.maximum(np.abs(low), np.abs(high))) & (high - low > _NARROW), a, slope)
     size = np.abs(a) * np.maximum(np.abs(low), np.abs(high))
@@ -139,17 +145,17 @@ def _curved(curve: _Curve, low: Floats, high: Floats, convex: Bools) -> Lines:
 
 
 def _convex(curve: _Curve, low: Floats, high: Floats) -> Lines:
-    return _curved(curve, low, high, np.ones(low.shape, dtype=bool))
+    return _curved(_three(curve, low, high), low, high, np.ones(low.shape, dtype=bool))
 
 
 def _unit(curve: _Curve, low: Floats, high: Floats) -> Lines:
     """tanh and sigmoid."""
-    found = _curved(curve, low, high, high <= 0)
+    known = _three(curve, low, high)
+    found = _curved(known, low, high, high <= 0)
     inside = (low < 0) & (high > 0)
     if not inside.any():
         return found
-    fl, el, sl, bl = curve.at(low)
-    fu, eu, su, bu = curve.at(high)
+    (fl, fu, _), (el, eu, _), (sl, su, _), (bl, bu, _) = known[1]
     a = np.maximum(np.minimum(sl - bl, su - bu) * (1 - FEW), 0.0)
     lo = fl - a * low - el - FEW * (np.abs(fl) + a * np.abs(low)) - TINY
     hi = fu - a * high + eu + FEW * (np.abs(fu) + a * np.abs(high)) + TINY
@@ -160,12 +166,12 @@ def _unit(curve: _Curve, low: Floats, high: Floats) -> Lines:
 
 def _wave(curve: _Curve, low: Floats, high: Floats, shift: float) -> Lines:
     """sin (shift 0) and cos (pi/2): concave on [k pi, (k+1) pi] - shift for even k, convex for odd k."""
-    t = 0.5 * low + 0.5 * high
+    t, known = _three(curve, low, high)
     k = np.floor((t + shift) / _PI)
     margin = 8 * UNIT_ROUNDOFF * (np.abs(k) + 2) * _PI  # the roundings of k pi - shift, and that of pi
     one = (low >= k * _PI - shift + margin) & (high <= (k + 1) * _PI - shift - margin)
-    found = _curved(curve, low, high, np.remainder(k, 2) == 1)
-    ft, et, a, bent = curve.at(t)
+    found = _curved((t, known), low, high, np.remainder(k, 2) == 1)
+    ft, et, a, bent = (part[2] for part in known)
     half = np.maximum(high - t, t - low) * (1 + FEW)
     turn = np.minimum((np.abs(ft) + et + half / 3) * (1 + FEW), 1.0)
     rest = (0.5 * half * half * turn + bent * half + et + FEW * (np.abs(ft) + np.abs(a * t))) * (1 + FEW) + TINY
@@ -186,7 +192,7 @@ def _cosine(curve: _Curve, low: Floats, high: Floats) -> Lines:
 
 
 def _root(curve: _Curve, low: Floats, high: Floats) -> Lines:
-    found = _curved(curve, low, high, np.zeros(low.shape, dtype=bool))
+    found = _curved(_three(curve, low, high), low, high, np.zeros(low.shape, dtype=bool))
     vertical = ~(low > 0)  # no tangent is known there
     least, most = np.sqrt(np.maximum(low, 0.0)), np.sqrt(np.maximum(high, 0.0))
     return Lines(
@@ -202,7 +208,7 @@ def _ramp(curve: _Curve, low: Floats, high: Floats) -> Lines:
 
 
 def _inverse(curve: _Curve, low: Floats, high: Floats) -> Lines:
-    found = _curved(curve, low, high, low > 0)
+    found = _curved(_three(curve, low, high), low, high, low > 0)
     wrong = ~(low > 0) & ~(high < 0)
     return Lines(found.slope, np.where(wrong, -np.inf, found.lo), np.where(wrong, np.inf, found.hi))
 

@@ -27,6 +27,8 @@ from venmas.model.smooth.nodes import Extremum, Flow
 
 _TRIES = 40
 """Boxes that are tried for a step."""
+_FAR = 64
+"""Bits before the point of what is too far away for a box."""
 
 
 class Moved:
@@ -58,9 +60,12 @@ class Moved:
         box, order, h = self._box(), self.fine.order, self._length
         jets = Jets(self.ring, self.flow, self.end, self.outside)
         rest = Jets(self.intervals, self.flow, box, self._constant)
+        looked: dict[int, tuple[list[Pair], list[Pair]]] = {}
         for node in extrema:
-            found = self._extremum(node, jets.of(node.expr, order), rest.of(node.expr, order + 1))
-            before = self.extrema.get(node)
+            expr = node.expr
+            if id(expr) not in looked:
+                looked[id(expr)] = self._looked(jets.of(expr, order), rest.of(expr, order + 1))
+            found, before = _extremum(node, *looked[id(expr)]), self.extrema.get(node)
             if before is not None:
                 pick = max if node.greatest else min
                 found = pick(found[0], before[0]), pick(found[1], before[1])
@@ -84,6 +89,8 @@ class Moved:
             left = [n for n, (low, high) in reached.items() if low < box[n][0] or box[n][1] < high]
             if not left:
                 return reached
+            if any(abs(end) >> self.ring.bits + _FAR for pair in reached.values() for end in pair):
+                break  # each further box may have twice as many digits
             box |= {n: _wider(box[n], reached[n]) for n in left}
         raise OutsideError("no box is found that the flow stays in over a step; more steps in a period may help")
 
@@ -109,11 +116,8 @@ class Moved:
             power *= t
         return found if rest is None else ring.add(found, between(*self.intervals.scale(rest, power)))
 
-    def _extremum(self, node: Extremum, terms: Sequence[Form | None], rest: Sequence[Pair | None]) -> Pair:
-        """Ends of the least (greatest) value in a step: over slices of it, and at their ends.
-
-        The least value is not below the least one of a slice, and not above the value at any time.
-        """
+    def _looked(self, terms: Sequence[Form | None], rest: Sequence[Pair | None]) -> tuple[list[Pair], list[Pair]]:
+        """Ends of an expression over slices of a step, and at the times between them, the first and last included."""
         slices, order = self.fine.slices, self.fine.order
         times = [self._length * j / slices for j in range(slices + 1)]
         last, whole = rest[order + 1], rest[0] or (0, 0)
@@ -125,9 +129,7 @@ class Moved:
                 first, second = (self.intervals.scale(last, t ** (order + 1)) for t in (a, b))
                 low, high = low + min(first[0], second[0]), high + max(first[1], second[1])
             over.append((max(low, whole[0]), min(high, whole[1])))
-        if node.greatest:
-            return max(low for low, _ in at), max(high for _, high in over)
-        return min(low for low, _ in over), min(high for _, high in at)
+        return over, at
 
     def _over(self, terms: Sequence[Form | None], a: Fraction, b: Fraction) -> Form:
         """The Taylor polynomial over a slice: time is a symbol of its own, which is used nowhere else."""
@@ -140,6 +142,13 @@ class Moved:
             if term is not None:
                 found = ring.add(found, term)
         return found
+
+
+def _extremum(node: Extremum, over: Sequence[Pair], at: Sequence[Pair]) -> Pair:
+    """Ends of the least value: not below the least one of a slice, and not above that at any time; or the greatest."""
+    if node.greatest:
+        return max(low for low, _ in at), max(high for _, high in over)
+    return min(low for low, _ in over), min(high for _, high in at)
 
 
 def _wider(box: Pair, reached: Pair) -> Pair:

@@ -8,10 +8,10 @@ centre.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import zip_longest
+from operator import add, mul
 
 from venmas.checker.smooth.univariate import SLOPE_BITS, OutsideError, relaxed
 from venmas.functions.function import Pair
@@ -81,7 +81,8 @@ class Forms:
 
     def add(self, left: Form, right: Form) -> Form:
         """Sum, exactly."""
-        g = tuple(a + b for a, b in zip_longest(left.g, right.g, fillvalue=0))
+        g1, g2 = left.g, right.g
+        g = *map(add, g1, g2), *g1[len(g2) :], *g2[len(g1) :]
         return Form(left.c + right.c, g, left.e + right.e)
 
     def scale(self, value: Form, factor: Fraction) -> Form:
@@ -93,14 +94,28 @@ class Forms:
         return Form(value.c * p // q, g, -(-value.e * abs(p) // q) + len(g) + 1)
 
     def multiply(self, left: Form, right: Form) -> Form:
-        """Product: ``|c1| e2 + |c2| e1 + size1 size2 - sum |g1_i g2_i| / 2`` is what its coefficients do not say."""
-        (c1, g1, e1), (c2, g2, e2) = (left.c, left.g, left.e), (right.c, right.g, right.e)
-        both = [a * b for a, b in zip(g1, g2, strict=False)]
-        bits = self.bits
-        centre = (2 * c1 * c2 + sum(both)) >> (bits + 1)
-        g = tuple([(c1 * b + c2 * a) >> bits for a, b in zip_longest(g1, g2, fillvalue=0)])
-        twice = 2 * (abs(c1) * e2 + abs(c2) * e1 + left.size * right.size) - sum(map(abs, both))
-        return Form(centre, g, -(-twice >> (bits + 1)) + len(g) + 1)
+        """Product."""
+        return self.dot(((1, left, right),))
+
+    def dot(self, terms: Sequence[tuple[int, Form, Form]], divisor: int = 1) -> Form:
+        """``sum n left right / divisor``, rounded once.
+
+        Of each product, ``|c1| e2 + |c2| e1 + size1 size2 - sum |g1_i g2_i| / 2`` is what its coefficients do not say.
+        """
+        centre = twice = 0
+        g: list[int] = []
+        for n, left, right in terms:
+            (c1, g1, e1), (c2, g2, e2) = (left.c, left.g, left.e), (right.c, right.g, right.e)
+            both = list(map(mul, g1, g2))
+            centre += n * (2 * c1 * c2 + sum(both))
+            twice += n * (2 * (abs(c1) * e2 + abs(c2) * e1 + left.size * right.size) - sum(map(abs, both)))
+            c1, c2 = n * c1, n * c2
+            more = [c1 * b + c2 * a for a, b in zip(g1, g2, strict=False)]
+            more += [c2 * a for a in g1[len(g2) :]] or [c1 * b for b in g2[len(g1) :]]
+            g = [*map(add, g, more), *g[len(more) :], *more[len(g) :]]
+        bits, unit = self.bits, 2 * divisor << self.bits
+        g = [x >> bits for x in g] if divisor == 1 else [x // divisor >> bits for x in g]
+        return Form(centre // unit, tuple(g), -(-twice // unit) + len(g) + 1)
 
     def divide(self, left: Form, right: Form) -> Form:
         """Quotient. Raises `OutsideError` where the divisor may be 0."""

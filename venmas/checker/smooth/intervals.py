@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from venmas.checker.smooth.univariate import OutsideError
@@ -32,12 +33,16 @@ class Intervals:
 
     def multiply(self, left: Pair, right: Pair) -> Pair:
         """Product; of one object with itself, its square."""
-        (a, b), (c, d) = left, right
-        if left is right:
-            far, near = max(-a, b), 0 if a <= 0 <= b else min(abs(a), abs(b))
-            return near * near >> self.bits, -(-far * far >> self.bits)
-        ends = (a * c, a * d, b * c, b * d)
-        return min(ends) >> self.bits, -(-max(ends) >> self.bits)
+        return self.dot(((1, left, right),))
+
+    def dot(self, terms: Sequence[tuple[int, Pair, Pair]], divisor: int = 1) -> Pair:
+        """``sum n left right / divisor``, rounded once."""
+        low = high = 0
+        for n, left, right in terms:
+            least, most = _product(left, right)
+            low, high = low + n * least, high + n * most
+        unit = divisor << self.bits
+        return low // unit, -(-high // unit)
 
     def divide(self, left: Pair, right: Pair) -> Pair:
         """Quotient. Raises `OutsideError` where the divisor may be 0."""
@@ -53,3 +58,13 @@ class Intervals:
             return FUNCTIONS[function].over(*value, self.bits)
         except DomainError as error:
             raise OutsideError(str(error)) from error
+
+
+def _product(left: Pair, right: Pair) -> Pair:
+    """Ends in units of 2^-(2 bits), exactly."""
+    (a, b), (c, d) = left, right
+    if left is right:
+        far, near = max(-a, b), 0 if a <= 0 <= b else min(abs(a), abs(b))
+        return near * near, far * far
+    ends = (a * c, a * d, b * c, b * d)
+    return min(ends), max(ends)

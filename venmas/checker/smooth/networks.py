@@ -25,6 +25,8 @@ _UNITS = (40, 30, 20)
 _VALUES, _WEIGHTS, _SHIFT = 50, 36, 40
 """Bits of values and of weights, at most; the greatest T."""
 
+_KEPT = 8
+"""Units whose symbols several outputs share."""
 _WIDE = 4096
 """Inputs of a layer, at most, so that sums of sizes stay below 2^62."""
 
@@ -34,7 +36,8 @@ class _TooLargeError(Exception):
 
 
 def apply_network(network: Network, inputs: Sequence[Form], ring: Forms) -> list[Form]:
-    """Forms of the outputs; their radii, with all that the network's own symbols do, become one symbol each.
+    """Forms of the outputs; of the network's own symbols several outputs share those that move them most, and what all
+    others do becomes one symbol each, with the radius.
 
     Raises `OutsideError` where values are too large for the integers that are used.
     """
@@ -67,12 +70,14 @@ class _Pass:
             z, radii = self._affine(layer, z, radii)
             if layer.activation != "linear":
                 z, radii = self._units(layer.activation, z, radii)
-        z0 = z.T.tolist()
+        own = np.abs(z[1 + symbols :])
+        kept = np.argsort(-own.sum(1), kind="stable")[: _KEPT if len(radii) > 1 else 0]
+        z, radii = np.concatenate([z[: 1 + symbols], z[1 + symbols + kept]]), radii + own.sum(0) - own[kept].sum(0)
+        self.ring.symbols += len(kept)
         found = []
-        for column, radius in zip(z0, radii.tolist(), strict=True):
-            own = sum(map(abs, column[1 + symbols :])) + radius
-            g = tuple(x << self.down for x in column[1 : 1 + symbols])
-            found.append(self.ring.fresh(Form(column[0] << self.down, g, own << self.down)))
+        for column, radius in zip(z.T.tolist(), radii.tolist(), strict=True):
+            g = tuple(x << self.down for x in column[1:])
+            found.append(self.ring.fresh(Form(column[0] << self.down, g, radius << self.down)))
         return found
 
     def _affine(self, layer: Layer, z: Ints, radii: Ints) -> tuple[Ints, Ints]:

@@ -12,7 +12,7 @@ the states from its box for as many steps as the target has, and shows that none
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
@@ -27,11 +27,11 @@ from venmas.checker.smooth.join import spread
 from venmas.checker.smooth.state import States
 from venmas.checker.smooth.univariate import OutsideError
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
-from venmas.model.parts import Branch
 from venmas.model.smooth.cuts import Fineness
 from venmas.model.system import System
 from venmas.model.variables import Region
 
+_Looking = Generator[tuple[Formula, States], bool | None, bool]
 Box = tuple[tuple[Fraction, Fraction], ...]
 """Closed ranges of all variables, in the order of the system."""
 
@@ -55,21 +55,36 @@ class Target:
             states = states_of(self.system, box, bits, fine)
             if fine.sets:
                 spread(states, self.formula.depth, fine.sets)
-            found = self._refuted(self.formula, states, {})
+            found = self._refuted(states)
         except OutsideError as error:
             return str(error)
-        except RecursionError:
-            return "the formula is nested too deeply to be checked"
         return None if found else "a state may meet the negated formula, as far as its enclosures tell"
 
-    def _refuted(self, formula: Formula, states: States, known: dict[tuple[int, int], bool]) -> bool:
-        """Does no state of the set meet the formula? known: by formula and set, both of which live meanwhile."""
+    def _refuted(self, states: States) -> bool:
+        """Does no state of the set meet the formula? Formulas may be nested more deeply than calls."""
+        known: dict[tuple[int, int], bool] = {}
+        asked, answer = [self._place(self.formula, states, known)], None
+        while asked:
+            try:
+                place = asked[-1].send(answer)
+            except StopIteration as stop:
+                asked.pop()
+                answer = stop.value
+            else:
+                asked.append(self._place(*place, known))
+                answer = None
+        return bool(answer)
+
+    def _place(self, formula: Formula, states: States, known: dict[tuple[int, int], bool]) -> _Looking:
+        """The same of a formula and a set, once for both. known: by identity, as both live meanwhile."""
         key = id(formula), id(states)
         if key not in known:
-            known[key] = self._look(formula, states, known)
+            known[key] = yield from self._look(formula, states)
         return known[key]
 
-    def _look(self, formula: Formula, states: States, known: dict[tuple[int, int], bool]) -> bool:
+    def _look(self, formula: Formula, states: States) -> _Looking:
+        """Asks about parts of the formula, and is sent the answers."""
+        branches = self.system.branches
         match formula:
             case Top():
                 return False
@@ -78,24 +93,33 @@ class Target:
             case Atom(comparison):
                 return states.atom(comparison) is False
             case And(operands):
-                return any(self._refuted(o, states, known) for o in operands)
+                for operand in operands:
+                    if (yield operand, states):
+                        return True
+                return False
             case Or(operands):
-                return all(self._refuted(o, states, known) for o in operands)
+                for operand in operands:
+                    if not (yield operand, states):
+                        return False
+                return True
             case EX(operand):
-                return all(
-                    states.truth(b.guard) is False or self._after(b, operand, states, known)
-                    for b in self.system.branches
-                )
+                for branch in branches:
+                    if states.truth(branch.guard) is False:
+                        continue
+                    for after in states.after(branch):
+                        if not (yield operand, after):
+                            return False
+                return True
             case AX(operand):
-                return any(
-                    states.truth(b.guard) is True and self._after(b, operand, states, known)
-                    for b in self.system.branches
-                )
+                for branch in branches:
+                    if states.truth(branch.guard) is True:
+                        found = True
+                        for after in states.after(branch):
+                            found = found and bool((yield operand, after))
+                        if found:
+                            return True
+                return False
         raise TypeError(type(formula))
-
-    def _after(self, branch: Branch, formula: Formula, states: States, known: dict[tuple[int, int], bool]) -> bool:
-        """Does no successor by a branch meet the formula?"""
-        return all(self._refuted(formula, after, known) for after in states.after(branch))
 
 
 def initial_box(system: System, region: Region) -> Box | None:

@@ -86,6 +86,16 @@ class Balls:
         inexact = 1 if left.mid and right.mid else 0
         return Ball(left.mid * right.mid >> self.bits, (spread >> self.bits) + inexact + bool(spread), self.bits)
 
+    def dot(self, terms: Sequence[tuple[int, Ball, Ball]], divisor: int = 1) -> Ball:
+        """``sum n left right / divisor``, rounded once; squares as products."""
+        mid = rad = 0
+        for n, left, right in terms:
+            mid += n * left.mid * right.mid
+            rad += n * (abs(left.mid) * right.rad + abs(right.mid) * left.rad + left.rad * right.rad)
+        unit = divisor << self.bits
+        middle, rest = divmod(mid, unit)
+        return Ball(middle, -(-rad // unit) + bool(rest), self.bits)
+
     def divide(self, left: Ball, right: Ball) -> Ball:
         """Quotient. Raises `ModelError` for a divisor of 0, `OpenValueError` for one that may be 0."""
         if abs(right.mid) <= right.rad:

@@ -6,7 +6,7 @@ most 500 of them; a run that would need more, or has no value (a root of a negat
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -21,7 +21,7 @@ from venmas.nn.network import SMOOTH
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
-_ORDER, _TOLERANCE, _STEPS = 8, 1e-13, 500
+_ORDER, _TOLERANCE, _STEPS = 12, 1e-13, 500
 _SLICES = np.linspace(0.0, 1.0, 17)
 """Where a step is looked at for the least and greatest values of an expression."""
 _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
@@ -55,6 +55,15 @@ class Floats:
         """Product."""
         with np.errstate(over="ignore", invalid="ignore"):
             return left * right
+
+    def dot(self, terms: Sequence[tuple[int, Array, Array]], divisor: int = 1) -> Array:
+        """``sum n left right / divisor``."""
+        total = np.zeros(self._size)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for n, left, right in terms:
+                part = left * right
+                total += part if n == divisor else (n / divisor) * part
+        return total
 
     def divide(self, left: Array, right: Array) -> Array:
         """Quotient."""

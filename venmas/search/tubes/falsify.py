@@ -65,8 +65,10 @@ def candidates(
     chosen = [i for i in np.argsort(found, kind="stable")[:_BEST] if found[i] <= 0]
     if not chosen:
         return []
-    runs = sampled(root[chosen], part[chosen])
-    paths = [[system.branches[b].name for b in runs.path(i)] for i in range(len(chosen))]
+    paths: list[list[str]] = [[] for _ in chosen]
+    if len(system.branches) > 1:
+        runs = sampled(root[chosen], part[chosen])
+        paths = [[system.branches[b].name for b in runs.path(i)] for i in range(len(chosen))]
     return [(_point(system, boxes[root[i]], names, part[i]), path) for i, path in zip(chosen, paths, strict=True)]
 
 
