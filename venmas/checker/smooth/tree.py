@@ -26,6 +26,7 @@ from venmas.checker.smooth.forms import Form, between
 from venmas.checker.smooth.join import spread
 from venmas.checker.smooth.state import States
 from venmas.checker.smooth.univariate import OutsideError
+from venmas.checker.smooth.ways import ways
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.model.smooth.cuts import Fineness
 from venmas.model.system import System
@@ -111,14 +112,17 @@ class Target:
                             return False
                 return True
             case AX(operand):
-                for branch in branches:
-                    if states.truth(branch.guard) is True:
-                        found = True
+                for group in ways(states, branches):
+                    shown = False
+                    for branch in group:
+                        shown = True
                         for after in states.after(branch):
-                            found = found and bool((yield operand, after))
-                        if found:
-                            return True
-                return False
+                            shown = shown and bool((yield operand, after))
+                        if shown:
+                            break
+                    if not shown:  # nor where no branch can be taken, as AX is true there
+                        return False
+                return True
         raise TypeError(type(formula))
 
 
