@@ -39,7 +39,10 @@ def print_report(out: Console, report: LtlReport, *, quiet: bool, show: bool) ->
     work = report.work
     registers, bits = work.cone
     size = f"{work.automaton.states} states, {len(work.automaton.edges)} edges"
-    _say(out, f"automaton of the negated property: {size}; the property depends on {registers} registers, {bits} bits")
+    _say(
+        out,
+        f"automaton of the negated property: {size}; bits that the property depends on: {bits}, registers: {registers}",
+    )
     if show:
         from venmas.ltl.hoa import to_hoa
 
@@ -83,7 +86,7 @@ def _print_proof(out: Console, report: LtlReport, answer: Satisfied, show: bool)
     for state, holds in answer.invariant.text(answer.circuit).items():
         _say(out, f"J{state} = {holds}")
     steps = [*answer.kept, *(count for one in answer.ranked for count in one.steps)]
-    proofs = f"{len(steps)} obligations, proofs of {sum(steps)} clauses checked" if steps else "proofs written"
+    proofs = f"obligations: {len(steps)}, proofs of {sum(steps)} clauses checked" if steps else "proofs written"
     begun = "the initial states" if answer.invariant.initial else "every state"
     _say(out, f"from {begun}; {f'by the word of {answer.solver}' if answer.solver else proofs}")
     if not answer.ranked and not answer.invariant.clauses:

@@ -122,7 +122,7 @@ def _begun(report: LtlReport) -> Facts:
     found = [("the proof is of runs from", "the initial states" if initial else "every state")]
     if (stored := report.stored) is not None:
         proofs = (
-            f"{stored.enumerated} obligations enumerated, {stored.refuted} refuted, {stored.said} by a solver's word"
+            f"obligations enumerated: {stored.enumerated}, refuted: {stored.refuted}, by a solver's word: {stored.said}"
         )
         found.append(("certificate", f"{stored.size} bytes, sha256 {stored.sha256}; {proofs}"))
     return found + ([("no certificate", report.note)] if report.note is not None else [])
@@ -136,7 +136,7 @@ def _facts(report: LtlReport) -> Facts:
         ("property", report.formula),
         ("initial states", report.init or "what the netlist says"),
         *(("fair", text) for text in report.fair),
-        ("depends on", f"{registers} registers, {bits} bits"),
+        ("depends on", f"bits: {bits}, registers: {registers}"),
         *_begun(report),
         ("networks tried", f"{figures.rounds}, on {figures.samples} counterexamples"),
         ("queries to the SMT solver", str(figures.queries)),
