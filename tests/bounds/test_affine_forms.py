@@ -189,3 +189,10 @@ def test_euler_is_another_plant() -> None:
     _, course = follow(system.flow("0.5", {x: -x}), {"x": (1.0, 1.0)})
     low, high = (float(e[0]) for e in course.ends["x"].ends)
     assert low <= exp(-0.5) <= high and high - low < 1e-6 and not low <= 0.5 <= high
+
+
+def test_constants_keep_none_of_many_symbols() -> None:
+    """Those of a network whose outputs nothing reads."""
+    ring = Forms(2, 60)
+    few, after = reduced(ring, {"x": ring.constant(Fraction(1, 2))}, 10, 1)
+    assert few.symbols == 1 and after["x"].z.shape == (2, 1)

@@ -22,12 +22,19 @@ def committed(ring: Forms, forms: Mapping[str, Form]) -> dict[str, Form]:
 def reduced(ring: Forms, forms: Mapping[str, Form], most: int, kept: int) -> tuple[Forms, dict[str, Form]]:
     """The forms over at most `most` symbols and one for each form, in a ring of their own.
 
-    kept: the first so many symbols, those of initial values, are never boxed. All forms of the old ring are void.
+    kept: the first so many symbols, those of initial values, are never boxed, even if they are more. All forms of the
+    old ring are void.
     """
     moving = [name for name, form in forms.items() if form.z.shape[1] > 1 or form.e.any()]
-    z = np.stack([forms[name].wide(ring.symbols) for name in moving], 1) if moving else np.zeros((ring.size, 0, 1))
-    if ring.symbols <= max(most, kept) + len(moving):
+    most = max(most, kept)
+    if ring.symbols <= most + len(moving):
         return ring, committed(ring, forms)
+    found = Forms(ring.size, most if moving else kept)
+    found.broken = ring.broken
+    result = dict(forms)
+    if not moving:
+        return found, result
+    z = np.stack([forms[name].wide(ring.symbols) for name in moving], 1)
     size = np.abs(z[:, :, 1:])
     scale = size.sum(2, keepdims=True)
     scaled = size / np.where(scale > 0, scale, 1.0)
@@ -35,9 +42,6 @@ def reduced(ring: Forms, forms: Mapping[str, Form], most: int, kept: int) -> tup
     score[:, :kept] = np.inf
     order = np.argsort(-score, axis=1, kind="stable")
     stay, box = np.sort(order[:, :most], axis=1), order[:, most:]
-    found = Forms(ring.size, most)
-    found.broken = ring.broken
-    result = dict(forms)
     for i, name in enumerate(moving):
         coefficients = z[:, i, 1:]
         boxed = np.take_along_axis(size[:, i], box, 1).sum(1) * (1 + gamma(box.shape[1])) + TINY
