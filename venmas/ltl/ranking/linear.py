@@ -14,6 +14,7 @@ import highspy
 import numpy as np
 
 from venmas.ltl.ranking.rational import cheapest
+from venmas.solvers.highs import run, silent_highs
 
 _LARGE = 1 << 24
 """Coefficients above it make the solver's tolerances doubtful."""
@@ -28,9 +29,7 @@ class Weights:
     def __init__(self, costs: Sequence[float]) -> None:
         self._size = len(costs)
         self._costs = [Fraction(cost).limit_denominator(1 << 20) for cost in costs]
-        self._highs = highspy.Highs()
-        self._highs.setOptionValue("output_flag", False)
-        self._highs.setOptionValue("threads", 1)
+        self._highs = silent_highs()
         for tolerance in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             self._highs.setOptionValue(tolerance, 1e-9)
         inf = highspy.kHighsInf
@@ -57,7 +56,7 @@ class Weights:
 
     def solve(self) -> list[int] | None:
         """Integer weights that meet every row exactly; None where the program has none, or none was found."""
-        self._highs.run()
+        run(self._highs)
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             # floats say that there is none: believed where they are far finer than the numbers
             return self._exact() if any(abs(value) > _LARGE for row in self._rows for value in row) else None
