@@ -61,11 +61,14 @@ def own(workers: int = 2) -> Iterator[LocalCluster]:
 def no_process_left() -> Iterator[None]:
     before = {child.pid for child in psutil.Process().children()}
     yield
-    assert not [c for c in psutil.Process().children() if c.pid not in before and not _is_cluster(c)]
+    assert not [c for c in psutil.Process().children() if c.pid not in before and _is_left(c)]
 
 
-def _is_cluster(process: psutil.Process) -> bool:
-    return any("cluster_local" in part for part in process.cmdline())
+def _is_left(process: psutil.Process) -> bool:
+    try:
+        return not any("cluster_local" in part for part in process.cmdline())
+    except psutil.NoSuchProcess:  # it has ended meanwhile
+        return False
 
 
 def solver_processes(*workers: subprocess.Popen[bytes]) -> list[psutil.Process]:

@@ -44,6 +44,16 @@ def chain(count: int, step: str, width: int = 8, first: int = 10) -> str:
     return "\n".join([*lines, f"{end + 3} output {end + 2} nine", ""])
 
 
+def kept(count: int) -> str:
+    """A register whose update reads a chain of operators again, from its last to its first."""
+    lines = ["1 sort bitvec 1", "2 sort bitvec 8", "3 state 2 n", "4 state 2 m", "5 next 2 4 3"]
+    lines += [f"{10 + at} add 2 {9 + at if at else 4} 3" for at in range(count)]
+    end = 10 + 2 * count
+    lines += [f"{10 + count + at} xor 2 {9 + count + at} {9 + count - at}" for at in range(count)]
+    lines += [f"{end} next 2 3 {end - 1}", f"{end + 1} constd 2 1", f"{end + 2} eq 1 3 {end + 1}"]
+    return "\n".join([*lines, f"{end + 3} output {end + 2} nine", ""])
+
+
 def registers(count: int) -> str:
     """Bits that each take the value of the one before."""
     lines = ["1 sort bitvec 1"]
@@ -54,6 +64,7 @@ def registers(count: int) -> str:
 
 CASES: dict[str, Case] = {
     "netlist, depth 100,000, add": netlist(chain(100_000, "add 2 {a} 3"), status=ANY),
+    "netlist, depth 50,000 twice": netlist(kept(50_000), status=ANY),
     "netlist, depth 100,000, mul": netlist(chain(100_000, "mul 2 {a} 3", 64), status=ANY),
     "netlist, depth 100,000, not": netlist(chain(100_000, "not 2 {a}"), status=ANY),
     "netlist, depth 20,000, urem": netlist(chain(20_000, "urem 2 {a} 3", 32), status=ANY),

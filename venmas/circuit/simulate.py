@@ -17,11 +17,16 @@ State = tuple[Words, ...]
 def evaluate(source: Nodes, known: Mapping[int, Words], roots: Sequence[int]) -> list[Words]:
     """What `roots` are where these nodes (all leaves below the roots, or nodes above them) have these values.
 
-    Shapes: (n,) each, and of each root. Raises `KeyError` where a leaf has no value.
+    Shapes: (n,) each, and of each root. A value is dropped after its last reader. Raises `KeyError` where a leaf has no
+    value.
     """
     size = len(next(iter(known.values()), (0,)))
     found = dict(known)
-    for index in needed(source, roots, known):
+    order = needed(source, roots, known)
+    last = {arg: index for index in order for arg in source.nodes[index].args}
+    for root in roots:
+        last.pop(root, None)
+    for index in order:
         ask()
         node = source.nodes[index]
         if node.op is Op.CONST:
@@ -31,6 +36,9 @@ def evaluate(source: Nodes, known: Mapping[int, Words], roots: Sequence[int]) ->
         else:
             widths = [source.nodes[arg].width for arg in node.args]
             found[index] = compute(node.op, [found[arg] for arg in node.args], widths, node.params, node.width)
+            for arg in node.args:
+                if last.get(arg) == index:
+                    found.pop(arg, None)
     return [found[root] for root in roots]
 
 

@@ -32,7 +32,8 @@ _MOST_ATOMS = 20
 _LONGEST = 50_000
 """Steps of a lasso that is replayed and told; each takes some 0.1 ms."""
 _MOST_MARKS = 60
-_CHUNK = 1 << 16
+_CHUNK, _MOST_WORDS = 1 << 16, 1 << 25
+"""Rows that are simulated at once, and words that may be kept of them: 256 MB."""
 
 _Array = npt.NDArray[np.int64]
 
@@ -116,9 +117,11 @@ def _moves(circuit: Circuit, letters: Sequence[int], budget: Budget) -> tuple[_M
     rows, inner = 1 << sum(widths), circuit.input_bits
     every: list[tuple[_Array, ...]] = []
     initial: list[tuple[_Array, ...]] = []
-    for begin in range(0, rows, _CHUNK):  # a power of two as well: the states of a chunk are whole, or parts of one
+    kept = sum(1 + node.width // 32 for node in circuit.nodes)
+    chunk = min(_CHUNK, 1 << max(0, (_MOST_WORDS // max(1, kept)).bit_length() - 1))
+    for begin in range(0, rows, chunk):  # a power of two as well: the states of a chunk are whole, or parts of one
         budget()
-        code = np.arange(begin, min(rows, begin + _CHUNK), dtype=np.int64)
+        code = np.arange(begin, min(rows, begin + chunk), dtype=np.int64)
         columns = [words(column, width) for column, width in zip(_columns(code, widths), widths, strict=True)]
         known = dict(zip((*circuit.registers, *circuit.inputs), columns, strict=True))
         roots = [*letters, *circuit.next, *circuit.constraints, *circuit.starts]
