@@ -9,7 +9,7 @@ question of its own, which the same procedures answer: `Question`, `Question.box
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
@@ -39,7 +39,7 @@ from venmas.logic import (
     parse_property,
     subformulas,
 )
-from venmas.model.disturbances import ahead, drawn
+from venmas.model.disturbances import Noise, ahead, drawn, ranges
 from venmas.model.limits import MAX_NUMBER
 from venmas.model.simulate import undrawn
 from venmas.model.system import System
@@ -63,6 +63,8 @@ class Question:
     about: Literal["property", "box", "deadlock"] = "property"
     inductive: Formula | None = None
     """The set of states, a formula about one, by which AG p is to be proved; None: any will do."""
+    chosen: Noise = field(default_factory=dict)
+    """Noise in initial states of which one value each is enough for a state to satisfy the property (`chosen_for`)."""
 
     def __post_init__(self) -> None:
         if self.system.disturbances:  # no procedure knows of noise: see `drawn_for`
@@ -91,14 +93,14 @@ class Question:
     def staying(self, names: Iterable[str]) -> Question:
         """Do the variables stay in their declared ranges, as far as the formula looks?"""
         asked = Bounded(staying(self.system, names, self.formula.depth))
-        return replace(self, asked=asked, certified=False, about="box")
+        return replace(self, asked=asked, certified=False, about="box", chosen={})
 
     @property
     def deadlocks(self) -> Question:
         """Has every state a successor that is reached before the last step that the formula looks at?"""
         steps = max(0, self.formula.depth - 1) if isinstance(self.asked, Bounded) else None
         asked = classified(Globally(Quantifier.ALL, 0, steps, EX(TRUE)))
-        return replace(self, asked=asked, certified=False, inside=False, about="deadlock", inductive=None)
+        return replace(self, asked=asked, certified=False, inside=False, about="deadlock", inductive=None, chosen={})
 
 
 def read_formula(system: System, formula: str | Formula) -> Formula:
@@ -168,6 +170,31 @@ def drawn_for(system: System, asked: Property) -> System:
                 "itself, or for one of them of all runs, AG^k (p | q)"
             )
     return drawn(system, target.depth)
+
+
+def chosen_for(system: System, asked: Property) -> tuple[System, Noise]:
+    """`drawn_for`, and the noise that may be chosen: none, or all where noise is to bring `asked` about (EF^k p).
+
+    The negation of such a formula has no EX. Where it is true of a state, it is so of every choice of noise too, as
+    that leaves out successors: a state satisfies the formula if it does so under one choice. Of systems that are not
+    piecewise linear.
+    """
+    if system.disturbances and system.smooth and isinstance(asked, Bounded):
+        target = nnf(asked.formula, negate=True)
+        kinds = {type(node) for node in subformulas(target)}
+        if AX in kinds and EX not in kinds:
+            found = drawn(system, target.depth)
+            return found, ranges(system, found)
+    return drawn_for(system, asked), {}
+
+
+def goals(system: System, formula: Formula, chosen: Noise) -> list[tuple[Formula, Noise]]:
+    """What no initial state may meet so that `formula` holds and no run leaves its box, each with the noise that may be
+    chosen: all noise counts for the box."""
+    if not chosen:
+        return [(claim(system, formula, inside=True), {})]
+    boxed = staying(system, system.variables, formula.depth)
+    return [(claim(system, formula, inside=False), chosen), (nnf(boxed, negate=True), {})]
 
 
 def _parsed(system: System, formula: str) -> Property:

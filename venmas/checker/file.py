@@ -24,8 +24,9 @@ from venmas.logic import Always, parse, parse_property
 from venmas.memory import seldom_collected
 from venmas.model.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.canonical_writer import canonical_text
+from venmas.model.disturbances import Noise
 from venmas.model.system import System
-from venmas.question import claim, drawn_for
+from venmas.question import chosen_for, goals
 
 FORMAT = "venmas-certificate-1"
 """Proofs of bounded formulas."""
@@ -58,7 +59,7 @@ def read_certificate(path: str | Path) -> tuple[Mapping[str, Any], Iterator[tupl
     if not isinstance(form, str) or form not in _BESIDES:
         raise UsageError(f"{path} is no certificate of the form {FORMAT}, -2, -3, -4, or of LTL; {HOW}")
     needed = _NEEDED | _BESIDES[form]
-    odd = (header.keys() ^ needed) - _OPTIONAL
+    odd = (header.keys() ^ needed) - _OPTIONAL - ({"chosen"} if form == TUBES else set())
     if odd:
         raise CheckError(0, f"the header must have the fields {', '.join(sorted(needed))}: see {sorted(odd)[0][:40]!r}")
     if not isinstance(header["formula"], str) or type(header["inside"]) is not bool:
@@ -85,8 +86,9 @@ def _check_claim(
     header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
 ) -> Checked:
     vocabulary, of_runs = system.vocabulary, header["format"] == RUNS
+    chosen: Noise = {}
     if system.disturbances and not of_runs:
-        system = drawn_for(system, parse_property(header["formula"], vocabulary))
+        system, chosen = chosen_for(system, parse_property(header["formula"], vocabulary))
     theirs, ours = header["system"], system_to_json(system)
     if not isinstance(theirs, dict) or theirs.keys() != ours.keys():
         raise CheckError(0, f"the system is no object of the fields {', '.join(ours)}")
@@ -102,7 +104,7 @@ def _check_claim(
         raise CheckError(0, "the networks that the header lists are not those of its system")
     rebuilt = system_from_json(theirs, networks)
     if header["format"] == TUBES:
-        return _check_tubes(header, lines, rebuilt, tick)
+        return _check_tubes(header, lines, rebuilt, chosen, tick)
     if rebuilt.smooth:
         raise CheckError(0, f"{header['format']} is about piecewise linear systems, and {rebuilt.smooth}")
     if of_runs:
@@ -133,14 +135,20 @@ def _check_always(
 
 
 def _check_tubes(
-    header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
+    header: Mapping[str, Any],
+    lines: Iterator[tuple[int, Line]],
+    system: System,
+    chosen: Noise,
+    tick: Callable[[int], None],
 ) -> Checked:
+    if header.get("chosen", []) != list(chosen):
+        raise CheckError(0, f"the noise that may be chosen for such a formula is: {', '.join(chosen) or 'none'}")
     if not header["inside"] or header["semantics"] != "real":
         raise CheckError(
             0, f"{TUBES} is about real networks, and shows that no run leaves the declared box: its header must say so"
         )
-    target = claim(system, parse(header["formula"], system.vocabulary), inside=True)
-    return check_trees(system, target, read_bits(header["enclosures"]), lines, tick)
+    about = goals(system, parse(header["formula"], system.vocabulary), chosen)
+    return check_trees(system, about, read_bits(header["enclosures"]), lines, tick)
 
 
 @seldom_collected

@@ -48,7 +48,7 @@ def read_index(line: int, value: object, count: int) -> int:
 def read_texts(line: int, data: object, size: int) -> tuple[str, ...]:
     """So many numbers as texts: the numbers of a form, or the ends of a box. Raises `CheckError`."""
     if not isinstance(data, list) or len(data) != size:
-        raise CheckError(line, f"expected a form of {size} numbers over the free variables")
+        raise CheckError(line, f"expected {size} numbers")
     for number in data:
         if not isinstance(number, str):
             raise _no_number(line, number)

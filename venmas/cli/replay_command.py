@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -64,10 +65,11 @@ def replay_stored(loaded: Loaded, formula: str, witness: Witness) -> Replay:
     from venmas.model import Replay, replay
     from venmas.model.witness.noise import unfolded
     from venmas.nn.runtime import OnnxRuntime
-    from venmas.question import Question, drawn_for, posed, read_property
+    from venmas.question import Question, chosen_for, posed, read_property
 
     asked = posed(loaded.system, read_property(loaded.system, formula))
-    question = Question(drawn_for(loaded.system, asked), asked)
+    system, noise = chosen_for(loaded.system, asked)
+    question = Question(system, asked, chosen=noise)
     if loaded.system.disturbances:
         witness = unfolded(loaded.system, witness, question.target.depth)
     try:
@@ -76,7 +78,7 @@ def replay_stored(loaded: Loaded, formula: str, witness: Witness) -> Replay:
         log.debug("no onnxruntime (%s): numpy runs the networks", error)
         runtime = None
     try:
-        return replay(question.system, question.shown, witness, runtime)
+        return replay(question.system, question.shown, witness, runtime, noise)
     except ModelError as error:  # the run leaves the box: the stored one can not have been a run of this system
         return Replay(False, str(error))
 
@@ -100,7 +102,9 @@ def relabelled(system: System, witness: Witness) -> Witness:
             with suppress(FormulaError):
                 atom = parse(measure.atom, system.vocabulary)
                 if isinstance(atom, Atom) and atom.comparison.holds(node.point):
-                    yield Measure(str(atom.comparison), abs(atom.comparison.expr.evaluate(node.point)))
+                    expr, radius = atom.comparison.expr, {value.name: value.radius for value in node.state}
+                    around = sum((abs(c) * radius[name] for name, c in expr.terms), Fraction(0))
+                    yield Measure(str(atom.comparison), max(Fraction(0), abs(expr.evaluate(node.point)) - around))
 
     return type(witness)(
         tuple(

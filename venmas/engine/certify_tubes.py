@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
+from itertools import product
 from pathlib import Path
 
 from venmas.answer import IncompleteError
 from venmas.checker.file import TUBES
-from venmas.checker.smooth.tree import LIMITS, Box, Target, halves, initial_box
+from venmas.checker.smooth.tree import LIMITS, Box, Target, choice, halves, initial_box
 from venmas.engine.certificate_file import Certificate, CertificateFile, Unwritten, header
-from venmas.model.smooth.cuts import Cut, Fineness, Tree, Trees
+from venmas.model.disturbances import Noise
+from venmas.model.smooth.cuts import Chosen, Cut, Fineness, Tree, Trees
 from venmas.model.system import System
-from venmas.question import Question, claim
+from venmas.question import Question, goals
 
 BITS = 60
 """Values of certificates are in units of 2^-60."""
@@ -31,15 +33,16 @@ def certify_tubes(
 
     Raises `IncompleteError` where a leaf does not pass however finely it is enclosed and cut.
     """
-    system = question.system
-    target = Target(system, claim(system, question.formula, inside=True))
+    system, chosen = question.system, question.chosen
     with CertificateFile(path) as file:
         head = header(replace(question, inside=True), about)
-        file.add({**head, "format": TUBES, "enclosures": {"domain": "affine", "bits": BITS}})
-        for region, tree in zip(system.regions, proof.trees, strict=True):
+        noise = {"chosen": list(chosen)} if chosen else {}
+        file.add({**head, **noise, "format": TUBES, "enclosures": {"domain": "affine", "bits": BITS}})
+        asked = product(goals(system, question.formula, chosen), system.regions)
+        for ((goal, able), region), tree in zip(asked, proof.trees, strict=True):
             box = initial_box(system, region)
             if box is not None:
-                for line in _lines(target, box, tree or LEAST, tick):
+                for line in _lines(Target(system, goal), able, box, tree or LEAST, tick):
                     file.add(line)
         return file.keep()
 
@@ -48,22 +51,28 @@ LEAST = Fineness(order=4, substeps=1, slices=1, symbols=20)
 """How finely a part is enclosed of which nothing is known."""
 
 
-def _lines(target: Target, box: Box, tree: Tree, tick: Callable[[], None]) -> Iterator[dict[str, object]]:
-    """The lines about a box."""
+def _lines(
+    target: Target, chosen: Noise, box: Box, tree: Tree, tick: Callable[[], None]
+) -> Iterator[dict[str, object]]:
+    """The lines about a box. chosen: the noise that may be."""
     names = list(target.system.variables)
     stack: list[tuple[Box, Tree, int]] = [(box, tree, 0)]
     known: list[int] = []
     while stack:
         tick()
         box, tree, added = stack.pop()
-        if isinstance(tree, Fineness):
-            found = _passing(target, box, tree, known, tick)
+        if not isinstance(tree, Cut):
+            noise, fine = (tree.values, tree.part) if isinstance(tree, Chosen) else ((), tree)
+            part = choice(box, target.system, dict(zip(chosen, noise, strict=True))) if noise else box
+            found = _passing(target, part, fine, known, tick)
             if isinstance(found, Fineness):
+                if noise:
+                    yield {"rule": "choose", "values": [str(value) for value in noise]}
                 yield {"rule": "tube", **{name: value for name, value in asdict(found).items() if value}}
                 continue
             if added == _CUTS:
                 raise IncompleteError(f"a part of the initial states does not follow in integers: {found}")
-            tree, added = _in_half(target.system, box, tree, found), added + 1
+            tree, added = _in_half(target.system, part, tree, found), added + 1
         index = names.index(tree.variable)
         low, high = halves(box, target.system, index, tree.at)
         stack += [(high, tree.high, added), (low, tree.low, added)]
@@ -98,7 +107,7 @@ def _ladder(fine: Fineness, variables: int) -> list[Fineness]:
     ]
 
 
-def _in_half(system: System, box: Box, fine: Fineness, why: str) -> Cut:
+def _in_half(system: System, box: Box, leaf: Chosen | Fineness, why: str) -> Cut:
     """The box cut across its longest side, as a part of the declared range. Raises `IncompleteError` for a point."""
     decls = list(system.variables.values())
     lengths = [(b - a) / (d.upper - d.lower) if b > a else 0 for d, (a, b) in zip(decls, box, strict=True)]
@@ -106,4 +115,4 @@ def _in_half(system: System, box: Box, fine: Fineness, why: str) -> Cut:
     if not lengths[index]:
         raise IncompleteError(f"an initial state does not follow in integers: {why}")
     low, high = box[index]
-    return Cut(decls[index].name, (low + high) / 2, fine, fine)
+    return Cut(decls[index].name, (low + high) / 2, leaf, leaf)

@@ -32,6 +32,7 @@ from venmas.logic import Formula, fixpoints
 from venmas.memory import peak_mb
 from venmas.model.canonical import system_digest
 from venmas.model.canonical_writer import canonical_text
+from venmas.model.disturbances import NO_NOISE, Noise
 from venmas.model.system import System
 from venmas.model.witness.build import Replay, replay
 from venmas.model.witness.tree import Witness
@@ -55,8 +56,9 @@ class Journal:
     the run has begun the file may fail without harm: the run goes on, and `lost` says why nothing more was kept.
     """
 
-    def __init__(self, path: str | Path, system: System, solvers: Sequence[str]) -> None:
-        self.system, self.solvers, self.lost = system, tuple(solvers), ""
+    def __init__(self, path: str | Path, system: System, solvers: Sequence[str], noise: Noise = NO_NOISE) -> None:
+        """noise: of the system, where witnesses are about all of it."""
+        self.system, self.solvers, self.lost, self._noise = system, tuple(solvers), "", noise
         self._recalled = False
         try:
             self._system = system_digest(system)
@@ -157,7 +159,7 @@ class Journal:
     def _replayed(self, formula: Formula, witness: Witness) -> Replay:
         """Raises `UsageError` where the witness shows nothing."""
         try:
-            checked = replay(self.system, fixpoints(formula, negate=True), witness)
+            checked = replay(self.system, fixpoints(formula, negate=True), witness, noise=self._noise)
         except ModelError as error:
             raise UsageError(f"its witness leaves the system: {error}") from error
         if not checked.confirmed:

@@ -28,12 +28,13 @@ from venmas.files import why_not_writable
 from venmas.logic import Always, Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
 from venmas.memory import seldom_collected
+from venmas.model.disturbances import Noise
 from venmas.model.source import source_of
 from venmas.model.system import System
 from venmas.model.witness.build import replay
 from venmas.model.witness.noise import folded
 from venmas.nn.network import Semantics
-from venmas.question import Question, drawn_for, posed, read_formula, read_inductive, read_property
+from venmas.question import Question, chosen_for, posed, read_formula, read_inductive, read_property
 from venmas.search.procedure import Run, Settings
 from venmas.search.programs import Programs
 from venmas.search.regions.graph.figures import Regions
@@ -93,10 +94,9 @@ def verify(
 
     invariant: for ``AG p`` without a bound, a set of states that is to prove it: a formula about one state, such as the
     name of a proposition. It must contain the initial states and imply p, and no step may lead out of it. Apart from a
-    search for violations nothing else is tried then.
-
-    journal: a file that keeps results, from which a run that was ended continues: programs of ``comp-seq`` and
-    ``comp-par`` that a solver found infeasible, and the verdict in any mode (docs/journal.md).
+    search for violations nothing else is tried then. journal: a file that keeps results, from which a run that was
+    ended continues: programs of ``comp-seq`` and ``comp-par`` that a solver found infeasible, and the verdict in any
+    mode (docs/journal.md).
 
     refinement: options of predicate abstraction, by the names of `venmas.abstraction.settings.OPTIONS`, such as
     ``predicates="guards"`` or ``refine="shrink"``, for modes ``invariant`` and ``abstraction``.
@@ -206,6 +206,7 @@ class _Verification:
     programs: Programs = field(default_factory=Programs)
     target: Formula | None = None
     """What a witness has to show."""
+    chosen: Noise = field(default_factory=dict)
 
     def run(self) -> None:
         """Fill the report."""
@@ -215,7 +216,7 @@ class _Verification:
             book = None
             if self.journal is not None:
                 uses = self.mode.solver or self.mode.resort
-                book = Journal(self.journal, self.system, self.settings.solvers() if uses else ())
+                book = Journal(self.journal, self.system, self.settings.solvers() if uses else (), self.chosen)
             self._recall(question, book)
         except BudgetError as stop:
             self._write(Open(stop.reason, stop.message), None)
@@ -240,9 +241,11 @@ class _Verification:
         inductive = self._by(given, asked) if given else None
         certified = self.proofs.certificate is not None
         asked = posed(system, asked)
-        self.system = drawn_for(system, asked)
-        question = Question(self.system, asked, report.semantics, certified, inductive=inductive)
-        self.target = question.shown
+        self.system, chosen = chosen_for(system, asked)
+        if chosen and self.settings.cluster is not None:
+            raise UsageError("what noise can bring about is decided on one machine: leave the cluster out")
+        question = Question(self.system, asked, report.semantics, certified, inductive=inductive, chosen=chosen)
+        self.target, self.chosen = question.shown, chosen
         return question
 
     def _by(self, given: str, asked: Property) -> Formula:
@@ -384,7 +387,7 @@ class _Verification:
             case Witnessed(witness):
                 begun = self.budget.spent
                 assert self.target is not None
-                checked = replay(self.system, self.target, witness)
+                checked = replay(self.system, self.target, witness, noise=self.chosen)
                 report.seconds.replay += self.budget.spent - begun
                 if not checked.confirmed:
                     raise AssertionError(f"a witness did not replay: {checked.reason}")

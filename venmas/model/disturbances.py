@@ -8,7 +8,8 @@ step shifts them on by one:
 
 A run of k steps from a state of it is one of the system with noise, and conversely. What a formula says of single runs
 is thus the same of both, and no interpreter, bound, encoding or certificate rule knows of noise. What a formula says of
-several runs from one state is not: there they share their noise (`venmas.question.drawn_for` refuses it).
+several runs from one state is not: there they share their noise (`venmas.question.drawn_for` refuses it). That noise
+can bring something about follows from single runs all the same (`venmas.question.chosen_for`).
 
 The expression `Drawn`, the new value of a disturbance in the system as it was written, is known to none of them either,
 so none takes a disturbance for a constant.
@@ -16,11 +17,13 @@ so none takes a disturbance for a constant.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
 
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
@@ -37,9 +40,19 @@ AHEAD = "@"
 """What stands between the name of a disturbance and the number of steps until its value is used; in no other name."""
 
 
+Noise: TypeAlias = Mapping[str, tuple[Fraction, Fraction]]
+"""Variables of a `drawn` system that are values of disturbances, with their ranges."""
+NO_NOISE: Noise = MappingProxyType({})
+
+
 def ahead(name: str) -> bool:
     """Is it the name of a value that a later step uses? Tables leave them out."""
     return AHEAD in name
+
+
+def disturbance_of(name: str) -> str:
+    """The disturbance that a variable has a value of, if it has one of any."""
+    return name.partition(AHEAD)[0]
 
 
 def drawn(system: System, steps: int) -> System:
@@ -79,6 +92,12 @@ def _drawn(system: System, steps: int) -> System:
     made.initial_set.regions = [(*region, *ranges) for region in system.initial_set.regions]
     made.initial_set.condition = system.initial_set.condition
     return made
+
+
+def ranges(system: System, made: System) -> Noise:
+    """All noise of a `drawn` system: `made` of this one."""
+    found = {name: system.variables.get(disturbance_of(name)) for name in made.variables}
+    return {n: (d.lower, d.upper) for n, d in found.items() if d is not None and d.name in system.disturbances}
 
 
 def _compared(name: str, relation: Relation, end: Fraction) -> Comparison:

@@ -14,6 +14,8 @@ from venmas.model.system import System
 from venmas.model.variables import Region, VariableDecl
 from venmas.model.witness.tree import Value
 
+_SMALL = Fraction(1, 10**9)
+
 
 @dataclass(frozen=True)
 class Column:
@@ -63,8 +65,9 @@ def precise(value: Fraction) -> str:
 
 
 def show_value(value: Value) -> str:
-    """The label where there is one, else the number."""
-    return value.label or number(value.exact)
+    """The label where there is one, else the number, with its radius where fewer than five digits are known."""
+    wide = value.radius > max(_SMALL, abs(value.exact) / 10**5)
+    return value.label or number(value.exact) + (f" +- {float(value.radius):.3g}" if wide else "")
 
 
 def title(name: str, unit: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from random import Random
 
 import numpy as np
@@ -13,7 +14,7 @@ from venmas.testing.smooth import random_boxes
 
 SYMBOLS = 4
 Array = np.ndarray
-_FAR = {"exp": 9.6, "sin": 20.2, "cos": 20.2, "tanh": 10.0, "sigmoid": 11.0}
+_FAR = {"exp": 9.6, "scale": 200.0, "sin": 20.2, "cos": 20.2, "tanh": 10.0, "sigmoid": 11.0}
 """Logarithms of the greatest operands: a little beyond where values are computed."""
 
 _HARD = {("sin", 20): [(135063561 - 68163, 135063561 + 68163)]}
@@ -82,11 +83,21 @@ def integer_form(rng: Random, bits: int) -> Form:
     return Form(centre, g, rng.choice((0, 1, int(size * 2 ** (bits - 12)), int(size * 2**bits))))
 
 
-def float_form(rng: np.random.Generator, size: int) -> FloatForm:
-    """Forms of a batch: rows differ by up to 2^60."""
+def float_form(rng: np.random.Generator, size: int, whole: bool = False) -> FloatForm:
+    """Forms of a batch: rows differ by up to 2^60, a few are huge; or integers of up to 52 bits."""
+    if whole:
+        return FloatForm(np.rint(rng.uniform(-1, 1, (size, 1)) * 2.0 ** rng.integers(0, 53, (size, 1))), np.zeros(size))
     symbols = int(rng.choice([0, 1, SYMBOLS]))
     z = rng.normal(size=(size, 1 + symbols)) * np.exp2(rng.integers(-30, 20, size))[:, None]
+    z *= np.where(rng.random(size) < 0.05, 2.0**200, 1.0)[:, None]
     z[:, 1:] *= np.exp2(rng.integers(-60, 1, size))[:, None]
     z[rng.random(size) < 0.1, 0] = 0.0
     e = np.abs(rng.normal(size=size)) * rng.choice([0.0, 1e-15, 0.1, 1.0], size) * np.abs(z).sum(1)
     return FloatForm(z, e)
+
+
+def factors(rng: Random) -> Fraction:
+    """A rational: a short one, an integer, one that floats round to 1, or a tiny one."""
+    short = Fraction(rng.randint(-50, 50), rng.choice((1, 3, 7, 10, 10**6)))
+    near = rng.choice((-1, 1)) * (1 + Fraction(rng.randint(-9, 9), 10**17))
+    return rng.choice((short, short, Fraction(rng.getrandbits(rng.randint(1, 30))), near, short / 10**318))

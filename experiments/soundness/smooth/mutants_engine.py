@@ -124,6 +124,12 @@ ENGINE = [
     Mutant(_FORMS, "e += FEW * abs(near) + TINY", "pass", _OF_FORMS),
     Mutant(_FORMS, "left.e + right.e + (FEW * mass + TINY)", "left.e + right.e", _OF_FORMS),
     Mutant(_FORMS, "abs(c) * value.e + (FEW * mass + TINY)", "abs(c) * value.e", _OF_FORMS),
+    Mutant(_FORMS, "max(abs(c), SMALLEST_NORMAL) * value.mass", "abs(c) * value.mass", ("scale, forms, engine",)),
+    Mutant(_FORMS, "if abs(factor) == 1:", "if abs(c) == 1:", ("scale, forms, engine",)),
+    Mutant(_FORMS, "np.all(mass < _EXACT)", "np.all(mass < np.inf)", ("whole combine, forms, engine",)),
+    Mutant(
+        _FORMS, "integral and all(form.whole() for _, form in terms)", "integral", ("whole combine, forms, engine",)
+    ),
     Mutant(_FORMS, "e + (gamma(2 * len(terms) + 3) * mass + TINY)", "e", _OF_FORMS),
     Mutant(_FORMS, "slack = 2 * gamma(left.z.shape[1] + 8)", "slack = 0", _OF_FORMS),
     Mutant(_FORMS, "np.abs(c) * left.e * 2 + 0.5 * r", "np.abs(c) * left.e * 2 + 0.4 * r", ("square, forms, engine",)),
@@ -159,7 +165,7 @@ ENGINE = [
     Mutant(_FLOW, "t ** len(known)", "t ** (len(known) + 1)", _OF_FLOWS),
     Mutant(_FLOW, "last[name][fine.order + 1], h", "None, h", _OF_FLOWS),
     Mutant(_FLOW, "Form(rest.mid[:, None], rest.rad)", "Form(rest.mid[:, None], 0 * rest.rad)", _OF_FLOWS),
-    Mutant(_FLOW, "passed &= (taken[name][0] <= lo) & (hi <= taken[name][1])", "passed &= True", _OF_FLOWS),
+    Mutant(_FLOW, "& (taken[name][0] <= lo) & (hi <= taken[name][1])", "", _OF_FLOWS),
     Mutant(_FLOW, "np.minimum(lo * up - TINY, 0.0), np.maximum(hi * up + TINY, 0.0)", "lo * up, hi * up", _OF_FLOWS),
     Mutant(_FLOW, "up = float(h) * (1 + FEW)", "up = float(h) / 2", _OF_FLOWS),
     Mutant(
@@ -173,6 +179,13 @@ ENGINE = [
     Mutant(_EXTREMA, "half = length / (2 * slices)", "half = length / (3 * slices)", _OF_FLOWS),
     Mutant(_EXTREMA, "half**j * comb(k, j)", "half**j", _OF_FLOWS),
     Mutant(_EXTREMA, "float((m + half) ** p)", "float(m ** p) * 0", _OF_FLOWS),
+    Mutant(
+        _EXTREMA,
+        "max(float((m + half) ** p), SMALLEST_NORMAL)",
+        "float((m + half) ** p)",
+        ("oscillator, flow, engine",),
+        slack="parts are not so short, nor values so large",
+    ),
     Mutant(_EXTREMA, "e[:, 0] + spread * (1", "e[:, 0] + 0.9 * spread * (1", _OF_FLOWS),
     Mutant(_EXTREMA, "e[:, 1:]).sum(1)", "0 * e[:, 1:]).sum(1)", _OF_FLOWS),
     Mutant(_EXTREMA, "sizes @ np.stack([form.e for form in forms])", "0.0", _OF_FLOWS),
@@ -196,7 +209,8 @@ ENGINE = [
         "have FEW of the size, of which no operation needs more than half",
     ),
     Mutant(_BOXES, "left.rad + right.rad + (FEW", "left.rad + 0 * (FEW", _OF_BOXES),
-    Mutant(_BOXES, "abs(c) * value.rad + (FEW", "c * value.rad + (FEW", _OF_BOXES),
+    Mutant(_BOXES, "abs(c) * value.rad + error", "c * value.rad + error", _OF_BOXES),
+    Mutant(_BOXES, "max(abs(c), SMALLEST_NORMAL) * value.size", "abs(c) * value.size", ("scale, boxes, engine",)),
     Mutant(_BOXES, "most = left.size * right.size * (1 + 2 * FEW)", "most = left.size * right.size * 0.99", _OF_BOXES),
     Mutant(_BOXES, "np.abs(left.mid) - left.rad - FEW * left.size", "np.abs(left.mid)", _OF_BOXES),
     Mutant(

@@ -1,13 +1,12 @@
 """Every rule of the engine (floats) and of the checker (integers) over random boxes, against Arb.
 
-A rule of a function of one variable gives two lines; the function is compared with them at both ends, in the middle, at
-random points, and next to each end. A rule of forms gives a form; the true value at random symbols, corners among them,
-is compared with what the form may be at the same symbols. Rules of values give ends, or an error.
+A rule of forms gives a form; the true value at random symbols, corners among them, is compared with what the form may
+be at the same symbols. Rules of values give ends, or an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
 from random import Random
@@ -15,157 +14,32 @@ from random import Random
 import numpy as np
 from flint import arb
 
-from experiments.soundness.smooth.boxes import SYMBOLS, float_boxes, float_form, integer_boxes, integer_form
+from experiments.soundness.smooth.boxes import SYMBOLS, factors, float_boxes, float_form, integer_form
 from experiments.soundness.smooth.flows import KNOWN, flows
 from experiments.soundness.smooth.graphs import graphs
 from experiments.soundness.smooth.narrow import narrow_forms, narrow_networks
 from experiments.soundness.smooth.nets import networks
-from experiments.soundness.smooth.truth import Tally, applied, derivative, rational, scaled
-from venmas.bounds.affine import univariate, values
+from experiments.soundness.smooth.truth import Tally, applied, rational, scaled
+from experiments.soundness.smooth.univariate import (
+    BATCH,
+    BITS,
+    Check,
+    float_lines,
+    float_values,
+    integer_lines,
+    integer_values,
+    pi_ends,
+)
 from venmas.bounds.affine.boxes import Boxes
 from venmas.bounds.affine.forms import Form as FloatForm
 from venmas.bounds.affine.forms import Forms as FloatForms
 from venmas.bounds.affine.reduce import reduced
 from venmas.checker.smooth.forms import Form, Forms, between
 from venmas.checker.smooth.intervals import Intervals
-from venmas.checker.smooth.univariate import SLOPE_BITS, OutsideError, relaxed
-from venmas.functions.function import DomainError
+from venmas.checker.smooth.univariate import OutsideError
 from venmas.functions.registry import FUNCTIONS
-from venmas.functions.trigonometry import pi_enclosure
 
-Check = Callable[[int, int], Tally]
-"""What a seed and a number of boxes give."""
-BITS = (20, 30, 40, 60, 60, 60, 96, 256)
-"""Bits of units: of networks (20 to 40) and of certificates (40 to 256)."""
 LINES = (*FUNCTIONS, "reciprocal", "relu")
-_BATCH = 250
-
-
-def integer_values(name: str) -> Check:
-    """Values, slopes and ranges of `venmas.functions`, and that what is told to be bent is."""
-    f = FUNCTIONS[name]
-
-    def look(seed: int, count: int) -> Tally:
-        rng, tally = Random(seed), Tally()
-        for bits in BITS:
-            for low, high in integer_boxes(name, bits, -(-count // len(BITS)), rng.getrandbits(30)):
-                try:
-                    pairs = [(f.value(x, bits), applied(name, scaled(x, bits)), x) for x in (low, high)]
-                    inside = rng.randint(low, high)
-                    over = f.over(low, high, bits)
-                    pairs += [(over, applied(name, scaled(x, bits)), x) for x in (low, inside, high)]
-                    if name != "sqrt" or low > 0:
-                        pairs += [(f.slope(x, bits), derivative(name, scaled(x, bits)), x) for x in (low, high)]
-                except DomainError:
-                    tally.refused += 1
-                    continue
-                tally.looked += 1
-                if any(b - a > 3 for (a, b), _, _ in pairs[:2]):
-                    tally.outside.append(f"width: {name} at {low}, {high} of {bits} bits")
-                for (a, b), true, x in pairs:
-                    tally.point(scaled(a, bits), true, scaled(b, bits), f"{name} at {x} of {bits} bits")
-                bent = f.curvature(low, high, bits)
-                if bent and high - low > 2:
-                    middle = (low + high) >> 1
-                    chord = applied(name, scaled(low, bits)) + applied(name, scaled(2 * middle - low, bits))
-                    gap = bent * (chord - 2 * applied(name, scaled(middle, bits)))
-                    tally.point(arb(0), gap, arb("inf"), f"{name} is not bent over {low}..{high} of {bits} bits")
-        return tally
-
-    return look
-
-
-def pi_ends(seed: int, count: int) -> Tally:
-    """The ends of pi, of up to so many bits."""
-    tally = Tally()
-    for bits in range(seed, min(count, 600)):
-        low, high = pi_enclosure(bits)
-        tally.looked += 1
-        tally.point(scaled(low, bits), arb.pi(), scaled(high, bits), f"pi of {bits} bits")
-        if high - low > 2:
-            tally.outside.append(f"width: pi of {bits} bits")
-    return tally
-
-
-def integer_lines(name: str) -> Check:
-    """`venmas.checker.smooth.univariate`."""
-
-    def look(seed: int, count: int) -> Tally:
-        rng, tally = Random(seed), Tally()
-        for bits in BITS:
-            for low, high in integer_boxes(name, bits, -(-count // len(BITS)), rng.getrandbits(30)):
-                try:
-                    slope, least, most = relaxed(name, low, high, bits)
-                except OutsideError:
-                    tally.refused += 1
-                    if not (low < 0 if name == "sqrt" else name == "reciprocal" and low <= 0 <= high):
-                        tally.outside.append(f"{name} is refused over {low}..{high} of {bits} bits")
-                    continue
-                tally.looked += 1
-                a, lo, hi = scaled(slope, SLOPE_BITS), scaled(least, bits), scaled(most, bits)
-                for x in {low, high, (low + high) >> 1, rng.randint(low, high), rng.randint(low, high)}:
-                    at = scaled(x, bits)
-                    tally.point(lo, applied(name, at) - a * at, hi, f"{name} {low}..{high} of {bits} bits at {x}")
-        return tally
-
-    return look
-
-
-def float_lines(name: str) -> Check:
-    """`venmas.bounds.affine.univariate`."""
-
-    def look(seed: int, count: int) -> Tally:
-        rng, tally = np.random.default_rng(seed), Tally()
-        for _ in range(-(-count // _BATCH)):
-            low, high = float_boxes(name, min(_BATCH, count), rng)
-            found = univariate.lines(name, low, high)
-            wrong = np.zeros(len(low), dtype=bool) if found.wrong is None else found.wrong
-            t = 0.5 * low + 0.5 * high
-            inside = low + (high - low) * rng.random((2, len(low)))
-            beside = np.nextafter(low, high), np.nextafter(high, low)
-            points = np.clip(np.stack([low, high, t, *inside, *beside]), low, high)
-            for row in range(len(low)):
-                if wrong[row]:
-                    tally.refused += 1
-                    continue
-                tally.looked += 1
-                a, lo, hi = (arb(float(v[row])) for v in (found.slope, found.lo, found.hi))
-                for x in {float(p) for p in points[:, row]}:
-                    at = arb(x)
-                    what = f"{name} {low[row].hex()}..{high[row].hex()} at {x.hex()}"
-                    tally.point(lo, applied(name, at) - a * at, hi, what)
-        return tally
-
-    return look
-
-
-def float_values(name: str) -> Check:
-    """`venmas.bounds.affine.values`, with the errors that it states; more points than boxes have."""
-    of = "EXP_ERROR" if name == "exp" else "WAVE_ERROR" if name in ("sin", "cos") else "UNIT_ERROR"
-
-    def look(seed: int, count: int) -> Tally:
-        rng, tally = np.random.default_rng(seed), Tally()
-        most = {"exp": 9.45, "sin": 24.0, "cos": 24.0}.get(name, 12.0)
-        x = rng.choice([-1.0, 1.0], count) * np.exp2(rng.uniform(-30, most, count))
-        x = np.where(rng.random(count) < 0.5, rng.uniform(-8, 8, count), x)
-        if name in ("sin", "cos"):  # the remainder is greatest between two multiples
-            near = (rng.integers(-(2**19), 2**19, count) + 0.5) * (np.pi / 2) + rng.normal(size=count) * 1e-3
-            x = np.where(rng.random(count) < 0.3, near, x)
-            y = values.sin_cos(x)[name == "cos"]
-        else:
-            y = getattr(values, name)(x)
-        error = arb(getattr(values, of))
-        for point, value in zip(x.tolist(), y.tolist(), strict=True):
-            if np.isnan(value) and abs(point) > values.MOST_ANGLE:
-                tally.refused += 1
-                continue
-            tally.looked += 1
-            true = applied(name, arb(point))
-            room = error * abs(arb(value)) if name == "exp" else error
-            tally.point(arb(value) - room, true, arb(value) + room, f"{name} at {point.hex()}")
-        return tally
-
-    return look
 
 
 def _symbols(rng: Random) -> list[int]:
@@ -188,7 +62,7 @@ def integer_forms(operation: str) -> Check:
             bits = BITS[i % len(BITS)]
             ring, symbols = Forms(bits, SYMBOLS), _symbols(rng)
             forms = [integer_form(rng, bits) for _ in range(2)]
-            factor = Fraction(rng.randint(-50, 50), rng.choice((1, 3, 7, 10, 10**6)))
+            factor = factors(rng)
             try:
                 found = _operated(operation, ring, *forms, factor)
             except OutsideError:
@@ -231,17 +105,30 @@ def _operated(operation, ring, left, right, factor):  # type: ignore[no-untyped-
             return ring.constant(factor)
         case "combine":
             return ring.combine([(factor, left), (Fraction(1, 3), right)], Fraction(1, 7))
+        case "whole combine":
+            return ring.combine([(Fraction(_large(factor)), left), (Fraction(-3), right)], Fraction(7))
         case "product":
             return ring.multiply(left, right)
         case "square":
             return ring.multiply(left, left)
         case "dot":
-            return ring.dot(((abs(factor.numerator) + 1, left, right), (3, left, left)), factor.denominator)
+            n, divisor = _small(factor)
+            return ring.dot(((n, left, right), (3, left, left)), divisor)
         case "quotient":
             return ring.divide(left, right)
         case "fresh":
             return ring.fresh(left)
     return ring.apply(operation, left)
+
+
+def _small(factor: Fraction) -> tuple[int, int]:
+    """A factor and a divisor such as jets have."""
+    return abs(factor.numerator) % 100 + 1, factor.denominator % 100 + 1
+
+
+def _large(factor: Fraction) -> int:
+    """An integer of up to 30 bits."""
+    return factor.numerator * (2**20 - 3) % 2**30
 
 
 def _true(operation: str, x: arb, y: arb, factor: Fraction) -> arb:
@@ -254,12 +141,15 @@ def _true(operation: str, x: arb, y: arb, factor: Fraction) -> arb:
             return rational(factor)
         case "combine":
             return x * rational(factor) + y / 3 + arb(1) / 7
+        case "whole combine":
+            return x * _large(factor) - 3 * y + 7
         case "product":
             return x * y
         case "square":
             return x * x
         case "dot":
-            return ((abs(factor.numerator) + 1) * x * y + 3 * x * x) / factor.denominator
+            n, divisor = _small(factor)
+            return (n * x * y + 3 * x * x) / divisor
         case "quotient":
             return x / y
         case "fresh":
@@ -279,11 +169,12 @@ def float_forms(operation: str) -> Check:
 
     def look(seed: int, count: int) -> Tally:
         rng, floats, tally = Random(seed), np.random.default_rng(seed), Tally()
-        for _ in range(-(-count // _BATCH)):
-            size = min(_BATCH, count)
+        for _ in range(-(-count // BATCH)):
+            size = min(BATCH, count)
             ring = FloatForms(size, SYMBOLS)
-            forms = [float_form(floats, size) for _ in range(2)]
-            factor = Fraction(rng.randint(-50, 50), rng.choice((1, 3, 7, 10, 10**6)))
+            whole = rng.random() < (0.8 if operation.startswith("whole") else 0.2)
+            forms = [float_form(floats, size, whole) for _ in range(2)]
+            factor = factors(rng)
             with np.errstate(all="ignore"):
                 found = _operated(operation, ring, *forms, factor)
                 low, high = found.ends
@@ -337,10 +228,10 @@ def float_intervals(operation: str) -> Check:
 
     def look(seed: int, count: int) -> Tally:
         rng, floats, tally = Random(seed), np.random.default_rng(seed), Tally()
-        for _ in range(-(-count // _BATCH)):
-            ring, size = Boxes(min(_BATCH, count)), min(_BATCH, count)
+        for _ in range(-(-count // BATCH)):
+            ring, size = Boxes(min(BATCH, count)), min(BATCH, count)
             ends = [float_boxes(operation if side == 0 else "any", size, floats) for side in range(2)]
-            factor = Fraction(rng.randint(-50, 50), rng.choice((1, 3, 7, 10, 10**6)))
+            factor = factors(rng)
             with np.errstate(all="ignore"):
                 low, high = _operated(operation, ring, *(ring.between(*pair) for pair in ends), factor).ends
             for row in range(size):
@@ -400,7 +291,7 @@ CHECKS: Mapping[tuple[str, str], Check] = {
     **{(name, "lines, checker"): integer_lines(name) for name in LINES},
     **{(name, "lines, engine"): float_lines(name) for name in LINES},
     **{(name, "forms, checker"): integer_forms(name) for name in (*_BOTH, "relu", *FUNCTIONS)},
-    **{(name, "forms, engine"): float_forms(name) for name in (*_BOTH, "combine", "relu", *FUNCTIONS)},
+    **{(name, "forms, engine"): float_forms(name) for name in (*_BOTH, "combine", "whole combine", "relu", *FUNCTIONS)},
     **{(n, "intervals, checker"): integer_intervals(n) for n in _BOXES},
     **{(name, "boxes, engine"): float_intervals(name) for name in (*_BOXES, *FUNCTIONS)},
     ("between", "forms, checker"): between_ends,

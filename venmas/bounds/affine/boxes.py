@@ -13,7 +13,7 @@ import numpy as np
 
 from venmas.bounds.affine import values
 from venmas.bounds.affine.univariate import lines
-from venmas.bounds.rounding import FEW, TINY, Bools, Floats, ball, gamma, outward
+from venmas.bounds.rounding import FEW, SMALLEST_NORMAL, TINY, Bools, Floats, ball, gamma, outward
 
 
 class Box:
@@ -57,7 +57,8 @@ class Boxes:
     def scale(self, value: Box, factor: Fraction) -> Box:
         """Multiple."""
         c = float(factor)
-        return Box(c * value.mid, abs(c) * value.rad + (FEW * abs(c) * value.size + TINY))
+        error = FEW * max(abs(c), SMALLEST_NORMAL) * value.size + TINY
+        return Box(c * value.mid, abs(c) * value.rad + error)
 
     def multiply(self, left: Box, right: Box) -> Box:
         """Product; of one object with itself, its square."""

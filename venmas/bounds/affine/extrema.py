@@ -68,11 +68,12 @@ def at(
 
 @lru_cache(maxsize=64)
 def _slices(length: Fraction, slices: int, p: int) -> tuple[Floats, Floats]:
-    """Factors of p coefficients, p rows a slice: those of s**j, times what its size is at most; ends to the power p."""
+    """Factors of p coefficients, p rows a slice: those of s**j, times what its size is at most; ends to the power p, or
+    a little more."""
     half = length / (2 * slices)
     middles = [(2 * i + 1) * half for i in range(slices)]
     rows = [[half**j * comb(k, j) * m ** max(k - j, 0) for k in range(p)] for m in middles for j in range(p)]
-    return _floats(rows), np.array([float((m + half) ** p) for m in middles])
+    return _floats(rows), np.array([max(float((m + half) ** p), SMALLEST_NORMAL) for m in middles])
 
 
 @lru_cache(maxsize=64)

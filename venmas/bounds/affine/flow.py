@@ -135,7 +135,8 @@ def _boxed(
         wanted = reach(around.upto(1))
         passed = ~trial.broken
         for name, (lo, hi) in wanted.items():
-            passed &= (taken[name][0] <= lo) & (hi <= taken[name][1])
+            # the whole line maps into itself, whether there are solutions or not
+            passed &= np.isfinite(taken[name]).all(0) & (taken[name][0] <= lo) & (hi <= taken[name][1])
         if (passed | ring.broken).all():
             break
     ring.broken |= ~passed

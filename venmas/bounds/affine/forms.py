@@ -128,8 +128,8 @@ class Forms:
     def scale(self, value: Form, factor: Fraction) -> Form:
         """Multiple."""
         c = float(factor)
-        if abs(c) == 1 or (factor.denominator == 1 and abs(c) < 2**20 and value.whole()):
-            return Form(c * value.z, abs(c) * value.e, abs(c) * value.mass)
+        if abs(factor) == 1:
+            return Form(c * value.z, value.e, value.mass)
         mass = max(abs(c), SMALLEST_NORMAL) * value.mass
         return Form(c * value.z, abs(c) * value.e + (FEW * mass + TINY), mass * (1 + 2 * FEW) + TINY)
 
@@ -144,10 +144,9 @@ class Forms:
             z[:, : form.z.shape[1]] += c * form.z
             e += abs(c) * form.e
             mass += max(abs(c), SMALLEST_NORMAL) * form.mass
-        if all(f.denominator == 1 and abs(f) < 2**20 for f in (constant, *(f for f, _ in terms))) and all(
-            form.whole() for _, form in terms
-        ):
-            return Form(z, e, mass)
+        integral = all(f.denominator == 1 for f in (constant, *(f for f, _ in terms)))
+        if integral and all(form.whole() for _, form in terms) and bool(np.all(mass < _EXACT)):
+            return Form(z, e, mass)  # no partial sum of integers is rounded
         return Form(z, e + (gamma(2 * len(terms) + 3) * mass + TINY), mass * (1 + 2 * gamma(2 * len(terms) + 3)) + TINY)
 
     def multiply(self, left: Form, right: Form) -> Form:

@@ -3,24 +3,28 @@
 Lines, each initial set's tree in prefix order, ``cut`` with the part below it first:
 
     {"rule": "cut", "variable": number, "at": "p/q"}
+    {"rule": "choose", "values": ["p/q", ..]}, before a part of a goal that noise is to bring about
     {"rule": "tube", "order": p, "substeps": q, "slices": s, "symbols": k, "sets": m}, the last one where it is not 0
     {"rule": "end", "lines": number of this line}
 
 A cut covers: the parts are ``x <= at`` and ``x >= at``, of an integer ``x <= at`` and ``x >= at + 1``. A leaf encloses
-the states from its box for as many steps as the target has, and shows that none meets it.
+the states from its box for as many steps as the target has, and shows that none meets it. A choice leaves of the box
+what has these values of noise: enough where the target has no EX (`venmas.question.chosen_for`). After the trees of one
+goal come those of the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from venmas.checker.cell import Q
 from venmas.checker.check import Checked
 from venmas.checker.initial import cut_by, declared_cell
-from venmas.checker.numbers import CheckError, read_index, read_number
+from venmas.checker.numbers import CheckError, read_index, read_number, read_texts
 from venmas.checker.rule import Line
 from venmas.checker.smooth.forms import Form, between
 from venmas.checker.smooth.join import spread
@@ -28,6 +32,7 @@ from venmas.checker.smooth.state import States
 from venmas.checker.smooth.univariate import OutsideError
 from venmas.checker.smooth.ways import ways
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
+from venmas.model.disturbances import Noise
 from venmas.model.smooth.cuts import Fineness
 from venmas.model.system import System
 from venmas.model.variables import Region
@@ -148,6 +153,12 @@ def halves(box: Box, system: System, variable: int, at: Fraction) -> tuple[Box, 
     return (*box[:variable], first, *box[variable + 1 :]), (*box[:variable], second, *box[variable + 1 :])
 
 
+def choice(box: Box, system: System, values: Mapping[str, Fraction]) -> Box:
+    """The part of a box with these values of noise."""
+    ends = zip(system.variables, box, strict=True)
+    return tuple((values[name], values[name]) if name in values else end for name, end in ends)
+
+
 def states_of(system: System, box: Box, bits: int, fine: Fineness) -> States:
     """The states of a box: a symbol for each variable whose range is no point."""
     forms: dict[str, Form] = {}
@@ -181,15 +192,16 @@ class _Reader:
 
 def check_trees(
     system: System,
-    target: Formula,
+    goals: Sequence[tuple[Formula, Noise]],
     bits: int,
     lines: Iterator[tuple[int, Line]],
     tick: Callable[[int], None],
 ) -> Checked:
-    """Check that no initial state of the system meets `target`, in core form. Raises `CheckError`."""
-    reader, about, leaves = _Reader(lines, tick), Target(system, target), 0
-    for region in system.regions:
-        first = initial_box(system, region)
+    """Check that no initial state of the system meets a target, in core form, of one of the `goals`, each with noise
+    that may be chosen (`venmas.question.goals`). Raises `CheckError`."""
+    reader, leaves = _Reader(lines, tick), 0
+    for (target, chosen), region in product(goals, system.regions):
+        about, first = Target(system, target), initial_box(system, region)
         stack = [] if first is None else [(first, 0)]
         while stack:
             box, depth = stack.pop()
@@ -203,6 +215,9 @@ def check_trees(
                 low, high = halves(box, system, variable, at)
                 stack += [(high, depth + 1), (low, depth + 1)]
                 continue
+            if line.get("rule") == "choose":
+                box = choice(box, system, _values(line, reader.number, chosen))
+                line = reader.next()
             why = about.open_in(box, bits, _fineness(line, reader.number))
             if why is not None:
                 raise CheckError(reader.number, f"a leaf is not shown free: {why}")
@@ -229,6 +244,18 @@ def _cut(line: Line, number: int, system: System) -> tuple[int, Fraction] | None
     if line.keys() != {"rule", "variable", "at"}:
         raise CheckError(number, "expected a cut of a variable at a number")
     return read_index(number, line["variable"], len(system.variables)), read_number(number, line["at"])
+
+
+def _values(line: Line, number: int, chosen: Noise) -> dict[str, Fraction]:
+    if not chosen:
+        raise CheckError(number, "a choice of noise in a proof that is about all noise")
+    if line.keys() != {"rule", "values"}:
+        raise CheckError(number, "expected values of noise")
+    texts = read_texts(number, line["values"], len(chosen))
+    values = {name: read_number(number, text) for name, text in zip(chosen, texts, strict=True)}
+    if any(not low <= values[name] <= high for name, (low, high) in chosen.items()):
+        raise CheckError(number, "noise that is chosen outside of its range")
+    return values
 
 
 def _fineness(line: Mapping[str, Any], number: int) -> Fineness:

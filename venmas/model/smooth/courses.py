@@ -3,7 +3,7 @@
 A step of length h starts from a ball X. Picard: a box B with X + [0, h] f(B) inside B holds the only solution (Moore,
 *Interval Analysis*, 1966; Nedialkov, Jackson, Corliss, *Validated solutions of initial value problems for ODEs*, 1999).
 Its end is ``sum_{k <= p} h^k x_k + h^{p+1} x_{p+1}(B)``. Boxes and remainders are found with few bits; h and p are
-chosen so that the remainder is below the last bit of X.
+chosen so that the remainder is below the last bit of X, in parts of X where that is beyond 1.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log2
+from math import inf, log2
 
 from venmas.budget import ask
 from venmas.errors import ModelError
@@ -21,6 +21,9 @@ from venmas.model.smooth.jets import Jets
 from venmas.model.smooth.nodes import Extremum, Flow
 
 _ROUNDS, _HALVINGS = 12, 24
+_LEFT = 12
+"""Bits that are to be left of values where they are not lost to what a period starts with: else ever shorter steps are
+taken, and more bits do better."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +41,25 @@ class BallCourse:
 
     def __init__(self, flow: Flow, ring: Balls, value: Callable[[Expr], Ball]) -> None:
         """value: of expressions where the period starts."""
-        self._flow, self.ring, self._value = flow, ring, value
+        self._flow, self.ring, self._of, self._widest = flow, ring, value, 0
         self._coarse = Balls(96 + ring.bits // 2)
         self._pieces: list[_Piece] = []
-        state = {v.name: value(v) for v in flow.variables}
+        state = {v.name: self._value(v) for v in flow.variables}
         left = step = flow.period
         while left:
             piece = self._piece(state, min(step, left))
             self._pieces.append(piece)
             state = {name: self._end(piece, name) for name in flow.names}
+            lost = (ball for ball in state.values() if ball.rad > self._widest << _LEFT)
+            if any(ball.rad << _LEFT > max(abs(ball.mid), 1 << ball.bits) for ball in lost):
+                raise OpenValueError(f"a flow over its period of {flow.period} loses the digits it is computed with")
             step, left = 2 * piece.length, left - piece.length
         self.ends: Mapping[str, Ball] = state
+
+    def _value(self, expr: Expr) -> Ball:
+        ball = self._of(expr)
+        self._widest = max(self._widest, ball.rad)
+        return ball
 
     def _end(self, piece: _Piece, name: str) -> Ball:
         terms = piece.jets.upto(piece.order)[name][: piece.order + 1]
@@ -96,14 +107,20 @@ class BallCourse:
         return self._coarse.of(start.mid - start.rad + min(0, low), start.mid + start.rad + max(0, high))
 
     def _order(self, over: Jets[Ball], length: Fraction) -> int | None:
-        """The least order whose remainder is below the last bit, None where that is too great."""
+        """The least order whose remainders are below the last bit, of values above 1 relative to their size; None where
+        that is too great."""
         step = log2(length)
+        sizes = {name: max(0.0, self._log(row[0])) - self.ring.bits for name, row in over.upto(0).items()}
         for order in range(4, max(16, self.ring.bits // 3)):
-            terms = [row[order + 1] for row in over.upto(order + 1).values()]
-            size = max((abs(t.mid) + t.rad for t in terms if t is not None), default=0)
-            if not size or log2(size) - self._coarse.bits + (order + 1) * step <= -self.ring.bits:
+            rows = over.upto(order + 1).items()
+            if all(self._log(row[order + 1]) + (order + 1) * step <= sizes[name] for name, row in rows):
                 return order
         return None
+
+    def _log(self, term: Ball | None) -> float:
+        """The logarithm of the greatest absolute value."""
+        size = 0 if term is None else abs(term.mid) + term.rad
+        return log2(size) - self._coarse.bits if size else -inf
 
     # -- extrema -------------------------------------------------------------------------------------------------------
 

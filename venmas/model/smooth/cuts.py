@@ -29,11 +29,19 @@ class Cut:
     high: Tree
 
 
-Tree: TypeAlias = Cut | Fineness
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A part with values for all noise that may be chosen, in its order."""
+
+    values: tuple[Fraction, ...]
+    part: Fineness
+
+
+Tree: TypeAlias = Cut | Chosen | Fineness
 
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """A tree for each initial set of the system, None for one that is empty."""
+    """A tree for each initial set of the system, None for one that is empty; again for each further goal."""
 
     trees: tuple[Tree | None, ...]

@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 from venmas.errors import ModelError
 from venmas.linear import as_fraction
 from venmas.logic import And, Atom, Formula, Or
+from venmas.model.disturbances import NO_NOISE, Noise
 from venmas.model.simulate import Step, Transition, misfit
 from venmas.model.smooth.enclosed import Real
 from venmas.model.smooth.steps import margin_at
@@ -59,6 +60,7 @@ def explain(
     budget: int | None = None,
     tick: Callable[[], None] = lambda: None,
     possible: Possible | None = None,
+    noise: Noise = NO_NOISE,
 ) -> Witness | None:
     """The witness that `initial` satisfies the core `formula`, or None when it does not: both answers are exact.
 
@@ -68,13 +70,14 @@ def explain(
     possible: what is known already, so that it is not searched for what cannot be found.
 
     Where the system is not piecewise linear, states are enclosed, and `UndecidedError` is raised too where a comparison
-    stays open at the greatest precision (a tie). Whether `initial` is an initial state is not asked here: `replay`
-    does. Raises `ModelError` when `initial` or a visited state does not fit the declared ranges (design S1).
+    stays open at the greatest precision (a tie). Of such a system `noise` may be variables that stand for all of their
+    ranges; then None says nothing. Whether `initial` is an initial state is not asked here: `replay` does. Raises
+    `ModelError` when `initial` or a visited state does not fit the declared ranges (design S1).
     """
     start = _state(system, initial)
     if system.smooth:
         path = () if hints is None or isinstance(hints, Mapping) else hints
-        found = explain_enclosed(system, formula, start, budget, tick, path)
+        found = explain_enclosed(system, formula, start, budget, tick, path, noise)
         return None if found is None else replace(collect(system, found, formula, 0), bits=found.bits)
     world = _Exact(system, hints, budget, tick, possible)
     root = world.number(start)

@@ -11,12 +11,16 @@ from fractions import Fraction
 
 from venmas.errors import ModelError, VenmasError
 from venmas.logic import Atom, Formula
-from venmas.model.smooth.balls import Ball, OpenValueError
+from venmas.model.disturbances import NO_NOISE, Noise
+from venmas.model.smooth.balls import Ball, Balls, OpenValueError
 from venmas.model.smooth.enclosed import Real
 from venmas.model.smooth.steps import PRECISIONS, EnclosedStep, atom_value, rounded
 from venmas.model.system import System
 from venmas.model.witness.decide import Decider, Margin, Trail
 from venmas.model.witness.tree import Node, Value, Witness
+
+_WIDE = 2
+"""Precisions that are tried where noise stands for its range: more do not make it smaller."""
 
 
 class UndecidedError(VenmasError):
@@ -110,21 +114,25 @@ def explain_enclosed(
     budget: int | None,
     tick: Callable[[], None],
     path: Sequence[str] = (),
+    noise: Noise = NO_NOISE,
 ) -> Enclosing | None:
     """Why the core `formula` holds at an exact state, key 0, or None where it does not. path: branches to try first.
+    noise: variables that stand for all of their ranges; then None says nothing, as a formula is shown of all at once.
 
     Raises `UndecidedError` for a tie, and where more than `budget` states are stepped from at one precision; and
     `ModelError` where a run leaves its box, or has no value.
     """
     why = ""
-    for bits in PRECISIONS:
+    for bits in PRECISIONS[:_WIDE] if noise else PRECISIONS:
         world = Enclosing(system, bits, budget, tick, path)
-        root = world.number(initial)
+        root = world.number({**initial, **_whole(noise, bits)})
         if world.search.decide(formula, root) is not None:
             return world
         if not world.open:
             return None
         why = world.open
+    if noise:
+        return None
     raise UndecidedError(f"tie: with {PRECISIONS[-1]} bits {why}")
 
 
@@ -134,13 +142,13 @@ class Retraced(_States):
     problem: where they are not runs of the system, or not as it is told.
     """
 
-    def __init__(self, system: System, witness: Witness, bits: int) -> None:
+    def __init__(self, system: System, witness: Witness, bits: int, noise: Noise) -> None:
         super().__init__(system, bits)
         self._witness = witness
         self._index = {branch.name: i for i, branch in enumerate(system.branches)}
         self._children: dict[tuple[int, int], list[tuple[int, tuple[int, int]]]] = {}
         self.problem = ""
-        self.root = (0, self.number(dict(witness.initial)))
+        self.root = (0, self.number({**witness.initial, **_whole(noise, bits)}))
 
     def check(self) -> None:
         """Compare all that is stored with what is computed; leaves `problem` and `open`."""
@@ -220,13 +228,15 @@ class Retraced(_States):
         return None if enabled is None or set(enabled) != set(known) else list(known.items())
 
 
-def retrace(system: System, formula: Formula, witness: Witness) -> tuple[str, Margin | None, int]:
+def retrace(system: System, formula: Formula, witness: Witness, noise: Noise) -> tuple[str, Margin | None, int]:
     """What is wrong with the runs of a witness that starts in an exact state (empty: nothing), with what margin they
     show the core formula, in balls of growing precision, and its bits. Raises `ModelError` where a run leaves its box.
+
+    noise: variables that stand for all of their ranges.
     """
     why = ""
     for bits in [b for b in PRECISIONS if b >= min(witness.bits, PRECISIONS[-1])]:
-        tree = Retraced(system, witness, bits)
+        tree = Retraced(system, witness, bits, noise)
         tree.check()
         if tree.problem:
             return tree.problem, None, bits
@@ -235,6 +245,12 @@ def retrace(system: System, formula: Formula, witness: Witness) -> tuple[str, Ma
             return "", margin, bits
         why = tree.open
     return f"tie: with {PRECISIONS[-1]} bits {why}", None, PRECISIONS[-1]
+
+
+def _whole(noise: Noise, bits: int) -> dict[str, Ball]:
+    """Balls around the ranges of noise."""
+    ring = Balls(bits)
+    return {n: ring.of((a * 2**bits).__floor__(), (b * 2**bits).__ceil__()) for n, (a, b) in noise.items()}
 
 
 def run(system: System, start: Mapping[str, Fraction], orders: Sequence[Sequence[int]]) -> Witness:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 from venmas.model.disturbances import AHEAD, ahead
 from venmas.model.system import System
@@ -29,9 +28,10 @@ def unfolded(system: System, witness: Witness, steps: int) -> Witness:
         path.append(at)
     if len(path) != len(witness.nodes):  # several runs: no answer to a question about noise
         return witness
-    noise: dict[str, list[Fraction]] = {}
+    noise: dict[str, list[Value]] = {}
     for name in system.disturbances:
-        told = [witness.nodes[i].point.get(name, system.variables[name].lower) for i in path][: max(1, steps)]
+        any_ = Value(name, system.variables[name].lower)
+        told = [next((v for v in witness.nodes[i].state if v.name == name), any_) for i in path][: max(1, steps)]
         noise[name] = told + [told[-1]] * (max(1, steps) - len(told))
     nodes = list(witness.nodes)
     for place, index in enumerate(path):
@@ -39,9 +39,9 @@ def unfolded(system: System, witness: Witness, steps: int) -> Witness:
     return replace(witness, nodes=tuple(nodes))
 
 
-def _with_later(node: Node, noise: dict[str, list[Fraction]], place: int) -> Node:
+def _with_later(node: Node, noise: dict[str, list[Value]], place: int) -> Node:
     later = [
-        Value(f"{name}{AHEAD}{i}", values[min(place + i, len(values) - 1)])
+        replace(values[min(place + i, len(values) - 1)], name=f"{name}{AHEAD}{i}")
         for name, values in noise.items()
         for i in range(1, len(values))
     ]

@@ -15,6 +15,7 @@ import numpy as np
 from venmas.errors import ModelError, NetworkError
 from venmas.linear import format_number
 from venmas.logic import Atom, Formula
+from venmas.model.disturbances import NO_NOISE, Noise
 from venmas.model.regions import is_initial
 from venmas.model.simulate import Batch, Precision, Step, misfit
 from venmas.model.system import System
@@ -23,8 +24,6 @@ from venmas.model.witness.enclosed import retrace
 from venmas.model.witness.loops import Loops, fold
 from venmas.model.witness.tree import Node, Value, Witness, number_json
 from venmas.nn.runtime import Numpy, Runtime
-
-log = logging.getLogger(__name__)
 
 _NOT_SHOWN = "the runs of the witness do not show that the formula is violated"
 
@@ -64,7 +63,7 @@ class Replay:
 
     @property
     def how(self) -> str:
-        """What it was computed in, in words."""
+        """What it was computed in."""
         return f"in enclosures of {self.bits} bits" if self.bits else "in exact numbers"
 
     def to_json(self) -> dict[str, Any]:
@@ -78,17 +77,18 @@ class Replay:
         }
 
 
-def replay(system: System, formula: Formula, witness: Witness, runtime: Runtime | None = None) -> Replay:
+def replay(
+    system: System, formula: Formula, witness: Witness, runtime: Runtime | None = None, noise: Noise = NO_NOISE
+) -> Replay:
     """Re-run a witness of the core `formula` (for a violation: the negated one) from its initial state.
 
-    A formula with fixpoints is shown by runs that need not end: there a repeated state closes a loop (`fold`).
-
     Every state and action is computed anew and compared with the stored one; the initial state must be one of the
-    system; the formula must be shown by the branches that the witness follows, under AX by all that are enabled.
-    runtime: what runs the networks in floats; numpy by default, and also where it refuses one of them.
+    system; the formula must be shown by the branches that the witness follows, under AX by all that are enabled, and
+    with fixpoints by loops of runs (`fold`). runtime: what runs the networks in floats; numpy by default, and where it
+    refuses one of them. noise: variables of a smooth system that stand for their ranges.
     """
     if system.smooth:
-        return _replay_enclosed(system, formula, witness, runtime or Numpy())
+        return _replay_enclosed(system, formula, witness, runtime or Numpy(), noise)
     known = _Known(system)
     if problem := _initial_problem(system, witness) or _run_problem(system, witness, known):
         return Replay(False, problem)
@@ -101,12 +101,12 @@ def replay(system: System, formula: Formula, witness: Witness, runtime: Runtime 
     return Replay(True, "", margin if isinstance(margin, Fraction) else None, floats)
 
 
-def _replay_enclosed(system: System, formula: Formula, witness: Witness, runtime: Runtime) -> Replay:
-    if any(v.radius for v in witness.nodes[0].state):
+def _replay_enclosed(system: System, formula: Formula, witness: Witness, runtime: Runtime, noise: Noise) -> Replay:
+    if any(v.radius and v.name not in noise for v in witness.nodes[0].state):
         return Replay(False, "the initial state of the witness is an interval; a witness starts in one exact state")
     if problem := _initial_problem(system, witness):
         return Replay(False, problem)
-    problem, margin, bits = retrace(system, formula, witness)
+    problem, margin, bits = retrace(system, formula, witness, noise)
     if problem:
         return Replay(False, problem)
     floats = _float_runs(system, formula, witness, runtime)
@@ -359,7 +359,7 @@ def _float_runs(system: System, formula: Formula, witness: Witness, runtime: Run
     except NetworkError as error:
         if isinstance(runtime, Numpy):
             raise
-        log.warning("%s; the floats of this replay are those of numpy", error)
+        logging.getLogger(__name__).warning("%s; the floats of this replay are those of numpy", error)
         return _float_runs(system, formula, witness, Numpy())
 
 

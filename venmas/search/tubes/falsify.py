@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.model.simulate import random_branches, step_batch
 from venmas.model.system import System
 from venmas.model.variables import Box
-from venmas.search.tubes.plan import Plan
+
+if TYPE_CHECKING:
+    from venmas.search.tubes.plan import Plan
 
 _SAMPLES = 200
 _BEST, _ROUNDS = 8, 2
@@ -44,7 +47,7 @@ def candidates(
 
     def sampled(root: Index, part: Floats) -> _Sampled:
         tick()
-        return _missing(system, plan, [boxes[i] for i in root], names, low[root] + part * (high[root] - low[root]))
+        return missed(system, plan, [boxes[i] for i in root], names, low[root] + part * (high[root] - low[root]))
 
     def missing(root: Index, part: Floats) -> Floats:
         return sampled(root, part).total
@@ -54,12 +57,7 @@ def candidates(
         best = np.argsort(found, kind="stable")[:_BEST]
         root, part, found = root[best], part[best], found[best]
         for _ in range(_ROUNDS):
-            slope = _slope(missing, root, part, found)
-            steps = np.array([0.0, *_LENGTHS])[:, None, None] * np.sign(slope)
-            there = np.clip(part - steps, 0, 1).reshape(-1, len(names))
-            reached = missing(np.tile(root, len(steps)), there).reshape(len(steps), -1)
-            best = reached.argmin(0)
-            part, found = there.reshape(steps.shape)[best, np.arange(len(best))], reached.min(0)
+            part, found = downhill(missing, root, part, found)
             if (found <= 0).any():
                 break
     chosen = [i for i in np.argsort(found, kind="stable")[:_BEST] if found[i] <= 0]
@@ -69,7 +67,19 @@ def candidates(
     if len(system.branches) > 1:
         runs = sampled(root[chosen], part[chosen])
         paths = [[system.branches[b].name for b in runs.path(i)] for i in range(len(chosen))]
-    return [(_point(system, boxes[root[i]], names, part[i]), path) for i, path in zip(chosen, paths, strict=True)]
+    return [(point_of(system, boxes[root[i]], names, part[i]), path) for i, path in zip(chosen, paths, strict=True)]
+
+
+def downhill(
+    missing: Callable[[Index, Floats], Floats], root: Index, part: Floats, found: Floats
+) -> tuple[Floats, Floats]:
+    """Better parts of boxes (B, n), and what they miss (B,), by one of some steps along the signs of the slope."""
+    slope = _slope(missing, root, part, found)
+    steps = np.array([0.0, *_LENGTHS])[:, None, None] * np.sign(slope)
+    there = np.clip(part - steps, 0, 1).reshape(-1, part.shape[1])
+    reached = missing(np.tile(root, len(steps)), there).reshape(len(steps), -1)
+    best = reached.argmin(0)
+    return there.reshape(steps.shape)[best, np.arange(len(best))], reached.min(0)
 
 
 def _slope(missing: Callable[[Index, Floats], Floats], root: Index, part: Floats, found: Floats) -> Floats:
@@ -82,7 +92,8 @@ def _slope(missing: Callable[[Index, Floats], Floats], root: Index, part: Floats
         return np.nan_to_num((there - found[:, None]) / step)
 
 
-def _point(system: System, box: Box, names: Sequence[str], part: Floats) -> dict[str, Fraction]:
+def point_of(system: System, box: Box, names: Sequence[str], part: Floats) -> dict[str, Fraction]:
+    """A state by its place in a box."""
     point = {name: low for name, (low, _) in box.items()}
     for name, share in zip(names, part.tolist(), strict=True):
         low, high = box[name]
@@ -92,7 +103,7 @@ def _point(system: System, box: Box, names: Sequence[str], part: Floats) -> dict
     return point
 
 
-def _missing(system: System, plan: Plan, boxes: Sequence[Box], names: Sequence[str], x: Floats) -> _Sampled:
+def missed(system: System, plan: Plan, boxes: Sequence[Box], names: Sequence[str], x: Floats) -> _Sampled:
     """By how much the target is missed from each state of a batch: x is (B, names), the others are those of boxes."""
     state = {n: np.array([float(box[n][0]) for box in boxes]) for n in system.variables}
     for i, name in enumerate(names):

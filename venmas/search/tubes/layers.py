@@ -14,11 +14,12 @@ from venmas.bounds.affine.step import unknown
 from venmas.checker.smooth.tree import initial_box
 from venmas.linear import LinearExpr
 from venmas.model.expr import Condition, Expr
+from venmas.model.smooth.cuts import Fineness
 from venmas.model.system import System
 from venmas.model.variables import Box
 from venmas.search.layers import Layer
 from venmas.search.tubes.run import Tube
-from venmas.search.tubes.tree import Tree, ladder
+from venmas.search.tubes.tree import USUAL, Tree, ladder
 
 _FINEST = 10
 
@@ -51,8 +52,8 @@ class TubeLayers:
         self, system: System, directions: Sequence[LinearExpr], steps: int, level: int, tick: Callable[[], None]
     ) -> Iterator[Layer]:
         """See `Source`."""
-        finer = ladder(recorded=True, several=len(system.branches) > 1)
-        fine = finer[min(level, len(finer) - 1)]
+        levels = ladder(recorded=True, several=len(system.branches) > 1)
+        usual = min(level, USUAL - 1)
         boxes: list[Box] = []
         for region in system.regions:
             if (found := initial_box(system, region)) is not None:
@@ -62,19 +63,34 @@ class TubeLayers:
             for _ in range(steps + 1):
                 yield Layer.nothing(len(directions))
             return
-        tube = Tube(system, boxes, fine)
+        tube = Tube(system, boxes, levels[usual])
         for step in range(steps + 1):
             tick()
             if step:
-                tube.advance()
+                tube = _advanced(tube, levels[usual + 1 :])
             if not tube.ring.size:  # no state has a successor
                 yield Layer.nothing(len(directions))
                 continue
-            ends = [tube.ring.combine([(c, tube.state[n]) for n, c in d.terms], d.constant).ends for d in directions]
+            with np.errstate(all="ignore"):  # what overflows says nothing
+                forms = [tube.ring.combine([(c, tube.state[n]) for n, c in d.terms], d.constant) for d in directions]
+                ends = [form.ends for form in forms]
             low, high = (np.stack(side) for side in zip(*ends, strict=True))  # (D, B)
             nothing = tube.ring.broken | np.isnan(low).any(0) | np.isnan(high).any(0)
             low, high = np.where(nothing, -np.inf, low), np.where(nothing, np.inf, high)
             yield Layer.around(low.min(1), high.max(1), may_leave=_leaves(system, tube, step))
+
+
+def _advanced(tube: Tube, finer: Sequence[Fineness]) -> Tube:
+    """After one more step, with more substeps where a flow is not shown to exist with fewer; with a few more than that,
+    as it is only just shown to exist then."""
+    lost, margin = tube.ring.broken.any(), False
+    for fine in (tube.fine, *(one for one in finer if one.substeps > tube.fine.substeps)):
+        found = tube.again(fine)
+        found.advance()
+        if lost or margin or (fine is tube.fine and not found.ring.broken.any()):
+            break
+        margin = not found.ring.broken.any()
+    return found
 
 
 def _leaves(system: System, tube: Tube, step: int) -> bool:

@@ -9,7 +9,9 @@
         refuted on a box: done with it
         else: once, some boxes on: runs in floats, of which those that meet the target are replayed      (`falsify`)
               cut the box across the initial value that moves most what stayed open, or where rather the enclosure
-              is what is wide: more slices, more substeps, more symbols, for this box only                  (`tree`)
+              is what is wide, or a flow is not shown to exist from its middle: more slices, substeps, symbols
+                                                                                                  (`refine`, `tree`)
+    where noise is to bring something about, each box has constants for it                                  (`choose`)
 
 Zonotopes along hybrid systems after Girard (HSCC 2005), networks in them after Singh et al. (NeurIPS 2018); cuts by
 influence after ReluVal (Wang et al., USENIX Security 2018). Boxes are never merged: each has its own runs.
@@ -22,7 +24,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import floor
 
 import numpy as np
 
@@ -34,16 +35,17 @@ from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.model.smooth.cuts import Trees
 from venmas.model.smooth.nodes import Extremum
-from venmas.model.system import System
 from venmas.model.variables import Box
 from venmas.model.witness.build import explain
 from venmas.model.witness.enclosed import UndecidedError
 from venmas.model.witness.tree import Witness
 from venmas.question import Question
 from venmas.search.procedure import Run
+from venmas.search.tubes.choose import choose, hopeless, middle, with_noise
 from venmas.search.tubes.falsify import candidates
 from venmas.search.tubes.layers import unfollowed
 from venmas.search.tubes.plan import Plan
+from venmas.search.tubes.refine import Failed, Part, Refining
 from venmas.search.tubes.run import Tube
 from venmas.search.tubes.target import Verdicts
 from venmas.search.tubes.tree import Tree, ladder
@@ -52,11 +54,6 @@ log = logging.getLogger(__name__)
 
 _BATCH, _FEWER = 32, 8
 """Boxes at a time; and where each of them has many sets."""
-_RATHER = 2.0
-"""Finer enclosures are tried rather than a cut where they account for so many times what the initial values do, .."""
-_WORTH, _PAUSE = 0.5, 4
-""".. and kept where they leave less than this part of what was open; else not tried for so many cuts."""
-_DEEPEST, _NARROWEST = 60, 1e-12
 _RUNS, _DEEPER = 0.1, 4
 """Part of its time for looking for violations; how many times longer it takes where no sample shows one."""
 _PATIENCE, _BOXED = 60.0, 0.6
@@ -95,6 +92,8 @@ class Tubes:
             return "it decides for real networks"
         if not isinstance(question.asked, Bounded):
             return "it decides formulas with bounds"
+        if question.chosen and question.inside:
+            return "what noise can bring about says nothing of other noise"
         return unfollowed(question.system)
 
     def eager(self, question: Question, run: Run) -> bool:
@@ -107,41 +106,6 @@ class Tubes:
         return _Session(question, figures)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A box that is to be refuted: a leaf of the tree of its region."""
-
-    tree: Tree
-    node: int
-    box: Box
-    level: int = 0
-    depth: int = 0
-    tried: _Failed | None = None
-    before: int = 0
-    """What it failed by at the level before, where this one is a trial, and that level."""
-
-    def better(self, radii: list[Floats], row: int) -> bool:
-        """Does this trial leave clearly less open after the step where it failed before? radii: of steps, by row."""
-        if self.tried is None or self.tried.step >= len(radii):
-            return False
-        return bool(radii[self.tried.step][row] < _WORTH * self.tried.radius)
-
-
-@dataclass
-class _Failed:
-    """Why a box was not refuted, and after which step. moves: how far each initial value moves what stayed open, by
-    axis, in parts of what it moves in all; besides: the rest of these parts; radius: of the atoms of that step; broken:
-    a value, or a flow, was not shown to exist; certain: the target holds everywhere in the box."""
-
-    step: int
-    axes: list[str]
-    radius: float
-    moves: Floats
-    besides: float
-    broken: bool
-    certain: bool
-
-
 class _Session:
     struggling = False
 
@@ -150,15 +114,16 @@ class _Session:
         self.system, self.plan = question.system, Plan(question.target)
         self.trees: list[Tree | None] = []
         self.leaving: set[str] = set()
-        self._stack: list[_Part] | None = None
+        self._stack: list[Part] | None = None
         self._next_runs = self._begun = 0.0
         self._levels = ladder(bool(self.plan.names & _recorded(question)), len(self.system.branches) > 1)
-        self._good = self._next_trial = 0
-        self._trying = False
+        self._refining = Refining(self._levels, self._exists)
         self._tie = ""
 
     def advance(self, budget: Budget) -> Answer:
         """Decide. What is to be certified is asked together with whether runs stay in their box."""
+        if self.question.chosen:
+            return self._brought_about(budget)
         if self.question.certified and not self.question.inside:
             boxed = _Session(self.question.boxed, self.figures)
             share = _PATIENCE if budget.left is None else _BOXED * budget.left
@@ -166,6 +131,18 @@ class _Session:
             if isinstance(found, Refuted):
                 return found
         return self._decide(budget)
+
+    def _brought_about(self, budget: Budget) -> Answer:
+        """Decide what noise can bring about. Whether runs stay in their box is a question about all noise."""
+        answer = self._decide(budget)
+        if not isinstance(answer, Refuted):
+            return answer
+        if self.question.certified:
+            boxed = _Session(self.question.staying(self.system.variables), self.figures)
+            if isinstance(boxed._decide(budget), Refuted):
+                both = Trees((*self._proof().trees, *boxed._proof().trees))
+                return replace(answer, leaving=frozenset(), inside=True, proof=both)
+        return replace(answer, leaving=self._moved - self.question.chosen.keys())
 
     @property
     def complete(self) -> bool:
@@ -178,14 +155,20 @@ class _Session:
         while self._stack:
             budget()
             batch = self._take()
+            if self.question.chosen and (state := choose(self.question, self.plan, batch, budget)):
+                return self._replayed([(state, [])], budget) or Open(Reason.OPEN, hopeless(self.question, state))
             stuck = None
             failed = [(part, why) for part, why in zip(batch, self._follow(batch, budget), strict=True) if why]
-            if failed:
+            if failed and not self.question.chosen:
                 found = self._violated([(part, why.certain) for part, why in failed], budget)
                 if found is not None:
                     return found
             for part, why in reversed(failed):
-                stuck = self._refine(part, why) or stuck
+                if problem := self._refine(part, why):
+                    stuck, found = problem, self._replayed([(middle(self.system, part.box), [])], budget)
+                    if found is not None:
+                        return found
+            self._stack.sort(key=lambda part: part.tried is not None)  # others learn from a trial
             if stuck:
                 leaving = frozenset(self.leaving)
                 return Open(Reason.TIE, self._tie, leaving) if self._tie else Open(Reason.OPEN, stuck, leaving)
@@ -194,7 +177,7 @@ class _Session:
         proof = self._proof() if inside and self.question.certified else None
         return Refuted("bounds", frozenset(self.leaving), self.system.may_deadlock, inside=inside, proof=proof)
 
-    def _roots(self) -> list[_Part]:
+    def _roots(self) -> list[Part]:
         """The boxes around the initial sets."""
         found = []
         for region in self.system.regions:
@@ -202,19 +185,19 @@ class _Session:
             tree = None if box is None else Tree()
             self.trees.append(tree)
             if box is not None and tree is not None:
-                found.append(_Part(tree, 0, dict(zip(self.system.variables, box, strict=True))))
+                found.append(Part(tree, 0, dict(zip(self.system.variables, box, strict=True))))
         return found[::-1]
 
     def _proof(self) -> Trees:
         """How the initial sets were cut."""
         return Trees(tuple(None if tree is None else tree.proof() for tree in self.trees))
 
-    def _take(self) -> list[_Part]:
+    def _take(self) -> list[Part]:
         """The last boxes of one level."""
         assert self._stack
         level = self._stack[-1].level
-        batch: list[_Part] = []
-        rest: list[_Part] = []
+        batch: list[Part] = []
+        rest: list[Part] = []
         while self._stack and len(batch) < (_BATCH if len(self.system.branches) == 1 else _FEWER):
             part = self._stack.pop()
             (batch if part.level == level else rest).append(part)
@@ -223,11 +206,12 @@ class _Session:
 
     # -- one batch -----------------------------------------------------------------------------------------------------
 
-    def _follow(self, batch: list[_Part], budget: Budget) -> list[_Failed | None]:
+    def _follow(self, batch: list[Part], budget: Budget) -> list[Failed | None]:
         """Why each box is not refuted; None where it is."""
-        tube = Tube(self.system, [part.box for part in batch], self._levels[batch[0].level])
+        boxes = [with_noise(part, self.question.chosen) for part in batch]
+        tube = Tube(self.system, boxes, self._levels[batch[0].level])
         verdicts = Verdicts(self.plan, len(batch))
-        result: list[_Failed | None] = [None] * len(batch)
+        result: list[Failed | None] = [None] * len(batch)
         alive = np.ones(len(batch), dtype=bool)
         moves, besides = np.zeros((len(batch), len(tube.axes))), np.zeros(len(batch))
         radii: list[Floats] = []
@@ -250,7 +234,7 @@ class _Session:
             for i in np.flatnonzero(failing).tolist():
                 if broken[i]:
                     moves[i], besides[i] = (part[before[0] == i].sum(0) for part in before[1:])
-                result[i] = _Failed(
+                result[i] = Failed(
                     step,
                     tube.axes,
                     float(radii[-1][i]),
@@ -273,7 +257,7 @@ class _Session:
                 part.tree.fine[part.node] = self._levels[part.level]
                 self.figures.parts += 1
             if part.tried is not None:
-                self._tried(part, failed is None or part.better(radii, i))
+                self._refining.tried(part, failed is None or part.better(radii, i))
         self._note(seen, np.array([failed is None for failed in result]))
         return result
 
@@ -298,64 +282,52 @@ class _Session:
     def _moved(self) -> frozenset[str]:
         return frozenset(name for branch in self.system.branches for name, _ in branch.updates)
 
-    def _tried(self, part: _Part, better: bool) -> None:
-        """Note whether finer enclosures of a box were worth it: there is one trial at a time."""
-        self._trying = False
-        if better:
-            self._good = max(self._good, part.level)
-        else:
-            self._next_trial = part.depth + _PAUSE
-
-    def _refine(self, part: _Part, why: _Failed) -> str | None:
+    def _refine(self, part: Part, why: Failed) -> str | None:
         """Put a box that failed back, in two parts or with finer enclosures; why neither is possible."""
         assert self._stack is not None
-        able = [part.depth < _DEEPEST and _divisible(part.box[name]) for name in why.axes]
-        # slices do not help a flow to exist
-        coarse = self._levels[part.level].substeps if why.broken else 0
-        finer = [n for n in range(part.level + 1, len(self._levels)) if self._levels[n].substeps > coarse]
-        if not any(able):  # a box that is nearly a point: nothing but finer enclosures is left
-            if not finer:
-                return "a box of initial states that is nearly a point stays open with the finest enclosures"
-            self._stack.append(replace(part, level=finer[0], tried=None))
+        found = self._refining.after(part, why)
+        if found is None:
+            return "a box of initial states that is nearly a point stays open with the finest enclosures"
+        if isinstance(found, Part):
+            self._stack.append(found)
             return None
-        wanted = why.besides > _RATHER * float(why.moves.sum()) or why.broken
-        if part.tried is not None:
-            better = part.level <= self._good
-            part = replace(part, level=part.level if better else part.before, tried=None)
-            wanted &= better
-        if wanted and part.level < self._good:
-            self._stack.append(replace(part, level=self._good))
-        elif finer and wanted and not self._trying and part.depth >= self._next_trial:
-            self._trying = True
-            self._stack.append(replace(part, level=finer[0], tried=why, before=part.level))
-        else:
-            widths = [float(part.box[name][1] - part.box[name][0]) for name in why.axes]
-            scores = [
-                (m, w) if can else (-1.0, 0.0) for can, m, w in zip(able, why.moves.tolist(), widths, strict=True)
-            ]
-            axis = why.axes[scores.index(max(scores))]
-            halves = part.tree.split(self.system, part.node, part.box, axis)
-            parts = [replace(part, node=node, box=box, depth=part.depth + 1) for node, box in halves]
-            self._stack.extend(reversed(parts))
+        halves = part.tree.split(self.system, part.node, part.box, found)
+        kept = self._refining.level_of(part)
+        parts = [replace(part, node=n, box=box, level=kept, tried=None, depth=part.depth + 1) for n, box in halves]
+        self._stack.extend(reversed(parts))
         return None
+
+    def _exists(self, box: Box, level: int) -> bool:
+        """Do all runs from the middle of a box exist for as long as is asked, as far as a level tells?"""
+        tube = Tube(self.system, [{n: (at, at) for n, at in middle(self.system, box).items()}], self._levels[level])
+        for _ in range(self.plan.steps):
+            if tube.ring.size and not tube.ring.broken.any():
+                tube.advance()
+        return not tube.ring.broken.any()
 
     # -- violations ----------------------------------------------------------------------------------------------------
 
-    def _violated(self, failed: list[tuple[_Part, bool]], budget: Budget) -> Answer | None:
+    def _violated(self, failed: list[tuple[Part, bool]], budget: Budget) -> Answer | None:
         """A witness from boxes that failed, looked for less and less often."""
         points: list[tuple[dict[str, Fraction], list[str]]] = []
-        points += [(_middle(self.system, part.box), []) for part, sure in failed if sure][:1]
+        points += [(middle(self.system, part.box), []) for part, sure in failed if sure][:1]
         begun = budget.spent
         if self._next_runs <= _RUNS * (begun - self._begun):
             boxes = [part.box for part, _ in failed]
             points += candidates(self.system, self.plan, boxes, budget, self.figures.boxes, self._next_runs > 0)
             self._next_runs += _DEEPER * (budget.spent - begun)
+        return self._replayed(points, budget)
+
+    def _replayed(
+        self, points: Sequence[tuple[Mapping[str, Fraction], Sequence[str]]], budget: Budget
+    ) -> Answer | None:
+        """The witness from the first initial state that has one, each with the branches that its run may take."""
         for point, path in points:
             if not any(all(c.holds(point) for c in region) for region in self.system.regions):
                 continue
             self.figures.candidates += 1
             try:
-                witness = self._replayed(point, path, budget)
+                witness = self._explained(point, path, budget)
             except UndecidedError as error:
                 self._tie = str(error)
                 continue
@@ -363,24 +335,16 @@ class _Session:
                 return Witnessed(witness)
         return None
 
-    def _replayed(self, point: Mapping[str, Fraction], path: Sequence[str], budget: Budget) -> Witness | None:
+    def _explained(self, point: Mapping[str, Fraction], path: Sequence[str], budget: Budget) -> Witness | None:
         """The witness from a state; where it takes too long to look at all runs from it, there is none."""
 
         def found(part: Budget) -> Witness | None:
-            return explain(self.system, self.question.target, point, hints=path, tick=part)
+            target, noise = self.question.target, self.question.chosen
+            return explain(self.system, target, point, hints=path, tick=part, noise=noise)
 
         if len(self.system.branches) == 1:
             return found(budget)
         return budget.spend(_PATIENCE if budget.left is None else _REPLAY * budget.left, found)
-
-
-def _divisible(side: tuple[Fraction, Fraction]) -> bool:
-    return float(side[1] - side[0]) > _NARROWEST * max(abs(float(end)) for end in side)
-
-
-def _middle(system: System, box: Box) -> dict[str, Fraction]:
-    middle = {name: (low + high) / 2 for name, (low, high) in box.items()}
-    return {name: Fraction(floor(at)) if system.variables[name].integral else at for name, at in middle.items()}
 
 
 def _recorded(question: Question) -> frozenset[str]:

@@ -11,6 +11,7 @@ Nothing is lost: what follows a state of a set is in one of the sets that follow
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,11 +70,11 @@ class Tube:
                 self.axes.append(name)
                 self.state[name] = self.ring.symbol(lo, hi)
 
+    @np.errstate(all="ignore")  # what overflows says nothing
     def advance(self) -> Link:
         """One step of all sets."""
         ring, state, boxes, branches = self.ring, self.state, self.boxes, self.system.branches
-        with np.errstate(all="ignore"):  # what overflows says nothing
-            found = answers(branches, Values(ring, state, self.fine))
+        found = answers(branches, Values(ring, state, self.fine))
         made: list[tuple[Forms, dict[str, Form]]] = []
         before: list[Index] = []
         taken: list[Ints] = []
@@ -85,8 +86,7 @@ class Tube:
             if len(branches) > 1 or len(rows) < ring.size:
                 self.keep(rows)
             if not branch.always:
-                with np.errstate(all="ignore"):
-                    self.state = where(Values(self.ring, self.state, self.fine), branch.guard, self.fine)
+                self.state = where(Values(self.ring, self.state, self.fine), branch.guard, self.fine)
             origin = rows[self._take(branch)]
             made.append((self.ring, self.state))
             before.append(origin)
@@ -116,8 +116,7 @@ class Tube:
         ring, symbols, broken = self.ring, self.ring.symbols, self.ring.broken.copy()
         while True:
             try:
-                with np.errstate(all="ignore"):
-                    self._step(branch, assumed, self.ring.size <= self._most)
+                self._step(branch, assumed, self.ring.size <= self._most)
                 return origin
             except OpenChoiceError as choice:
                 rows, options = np.nonzero(choice.able)
@@ -141,6 +140,13 @@ class Tube:
         lo, hi = np.ceil(form.ends[0]), np.floor(form.ends[1])
         return Form(lo[:, None], np.zeros(len(lo))) if bool(np.all(lo == hi)) else form
 
+    def again(self, fine: Fineness) -> Tube:
+        """The same sets, to be followed in another way."""
+        other = copy(self)
+        other.fine = fine
+        other.keep(np.arange(self.ring.size))
+        return other
+
     def keep(self, rows: Index) -> None:
         """Follow some of the sets only."""
         ring = Forms(len(rows), self.ring.symbols)
@@ -154,6 +160,7 @@ class Tube:
         sizes = np.pad(sizes, ((0, 0), (0, len(self.axes) - sizes.shape[1])))
         return sizes, np.abs(form.z[:, 1 + len(self.axes) :]).sum(1) + form.e
 
+    @np.errstate(all="ignore")
     def moved_most(self) -> tuple[Floats, Floats]:
         """The same of the state as a whole, each variable by its share."""
         moves, besides = np.zeros((self.ring.size, len(self.axes))), np.zeros(self.ring.size)
@@ -163,6 +170,7 @@ class Tube:
             moves, besides = moves + by_axis * size[:, None], besides + rest * size
         return moves, besides
 
+    @np.errstate(all="ignore")
     def ends(self) -> Mapping[str, tuple[Floats, Floats]]:
         """The box of each variable, over all sets: (B,) twice."""
         return {name: form.ends for name, form in self.state.items()}

@@ -52,6 +52,7 @@ class Verdicts:
         self._layers.append(_Layer(tube.boxes, link))
         self._alone = tube.alone
 
+    @np.errstate(all="ignore")
     def look(self, tube: Tube) -> tuple[Bools, Floats, Floats, Floats]:
         """Evaluate the atoms of this step. Where is one of them not false; how far does each initial value move those
         that are open (B, axes), and how far do they go besides (B,), in parts of what they go in all; and the greatest
@@ -68,10 +69,9 @@ class Verdicts:
             if not no.all():
                 open_ |= ~no
                 by_axis, rest = tube.moved(form)
-                with np.errstate(all="ignore"):
-                    share = 1 / np.maximum(by_axis.sum(1) + rest, 1e-300)
-                    moves += np.where((~no & ~yes)[:, None], np.nan_to_num(by_axis * share[:, None]), 0.0)
-                    besides += np.where(~no & ~yes, np.nan_to_num(rest * share), 0.0)
+                share = 1 / np.maximum(by_axis.sum(1) + rest, 1e-300)
+                moves += np.where((~no & ~yes)[:, None], np.nan_to_num(by_axis * share[:, None]), 0.0)
+                besides += np.where(~no & ~yes, np.nan_to_num(rest * share), 0.0)
         return open_, moves, besides, radius
 
     def keep(self, rows: Index) -> None:

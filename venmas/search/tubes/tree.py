@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import floor
 
-from venmas.model.smooth.cuts import Cut, Fineness
+from venmas.model.smooth.cuts import Chosen, Cut, Fineness
 from venmas.model.smooth.cuts import Tree as Proof
 from venmas.model.system import System
 from venmas.model.variables import Box
@@ -17,12 +17,14 @@ class Tree:
 
     axes: by node, the variable that its box is cut across, and where, or None where it is not; node 0 is the whole
     box. children: the lower part, which the upper one follows; 0 for leaves. fine: with what the target was refuted.
+    noise: of leaves, where it may be chosen.
     """
 
     def __init__(self) -> None:
         self.axes: list[tuple[str, Fraction] | None] = [None]
         self.children = [0]
         self.fine: list[Fineness | None] = [None]
+        self.noise: dict[int, tuple[Fraction, ...]] = {}
 
     def split(self, system: System, node: int, box: Box, axis: str) -> list[tuple[int, Box]]:
         """The parts of a leaf that is cut in the middle of a side; an integer is in one of them."""
@@ -50,7 +52,7 @@ class Tree:
             elif fine is None:
                 return None
             else:
-                made.append(fine)
+                made.append(Chosen(self.noise[node], fine) if node in self.noise else fine)
         return made[-1]
 
 
@@ -63,11 +65,16 @@ _FINER: tuple[dict[str, int], ...] = (
     {"substeps": 4, "order": 8, "slices": 16},
     {"substeps": 8, "order": 10, "slices": 64, "symbols": 60},
 )
+USUAL = len(_FINER)
+"""So many levels are not for steep flows alone."""
 _SETS = (16, 32, 64, 64, 128, 256)
+_STEEP = tuple(Fineness(order=6, substeps=2**n, slices=4, symbols=60, sets=256) for n in range(4, 9))
+"""For flows that no longer step of a period encloses."""
 
 
 def ladder(recorded: bool, several: bool) -> tuple[Fineness, ...]:
     """Finer and finer enclosures. recorded: is something recorded between steps? Slices are for that alone. several:
     are there several branches?"""
-    found = [replace(_COARSE, **step, sets=sets * several) for step, sets in zip(_FINER, _SETS, strict=True)]
+    found = [replace(_COARSE, **step, sets=sets) for step, sets in zip(_FINER, _SETS, strict=True)]
+    found = [fine if several else replace(fine, sets=0) for fine in (*found, *_STEEP)]
     return tuple(dict.fromkeys(found if recorded else [replace(fine, slices=1) for fine in found]))
