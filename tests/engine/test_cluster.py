@@ -15,9 +15,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
+from distributed import Client
 from odd_programs import Broken, Hungry
 from test_pool import answers, answers_lazily, easy, hard, jobs, reason, wait_for
 
@@ -312,6 +314,24 @@ def test_a_connection_that_breaks_costs_time_only(shared: LocalCluster) -> None:
                 cuts += 1
         assert cuts == 2 and sorted(done.job.number for done in found) == list(range(30))
         assert not any(isinstance(done.outcome, Unknown) for done in found)
+
+
+def test_a_scheduler_that_hears_late_of_a_broken_connection(shared: LocalCluster) -> None:
+    """It forgets the client that it knew by that connection: what was asked since by the one after it must stay."""
+
+    def forget(name: str, dask_scheduler: Any) -> int:
+        dask_scheduler.remove_client(name)
+        return sum(task.state == "processing" for task in dask_scheduler.tasks.values())
+
+    with Cluster(SOLVERS, address=shared.address) as mapper:
+        results = mapper.map(jobs(hard(0), hard(1)))
+        run_until(results, lambda: len(mapper._running) == 2)
+        first, before = mapper._link._client, set(mapper._running)
+        assert first is not None
+        mapper._link._loop.call_soon_threadsafe(first.scheduler_comm.comm.abort)
+        run_until(results, lambda: len(set(mapper._running) - before) == 2)
+        with Client(shared.address, set_as_default=False) as other:
+            wait_for(lambda: other.run_on_scheduler(forget, first.id) == 2)
 
 
 def test_one_at_a_time_waits_for_the_first_worker_without_spinning() -> None:

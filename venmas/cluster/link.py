@@ -99,9 +99,9 @@ class Link:
         self._address, self._solvers, self._post = address, tuple(solvers), post
         self._known: dict[str, Worker | None] = {}  # None: asked for its versions, or of no use
         self._client: Client | None = None
+        self._comm: Any = None  # that of the client as it was made
         self._tasks: set[asyncio.Task[None]] = set()
         self._introduced = asyncio.Event()
-        self._cut = False  # the connection was broken, though it may be there again
         self._levels = _hush()
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(lambda _, context: log.debug("%s", context))  # of connections that end
@@ -148,25 +148,45 @@ class Link:
         return task
 
     async def _connect(self) -> None:
-        from distributed import Client
-
-        where, remedy = f"the scheduler at {self._address!r}", "install the same version there as here"
         try:
-            self._client = Client(
-                self._address, asynchronous=True, set_as_default=False, timeout=CONNECT, name="venmas"
-            )
-            await self._client
+            await self._reach()
         except (OSError, ValueError, ImportError) as error:
             raise UsageError(
                 f"no Dask scheduler answers at {self._address!r} ({_line(error)}): start one with `dask scheduler` and "
                 "give the address that it prints, such as tcp://host:8786, or `local:2` to try it on this machine"
             ) from error
+        await self._examine()
+
+    async def _reach(self) -> None:
+        """Connect by a client of a new name.
+
+        A client of Dask that connects again keeps its name, and a scheduler that learns only then that the first
+        connection is broken removes the name, with all that was asked under it since.
+        """
+        from distributed import Client
+
+        if self._client is not None:
+            self._begin(_leave(self._client))
+        self._client = Client(self._address, asynchronous=True, set_as_default=False, timeout=CONNECT, name="venmas")
+        await self._client
+        self._comm = self._client.scheduler_comm
+
+    async def _examine(self) -> None:
+        """Raise `UsageError` where the scheduler runs another version."""
+        assert self._client is not None
+        where, remedy = f"the scheduler at {self._address!r}", "install the same version there as here"
         try:
             wrong = node.differences(node.versions(), await self._client.run_on_scheduler(node.versions))
         except Exception as error:
             raise UsageError(f"{where} cannot load VenMAS ({_line(error)}): {remedy}") from error
         if wrong:
             raise UsageError(f"{where} is of no use: {'; '.join(wrong)}; {remedy}")
+
+    def _whole(self) -> bool:
+        """Whether the connection is the one that was made."""
+        assert self._client is not None
+        comm = self._client.scheduler_comm
+        return comm is not None and comm is self._comm and not comm.closed() and self._client.status == "running"
 
     async def _watch(self) -> None:
         """Tell which workers there are whenever that changes, and when the scheduler does not come back."""
@@ -178,26 +198,32 @@ class Link:
         self._post(Gone(f"the scheduler at {self._address!r} {why}"))
 
     async def _look_on(self) -> None:
-        """Look until the connection has ended."""
-        assert self._client is not None
+        """Look until the scheduler does not answer any more."""
         told: Workers | Offline = Workers()
-        while self._client.status not in ("closing", "closed"):
+        while True:
             now: Workers | Offline = told
-            if self._client.status == "running" and not self._cut:
+            if self._whole():
                 try:
                     now = await asyncio.wait_for(self._look(), CONNECT)
                 except TimeoutError:
-                    break
+                    return
                 except (OSError, AttributeError):
-                    pass  # the connection is breaking: the status will tell
+                    pass  # the connection is breaking, which the next look will see
             else:
-                now, self._cut = Offline(), False
+                now = Offline()
             if now != told:
                 told = now
                 self._post(now)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._introduced.wait(), LOOK)
-            self._introduced.clear()
+            if self._whole():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._introduced.wait(), LOOK)
+                self._introduced.clear()
+            elif isinstance(now, Offline):
+                try:
+                    await self._reach()
+                except OSError:
+                    return
+                await self._examine()
 
     async def _look(self) -> Workers:
         """The workers that are there and fit; new ones are asked who they are."""
@@ -232,10 +258,10 @@ class Link:
     async def _run(self, attempt: Attempt) -> None:
         from distributed import KilledWorker
 
-        assert self._client is not None
-        worker, future = attempt.worker, None
+        client, worker, future = self._client, attempt.worker, None
+        assert client is not None
         try:
-            future = self._client.submit(
+            future = client.submit(
                 node.solve_order,
                 worker.instance,
                 attempt.order,
@@ -245,15 +271,12 @@ class Link:
             )
             reply = await future
         except asyncio.CancelledError:
-            if attempt.wanted and self._client.status == "running":  # somebody restarts the cluster
+            if attempt.wanted and client is self._client and self._whole():  # somebody restarts the cluster
                 self._post(Ended(attempt, None, "the cluster has dropped it", lost=True))
-            self._cut |= self._client.status != "running"
             raise
         except Exception as error:
-            if isinstance(error, OSError) or self._client.status != "running":
-                self._cut = True  # a broken connection has many faces
-            else:
-                self._post(Ended(attempt, None, _line(error), lost=isinstance(error, KilledWorker)))
+            if client is self._client and self._whole():  # else all orders are void
+                self._post(Ended(attempt, None, _line(error), lost=isinstance(error, KilledWorker | OSError)))
         else:
             if reply is None and attempt.wanted:  # another process has taken its place
                 self._known.pop(worker.address, None)
@@ -270,7 +293,12 @@ class Link:
             task.cancel()
         await asyncio.sleep(0)
         if self._client is not None:
-            await asyncio.wait_for(self._client.close(timeout=GOODBYE), GOODBYE)
+            await _leave(self._client)
+
+
+async def _leave(client: Client) -> None:
+    with suppress(Exception):
+        await asyncio.wait_for(client.close(timeout=GOODBYE), GOODBYE)
 
 
 def _hush() -> dict[logging.Logger, int]:
