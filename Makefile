@@ -14,7 +14,7 @@ test:
 	$(PYTHON) -m pytest
 
 test-slow:
-	$(PYTHON) -m pytest -m slow
+	$(PYTHON) -m pytest -m slow -o timeout=0
 
 docs:
 	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict

@@ -1,6 +1,8 @@
 """Compiled cutting of boxes: parts cover, and what an exact state does is among the cases of every part it is in."""
 
 import os
+import subprocess
+import sys
 from fractions import Fraction
 from math import prod
 
@@ -183,11 +185,14 @@ def test_more_reals_than_rounding_bounds(count):
 def test_a_forked_child_has_threads_of_its_own():
     if not hasattr(os, "fork"):
         pytest.skip("there is no fork")
-    compiled._executor(2).submit(int).result()
-    child = os.fork()
-    if not child:
-        os._exit(compiled._executor(2).submit(lambda: 7).result(timeout=20))
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    code = (  # in a fresh process: a child of this one could wait for a lock that any thread of any library holds
+        "import os; from venmas.bounds.compiled.cutting import _executor\n"
+        "_executor(2).submit(int).result()\n"
+        "child = os.fork()\n"
+        "if not child: os._exit(_executor(2).submit(lambda: 7).result(timeout=20))\n"
+        "os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 7
 
 
 def winners(pieces, piece):
