@@ -6,8 +6,6 @@ Statuses are mapped conservatively (design S7): only a solver's own "infeasible"
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -18,6 +16,7 @@ import numpy as np
 from venmas.errors import Reason
 from venmas.milp.program import Feasible, Floats, Infeasible, Kind, Outcome, Program, Unknown
 from venmas.milp.reduce import Reduced, lower_indicators, relax, scale_columns, substitute_fixed
+from venmas.solvers.interrupts import takes_interrupts
 
 TOLERANCE = 1e-5
 """Largest `Program.violation` of a point that may be called feasible."""
@@ -191,12 +190,6 @@ class BaseSolver(ABC):
 
     def _unknown(self, reason: Reason, status: object) -> Unknown:
         return Unknown(reason, f"{self.name} stopped with status {status}")
-
-
-def takes_interrupts() -> bool:
-    """Whether Ctrl-C would raise `KeyboardInterrupt` here: only the main thread, under Python's own handler."""
-    here = threading.current_thread() is threading.main_thread()
-    return here and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def row_terms(program: Program, row: int) -> tuple[list[int], Floats]:

@@ -32,7 +32,8 @@ import numpy as np
 
 from venmas.errors import Reason
 from venmas.milp.program import Feasible, Infeasible, Kind, Outcome, Program
-from venmas.solvers.base import BaseSolver, Features, takes_interrupts
+from venmas.solvers.base import BaseSolver, Features
+from venmas.solvers.interrupts import run_interruptibly, takes_interrupts
 
 _FEASIBILITY = 1e-7
 _SMALLEST = 1e-12  # smaller coefficients are dropped by HiGHS; this is the least value it takes
@@ -82,7 +83,8 @@ class Highs(BaseSolver):
                 raise RuntimeError(f"option {option} = {value} was refused")
         if highs.passModel(_to_lp(program)) == highspy.HighsStatus.kError:
             raise RuntimeError("the program was refused")
-        _run_interruptibly(highs)
+        highs.HandleUserInterrupt = takes_interrupts()
+        run_interruptibly(lambda: run(highs), highs.cancelSolve)
         status, solution = highs.getModelStatus(), highs.getSolution()
         name = highs.modelStatusToString(status)
         states = highspy.HighsModelStatus
@@ -148,29 +150,6 @@ def run(highs: Any) -> None:
     if failed and highs.getModelStatus() == highspy.HighsModelStatus.kNotset:
         highs.resetGlobalScheduler(True)
         highs.run()
-
-
-def _run_interruptibly(highs: Any) -> None:
-    """Run HiGHS such that Ctrl-C stops it: the main thread waits, since a signal is not seen inside HiGHS."""
-    if not takes_interrupts():
-        run(highs)
-        return
-    done = threading.Event()
-
-    def work() -> None:
-        try:
-            run(highs)
-        finally:
-            done.set()
-
-    highs.HandleUserInterrupt = True
-    threading.Thread(target=work, daemon=True).start()
-    try:
-        done.wait()
-    except KeyboardInterrupt:
-        highs.cancelSolve()
-        done.wait()
-        raise
 
 
 def _to_lp(program: Program) -> Any:

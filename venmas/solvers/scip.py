@@ -14,7 +14,8 @@ import numpy as np
 
 from venmas.errors import Reason
 from venmas.milp.program import Feasible, Infeasible, Kind, Outcome, Program
-from venmas.solvers.base import BaseSolver, Features, row_terms, takes_interrupts
+from venmas.solvers.base import BaseSolver, Features, row_terms
+from venmas.solvers.interrupts import run_interruptibly
 
 _FEASIBILITY = 1e-7
 
@@ -47,7 +48,7 @@ class Scip(BaseSolver):
         model = pyscipopt.Model()
         model.hideOutput()
         model.setParam("randomization/randomseedshift", 0)
-        model.setParam("misc/catchctrlc", takes_interrupts())
+        model.setParam("misc/catchctrlc", False)
         model.setParam("limits/gap", 1e-9)
         model.setParam("numerics/feastol", _FEASIBILITY)
         for reductions in ("misc/allowstrongdualreds", "misc/allowweakdualreds"):
@@ -57,7 +58,7 @@ class Scip(BaseSolver):
         if program.objective is None:
             model.setParam("limits/solutions", 1)
         x = _fill(model, program)
-        model.optimizeNogil()  # other threads of the process go on
+        run_interruptibly(model.optimizeNogil, model.interruptSolve)  # other threads of the process go on
         status = model.getStatus()
         if status == "infeasible":
             return Infeasible()
