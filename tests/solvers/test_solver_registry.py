@@ -163,7 +163,8 @@ def test_interrupt(name):
         begin = time.monotonic()
         process.send_signal(signal.SIGINT)
         rest, _ = process.communicate(timeout=30)
-    own = "\nInterrupt request received\n" if name == "gurobi" else ""  # its library says so by itself
-    assert rest == own + "interrupted\n"
+    if name == "gurobi":  # its library says so by itself, before or after
+        rest = rest.replace("\nInterrupt request received\n", "")
+    assert rest == "interrupted\n"
     assert process.returncode == 0
     assert time.monotonic() - begin < 5

@@ -1,7 +1,8 @@
 """Ctrl-C during a vendor's run: the vendor works on a thread of its own, the main thread waits where signals arrive.
 
 The handler that SCIP sets for SIGINT is not used: it prints, which may wait forever for a lock of the allocator that
-the interrupted code holds, and does so to an output that programs read. That of Gurobi cannot be left out.
+the interrupted code holds, and does so to an output that programs read. Gurobi sets its own in every run, wherever that
+is; a thread would not help there. It costs 0.4 ms a program.
 """
 
 from __future__ import annotations
