@@ -39,7 +39,7 @@ corpus-cluster:
 
 abstraction: COUNT ?= 3000
 abstraction:
-	$(PYTHON) -m tests.abstraction.run --count $(COUNT) --seed $(SEED)
+	$(PYTHON) -m tests.procedures.predicate_abstraction.run --count $(COUNT) --seed $(SEED)
 
 hostile-certificates:
 	$(PYTHON) tests/hostile/hostile_certificates.py --count 200

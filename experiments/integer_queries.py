@@ -16,12 +16,12 @@ from time import process_time
 
 import numpy as np
 
-from venmas.abstraction.states.points import enumerated, row_values
-from venmas.abstraction.states.policy import Policy
-from venmas.abstraction.states.queries import FREE, Queries, QueryEngine
-from venmas.blas import on_one_thread
-from venmas.milp.program import Feasible, Infeasible, Kind, Program, ProgramBuilder
+from venmas.procedures.predicate_abstraction.states.points import enumerated, row_values
+from venmas.procedures.predicate_abstraction.states.policy import Policy
+from venmas.procedures.predicate_abstraction.states.queries import FREE, Queries, QueryEngine
+from venmas.runtime.blas import on_one_thread
 from venmas.solvers import get_solver
+from venmas.solvers.milp.program import Feasible, Infeasible, Kind, Program, ProgramBuilder
 from venmas.testing.queries import random_policy, random_queries
 
 SIZES = (16, 32, 64, 128)

@@ -29,15 +29,15 @@ from experiments.neural_model_plot import cactus, published_times
 from experiments.policies.cells import Cells, line, table
 from experiments.policies.instances import data
 from venmas.budget import Budget
-from venmas.checker.liveness.file import check_liveness_file
-from venmas.choices import LTL_TRUSTS
-from venmas.circuit.btor2 import read_btor2
-from venmas.circuit.nodes import Circuit, Node
-from venmas.circuit.operators import Op
+from venmas.checker.netlists.file import check_liveness_file
+from venmas.engine.certificates.trust import Trust, decide_trusted
+from venmas.engine.ltl_decide import Satisfied, Unknown
 from venmas.errors import CircuitError
+from venmas.formats.btor2.reader import read_btor2
 from venmas.logic.ltl_parser import parse_ltl
-from venmas.ltl.decide import Satisfied, Unknown
-from venmas.ltl.trust import Trust, decide_trusted
+from venmas.model.circuit.nodes import Circuit, Node
+from venmas.model.circuit.operators import Op
+from venmas.runtime.choices import LTL_TRUSTS
 
 _SHORT = {
     "delay": "dly",

@@ -26,13 +26,13 @@ from experiments.policies.instances import Instance, data, own, published
 from experiments.policies.output import Output
 from experiments.policies.published import COUNTS
 from venmas import abstract
-from venmas.abstraction.cegar import guard_atoms
-from venmas.abstraction.states.predicates import Predicate, of_formula
-from venmas.abstraction.states.task import task_of
-from venmas.blas import on_one_thread
 from venmas.budget import Budget, BudgetError, limited
 from venmas.logic import Always, nnf
+from venmas.procedures.predicate_abstraction.cegar import guard_atoms
+from venmas.procedures.predicate_abstraction.states.predicates import Predicate, of_formula
+from venmas.procedures.predicate_abstraction.states.task import task_of
 from venmas.question import read_property
+from venmas.runtime.blas import on_one_thread
 
 NAMES = ("predicates", "starts", "states", "transitions", "unsafe", "endangered")
 PARTS = (0.25, 0.5, 0.75, 1.0)

@@ -22,7 +22,7 @@ from experiments.policies.cells import Cell, Cells
 from experiments.policies.instances import Instance, data, published
 from experiments.policies.output import Output
 from experiments.policies.published import SELECTION, told
-from venmas.abstraction.settings import OPTIONS
+from venmas.procedures.predicate_abstraction.settings import OPTIONS
 
 FIGURES = ("iterations", "by policy", "predicates", "states", "queries", "CPU")
 PAPERS: dict[str, dict[str, Any]] = {

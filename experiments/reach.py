@@ -14,7 +14,7 @@ import numpy as np
 from experiments.benchmarks.loops import Case, generated
 from venmas import System, load_scenario, reach
 from venmas.budget import Budget
-from venmas.engine.reach_runs import sampled
+from venmas.engine.reach.runs import sampled
 
 STEPS, RUNS = 20, 100_000
 

@@ -11,7 +11,7 @@ import pytest
 
 from experiments.arch_comp.__main__ import INSTANCES, OWN, find, main
 from experiments.arch_comp.single import row
-from venmas.model.simulate import step_batch
+from venmas.model.evaluation.simulate import step_batch
 from venmas.nn import load_network
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from venmas.engine.store import Store
 from venmas.errors import InputError, StoreError
-from venmas.store import Store
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -27,7 +27,7 @@ KEYS = st.text(st.characters(blacklist_categories=("Cs",)), max_size=20)
 
 WRITER = """
 import sys
-from venmas.store import Store
+from venmas.engine.store import Store
 with Store(sys.argv[1], "numbers") as store:
     for i in range(len(store), 10**9):
         store.put(str(i), {"square": i * i})
@@ -84,7 +84,7 @@ def test_a_file_is_open_once(tmp_path: Path) -> None:
         store.put("a", 1)
         with pytest.raises(StoreError, match="in use by another process: wait for its end, or give another"):
             Store(tmp_path / "s", "test")
-        other = [sys.executable, "-c", f"from venmas.store import Store; Store({str(tmp_path / 's')!r}, 'test')"]
+        other = [sys.executable, "-c", f"from venmas.engine.store import Store; Store({str(tmp_path / 's')!r}, 'test')"]
         assert "in use by another process" in subprocess.run(other, capture_output=True, text=True, check=False).stderr
         store.put("b", 2)
     with Store(tmp_path / "s", "test") as store:
@@ -177,7 +177,7 @@ def test_names_that_mean_something_to_sqlite_are_files(tmp_path: Path, monkeypat
 READ_ONLY = """
 import os, sys
 from venmas.errors import StoreError
-from venmas.store import Store
+from venmas.engine.store import Store
 if os.geteuid() == 0:
     os.setuid(65534)  # root may write everything
 for path in sys.argv[1:]:

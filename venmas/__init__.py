@@ -6,15 +6,14 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from venmas._posix import require_posix
 from venmas._version import __version__
+from venmas.runtime.platform import require_posix
 
 if TYPE_CHECKING:
-    from venmas.abstraction.graph.graph import abstract
     from venmas.engine.ltl import LtlReport, verify_ltl
     from venmas.engine.plural import verify_all
-    from venmas.engine.reach import reach
-    from venmas.engine.reach_sets import ReachSets
+    from venmas.engine.reach.reach import reach
+    from venmas.engine.reach.sets import ReachSets
     from venmas.engine.report import Report, Verdict
     from venmas.engine.results import Results
     from venmas.engine.verify import verify
@@ -22,21 +21,22 @@ if TYPE_CHECKING:
     from venmas.logic import parse
     from venmas.model import System, load_scenario
     from venmas.nn import Network, load_network
+    from venmas.procedures.predicate_abstraction.graph.graph import abstract
 
 _HOMES = {
     "LtlReport": "venmas.engine.ltl",
     "Network": "venmas.nn",
-    "ReachSets": "venmas.engine.reach_sets",
+    "ReachSets": "venmas.engine.reach.sets",
     "Report": "venmas.engine.report",
     "Results": "venmas.engine.results",
     "System": "venmas.model",
     "Verdict": "venmas.engine.report",
-    "abstract": "venmas.abstraction.graph.graph",
+    "abstract": "venmas.procedures.predicate_abstraction.graph.graph",
     "load_jani": "venmas.formats.jani.load",
     "load_network": "venmas.nn",
     "load_scenario": "venmas.model",
     "parse": "venmas.logic",
-    "reach": "venmas.engine.reach",
+    "reach": "venmas.engine.reach.reach",
     "verify": "venmas.engine.verify",
     "verify_all": "venmas.engine.plural",
     "verify_ltl": "venmas.engine.ltl",

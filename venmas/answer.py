@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from venmas.errors import Reason, VenmasError
+from venmas.model.evaluation.cuts import Trees
 from venmas.model.invariant import Invariant, Phases
-from venmas.model.smooth.cuts import Trees
 from venmas.model.witness.tree import Witness
 
 if TYPE_CHECKING:
-    from venmas.checker.rule import Rule
+    from venmas.checker.goals.rule import Rule
 
 Basis: TypeAlias = Literal["bounds", "exact", "solver"]
 """What a refutation rests on: enclosures with their rounding errors, exact rationals, or the word of a solver."""

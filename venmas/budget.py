@@ -22,7 +22,7 @@ from time import monotonic
 from typing import TypeVar
 
 from venmas.errors import Reason, VenmasError
-from venmas.memory import own_resident_mb
+from venmas.runtime.memory import own_resident_mb
 
 _LOOK = 0.1
 """Seconds between two looks at the memory, and between two reports of progress."""

@@ -16,7 +16,7 @@ class Reason(StrEnum):
     """Why an outcome, or a verdict, is unknown.
 
     `TOLERANCE` blames what a solver returned; what procedures without a solver leave undecided is `OPEN`. `TIE`: a
-    comparison of real numbers stays open at the greatest precision (`venmas.model.smooth`).
+    comparison of real numbers stays open at the greatest precision (`venmas.model.evaluation`).
     """
 
     OPEN = "open"

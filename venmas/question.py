@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Literal
 
 from venmas.errors import FormulaError
-from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import (
     AX,
     EX,
@@ -39,10 +38,11 @@ from venmas.logic import (
     parse_property,
     subformulas,
 )
-from venmas.model.disturbances import Noise, ahead, drawn, ranges
-from venmas.model.limits import MAX_NUMBER
-from venmas.model.simulate import undrawn
-from venmas.model.system import System
+from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.model.evaluation.simulate import undrawn
+from venmas.model.expressions.limits import MAX_NUMBER
+from venmas.model.system.disturbances import Noise, ahead, drawn, ranges
+from venmas.model.system.system import System
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
 
@@ -130,7 +130,7 @@ def read_inductive(system: System, text: str) -> Formula:
 def posed(system: System, asked: Property) -> Property:
     """What is asked of the initial states: of a system with quantities, of their only successors, which measure them.
 
-    (`venmas.model.quantities`)
+    (`venmas.model.system.quantities`)
     """
     if not system.quantities:
         return asked

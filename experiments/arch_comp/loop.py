@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from venmas.model import System, apply_network
-from venmas.model.expr import Expr, Scalar, Variable
+from venmas.model.expressions.expr import Expr, Scalar, Variable
 from venmas.nn import Network
 
 End = str | int

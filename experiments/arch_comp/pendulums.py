@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from experiments.arch_comp.loop import Instance, outputs, run, start, states, within
 from venmas.model import System, cos, sin
-from venmas.model.expr import Scalar, Variable
+from venmas.model.expressions.expr import Scalar, Variable
 from venmas.nn import Network
 
 

@@ -14,10 +14,10 @@ from experiments.benchmarks.ask import Built, Question
 from experiments.benchmarks.bench import Bench
 from experiments.benchmarks.machine import DATA
 from venmas import load_network
-from venmas.formats.vnnlib import read_vnnlib
+from venmas.formats.vnnlib.reader import read_vnnlib
 from venmas.logic import AX, Not
 from venmas.nn import Network
-from venmas.search.unrolled.query_box import query_system
+from venmas.procedures.branch_and_bound.query_box import query_system
 
 FOLDER = DATA / "acasxu"
 

@@ -31,7 +31,7 @@ from experiments.benchmarks.beside import ask_solvers, missing, table
 from experiments.benchmarks.machine import DATA
 from venmas import load_network, load_scenario
 from venmas.model import Range, System, apply_network, clip
-from venmas.model.expr import add
+from venmas.model.expressions.expr import add
 from venmas.nn import Network, relu_network
 
 FOLDER = DATA / "loops"

@@ -21,8 +21,8 @@ from experiments.benchmarks.machine import DATA, peak_mb
 from experiments.published.checks import ACCELERATIONS, COMPLIES
 from venmas import load_network
 from venmas.logic import nnf, parse
-from venmas.model.program import AND, Program
-from venmas.model.unroll import unroll
+from venmas.model.transform.program import AND, Program
+from venmas.model.transform.unroll import unroll
 from venmas.nn import Network
 
 WEAKEST = {1: 1, 2: 2, 3: 0, 4: 2, 5: 0, 6: 2, 7: 0, 8: 2, 9: 0}

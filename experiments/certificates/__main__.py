@@ -26,7 +26,7 @@ if FRACTIONS in sys.argv:
 
 from tests.corpus.entries_more import CORPUS
 from venmas import verify
-from venmas.checker.cell import rational
+from venmas.checker.exact.cell import rational
 from venmas.checker.file import check_certificate
 from venmas.engine.report import Verdict
 from venmas.model import System, load_scenario

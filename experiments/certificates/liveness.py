@@ -19,15 +19,15 @@ from random import Random
 from typing import Any
 
 from venmas.budget import Budget
-from venmas.checker.json_lines import numbered_lines
-from venmas.checker.liveness.check import check_liveness
-from venmas.checker.liveness.lines import read_header
-from venmas.circuit.btor2 import parse_btor2
-from venmas.circuit.nodes import Circuit
+from venmas.checker.format.json_lines import numbered_lines
+from venmas.checker.netlists.check import check_liveness
+from venmas.checker.netlists.lines import read_header
+from venmas.engine.certificates.trust import decide_trusted
+from venmas.engine.ltl_decide import Satisfied, Violated, decide
 from venmas.errors import InputError
+from venmas.formats.btor2.reader import parse_btor2
 from venmas.logic.ltl_parser import parse_ltl
-from venmas.ltl.decide import Satisfied, Violated, decide
-from venmas.ltl.trust import decide_trusted
+from venmas.model.circuit.nodes import Circuit
 
 Lines = list[dict[str, Any]]
 Mutation = Callable[[Lines, Random], None]

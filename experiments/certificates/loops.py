@@ -21,9 +21,9 @@ from experiments.benchmarks.ask import Built
 from experiments.benchmarks.loops import FACTORS, LEADERS, LOOPS, Case, cruise, generated, questions
 from venmas import verify
 from venmas.checker.file import check_certificate
-from venmas.engine import establish
+from venmas.engine.certificates import establish
 from venmas.engine.report import Verdict
-from venmas.extras import compiled
+from venmas.runtime.extras import compiled
 
 RATIO, LEAST = 2.5, 0.5
 """Writing and checking may take so many times what solving takes, or so many seconds."""

@@ -18,20 +18,20 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from experiments.soundness.ltl_systems import random_question
 from tests.corpus.spec import build
+from tests.soundness.ltl_systems import random_question
 from venmas.budget import Budget
 from venmas.checker.file import check_claim
-from venmas.engine.certify_runs import run_lines
+from venmas.engine.certificates.runs import run_lines
 from venmas.errors import InputError
+from venmas.logic.automata.automaton import Automaton
+from venmas.logic.automata.translate import questioned
 from venmas.logic.formula import Formula
 from venmas.logic.printing import to_text
-from venmas.ltl.automaton import Automaton
-from venmas.ltl.systems.decide import Deadlock, Satisfied, Violated, Work, decide, read, searched
-from venmas.ltl.systems.ranks import ranked
-from venmas.ltl.translate import questioned
-from venmas.model.canonical import networks_of, system_from_json, system_to_json
-from venmas.model.system import System
+from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.system.system import System
+from venmas.procedures.explicit.ltl import Deadlock, Satisfied, Violated, Work, decide, read, searched
+from venmas.procedures.ranking.systems.ranks import ranked
 
 Lines = list[dict[str, Any]]
 Mutation = Callable[[Lines, Random], None]

@@ -25,15 +25,15 @@ import psutil
 from experiments.benchmarks.machine import header
 from experiments.cluster.sleeper import Sleeper
 from venmas import load_scenario, verify
-from venmas.cluster import node
-from venmas.cluster.local import LocalCluster
-from venmas.cluster.mapper import Cluster
-from venmas.encoding import Task, encode
 from venmas.engine.verify import read_formula
 from venmas.logic import nnf
-from venmas.search.milp.stream import deep_runs
-from venmas.workers.mapper import Job, Mapper
-from venmas.workers.pool import Pool
+from venmas.procedures.milp.encoding import Task, encode
+from venmas.procedures.milp.stream import deep_runs
+from venmas.solvers.cluster import node
+from venmas.solvers.cluster.local import LocalCluster
+from venmas.solvers.cluster.mapper import Cluster
+from venmas.solvers.workers.mapper import Job, Mapper
+from venmas.solvers.workers.pool import Pool
 
 DURATIONS = (0.0, 0.01, 0.1, 1.0)
 SOLVERS = ("highs",)

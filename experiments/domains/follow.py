@@ -12,7 +12,7 @@ import numpy as np
 from experiments.domains.learn import follow
 from experiments.domains.task import Task
 from experiments.training.export import read_onnx
-from venmas.blas import on_one_thread
+from venmas.runtime.blas import on_one_thread
 
 _MOST = 2_000_000
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from experiments.domains.task import Array, Task
 from experiments.training.export import Layers, evaluate, fold_input_scaling, he_layers
-from venmas.blas import on_one_thread
+from venmas.runtime.blas import on_one_thread
 
 SEED, ROUNDS, STEPS, BATCH, RATE = 7, 6, 2500, 512, 4e-3
 COPIES = 6

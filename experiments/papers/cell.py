@@ -17,7 +17,7 @@ from venmas import load_scenario, verify
 from venmas.budget import Progress
 from venmas.engine.report import versions
 from venmas.model import NetworkFolder, System
-from venmas.model.canonical import system_digest
+from venmas.model.canonical.canonical import system_digest
 
 REDONE = ("interrupted", "failure")
 """Reasons of an unknown that say nothing about the question: such an answer is not kept."""

@@ -16,8 +16,8 @@ from experiments.papers.known import Expected
 from experiments.papers.run import FORM, KIND, run
 from experiments.papers.table import Claim, Row, rows_of, to_csv, to_markdown
 from venmas.engine import modes
+from venmas.engine.store import Store
 from venmas.errors import InputError, UsageError, install
-from venmas.store import Store
 
 MODES = modes.of_bounded()
 STATUS = """Exit status: 0 every verdict is as expected, 1 one differs without a reason, 2 bad input, 20 interrupted or

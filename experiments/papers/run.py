@@ -15,7 +15,7 @@ from venmas.budget import Progress
 from venmas.cli.interrupt import interruptible
 from venmas.cli.output import console
 from venmas.cli.progress import describe
-from venmas.store import Store
+from venmas.engine.store import Store
 
 KIND, FORM = "experiment", 1
 """What the store is for, and the form of its entries (`cell.decide`)."""

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from experiments.policies.instances import Instance
 from venmas import verify
-from venmas.store import Store
+from venmas.engine.store import Store
 
 KIND, FORM = "policies", 1
 

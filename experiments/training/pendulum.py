@@ -2,9 +2,9 @@
 
     python experiments/training/pendulum.py [--quick] [--output FOLDER]
 
-The plant is Pendulum-v1 as it is (`venmas.gym.pendulum`), the loss its own cost (angle, speed, torque), summed over two
-seconds of runs that start near the top; the gradient goes through the plant. With at most 2 N m nobody can hold a
-pendulum that leans by more than arcsin(0.4) = 0.41 rad: swinging it up is left out.
+The plant is Pendulum-v1 as it is (`venmas.formats.gym.pendulum`), the loss its own cost (angle, speed, torque), summed
+over two seconds of runs that start near the top; the gradient goes through the plant. With at most 2 N m nobody can
+hold a pendulum that leans by more than arcsin(0.4) = 0.41 rad: swinging it up is left out.
 """
 
 from __future__ import annotations

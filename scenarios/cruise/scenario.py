@@ -19,7 +19,7 @@ from venmas.model import Expr, NetworkFolder, Parameter, Range, System, apply_ne
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from venmas.plot import Trace
+    from venmas.report.plot import Trace
 
 PARAMETERS = (
     Parameter("gap", Range(60, 65), "initial gap", "m"),
@@ -93,7 +93,7 @@ def build(networks: NetworkFolder, gap: Range, lead: Range, speed: Range, brake:
 
 def picture(figure: "Figure", trace: "Trace") -> str:
     """Gap and safe distance over time, in front of 100 runs from initial states at random."""
-    from venmas.plot.style import BLUE, GREY, RED
+    from venmas.report.plot.style import BLUE, GREY, RED
 
     axes = figure.subplots()
     axes.set_title("Gap and safe distance")

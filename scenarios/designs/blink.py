@@ -3,9 +3,9 @@
 The family blink of Giacobbe, Kroening, Pal, Tautschnig, *Let a Neural Network be Your Invariant*, NeurIPS 2025.
 """
 
-from venmas.circuit.integers import ite
-from venmas.circuit.machine import Machine
 from venmas.model import NetworkFolder, Parameter
+from venmas.model.circuit.integers import ite
+from venmas.model.circuit.machine import Machine
 
 PARAMETERS = (Parameter("bits", 6, "bits of the counter"),)
 

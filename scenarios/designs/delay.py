@@ -4,9 +4,9 @@ The family Delay of *Neural Model Checking* (Giacobbe, Kroening, Pal, Tautschnig
 written from its description.
 """
 
-from venmas.circuit.integers import ite
-from venmas.circuit.machine import Machine
 from venmas.model import NetworkFolder, Parameter
+from venmas.model.circuit.integers import ite
+from venmas.model.circuit.machine import Machine
 
 PARAMETERS = (Parameter("delay", 50, "steps between two signals, 2 or more"),)
 

@@ -4,9 +4,9 @@ The family Gray Counter of *Neural Model Checking* (Giacobbe, Kroening, Pal, Tau
 written from its description.
 """
 
-from venmas.circuit.integers import ite
-from venmas.circuit.machine import Machine
 from venmas.model import NetworkFolder, Parameter
+from venmas.model.circuit.integers import ite
+from venmas.model.circuit.machine import Machine
 
 PARAMETERS = (Parameter("bits", 6, "bits of the counter"),)
 

@@ -5,9 +5,9 @@ written from its description: `stretch` tells that the third quarter is watched,
 then holds the clock (`hold`), the counter waits.
 """
 
-from venmas.circuit.integers import ite
-from venmas.circuit.machine import Machine
 from venmas.model import NetworkFolder, Parameter
+from venmas.model.circuit.integers import ite
+from venmas.model.circuit.machine import Machine
 
 PARAMETERS = (Parameter("quarter", 5, "steps of a quarter of the bus clock"),)
 

@@ -4,9 +4,9 @@ The family LCD Controller of *Neural Model Checking* (Giacobbe, Kroening, Pal, T
 written from its description. States: 0 power up, 1 set up, 2 ready, 3 send.
 """
 
-from venmas.circuit.integers import ite
-from venmas.circuit.machine import Machine
 from venmas.model import NetworkFolder, Parameter
+from venmas.model.circuit.integers import ite
+from venmas.model.circuit.machine import Machine
 
 PARAMETERS = (
     Parameter("power", 40, "steps until the display has power"),

@@ -4,9 +4,9 @@ The family Load-Store of *Neural Model Checking* (Giacobbe, Kroening, Pal, Tauts
 written from its description.
 """
 
-from venmas.circuit.integers import ite
-from venmas.circuit.machine import Machine
 from venmas.model import NetworkFolder, Parameter
+from venmas.model.circuit.integers import ite
+from venmas.model.circuit.machine import Machine
 
 PARAMETERS = (Parameter("volume", 40, "where the counter turns round"),)
 

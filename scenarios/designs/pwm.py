@@ -4,8 +4,8 @@ The family Pulse Width Modulation of *Neural Model Checking* (Giacobbe, Kroening
 written from its description.
 """
 
-from venmas.circuit.machine import Machine
 from venmas.model import NetworkFolder, Parameter
+from venmas.model.circuit.machine import Machine
 
 PARAMETERS = (Parameter("size", 7, "bits of the counter, 4 or more"),)
 

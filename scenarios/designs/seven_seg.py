@@ -4,9 +4,9 @@ The family 7-Segment of *Neural Model Checking* (Giacobbe, Kroening, Pal, Tautsc
 written from its description.
 """
 
-from venmas.circuit.integers import ite
-from venmas.circuit.machine import Machine
 from venmas.model import NetworkFolder, Parameter
+from venmas.model.circuit.integers import ite
+from venmas.model.circuit.machine import Machine
 
 PARAMETERS = (Parameter("turn", 30, "steps that a digit is shown"),)
 

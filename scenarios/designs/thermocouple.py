@@ -4,9 +4,9 @@ The family Thermocouple of *Neural Model Checking* (Giacobbe, Kroening, Pal, Tau
 written from its description. States: 0 start, 1 get data, 2 pause.
 """
 
-from venmas.circuit.integers import ite
-from venmas.circuit.machine import Machine
 from venmas.model import NetworkFolder, Parameter
+from venmas.model.circuit.integers import ite
+from venmas.model.circuit.machine import Machine
 
 PARAMETERS = (
     Parameter("start", 30, "steps until the sensor is up"),

@@ -4,9 +4,9 @@ The family UART Transmitter of *Neural Model Checking* (Giacobbe, Kroening, Pal,
 written from its description. States: 0 wait, 1 transmit.
 """
 
-from venmas.circuit.integers import ite
-from venmas.circuit.machine import Machine
 from venmas.model import NetworkFolder, Parameter
+from venmas.model.circuit.integers import ite
+from venmas.model.circuit.machine import Machine
 
 PARAMETERS = (Parameter("bits", 8, "bits of a word"),)
 

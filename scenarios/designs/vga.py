@@ -4,9 +4,9 @@ The family VGA Controller of *Neural Model Checking* (Giacobbe, Kroening, Pal, T
 written from its description.
 """
 
-from venmas.circuit.integers import ite
-from venmas.circuit.machine import Machine
 from venmas.model import NetworkFolder, Parameter
+from venmas.model.circuit.integers import ite
+from venmas.model.circuit.machine import Machine
 
 PARAMETERS = (
     Parameter("columns", 16, "columns that are shown"),

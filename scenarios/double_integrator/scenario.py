@@ -15,7 +15,7 @@ from venmas.model import NetworkFolder, Parameter, Range, System, apply_network,
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from venmas.plot import Trace
+    from venmas.report.plot import Trace
 
 PARAMETERS = (
     Parameter("x1", Range(2.5, 3), "initial position", "m"),
@@ -55,7 +55,7 @@ def build(networks: NetworkFolder, x1: Range, x2: Range, value: bool) -> System:
 
 def picture(figure: "Figure", trace: "Trace") -> str:
     """The phase plane, in front of 100 runs from initial states at random."""
-    from venmas.plot.style import BLUE, GREEN, GREY, INK
+    from venmas.report.plot.style import BLUE, GREEN, GREY, INK
 
     axes = figure.subplots()
     axes.set_title("Phase plane")

@@ -33,7 +33,7 @@ from venmas.model import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from venmas.plot import Trace
+    from venmas.report.plot import Trace
 
 DIRECTIONS = {0: "left", 1: "down", 2: "right", 3: "up"}
 MOVES = {0: (0, -1), 1: (1, 0), 2: (0, 1), 3: (-1, 0)}  # (row, column)
@@ -191,7 +191,7 @@ def picture(
     start: tuple[int, ...] = (),
 ) -> str:
     """The path on the grid."""
-    from venmas.plot.grid import draw_grid
+    from venmas.report.plot.grid import draw_grid
 
     grid = world(map, size, holes, goal, start)
     special = dict.fromkeys(grid.holes, "hole") | dict.fromkeys(grid.goals, "goal")

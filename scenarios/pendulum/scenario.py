@@ -3,12 +3,12 @@
 State th (rad, from upright) and thdot (rad/s), a step of 0.05 s: thdot+ = clip(thdot + 0.05 (15 sin th + 3 u), -8, 8),
 th+ = th + 0.05 thdot+, with u = clip(N(cos th, sin th, thdot), -2, 2). There is one branch, so that AX and EX agree.
 
-Source of the equations: Gymnasium, `PendulumEnv.step`; the system is that of `venmas.gym.pendulum`.
+Source of the equations: Gymnasium, `PendulumEnv.step`; the system is that of `venmas.formats.gym.pendulum`.
 """
 
 from fractions import Fraction
 
-from venmas.gym.classic import pendulum
+from venmas.formats.gym.classic import pendulum
 from venmas.model import NetworkFolder, Parameter, Range, System
 
 PARAMETERS = (

@@ -27,7 +27,7 @@ from venmas.model import NetworkFolder, Parameter, Range, System, apply_network,
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from venmas.plot import Trace
+    from venmas.report.plot import Trace
 
 ADVISORIES = {
     1: "COC",
@@ -141,7 +141,7 @@ def build(
 
 def picture(figure: "Figure", trace: "Trace") -> str:
     """The encounter from the side, in front of 200 runs with initial states and pilots at random."""
-    from venmas.plot.style import BLUE, FAINT, GREY, INK, RED
+    from venmas.report.plot.style import BLUE, FAINT, GREY, INK, RED
 
     axes = figure.subplots()
     axes.set_title("Vertical geometry")

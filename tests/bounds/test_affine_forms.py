@@ -16,9 +16,9 @@ from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.networks import through
 from venmas.bounds.affine.reduce import reduced
 from venmas.model import System
-from venmas.model.expr import Expr
-from venmas.model.smooth.cuts import Fineness
-from venmas.model.smooth.flows import Motion
+from venmas.model.evaluation.cuts import Fineness
+from venmas.model.expressions.expr import Expr
+from venmas.model.expressions.flows import Motion
 from venmas.nn import Network
 from venmas.nn.network import Layer
 

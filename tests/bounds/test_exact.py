@@ -6,9 +6,9 @@ import pytest
 
 from venmas.bounds import States
 from venmas.bounds.exact import affine_form, exact_range, local_form
-from venmas.linear import LinearExpr
+from venmas.logic.linear import LinearExpr
 from venmas.model import System, maximum, where
-from venmas.model.expr import Expr
+from venmas.model.expressions.expr import Expr
 
 DEPTH = 60
 

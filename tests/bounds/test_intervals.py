@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from venmas.bounds.intervals import intervals
-from venmas.model.program import Program, layer_of
+from venmas.model.transform.program import Program, layer_of
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -20,10 +20,10 @@ from venmas.bounds.methods import METHODS
 from venmas.bounds.polytopes import Polytopes
 from venmas.bounds.rounding import FEW, SMALLEST_NORMAL, TINY, UNIT_ROUNDOFF, ball, gamma
 from venmas.bounds.zonotope import relax
-from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, conjunction
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.nn import Layer, Network, relu_network
-from venmas.search.regions.graph import step
+from venmas.procedures.reachability.graph import step
 
 U = Fraction(UNIT_ROUNDOFF)
 LEAST = 2.0**-1074

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from venmas.checker.affine.scaled import Ints, ScaledProgram, scaled
-from venmas.model.program import OR, Group, Program, ProgramLayer, Row
+from venmas.model.transform.program import OR, Group, Program, ProgramLayer, Row
 
 
 def random_program(rng: np.random.Generator, widths: list[int] | None = None, scales: int = 0) -> Program:

@@ -9,11 +9,11 @@ from random import Random
 
 import numpy as np
 
-from venmas.linear import Comparison
 from venmas.logic import Formula, parse
+from venmas.logic.linear import Comparison
 from venmas.model import System, apply_network, argmax, conjunction, maximum, minimum, switch, where
-from venmas.model.expr import Condition, Expr
-from venmas.model.simulate import Exact
+from venmas.model.evaluation.simulate import Exact
+from venmas.model.expressions.expr import Condition, Expr
 from venmas.nn.network import Network, relu_network
 
 State = tuple[int, ...]

@@ -13,11 +13,11 @@ from tests.checker.proofs import Certified, Line, graph_proof
 from tests.corpus.entries_more import CORPUS
 from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build
-from venmas.checker.cell import fraction
-from venmas.checker.check import claim
-from venmas.checker.lemmas import Book
-from venmas.checker.rule import Place
-from venmas.checker.rules import Frame, Lemma, read_statement
+from venmas.checker.exact.cell import fraction
+from venmas.checker.goals.check import claim
+from venmas.checker.goals.lemmas import Book
+from venmas.checker.goals.rule import Place
+from venmas.checker.goals.rules import Frame, Lemma, read_statement
 from venmas.errors import ModelError
 from venmas.logic import Formula, parse
 from venmas.model import System, absolute, apply_network, argmax, load_scenario, maximum, satisfies, switch, where

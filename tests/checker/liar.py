@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from random import Random
 
 from tests.checker.proofs import Line, random_form
-from venmas.checker.check import claim
-from venmas.checker.goals import Goal
-from venmas.checker.initial import first_goal
-from venmas.checker.numbers import write_number
+from venmas.checker.format.numbers import write_number
+from venmas.checker.goals.check import claim
+from venmas.checker.goals.goals import Goal
+from venmas.checker.goals.initial import first_goal
 from venmas.logic import Formula
 from venmas.model import System
-from venmas.search.rational.simplex import Excluded, solve_rows
+from venmas.procedures.exact.simplex import Excluded, solve_rows
 
 
 def lies(system: System, formula: Formula, inside: bool, rng: Random, most: int = 150) -> Iterator[Line]:

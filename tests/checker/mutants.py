@@ -12,10 +12,10 @@ import numpy as np
 
 from tests.checker.proofs import Certified, Line
 from venmas.errors import InputError
-from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, Formula, subformulas
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model import System
-from venmas.model.expr import (
+from venmas.model.expressions.expr import (
     All,
     Application,
     ArgMax,
@@ -29,10 +29,8 @@ from venmas.model.expr import (
     Truth,
     Where,
 )
-from venmas.model.expr import (
-    Any as AnyOf,
-)
-from venmas.model.system import Branch
+from venmas.model.expressions.expr import Any as AnyOf
+from venmas.model.system.system import Branch
 from venmas.nn import Network
 
 NUDGES = [Fraction(s) for s in ("1", "-1", "1/8", "-1/8", "10", "-10", "1/1000000", "-1/1000000")]

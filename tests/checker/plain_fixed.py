@@ -1,6 +1,6 @@
 """The fixed-point rules of docs/certificates.md for one cell, in Python's integers and rationals: slow and plain.
 
-`venmas.checker.fixed` has to give the same integers.
+`venmas.checker.fixed_point.networks` has to give the same integers.
 """
 
 from __future__ import annotations

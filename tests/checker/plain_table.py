@@ -1,7 +1,7 @@
 """The rule `table` of docs/certificates.md cell by cell, in Python's integers and rationals: slow and plain.
 
 Whatever table `venmas.checker` accepts has to be accepted here, and the other way round. Moves are those of
-`venmas.checker.moves`, which tests/checker/test_moves.py compares with the simulator.
+`venmas.checker.exact.moves`, which tests/checker/test_moves.py compares with the simulator.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from math import ceil, floor
 from typing import Any
 
 from tests.checker import plain_fixed
-from venmas.checker.cell import fraction
-from venmas.checker.lemmas import Book
-from venmas.checker.moves import Move, Scores, behaviour, operands
-from venmas.linear import Relation
+from venmas.checker.exact.cell import fraction
+from venmas.checker.exact.moves import Move, Scores, behaviour, operands
+from venmas.checker.goals.lemmas import Book
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
-from venmas.model.expr import Compare
+from venmas.logic.linear import Relation
+from venmas.model.expressions.expr import Compare
 
 Box = tuple[list[int], list[int]]
 

@@ -8,21 +8,21 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from venmas.checker.cell import fraction, rational
-from venmas.checker.check import Checked, CheckError, check, claim
-from venmas.checker.goals import Fact, Goal
-from venmas.checker.rule import Rule
-from venmas.checker.worlds import Holds, Requires, Unless
+from venmas.checker.exact.cell import fraction, rational
+from venmas.checker.goals.check import Checked, CheckError, check, claim
+from venmas.checker.goals.goals import Fact, Goal
+from venmas.checker.goals.paths import Holds, Requires, Unless
+from venmas.checker.goals.rule import Rule
 from venmas.errors import ModelError
 from venmas.logic import Formula, nnf, parse
 from venmas.model import System, satisfies
-from venmas.model.cases import UnsuitableError
-from venmas.model.expr import ArgMax
-from venmas.model.simulate import Exact
-from venmas.search.rational.search import Proof, Prover
-from venmas.search.regions.graph.graph import Graph
-from venmas.search.regions.proof.certificate import GraphProof, IncompleteError
-from venmas.search.space.view import Space
+from venmas.model.evaluation.simulate import Exact
+from venmas.model.expressions.expr import ArgMax
+from venmas.model.transform.cases import UnsuitableError
+from venmas.procedures.exact.search import Proof, Prover
+from venmas.procedures.hybrid.view import Space
+from venmas.procedures.reachability.graph.graph import Graph
+from venmas.procedures.reachability.proof.certificate import GraphProof, IncompleteError
 
 Line = dict[str, Any]
 

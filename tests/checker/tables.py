@@ -12,19 +12,19 @@ from tests.checker.graphs import mixed, questions
 from tests.checker.plain_table import PlainTable, Row
 from tests.checker.proofs import Certified, Line
 from venmas.answer import IncompleteError
-from venmas.checker.cell import fraction
-from venmas.checker.check import claim
-from venmas.checker.lemmas import Book
-from venmas.checker.rule import Place
-from venmas.checker.rules import Frame, Lemma, read_statement
+from venmas.checker.exact.cell import fraction
+from venmas.checker.goals.check import claim
+from venmas.checker.goals.lemmas import Book
+from venmas.checker.goals.rule import Place
+from venmas.checker.goals.rules import Frame, Lemma, read_statement
 from venmas.errors import ModelError
 from venmas.logic import Bounded, Formula, parse
 from venmas.model import System, satisfies
-from venmas.model.cases import UnsuitableError
+from venmas.model.transform.cases import UnsuitableError
+from venmas.procedures.hybrid.view import Space
+from venmas.procedures.reachability.graph.graph import Graph
+from venmas.procedures.reachability.proof.tables import write_tables
 from venmas.question import Question
-from venmas.search.regions.graph.graph import Graph
-from venmas.search.regions.proof.tables import write_tables
-from venmas.search.space.view import Space
 
 
 def table_proof(system: System, formula: Formula, inside: bool = False) -> Certified | None:

@@ -17,7 +17,7 @@ from venmas.checker.affine.products import Factor, floor_product, scaled_down
 from venmas.checker.affine.reference import check_box, forward
 from venmas.checker.affine.scaled import UnscaledError, scaled
 from venmas.checker.affine.units import ROW_BITS, SLOPE_BITS, Rectified
-from venmas.model.program import INPUTS, OR, Group, Program, ProgramLayer, Row
+from venmas.model.transform.program import INPUTS, OR, Group, Program, ProgramLayer, Row
 
 
 class AnySlope(Rectified):

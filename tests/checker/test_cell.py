@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venmas.checker.cell import Bound, Cell, Row, Rows, rational
+from venmas.checker.exact.cell import Bound, Cell, Row, Rows, rational
 
 COEFFICIENTS = st.tuples(*[st.integers(-2, 2)] * 3)
 

@@ -13,9 +13,9 @@ import pytest
 
 from tests.checker.corpus import BUNDLED, certificates, question
 from venmas.checker.file import check_certificate
-from venmas.checker.rule import Rule
-from venmas.checker.rules import RULES
-from venmas.engine.certify import certify, certify_inductive, certify_phases
+from venmas.checker.goals.rule import Rule
+from venmas.checker.goals.rules import RULES
+from venmas.engine.certificates.goals import certify, certify_inductive, certify_phases
 from venmas.logic import parse_property
 from venmas.model import System, argmax, load_scenario
 from venmas.model.invariant import Invariant, Phases

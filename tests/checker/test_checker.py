@@ -14,9 +14,9 @@ from tests.checker.corpus import certificates, violated_entries
 from tests.checker.liar import lies
 from tests.checker.proofs import Certified, checked, numbered, proof_of, prover, refusal
 from tests.corpus.entries_more import CORPUS
-from venmas.checker.check import CheckError, check
 from venmas.checker.file import FORMAT, check_certificate, read_certificate
-from venmas.engine.certify import certify
+from venmas.checker.goals.check import CheckError, check
+from venmas.engine.certificates.goals import certify
 from venmas.engine.report import Verdict
 from venmas.errors import InputError, ModelError, UsageError
 from venmas.logic import parse
@@ -157,7 +157,7 @@ def test_a_proof_that_stops_is_refused(square):
 
 
 def test_splitting_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr("venmas.checker.check.MAX_OPEN", 1000)
+    monkeypatch.setattr("venmas.checker.goals.check.MAX_OPEN", 1000)
     system = System("plane")
     x, y = system.real("x", 0, 1), system.real("y", 0, 1)
     system.branch("stay", x=x)
@@ -310,7 +310,7 @@ def test_the_checker_does_the_same_without_gmpy2(stored):
     _, path, lines = stored
     code = (
         "import sys; sys.modules['gmpy2'] = None\n"
-        "from venmas.checker.cell import rational\n"
+        "from venmas.checker.exact.cell import rational\n"
         "from venmas.checker.file import check_certificate\n"
         "from venmas.model import load_scenario\n"
         "assert rational.__name__ == 'Fraction'\n"

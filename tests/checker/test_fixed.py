@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.checker import plain_fixed as plain
-from venmas.checker.fixed import Fixed, ends, rectified
-from venmas.checker.lattice import MAX_COORDINATE, Lattice, cover
-from venmas.checker.limbs import Factor
+from venmas.checker.fixed_point.lattice import MAX_COORDINATE, Lattice, cover
+from venmas.checker.fixed_point.limbs import Factor
+from venmas.checker.fixed_point.networks import Fixed, ends, rectified
 from venmas.nn import Layer, Network
 from venmas.nn.network import relu_network
 

@@ -7,11 +7,11 @@ import random
 import pytest
 from pysat.solvers import Solver
 
-from venmas.checker.gates import TRUE, Gates
-from venmas.checker.rup import refutes
-from venmas.circuit.builder import Builder
-from venmas.circuit.operators import Op, words
-from venmas.circuit.simulate import evaluate
+from venmas.checker.netlists.gates import TRUE, Gates
+from venmas.checker.netlists.rup import refutes
+from venmas.model.circuit.builder import Builder
+from venmas.model.circuit.operators import Op, words
+from venmas.model.circuit.simulate import evaluate
 
 BINARY = [
     Op.AND,

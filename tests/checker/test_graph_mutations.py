@@ -18,7 +18,7 @@ from tests.checker.graphs import KINDS, another_graph_line, false_lemma, graph_c
 from tests.checker.mutants import another_claim
 from tests.checker.proofs import Certified, Line, is_violated, refusal
 from venmas.errors import ModelError
-from venmas.model.regions import sample
+from venmas.model.evaluation.regions import sample
 
 
 @cache

@@ -15,19 +15,19 @@ import pytest
 from tests.checker.graphs import graph_certificates, ladder, open_case
 from tests.checker.proofs import Certified, checked, is_violated, refusal
 from venmas import verify
-from venmas.checker.cell import rational
-from venmas.checker.check import CheckError, claim
+from venmas.checker.exact.cell import rational
 from venmas.checker.file import check_certificate
-from venmas.checker.initial import first_goal
-from venmas.checker.lemmas import Book, parts
-from venmas.checker.worlds import Holds
-from venmas.linear import invert
+from venmas.checker.goals.check import CheckError, claim
+from venmas.checker.goals.initial import first_goal
+from venmas.checker.goals.lemmas import Book, parts
+from venmas.checker.goals.paths import Holds
 from venmas.logic import AX, EX, parse
+from venmas.logic.linear import invert
 from venmas.model import System, load_scenario, where
-from venmas.model.canonical import networks_of, system_from_json, system_to_json
-from venmas.model.canonical_writer import Writer
-from venmas.model.expr import ArgMax, Compare
-from venmas.search.milp.enclosure import BOUNDS
+from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.canonical.writer import Writer
+from venmas.model.expressions.expr import ArgMax, Compare
+from venmas.procedures.bound_propagation.procedure import BOUNDS
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/certificate.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -363,7 +363,7 @@ def test_a_system_of_integers_has_the_frame_of_no_numbers():
 
 @pytest.mark.parametrize("limit", [200, 10_000])
 def test_frames_and_lemmas_are_limited(halved, monkeypatch, limit):
-    monkeypatch.setattr("venmas.checker.lemmas.MAX_KEPT", limit)
+    monkeypatch.setattr("venmas.checker.goals.lemmas.MAX_KEPT", limit)
     frames = [{"rule": "frame", "matrix": [["1/2"]]}] * 200
     lemmas = [halved.lines[0], *[halved.lines[1], EXPAND] * 200]
     assert "too many" in _lines(halved, *frames) and "too many" in _lines(halved, *lemmas)

@@ -14,11 +14,11 @@ from tests.checker.finite_systems import closure, random_property, random_system
 from tests.checker.test_inductive_mutations import meets
 from venmas.answer import IncompleteError
 from venmas.checker.file import check_certificate
-from venmas.engine.certify import Certificate, certify_inductive
+from venmas.engine.certificates.goals import Certificate, certify_inductive
 from venmas.errors import InputError
 from venmas.logic import TRUE, Always, Atom, conjunction, parse_property
 from venmas.model import System, argmax, maximum
-from venmas.model.expr import to_comparison
+from venmas.model.expressions.expr import to_comparison
 from venmas.model.invariant import Invariant
 from venmas.question import Question
 

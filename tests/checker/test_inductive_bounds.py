@@ -19,9 +19,9 @@ from venmas.checker.inductive.words import Words
 from venmas.checker.inductive.zonotopes import Enclosed, Zonotopes
 from venmas.logic import TRUE
 from venmas.model import System
-from venmas.model.expr import ArgMax
+from venmas.model.evaluation.simulate import Exact
+from venmas.model.expressions.expr import ArgMax
 from venmas.model.invariant import Invariant
-from venmas.model.simulate import Exact
 from venmas.nn.network import Layer, Network
 
 

@@ -18,7 +18,7 @@ from venmas.errors import InputError
 from venmas.logic import Formula, nnf
 from venmas.model import System, satisfies
 from venmas.model.invariant import Invariant
-from venmas.search.inductive.write import inductive
+from venmas.procedures.inductive.write import inductive
 
 Sample = tuple[Certified, Invariant]
 

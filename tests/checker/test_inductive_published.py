@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from venmas.abstraction.graph.graph import abstract
-from venmas.abstraction.states.invariant import invariant_of
 from venmas.checker.file import check_certificate
-from venmas.engine.certify import Certificate, certify_inductive
+from venmas.engine.certificates.goals import Certificate, certify_inductive
 from venmas.formats.jani.load import load_jani
 from venmas.logic import Always, parse
+from venmas.procedures.predicate_abstraction.graph.graph import abstract
+from venmas.procedures.predicate_abstraction.states.invariant import invariant_of
 from venmas.question import Question
 
 

@@ -10,36 +10,36 @@ from pathlib import Path
 import pytest
 
 from experiments.certificates.liveness import OWN, accepts, claim, mutants, stored
-from tests.ltl.test_decide import COUNTER, broken, random_circuit, random_property
+from tests.engine.test_decide import COUNTER, broken, random_circuit, random_property
 from venmas.budget import Budget
-from venmas.checker.gates import TRUE, Bits, Blaster
-from venmas.checker.json_lines import numbered_lines
-from venmas.checker.liveness.check import Checked, check_liveness
-from venmas.checker.liveness.file import check_liveness_file
-from venmas.checker.liveness.lines import read_header
-from venmas.checker.liveness.netlist import read
-from venmas.checker.liveness.refutation import Question
-from venmas.checker.liveness.simulation import Edge, simulates
-from venmas.checker.liveness.tableau import Tableau, tableau
-from venmas.checker.numbers import CheckError
-from venmas.circuit.btor2 import OPERATORS, parse_btor2
-from venmas.circuit.btor2_writer import to_btor2
-from venmas.circuit.builder import Builder
-from venmas.circuit.nodes import Circuit
-from venmas.circuit.operators import Op, words
-from venmas.circuit.simulate import evaluate
+from venmas.checker.format.json_lines import numbered_lines
+from venmas.checker.format.numbers import CheckError
+from venmas.checker.netlists.check import Checked, check_liveness
+from venmas.checker.netlists.file import check_liveness_file
+from venmas.checker.netlists.gates import TRUE, Bits, Blaster
+from venmas.checker.netlists.lines import read_header
+from venmas.checker.netlists.netlist import read
+from venmas.checker.netlists.refutation import Question
+from venmas.checker.netlists.simulation import Edge, simulates
+from venmas.checker.netlists.tableau import Tableau, tableau
+from venmas.engine.certificates import netlist as writer
+from venmas.engine.certificates.trust import decide_trusted
+from venmas.engine.ltl_decide import Satisfied, decide
 from venmas.errors import InputError
+from venmas.formats.btor2.reader import OPERATORS, parse_btor2
+from venmas.formats.btor2.writer import to_btor2
+from venmas.logic.automata import Automaton, Label, refuting
+from venmas.logic.automata import Edge as AutomatonEdge
+from venmas.logic.automata import accepts as accepts_word
 from venmas.logic.formula import Formula, Not
 from venmas.logic.lassos import Lasso, holds
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.logic.paths import leaves
-from venmas.ltl import Automaton, Label, refuting
-from venmas.ltl import Edge as AutomatonEdge
-from venmas.ltl import accepts as accepts_word
-from venmas.ltl import certificate as writer
-from venmas.ltl.binding import started
-from venmas.ltl.decide import Satisfied, decide
-from venmas.ltl.trust import decide_trusted
+from venmas.model.circuit.binding import started
+from venmas.model.circuit.builder import Builder
+from venmas.model.circuit.nodes import Circuit
+from venmas.model.circuit.operators import Op, words
+from venmas.model.circuit.simulate import evaluate
 
 ONE_BIT = {"redor", "redand", "redxor", "eq", "neq", "ult", "ulte", "ugt", "ugte", "slt", "slte", "sgt", "sgte"}
 

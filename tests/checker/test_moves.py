@@ -10,13 +10,13 @@ import pytest
 from tests.checker.graphs import ladder, leaving, mixed, open_case, plane
 from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build
-from venmas.checker.cell import fraction
-from venmas.checker.lemmas import Book
-from venmas.checker.moves import NotAffineError, OpenChoiceError, behaviour
+from venmas.checker.exact.cell import fraction
+from venmas.checker.exact.moves import NotAffineError, OpenChoiceError, behaviour
+from venmas.checker.goals.lemmas import Book
 from venmas.logic import TRUE
 from venmas.model import System, load_scenario
-from venmas.model.expr import ArgMax
-from venmas.model.simulate import Exact
+from venmas.model.evaluation.simulate import Exact
+from venmas.model.expressions.expr import ArgMax
 
 MADE = {
     "ladder": ladder,

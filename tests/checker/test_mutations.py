@@ -21,8 +21,8 @@ from tests.checker.proofs import Certified, SearchTooLongError, is_violated, pro
 from venmas.errors import ModelError
 from venmas.logic import nnf
 from venmas.model import System
-from venmas.model.expr import Output
-from venmas.model.regions import contains, sample
+from venmas.model.evaluation.regions import contains, sample
+from venmas.model.expressions.expr import Output
 from venmas.model.witness.build import replay
 
 

@@ -1,4 +1,4 @@
-"""The recipe of `venmas.checker.rules`: a rule is added in one room, and shows where a step of it is left out."""
+"""The recipe of `venmas.checker.goals.rules`: a rule is added in one room, and shows where a step of it is left out."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import pytest
 
 from tests.checker.proofs import Certified, refusal
 from tests.checker.test_certificate_schema import assert_schema_has
-from venmas.checker import rule as registry
-from venmas.checker import rules
-from venmas.checker.cell import rational
-from venmas.checker.check import CheckError
+from venmas.checker.exact.cell import rational
 from venmas.checker.file import check_certificate
-from venmas.checker.goals import Goal
-from venmas.checker.initial import first_goal
-from venmas.checker.lemmas import Book
-from venmas.checker.numbers import read_index
-from venmas.checker.rule import Line, Place, Rule, Step
-from venmas.engine.certify import Certificate, write_certificate
+from venmas.checker.format.numbers import read_index
+from venmas.checker.goals import rule as registry
+from venmas.checker.goals import rules
+from venmas.checker.goals.check import CheckError
+from venmas.checker.goals.goals import Goal
+from venmas.checker.goals.initial import first_goal
+from venmas.checker.goals.lemmas import Book
+from venmas.checker.goals.rule import Line, Place, Rule, Step
+from venmas.engine.certificates.goals import Certificate, write_certificate
 from venmas.logic import Bounded, parse
 from venmas.model import System, where
 from venmas.question import Question

@@ -15,7 +15,7 @@ from tests.checker.finite_systems import closure, random_property, random_system
 from tests.checker.test_inductive_mutations import meets
 from venmas.answer import IncompleteError
 from venmas.checker.file import check_certificate
-from venmas.engine.certify import Certificate, certify_phases
+from venmas.engine.certificates.goals import Certificate, certify_phases
 from venmas.errors import InputError, ModelError
 from venmas.logic import Always, parse, parse_property
 from venmas.model import System, load_scenario

@@ -13,20 +13,20 @@ from tests.corpus.entries_more import CORPUS
 from tests.corpus.finite import finite_case
 from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build
-from venmas.checker.cell import Cell, rational, refutes
-from venmas.checker.check import claim
-from venmas.checker.enclosures import Enclosure, relaxation
-from venmas.checker.initial import first_goal
-from venmas.checker.sharing import covers
-from venmas.checker.values import Evaluation
-from venmas.checker.worlds import World
+from venmas.checker.exact.cell import Cell, rational, refutes
+from venmas.checker.exact.enclosures import Enclosure, relaxation
+from venmas.checker.exact.values import Evaluation
+from venmas.checker.goals.check import claim
+from venmas.checker.goals.initial import first_goal
+from venmas.checker.goals.paths import World
+from venmas.checker.goals.sharing import covers
 from venmas.engine.report import Verdict
 from venmas.errors import ModelError
 from venmas.logic import TRUE, Formula, parse
 from venmas.model import System, apply_network, switch, where
-from venmas.model.expr import ArgMax, Compare
-from venmas.model.regions import contains, sample
-from venmas.model.simulate import Exact
+from venmas.model.evaluation.regions import contains, sample
+from venmas.model.evaluation.simulate import Exact
+from venmas.model.expressions.expr import ArgMax, Compare
 from venmas.nn.network import relu_network
 
 # -- faults that were found --------------------------------------------------------------------------------------------

@@ -16,21 +16,21 @@ from jsonschema import Draft202012Validator, ValidationError
 from experiments.certificates.runs import Lines, accepts, lies, proved
 from venmas import System, load_scenario
 from venmas.checker.file import CheckError, check_certificate, check_claim
-from venmas.checker.runs import points as points_module
-from venmas.checker.runs.check import CheckedRuns
-from venmas.checker.runs.claim import read_formula
-from venmas.checker.runs.listing import Places
-from venmas.checker.runs.points import Points
+from venmas.checker.levels import points as points_module
+from venmas.checker.levels.check import CheckedRuns
+from venmas.checker.levels.claim import read_formula
+from venmas.checker.levels.listing import Places
+from venmas.checker.levels.points import Points
 from venmas.cli.main import main
 from venmas.engine.ltl_systems import verify_ltl_of_system
 from venmas.errors import InputError
-from venmas.ltl.systems.decide import read
 from venmas.model import argmax, where
-from venmas.model.canonical import system_to_json
-from venmas.model.functions import apply_network
-from venmas.model.regions import is_initial
-from venmas.model.simulate import Step
+from venmas.model.canonical.canonical import system_to_json
+from venmas.model.evaluation.regions import is_initial
+from venmas.model.evaluation.simulate import Step
+from venmas.model.expressions.functions import apply_network
 from venmas.nn.network import Layer, Network
+from venmas.procedures.explicit.ltl import read
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = Draft202012Validator(json.loads((ROOT / "docs" / "ltl-system-certificate.schema.json").read_text()))

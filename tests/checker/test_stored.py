@@ -17,16 +17,16 @@ import pytest
 from tests.checker.graphs import ladder
 from tests.checker.proofs import Certified, checked
 from tests.corpus.entries_more import CORPUS
-from venmas.checker import rules
 from venmas.checker.file import check_certificate, read_certificate
-from venmas.engine.certify import certify, write_certificate
+from venmas.checker.goals import rules
+from venmas.engine.certificates.goals import certify, write_certificate
 from venmas.logic import Bounded, parse
 from venmas.model import System, apply_network, load_scenario
 from venmas.nn.network import relu_network
+from venmas.procedures.hybrid.view import Space
+from venmas.procedures.reachability.graph.graph import Graph
+from venmas.procedures.reachability.proof.certificate import write_proof
 from venmas.question import Question
-from venmas.search.regions.graph.graph import Graph
-from venmas.search.regions.proof.certificate import write_proof
-from venmas.search.space.view import Space
 
 STORED = Path(__file__).with_name("stored")
 OF_BEFORE = {"region", "frame", "lemma", "end", "expand", "split", "refute", "same", "within", "keep", "case"}
@@ -63,7 +63,7 @@ def by_regions(system: System, text: str, path: Path) -> None:
     """By a graph of regions, cut into as many pieces at first as it was then."""
     question = Question(system, Bounded(parse(text, system.vocabulary)), certified=True)
     graph = Graph(Space(system), question.target, lambda: None, keep=True)
-    with patch("venmas.search.regions.graph.graph._FIRST_PIECES", 16):
+    with patch("venmas.procedures.reachability.graph.graph._FIRST_PIECES", 16):
         while not graph.refine():
             pass
     write_certificate(path, question, {}, partial(write_proof, graph, question))

@@ -17,11 +17,11 @@ from tests.checker.proofs import Certified, checked, refusal
 from tests.checker.tables import KINDS, another_table, copy, false_row, opened, table_certificates
 from tests.checker.test_graph_mutations import _contradicted
 from venmas import verify
-from venmas.checker.check import CheckError
 from venmas.checker.file import check_certificate
+from venmas.checker.goals.check import CheckError
 from venmas.model import System, apply_network, load_scenario, where
 from venmas.nn import relu_network
-from venmas.search.milp.enclosure import BOUNDS
+from venmas.procedures.bound_propagation.procedure import BOUNDS
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/certificate.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -18,22 +18,22 @@ from tests.checker.proofs import Certified, is_violated, refusal
 from venmas.answer import IncompleteError
 from venmas.checker.affine.scaled import UnscaledError
 from venmas.checker.affine.tree import AXES, DIGITS, BrokenTreeError, cut, leaves
-from venmas.checker.check import claim
 from venmas.checker.file import check_certificate, read_certificate
-from venmas.checker.lemmas import Book
-from venmas.checker.rule import Rule
-from venmas.checker.trees import digest, program_of
-from venmas.engine.certify import Certificate, write_certificate
+from venmas.checker.goals.check import claim
+from venmas.checker.goals.lemmas import Book
+from venmas.checker.goals.rule import Rule
+from venmas.checker.goals.trees import digest, program_of
+from venmas.engine.certificates.goals import Certificate, write_certificate
 from venmas.errors import ModelError, VenmasError
 from venmas.logic import Bounded, parse
 from venmas.model import System, apply_network, clip
-from venmas.model.canonical import networks_of, system_from_json, system_to_json
-from venmas.model.regions import sample
-from venmas.model.unroll import unroll
+from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.evaluation.regions import sample
+from venmas.model.transform.unroll import unroll
 from venmas.nn.network import relu_network
+from venmas.procedures.branch_and_bound.certificate import proof, writer
+from venmas.procedures.branch_and_bound.tree import Recorder, Tree
 from venmas.question import Question
-from venmas.search.unrolled.certificate import proof, writer
-from venmas.search.unrolled.tree import Recorder, Tree
 from venmas.testing.loops import random_loop
 
 

@@ -16,16 +16,16 @@ from jsonschema import Draft202012Validator
 from venmas import System
 from venmas.answer import IncompleteError
 from venmas.checker.file import TUBES, check_certificate
-from venmas.checker.numbers import CheckError
-from venmas.checker.smooth.state import States
-from venmas.checker.smooth.tree import initial_box, states_of
-from venmas.checker.smooth.univariate import OutsideError
-from venmas.engine.certify import write_certificate
+from venmas.checker.flowpipes.state import States
+from venmas.checker.flowpipes.tree import initial_box, states_of
+from venmas.checker.flowpipes.univariate import OutsideError
+from venmas.checker.format.numbers import CheckError
+from venmas.engine.certificates.goals import write_certificate
 from venmas.errors import InputError
 from venmas.logic import Bounded, parse
 from venmas.model import argmax, maximum, sqrt, switch
 from venmas.model import sin as sine
-from venmas.model.smooth.cuts import Cut, Fineness, Trees
+from venmas.model.evaluation.cuts import Cut, Fineness, Trees
 from venmas.question import Question
 
 SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs/certificate.schema.json").read_text()))

@@ -14,13 +14,13 @@ from jsonschema import Draft202012Validator
 
 from venmas import System, verify
 from venmas.checker.file import check_certificate
-from venmas.checker.numbers import CheckError
-from venmas.checker.smooth.join import spread
-from venmas.checker.smooth.state import States
-from venmas.checker.smooth.tree import initial_box, states_of
+from venmas.checker.flowpipes.join import spread
+from venmas.checker.flowpipes.state import States
+from venmas.checker.flowpipes.tree import initial_box, states_of
+from venmas.checker.format.numbers import CheckError
 from venmas.model import cos, sin, switch, tanh, where
-from venmas.model.simulate import step_batch
-from venmas.model.smooth.cuts import Fineness
+from venmas.model.evaluation.cuts import Fineness
+from venmas.model.evaluation.simulate import step_batch
 
 SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs/certificate.schema.json").read_text()))
 

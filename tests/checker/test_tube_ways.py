@@ -10,12 +10,12 @@ import pytest
 
 from venmas import System, verify
 from venmas.checker.file import check_certificate
-from venmas.checker.smooth.tree import initial_box, states_of
-from venmas.checker.smooth.ways import ways
+from venmas.checker.flowpipes.tree import initial_box, states_of
+from venmas.checker.flowpipes.ways import ways
 from venmas.model import sin
-from venmas.model.conditions import Condition
-from venmas.model.expr import Expr
-from venmas.model.smooth.cuts import Fineness
+from venmas.model.evaluation.cuts import Fineness
+from venmas.model.expressions.conditions import Condition
+from venmas.model.expressions.expr import Expr
 
 FINE = Fineness(order=4, substeps=1, slices=1, symbols=20)
 

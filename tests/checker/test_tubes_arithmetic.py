@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from venmas.checker.smooth.forms import Form, Forms, not_negative
-from venmas.checker.smooth.networks import apply_network
-from venmas.checker.smooth.univariate import SLOPE_BITS, OutsideError, relaxed
-from venmas.functions.registry import FUNCTIONS
+from venmas.checker.flowpipes.forms import Form, Forms, not_negative
+from venmas.checker.flowpipes.networks import apply_network
+from venmas.checker.flowpipes.univariate import SLOPE_BITS, OutsideError, relaxed
+from venmas.model.evaluation.elementary.registry import FUNCTIONS
 from venmas.nn import Network
 from venmas.nn.network import Layer
 from venmas.testing.smooth import random_boxes

@@ -20,8 +20,8 @@ endmodule
 """
 MACHINE = '''"""A counter."""
 
-from venmas.circuit.integers import ite
-from venmas.circuit.machine import Machine
+from venmas.model.circuit.integers import ite
+from venmas.model.circuit.machine import Machine
 from venmas.model import Parameter
 
 PARAMETERS = (Parameter("top", 9, "where it turns back"),)

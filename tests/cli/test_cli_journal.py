@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 
 from venmas.budget import Progress
 from venmas.cli.progress import Estimate, describe
-from venmas.store import Store
+from venmas.engine.store import Store
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "result.schema.json").read_text())
 PAGE = 4096

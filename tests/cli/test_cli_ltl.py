@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
 from venmas.cli.main import main
-from venmas.ltl import read_hoa
+from venmas.logic.automata import read_hoa
 from venmas.report import page
 
 SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs/ltl-result.schema.json").read_text()))

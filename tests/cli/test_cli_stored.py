@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 from venmas.cli.limits import LimitError, limits
 from venmas.cli.main import main
-from venmas.engine.certify import certify
+from venmas.engine.certificates.goals import certify
 from venmas.logic import parse
 from venmas.model import load_scenario
 
@@ -115,7 +115,7 @@ def test_no_stored_file_chooses_where_networks_come_from(
         opened.append(str(path))
         return made(path)
 
-    from venmas.model import parameters
+    from venmas.model.scenario import parameters
 
     made = parameters.NetworkFolder
     monkeypatch.setattr("venmas.model.NetworkFolder", folder)

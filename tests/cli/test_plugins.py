@@ -203,7 +203,7 @@ WRONG: dict[str, tuple[Edit, tuple[str, ...], str]] = {
     ),
     "no version": (instead(SOLVER, "class Middle(BaseSolver)", "class Middle"), ("solvers",), "it has no fits, solve"),
     "an import that fails": (
-        instead(SOLVER, "from venmas.milp", "import nowhere\nfrom venmas.milp"),
+        instead(SOLVER, "from venmas.solvers.milp", "import nowhere\nfrom venmas.solvers.milp"),
         ("solvers",),
         "No module",
     ),

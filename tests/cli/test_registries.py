@@ -12,14 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 from venmas.bounds.methods import METHODS
-from venmas.choices import ACTIVATIONS, BOUNDS, ENCODINGS, SEMANTICS, TRUSTS, ReluEncoding, Semantics
 from venmas.cli import export_command, verify_command
 from venmas.cli.main import main
 from venmas.engine.modes import MODES, modes, of_bounded, with_programs
 from venmas.engine.report import Verdict
 from venmas.errors import Reason
-from venmas.search.milp.procedure import strategy_of
-from venmas.search.registry import PROCEDURES, get_procedure
+from venmas.procedures.milp.procedure import strategy_of
+from venmas.procedures.registry import PROCEDURES, get_procedure
+from venmas.runtime.choices import ACTIVATIONS, BOUNDS, ENCODINGS, SEMANTICS, TRUSTS, ReluEncoding, Semantics
 from venmas.solvers import SOLVERS, get_solver, solver_names
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,7 +98,7 @@ def test_experiments_have_the_modes_of_the_registry() -> None:
     from experiments.papers import figure
     from experiments.papers import main as papers
     from experiments.published import __main__ as published
-    from experiments.soundness import cases, cost
+    from tests.soundness import cases, cost
 
     experiments: Any
     for experiments in (papers.MODES, published.MODES, figure.STYLES):

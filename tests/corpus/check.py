@@ -21,7 +21,7 @@ from venmas.engine.report import Report, Verdict
 from venmas.engine.verify import verify
 from venmas.logic import Formula, Not
 from venmas.model import System, Witness
-from venmas.model.regions import bounding_box, contains
+from venmas.model.evaluation.regions import bounding_box, contains
 from venmas.solvers import solver_order
 from venmas.solvers.registry import SOLVERS
 

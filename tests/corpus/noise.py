@@ -27,7 +27,7 @@ from tests.corpus.spec import Spec, State, build, inside, starts, step
 from venmas.engine.verify import Verdict
 from venmas.errors import FormulaError
 from venmas.logic import Bounded, FiniteModel, Formula, evaluate
-from venmas.model.system import System
+from venmas.model.system.system import System
 from venmas.model.witness.tree import Witness
 from venmas.question import drawn_for
 

@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 from tests.corpus.random_parts import affine, condition, decimals, expression, formula, linear_atom, network, quarters
 from tests.corpus.spec import Node, Spec, State, starts, step, value
-from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, Formula
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 
 BOX = Fraction(4)
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 from random import Random
 
 from tests.corpus.spec import Node
-from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import (
     AX,
     EX,
@@ -27,6 +26,7 @@ from venmas.logic import (
     Quantifier,
     Until,
 )
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 
 Number = Callable[[Random], Fraction]
 

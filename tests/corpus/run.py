@@ -40,8 +40,8 @@ from tests.corpus.check import (
 from tests.corpus.entries_more import CORPUS
 from tests.corpus.finite import finite_case
 from tests.corpus.pwl import pwl_case
-from venmas.cluster.local import LocalCluster
-from venmas.cluster.mapper import check_address
+from venmas.solvers.cluster.local import LocalCluster
+from venmas.solvers.cluster.mapper import check_address
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,9 @@ from venmas.model import System, apply_network, explain
 from venmas.model.witness.enclosed import UndecidedError
 from venmas.nn import Network
 from venmas.nn.network import Layer
+from venmas.procedure import Run
+from venmas.procedures.flowpipes.procedure import TUBES
 from venmas.question import Question, read_property
-from venmas.search.procedure import Run
-from venmas.search.tubes.procedure import TUBES
 
 Floats = np.ndarray
 Tree = tuple  # (operator, operands..)

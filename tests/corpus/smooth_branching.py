@@ -35,9 +35,9 @@ from venmas.errors import ModelError
 from venmas.model import System, apply_network
 from venmas.model.witness.tree import Witness
 from venmas.nn import Network
+from venmas.procedure import Run
+from venmas.procedures.flowpipes.procedure import TUBES
 from venmas.question import Question, drawn_for, read_property
-from venmas.search.procedure import Run
-from venmas.search.tubes.procedure import TUBES
 
 State = Mapping[str, float]
 SECONDS = 3.0

@@ -23,12 +23,12 @@ import numpy.typing as npt
 from venmas import verify
 from venmas.checker.file import check_certificate
 from venmas.engine.report import Report, Verdict
-from venmas.linear import Relation
 from venmas.logic import EX, And, Atom, Formula, Or, nnf, parse
+from venmas.logic.linear import Relation
 from venmas.model import System, cos, sin, tanh
-from venmas.model.disturbances import drawn
-from venmas.model.expr import Expr
-from venmas.model.simulate import step_batch
+from venmas.model.evaluation.simulate import step_batch
+from venmas.model.expressions.expr import Expr
+from venmas.model.system.disturbances import drawn
 
 _Floats = npt.NDArray[np.float64]
 _CLEAR, _FAR = 1e-6, 0.3

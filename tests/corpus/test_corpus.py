@@ -29,8 +29,8 @@ from tests.corpus.spec import build, holds
 from venmas.engine.report import Verdict
 from venmas.logic import FiniteModel, evaluate, nnf, parse
 from venmas.model import System, satisfies
-from venmas.model.regions import sample
-from venmas.model.simulate import successors
+from venmas.model.evaluation.regions import sample
+from venmas.model.evaluation.simulate import successors
 
 FINITE = ("kripke", "ring", "climber", "toggles", "hot", "weights", "tally")
 PARALLEL = ("kripke-14", "line-8", "shapes-2", "routes-6", "union-4", "climber-3")

@@ -12,11 +12,11 @@ from random import Random
 
 import numpy as np
 
-from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import AX, EX, And, Atom, Formula, Globally, Or, Quantifier
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model import Condition, Expr, System, apply_network, argmax, clip, switch, where
-from venmas.model.expr import Sum
-from venmas.model.functions import absolute, maximum, minimum
+from venmas.model.expressions.expr import Sum
+from venmas.model.expressions.functions import absolute, maximum, minimum
 from venmas.nn import Layer, Network
 
 Case = tuple[System, str | Formula]

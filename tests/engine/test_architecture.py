@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from venmas.engine.modes import modes
-from venmas.search.registry import PROCEDURES, get_procedure
+from venmas.procedures.registry import PROCEDURES, get_procedure
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
@@ -37,7 +37,7 @@ def test_the_page_names_every_main_file_and_every_room() -> None:
     told = set(re.findall(r"`((?:[\w]+/)+[a-z_]+\.py)`", PAGE))
     main = [module.partition(":")[0].removeprefix("venmas.").replace(".", "/") for module in PROCEDURES.values()]
     assert {f"{name}.py" for name in main} <= told
-    for path in told - {"checker/rules.py", "scenarios/NAME/scenario.py"}:
+    for path in told - {"checker/goals/rules.py", "scenarios/NAME/scenario.py"}:
         assert (ROOT / "venmas" / path).is_file() or (ROOT / path).is_file(), path
     named = {name for row in re.findall(r"^\| ([\w, -]+) \| `", PAGE, re.MULTILINE) for name in row.split(", ")}
     assert set(PROCEDURES) == named

@@ -9,10 +9,10 @@ from venmas import System, verify
 from venmas.checker.file import check_certificate
 from venmas.engine.report import Verdict
 from venmas.errors import Reason
-from venmas.milp.program import Unknown
 from venmas.model import maximum, minimum
 from venmas.solvers import registry
 from venmas.solvers.highs import Highs
+from venmas.solvers.milp.program import Unknown
 
 TIMEOUT = 2.0
 
@@ -90,7 +90,7 @@ def test_the_whole_timeout_is_kept(slow, monkeypatch) -> None:
             time.sleep(0.01)
             tick()
 
-    monkeypatch.setattr("venmas.search.rational.session.RationalSession.advance", endless)
+    monkeypatch.setattr("venmas.procedures.exact.session.RationalSession.advance", endless)
     report, seconds = asked("AX level < 1.25", mode="mono", trust="exact")
     assert (report.verdict, report.reason) == (Verdict.UNKNOWN, "time")
     assert TIMEOUT <= seconds < TIMEOUT + 0.5

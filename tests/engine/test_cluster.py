@@ -27,16 +27,16 @@ import venmas
 from tests.corpus.check import available
 from tests.corpus.entries_more import CORPUS
 from venmas import verify
-from venmas.cluster import link as cluster_link
-from venmas.cluster import mapper as cluster_module
-from venmas.cluster import node
-from venmas.cluster.local import LocalCluster
-from venmas.cluster.mapper import Cluster, check_address
 from venmas.engine.report import Report, Verdict
 from venmas.errors import Reason, UsageError
-from venmas.milp.program import Feasible, Infeasible, Unknown
-from venmas.workers.mapper import Done, Job, MemoryLimitError, Serial
-from venmas.workers.process import WorkerError
+from venmas.solvers.cluster import link as cluster_link
+from venmas.solvers.cluster import mapper as cluster_module
+from venmas.solvers.cluster import node
+from venmas.solvers.cluster.local import LocalCluster
+from venmas.solvers.cluster.mapper import Cluster, check_address
+from venmas.solvers.milp.program import Feasible, Infeasible, Unknown
+from venmas.solvers.workers.mapper import Done, Job, MemoryLimitError, Serial
+from venmas.solvers.workers.process import WorkerError
 
 SOLVERS = ("highs",)
 
@@ -174,7 +174,7 @@ def test_a_client_that_is_killed_leaves_no_work_behind(shared: LocalCluster) -> 
 import sys
 sys.path[:0] = {[os.path.dirname(__file__), os.getcwd()]!r}
 from test_pool import hard, jobs
-from venmas.cluster.mapper import Cluster
+from venmas.solvers.cluster.mapper import Cluster
 for _ in Cluster(("highs",), address={shared.address!r}).map(jobs(hard(0), hard(1), hard(2))):
     pass
 """
@@ -231,7 +231,7 @@ def test_faults_of_programs_are_told_with_what_the_worker_logged(
     with Cluster(SOLVERS, address=shared.address) as mapper:
         (done,) = answers(mapper.map(jobs(Broken())))
         assert reason(done) == Reason.FAILURE
-        (record,) = [record for record in caplog.records if record.name == "venmas.workers.worker"]
+        (record,) = [record for record in caplog.records if record.name == "venmas.solvers.workers.worker"]
         assert record.process != os.getpid() and "AttributeError" in (record.exc_text or "")
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from venmas import System, verify
 from venmas.engine.report import Report
-from venmas.milp.program import Infeasible
 from venmas.model import absolute, maximum
 from venmas.solvers import registry
 from venmas.solvers.highs import Highs
+from venmas.solvers.milp.program import Infeasible
 
 
 class Liar(Highs):

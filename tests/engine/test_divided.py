@@ -15,19 +15,19 @@ from tests.corpus.finite import finite_case
 from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build
 from venmas import System, load_scenario, verify
-from venmas.checker import rules
-from venmas.checker.check import CheckError
 from venmas.checker.file import check_certificate
-from venmas.cluster.local import LocalCluster
-from venmas.engine.certify import Certificate, write_certificate
+from venmas.checker.goals import rules
+from venmas.checker.goals.check import CheckError
+from venmas.engine.certificates.goals import Certificate, write_certificate
 from venmas.engine.parts import divided, join
 from venmas.engine.parts.division import Piece, divide
 from venmas.engine.parts.part import Asked, Part
 from venmas.errors import ModelError
-from venmas.model.canonical import networks_of, system_to_json
-from venmas.model.regions import contains
+from venmas.model.canonical.canonical import networks_of, system_to_json
+from venmas.model.evaluation.regions import contains
+from venmas.procedure import Settings
 from venmas.question import read_formula
-from venmas.search.procedure import Settings
+from venmas.solvers.cluster.local import LocalCluster
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,11 @@ from venmas.engine.verify import read_formula
 from venmas.logic import Bounded
 from venmas.model import apply_network, clip
 from venmas.nn import relu_network
+from venmas.procedure import Run
+from venmas.procedures.bound_propagation.procedure import BOUNDS
+from venmas.procedures.branch_and_bound.procedure import UNROLLED
+from venmas.procedures.exact.session import RationalSession
 from venmas.question import Question
-from venmas.search.milp.enclosure import BOUNDS
-from venmas.search.procedure import Run
-from venmas.search.rational.session import RationalSession
-from venmas.search.unrolled.procedure import UNROLLED
 
 SUM = "x[1] + x[2] - x[3] + x[4] - x[5]"
 

@@ -14,7 +14,7 @@ from venmas.engine.verify import read_formula, verify
 from venmas.errors import FormulaError, ModelError, UsageError
 from venmas.logic import nnf
 from venmas.model import System, apply_network, argmax, explain, load_scenario, switch
-from venmas.model.canonical import system_digest
+from venmas.model.canonical.canonical import system_digest
 from venmas.nn.network import relu_network
 
 NETWORK = relu_network(

@@ -9,13 +9,13 @@ from statistics import median
 
 import pytest
 
-from venmas.search.registry import PROCEDURES
+from venmas.procedures.registry import PROCEDURES
 
 ROOT = Path(__file__).parents[2]
-SHARED = ("venmas.search.space", "venmas.search.states")
-"""Rooms of `search/` beside the procedures."""
+SHARED = ("venmas.procedures.hybrid", "venmas.procedures.explicit.states")
+"""Rooms of `procedures/` beside the procedures."""
 PROCEDURE_ROOMS = sorted({home.partition(":")[0].rpartition(".")[0] for home in PROCEDURES.values()})
-FLOORS, ROOMS = 3, {"venmas.abstraction": 4}
+FLOORS, ROOMS = 3, {"venmas.procedures.predicate_abstraction": 4}
 """Modules on top of each other in a room, and rooms on top of each other in a package, where not three."""
 
 
@@ -73,7 +73,7 @@ def room_floors(package: str) -> list[str]:
     return longest(uses)
 
 
-@pytest.mark.parametrize("package", [*PROCEDURE_ROOMS, *SHARED, "venmas.search.inductive"])
+@pytest.mark.parametrize("package", [*PROCEDURE_ROOMS, *SHARED, "venmas.procedures.inductive"])
 def test_a_room_has_at_most_three_floors(package: str) -> None:
     for room in rooms_of(package):
         assert len(floors(room)) <= FLOORS, f"{room}: {' > '.join(floors(room))}"

@@ -15,17 +15,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from journal_systems import walker
 
-from venmas import identity, verify
-from venmas.encoding import Task, encode
+from venmas import verify
 from venmas.engine import journal as journals
 from venmas.engine.report import Report, Verdict
+from venmas.engine.store import Store
 from venmas.errors import ModelError, Reason, StoreError, UsageError
 from venmas.logic import nnf, parse
-from venmas.milp.program import Feasible, Infeasible, Program, Unknown
 from venmas.model import System
-from venmas.store import Store
+from venmas.procedures.milp.encoding import Task, encode
+from venmas.runtime import identity
+from venmas.solvers.milp.program import Feasible, Infeasible, Program, Unknown
+from venmas.solvers.workers import mapper
 from venmas.testing import formulas_over, systems
-from venmas.workers import mapper
 
 SAFE = "AX^3 x < 5"
 """Satisfied; a solver refutes 27 paths."""
@@ -277,7 +278,7 @@ def test_what_an_error_has_left_is_no_verdict(tmp_path: Path, monkeypatch: pytes
     def prove(*_: object) -> None:
         raise UsageError("of the proof")
 
-    monkeypatch.setattr("venmas.engine.certify.certify", prove)
+    monkeypatch.setattr("venmas.engine.certificates.goals.certify", prove)
     with pytest.raises(UsageError, match="of the proof"):
         run(tmp_path / "j", trust="exact", certificate=tmp_path / "proof")
     assert entries(tmp_path / "j", "path:") and not entries(tmp_path / "j", "verdict:")
@@ -291,7 +292,7 @@ def test_a_run_that_leaves_its_box_is_told_again(tmp_path: Path, monkeypatch: py
     def prove(*_: object) -> None:
         raise ModelError("x leaves its box")
 
-    monkeypatch.setattr("venmas.search.rational.session.RationalSession.advance", prove)
+    monkeypatch.setattr("venmas.procedures.exact.session.RationalSession.advance", prove)
     for _ in range(2):
         with pytest.raises(ModelError):
             run(tmp_path / "j", trust="auto")

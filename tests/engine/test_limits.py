@@ -10,11 +10,11 @@ from costly_systems import KINDS, costly
 
 from venmas import System, verify
 from venmas.budget import Budget, BudgetError, ask, asking, limited
-from venmas.choices import TRUSTS
 from venmas.engine.modes import of_bounded
 from venmas.engine.report import Verdict
-from venmas.memory import seldom_collected
 from venmas.model import clip
+from venmas.runtime.choices import TRUSTS
+from venmas.runtime.memory import seldom_collected
 
 OVERRUN = 1.0
 """Seconds that a run may take beyond its limit."""

@@ -10,13 +10,13 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 import venmas
-from venmas.circuit.btor2 import parse_btor2
-from venmas.circuit.nodes import Circuit
 from venmas.cli.main import main
 from venmas.engine import ltl
+from venmas.engine.certificates.trust import decide_trusted
 from venmas.engine.ltl_design_journal import DesignJournal
+from venmas.formats.btor2.reader import parse_btor2
 from venmas.logic.ltl_parser import parse_ltl
-from venmas.ltl.trust import decide_trusted
+from venmas.model.circuit.nodes import Circuit
 from venmas.report.ltl import ltl_page
 
 SCHEMA = Draft202012Validator(

@@ -13,17 +13,17 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import venmas
-from venmas.choices import LEARNERS, LTL_TRUSTS
-from venmas.circuit.btor2 import parse_btor2
-from venmas.circuit.nodes import Circuit
+from venmas.engine.certificates import trust
+from venmas.engine.ltl_decide import Satisfied
 from venmas.errors import FormulaError, UsageError
+from venmas.formats.btor2.reader import parse_btor2
+from venmas.logic.automata.translate import refuting
 from venmas.logic.ltl_parser import parse_ltl
-from venmas.ltl import trust
-from venmas.ltl.decide import Satisfied
-from venmas.ltl.ranking.learners import MODULES
-from venmas.ltl.translate import refuting
+from venmas.model.circuit.nodes import Circuit
+from venmas.procedures.ranking.learners import MODULES
 from venmas.report.automaton_picture import automaton_picture
 from venmas.report.ltl import ltl_page
+from venmas.runtime.choices import LEARNERS, LTL_TRUSTS
 
 SCHEMA = Draft202012Validator(
     json.loads((Path(__file__).resolve().parents[2] / "docs" / "ltl-result.schema.json").read_text())
@@ -129,10 +129,10 @@ def test_fairness_and_bad_formulas() -> None:
 
 
 def test_designs_are_read_from_files(tmp_path: Path) -> None:
-    import venmas.hardware
+    import venmas.formats.hardware
 
     (tmp_path / "counter.btor2").write_text(COUNTER.format(bits=4, by=1))
-    design = venmas.hardware.read(tmp_path / "counter.btor2")
+    design = venmas.formats.hardware.read(tmp_path / "counter.btor2")
     assert venmas.verify_ltl(design, "F G !stop -> G F nine").satisfied
 
 
@@ -140,7 +140,7 @@ def test_interrupted_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("venmas.ltl.prove.rank", interrupt)
+    monkeypatch.setattr("venmas.procedures.ranking.procedure.rank", interrupt)
     report = venmas.verify_ltl(counter(64), "F G !stop -> G F nine")
     assert (report.verdict.value, report.reason) == ("unknown", "interrupted")
     SCHEMA.validate(report.to_json())

@@ -8,14 +8,14 @@ import pytest
 
 from venmas import load_network, verify
 from venmas.errors import ModelError
-from venmas.formats.vnnlib import read_vnnlib
-from venmas.linear import Comparison, LinearExpr, Relation
+from venmas.formats.vnnlib.reader import read_vnnlib
 from venmas.logic import AX, Atom, Not
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model import System, apply_network, where
-from venmas.model.expr import Expr, Sum
+from venmas.model.expressions.expr import Expr, Sum
 from venmas.nn import relu_network
-from venmas.search.unrolled.bisect import Bisection
-from venmas.search.unrolled.query_box import query_system
+from venmas.procedures.branch_and_bound.bisect import Bisection
+from venmas.procedures.branch_and_bound.query_box import query_system
 
 TENT = relu_network([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -0.5], [0.0]], name="tent")
 SUM = relu_network([[[1.0, 1.0], [1.0, -1.0]], [[1.0, 1.0]]], [[0.0, 0.0], [0.0]], name="max")  # 2 max(x, y) if >= 0

@@ -17,8 +17,8 @@ import pytest
 from odd_programs import Broken, Hungry, Noisy
 
 from venmas.errors import Reason, UsageError
-from venmas.milp.program import Feasible, Infeasible, Kind, Program, ProgramBuilder, Unknown
-from venmas.workers.pool import Done, Job, MemoryLimitError, Pool, Serial, WorkerError
+from venmas.solvers.milp.program import Feasible, Infeasible, Kind, Program, ProgramBuilder, Unknown
+from venmas.solvers.workers.pool import Done, Job, MemoryLimitError, Pool, Serial, WorkerError
 
 SOLVERS = ("highs",)
 
@@ -329,7 +329,7 @@ def test_pool_does_with_fewer_workers_when_the_room_for_them_is_gone() -> None:
 def test_log_records_arrive(caplog: pytest.LogCaptureFixture) -> None:
     with Pool(SOLVERS, workers=1) as pool:
         assert [reason(done) for done in answers(pool.map(jobs(Broken())))] == [Reason.FAILURE]
-        (record,) = [record for record in caplog.records if record.name == "venmas.workers.worker"]
+        (record,) = [record for record in caplog.records if record.name == "venmas.solvers.workers.worker"]
         assert record.levelno == logging.ERROR and record.process != os.getpid()
         assert "AttributeError" in (record.exc_text or "")
         caplog.clear()
@@ -417,7 +417,7 @@ def test_workers_do_not_hear_an_interrupt() -> None:
 def test_without_the_kernels_help_a_worker_watches_the_pipe() -> None:
     code = """
         import socket, sys, time
-        from venmas.workers import worker
+        from venmas.solvers.workers import worker
         sys.platform = "other"
         ours, theirs = socket.socketpair()
         worker._die_with_main_process(ours.fileno())

@@ -15,8 +15,8 @@ from venmas.engine.modes import Mode, Turn
 from venmas.engine.portfolio import Portfolio
 from venmas.errors import Reason
 from venmas.logic import Bounded
+from venmas.procedure import Run
 from venmas.question import Question, read_formula
-from venmas.search.procedure import Run
 
 OPEN = Open(Reason.OPEN, "it is stuck")
 

@@ -10,9 +10,9 @@ from venmas.engine.modes import MODES
 from venmas.engine.stored import read_report
 from venmas.errors import FormulaError, UsageError
 from venmas.logic import Always, Globally, Quantifier, parse, parse_property
+from venmas.procedure import Run
+from venmas.procedures.registry import PROCEDURES, get_procedure
 from venmas.question import Question, read_formula, read_property
-from venmas.search.procedure import Run
-from venmas.search.registry import PROCEDURES, get_procedure
 
 
 def counter() -> System:

@@ -7,15 +7,15 @@ from fractions import Fraction
 import pytest
 
 from venmas import System, verify
-from venmas.engine.certify import prove
+from venmas.engine.certificates.goals import prove
 from venmas.engine.verify import read_formula
 from venmas.errors import ModelError
 from venmas.logic import Bounded
 from venmas.model import absolute, argmax, clip, maximum
-from venmas.model.expr import as_expr
+from venmas.model.expressions.expr import as_expr
+from venmas.procedures.exact.session import RationalSession
+from venmas.procedures.registry import get_procedure
 from venmas.question import Question
-from venmas.search.rational.session import RationalSession
-from venmas.search.registry import get_procedure
 
 
 def corner(first_wins: bool) -> System:
@@ -113,7 +113,7 @@ def test_an_error_in_a_search_is_met_again(monkeypatch: pytest.MonkeyPatch) -> N
     def broken(*_: object) -> None:
         raise ModelError("leaves its box")
 
-    monkeypatch.setattr("venmas.search.rational.search.first_goal", broken)
+    monkeypatch.setattr("venmas.procedures.exact.search.first_goal", broken)
     for _ in range(2):
         with pytest.raises(ModelError, match="leaves its box"):
             search.advance(lambda: None)

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from venmas import load_network
 from venmas.engine import query as engine
-from venmas.engine.certify import prove
+from venmas.engine.certificates.goals import prove
 from venmas.engine.query import QueryReport, decide_query
 from venmas.engine.query_replay import replay_query
 from venmas.errors import UsageError
-from venmas.formats.vnnlib import Box, Case, Query, meets, parse_vnnlib, read_vnnlib
-from venmas.linear import Comparison, LinearExpr, Relation, format_number
+from venmas.formats.vnnlib.reader import Box, Case, Query, meets, parse_vnnlib, read_vnnlib
 from venmas.logic import AX, Atom, Formula, Not, conjunction, disjunction, nnf
+from venmas.logic.linear import Comparison, LinearExpr, Relation, format_number
 from venmas.nn import Layer, Network, relu_network
-from venmas.search.unrolled import bisect as bisection
-from venmas.search.unrolled.query_box import query_system
+from venmas.procedures.branch_and_bound import bisect as bisection
+from venmas.procedures.branch_and_bound.query_box import query_system
 from venmas.testing.networks import adversarial_networks, networks
 
 TENT = relu_network([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -0.5], [0.0]], name="tent")

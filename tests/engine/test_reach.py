@@ -8,21 +8,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import venmas.engine.reach as engine
-from tests.search.test_graph import grid_states, grid_system
+import venmas.engine.reach.reach as engine
+from tests.procedures.reachability.test_graph import grid_states, grid_system
 from venmas import System, load_scenario, reach
 from venmas.budget import Budget
-from venmas.engine.reach_runs import farthest, sampled
-from venmas.engine.reach_sets import outward
+from venmas.engine.reach.runs import farthest, sampled
+from venmas.engine.reach.sets import outward
 from venmas.errors import InputError, ModelError, UsageError
-from venmas.linear import LinearExpr
+from venmas.logic.linear import LinearExpr
 from venmas.model import apply_network, clip
-from venmas.model.cases import UnsuitableError
-from venmas.model.regions import is_initial, sample_initial
-from venmas.model.simulate import step_batch, successors
+from venmas.model.evaluation.regions import is_initial, sample_initial
+from venmas.model.evaluation.simulate import step_batch, successors
+from venmas.model.transform.cases import UnsuitableError
 from venmas.nn import relu_network
-from venmas.search.layers import Layer
-from venmas.search.sources import SOURCES, sources_for
+from venmas.procedures.reach import Layer
+from venmas.procedures.reach_registry import SOURCES, sources_for
 from venmas.testing import adversarial_systems, finite_systems, initial_states, systems
 from venmas.testing.loops import random_loop
 

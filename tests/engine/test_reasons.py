@@ -15,13 +15,13 @@ from venmas import System, verify
 from venmas.engine.report import Report, Verdict
 from venmas.engine.stored import read_report
 from venmas.errors import Reason
-from venmas.milp.program import Feasible, Outcome, Program, Unknown
 from venmas.model import apply_network, cos, sin
 from venmas.nn import relu_network
 from venmas.report.words import remedies
 from venmas.solvers import registry
 from venmas.solvers.base import Features, SizeLimit
 from venmas.solvers.highs import Highs
+from venmas.solvers.milp.program import Feasible, Outcome, Program, Unknown
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "result.schema.json").read_text())
 REASONS = [reason for reason in SCHEMA["properties"]["reason"]["enum"] if reason]

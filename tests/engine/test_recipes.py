@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from venmas.engine.modes import MODES, Mode
-from venmas.search.registry import PROCEDURES
+from venmas.procedures.registry import PROCEDURES
 from venmas.solvers import registry as solvers
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ OWN_TESTS = {
     "An operator of expressions": "tests/model/test_new_operator.py",
     "An ONNX operator": "tests/nn/test_new_onnx_operator.py",
     "An activation": "tests/nn/test_activations.py",
-    "An operator of LTL": "tests/ltl/test_translation.py",
+    "An operator of LTL": "tests/logic/automata/test_translation.py",
     "A certificate rule": "tests/checker/test_new_rule.py",
     "A prover of `AG p` for ever": "tests/cli/test_new_prover.py",
 }
@@ -79,7 +79,7 @@ def a_solver(house: House) -> None:
 
 def a_procedure(house: House) -> None:
     made = {path for path, text in house.source.items() if "def accepts(self, question: Question, run: Run)" in text}
-    assert made - {"search/procedure.py"} == set(map(module_path, house.procedures.values()))
+    assert made - {"procedure.py"} == set(map(module_path, house.procedures.values()))
     turns = {turn.procedure for mode in house.modes.values() for stage in mode.stages for turn in stage}
     assert turns == set(house.procedures)
     for name, place in house.procedures.items():
@@ -146,7 +146,7 @@ def without(field: str, name: str) -> Callable[[House, Path], House]:
 
 
 def plain_docstring(house: House, _: Path) -> House:
-    path = "search/closure/procedure.py"
+    path = "procedures/explicit/fixpoints.py"
     _, _, rest = house.source[path].split('"""', 2)
     return replace(house, source={**house.source, path: f'"""Closure."""{rest}'})
 
@@ -167,10 +167,10 @@ STEPS: dict[tuple[str, str], Callable[[House, Path], House]] = {
     ("A solver", "the class"): without("source", "solvers/scip.py"),
     ("A solver", "the page of modes"): unnamed_solver,
     ("A procedure", "the registry"): without("procedures", "two-phase"),
-    ("A procedure", "the file"): without("source", "search/twophase/procedure.py"),
+    ("A procedure", "the file"): without("source", "procedures/kinduction/procedure.py"),
     ("A procedure", "its turn in a mode"): no_turn,
     ("A procedure", "its pseudo-code"): plain_docstring,
-    ("A procedure", "the map"): page_without("docs/architecture.md", "`search/twophase/procedure.py`"),
+    ("A procedure", "the map"): page_without("docs/architecture.md", "`procedures/kinduction/procedure.py`"),
     ("A procedure", "the page of verdicts"): page_without("docs/verdicts.md", "`two-phase`"),
     ("A mode", "the entry"): without("modes", "exact"),
     ("A mode", "the schema"): page_without("docs/result.schema.json", '"exact", "invariant"', '"invariant"'),

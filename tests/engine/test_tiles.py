@@ -10,12 +10,12 @@ from venmas.engine.verify import verify
 from venmas.errors import Reason
 from venmas.logic import nnf, parse
 from venmas.model import System, apply_network, argmax, where
-from venmas.model.canonical import networks_of, system_to_json
+from venmas.model.canonical.canonical import networks_of, system_to_json
 from venmas.nn import relu_network
-from venmas.search.regions import procedure
-from venmas.search.regions.graph import graph
-from venmas.search.regions.tiles import Searched, Tile
-from venmas.search.space.view import Space
+from venmas.procedures.hybrid.view import Space
+from venmas.procedures.reachability import procedure
+from venmas.procedures.reachability.graph import graph
+from venmas.procedures.reachability.tiles import Searched, Tile
 
 
 def drifting():
@@ -105,7 +105,7 @@ def test_an_error_without_words_is_no_proof(monkeypatch):
 @pytest.mark.parametrize("limit", ["graph.MOST_PIECES", "graph.MAX_EDGES", "step.MAX_EDGES"])
 def test_a_pass_of_too_many_pieces_is_given_up(monkeypatch, limit):
     monkeypatch.setattr("venmas.budget.Shares.left", lambda *_: -1.0)
-    monkeypatch.setattr(f"venmas.search.regions.graph.{limit}", 10)
+    monkeypatch.setattr(f"venmas.procedures.reachability.graph.{limit}", 10)
     report = verify(drifting(), "AX (x <= 1.25)")
     assert report.satisfied and report.basis == "exact"
     (regions,) = (p for p in report.procedures if p.name == "regions")

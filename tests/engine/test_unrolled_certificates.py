@@ -11,15 +11,15 @@ from tests.checker.test_trees import loop
 from venmas import verify
 from venmas.checker.affine.scaled import scaled
 from venmas.checker.affine.tree import MOST_GROUPS, written
-from venmas.checker.check import CheckError
 from venmas.checker.file import check_certificate
+from venmas.checker.goals.check import CheckError
 from venmas.errors import ModelError
 from venmas.logic import nnf, parse
 from venmas.model import System, clip, load_scenario
-from venmas.model.program import Program
-from venmas.model.unroll import unroll
-from venmas.search.unrolled.certificate import _Open, _Proof
-from venmas.search.unrolled.tree import Tree
+from venmas.model.transform.program import Program
+from venmas.model.transform.unroll import unroll
+from venmas.procedures.branch_and_bound.certificate import _Open, _Proof
+from venmas.procedures.branch_and_bound.tree import Tree
 
 
 @pytest.mark.parametrize("text", ["AG^3 (x < 3.25)", "AX (y > -1.205 | x > 0.5)", "AG^2 (x < 2.5 | y < 0)"])

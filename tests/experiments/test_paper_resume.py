@@ -16,7 +16,7 @@ import psutil
 from experiments.jaamas2022.__main__ import TABLES
 from experiments.papers.main import main
 from experiments.papers.run import FORM, KIND
-from venmas.store import Store
+from venmas.engine.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 SOME = ["table2", "--k", "1", "2", "3", "4", "--climb", "-19.5", "-25.5", "--modes", "mono", "comp-par", "adaptive"]

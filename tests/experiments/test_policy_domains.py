@@ -15,8 +15,8 @@ from experiments.domains.make import KEPT, SHAPES, known, make
 from experiments.domains.tasks import tasks
 from experiments.policies.instances import own
 from venmas import load_jani, verify
-from venmas.model.simulate import successors
-from venmas.search.explicit.reach import StateGraph
+from venmas.model.evaluation.simulate import successors
+from venmas.procedures.explicit.graph.reachable import StateGraph
 
 SMALL = {"puzzle_8_ignoring": None, "transport_4": None, "racetrack_small": None}
 FREE = {"item_cost_bound": 1, "failing_probability": 0}

@@ -18,11 +18,11 @@ from experiments.policies.instances import own
 from experiments.policies.output import Output
 from experiments.training.export import he_layers
 from venmas import abstract, load_jani
-from venmas.abstraction.cegar import guard_atoms
-from venmas.abstraction.states.predicates import of_formula
-from venmas.abstraction.states.task import task_of
 from venmas.logic import nnf, parse
-from venmas.model.simulate import successors
+from venmas.model.evaluation.simulate import successors
+from venmas.procedures.predicate_abstraction.cegar import guard_atoms
+from venmas.procedures.predicate_abstraction.states.predicates import of_formula
+from venmas.procedures.predicate_abstraction.states.task import task_of
 
 
 def test_planner_has_the_distances_of_a_plain_search_over_the_model(tmp_path):

@@ -7,8 +7,8 @@ import pytest
 
 from venmas import load_jani
 from venmas.errors import InputError
-from venmas.model.regions import is_initial
-from venmas.search.explicit.reach import ABSENT, StateGraph
+from venmas.model.evaluation.regions import is_initial
+from venmas.procedures.explicit.graph.reachable import ABSENT, StateGraph
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from venmas import load_jani, verify
 from venmas.errors import InputError
 from venmas.formats.jani import load
 from venmas.formats.jani.build import build
-from venmas.model.regions import is_initial
-from venmas.model.simulate import Step, successors
-from venmas.search.explicit.reach import StateGraph
+from venmas.model.evaluation.regions import is_initial
+from venmas.model.evaluation.simulate import Step, successors
+from venmas.procedures.explicit.graph.reachable import StateGraph
 
 
 def system_of(tmp_path, data, **options):

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from venmas.cli.main import main
 from venmas.errors import FormulaError, UsageError
-from venmas.formats.vnnlib import parse_vnnlib, read_vnnlib
+from venmas.formats.vnnlib.reader import parse_vnnlib, read_vnnlib
 
 HEAD = "(vnnlib-version <2.0>)\n(declare-network f (declare-input X {0}) (declare-output Y {1}))\n"
 SHAPES = ([2, 3], [1, 4])

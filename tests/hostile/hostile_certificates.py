@@ -30,7 +30,7 @@ ICE = ("frozenlake", {}, "AG^4 safe")
 @cache
 def _system(scenario: str, settings: tuple[tuple[str, str], ...]) -> tuple[Any, list[str]]:
     from venmas.model import load_scenario
-    from venmas.model.canonical import networks_of, system_to_json
+    from venmas.model.canonical.canonical import networks_of, system_to_json
 
     system = load_scenario(scenario).system(**dict(settings))
     return system_to_json(system), sorted(networks_of(system))
@@ -319,12 +319,12 @@ def phases(rng: Random, size: int) -> list[Line]:
 @cache
 def _hash() -> str:
     """Of the program of the wide double integrator."""
-    from venmas.checker.check import claim
-    from venmas.checker.lemmas import Book
-    from venmas.checker.trees import digest, program_of
+    from venmas.checker.goals.check import claim
+    from venmas.checker.goals.lemmas import Book
+    from venmas.checker.goals.trees import digest, program_of
     from venmas.logic import parse
     from venmas.model import load_scenario
-    from venmas.model.canonical import networks_of, system_from_json, system_to_json
+    from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
 
     scenario, settings, formula = WIDE
     made = load_scenario(scenario).system(**settings)

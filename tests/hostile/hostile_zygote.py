@@ -17,16 +17,6 @@ import h5py  # noqa: F401
 import highspy  # noqa: F401
 import onnx  # noqa: F401
 
-import venmas.cli.ltl_command
-import venmas.cli.replay_command
-import venmas.cli.simulate_command
-import venmas.cli.verify_command
-import venmas.encoding
-import venmas.engine.ltl
-import venmas.engine.verify
-import venmas.nn.keras_reader
-import venmas.nn.nnet_reader
-import venmas.nn.onnx_reader  # noqa: F401
 from venmas.cli.main import main
 
 

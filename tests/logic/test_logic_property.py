@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 
 from venmas.errors import FormulaError
-from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import (
     TRUE,
     Always,
@@ -34,6 +33,7 @@ from venmas.logic import (
     subformulas,
 )
 from venmas.logic.formula import Window
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.testing.formulas import FINITE_NAMES, VOCABULARY, finite_atoms, finite_models, formulas, quantifiers
 
 ALL, EXISTS = Quantifier.ALL, Quantifier.EXISTS

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 
 from venmas.errors import FormulaError, InputError, ModelError
-from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import (
     AX,
     EX,
@@ -41,6 +40,7 @@ from venmas.logic import (
     parse,
     subformulas,
 )
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.testing.formulas import VOCABULARY, formulas
 
 ALL, EXISTS = Quantifier.ALL, Quantifier.EXISTS

@@ -14,14 +14,14 @@ from venmas import load_scenario, verify
 from venmas.checker.file import check_certificate
 from venmas.errors import FormulaError, ModelError, VenmasError
 from venmas.model import Range, System, apply_network, argmax, switch
-from venmas.model.disturbances import drawn
-from venmas.model.simulate import Step, step_batch
+from venmas.model.evaluation.simulate import Step, step_batch
+from venmas.model.system.disturbances import drawn
 from venmas.model.witness.build import replay
 from venmas.model.witness.noise import folded, unfolded
 from venmas.nn import relu_network
+from venmas.procedure import Run, Settings
+from venmas.procedures.registry import PROCEDURES, get_procedure
 from venmas.question import Question, posed, read_property
-from venmas.search.procedure import Run, Settings
-from venmas.search.registry import PROCEDURES, get_procedure
 
 MODES = ("adaptive", "mono", "comp-seq", "exact")
 Box = tuple[tuple[Fraction, Fraction], ...]

@@ -8,7 +8,7 @@ import pytest
 
 from venmas.errors import ModelError
 from venmas.model import System, Vector, absolute
-from venmas.model.simulate import Step
+from venmas.model.evaluation.simulate import Step
 
 NUMBERS = [-3.0, -0.1, 0.0, 0.1, 2.0]
 FUNCTIONS = {

@@ -6,8 +6,8 @@ import pytest
 
 from venmas import System
 from venmas.errors import ModelError
-from venmas.model.canonical import networks_of, shared, system_digest, system_to_json
-from venmas.model.regions import several_wide
+from venmas.model.canonical.canonical import networks_of, shared, system_digest, system_to_json
+from venmas.model.evaluation.regions import several_wide
 from venmas.question import read_formula
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from venmas.errors import InputError
 from venmas.model.invariant import Invariant
-from venmas.model.system import System
+from venmas.model.system.system import System
 
 
 def _system() -> System:

@@ -9,7 +9,7 @@ import pytest
 from venmas import System, verify
 from venmas.errors import ModelError
 from venmas.model import apply_network, argmax
-from venmas.model.simulate import Batch, Step
+from venmas.model.evaluation.simulate import Batch, Step
 from venmas.nn.network import relu_network
 
 

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from venmas import System, verify
-from venmas.engine.certify import certify
+from venmas.engine.certificates.goals import certify
 from venmas.errors import ModelError
 from venmas.logic import TRUE, parse
-from venmas.model.canonical import system_digest, system_from_json, system_to_json
-from venmas.model.expr import Any, conjunction, disjunction
-from venmas.model.points import initial_points
-from venmas.model.regions import contains, is_initial, sample_initial
-from venmas.model.starts import regions_of
-from venmas.search.explicit.reach import StateGraph
+from venmas.model.canonical.canonical import system_digest, system_from_json, system_to_json
+from venmas.model.evaluation.points import initial_points
+from venmas.model.evaluation.regions import contains, is_initial, sample_initial
+from venmas.model.expressions.expr import Any, conjunction, disjunction
+from venmas.model.system.starts import regions_of
+from venmas.procedures.explicit.graph.reachable import StateGraph
 from venmas.testing.finite import finite_model
 
 SIZE = 4
@@ -67,7 +67,7 @@ def test_regions_are_disjoint_and_make_up_the_formula(data):
 
 
 def _truth(system, formula, point):
-    from venmas.model.regions import holds
+    from venmas.model.evaluation.regions import holds
 
     return holds(formula, point) if formula is not TRUE else True
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from venmas.errors import ModelError
 from venmas.model import System
-from venmas.model.propagation import check_initial
-from venmas.model.regions import bounding_box, contains, sample, snap, snaps
-from venmas.model.simulate import misfit
+from venmas.model.evaluation.regions import bounding_box, contains, sample, snap, snaps
+from venmas.model.evaluation.simulate import misfit
+from venmas.model.system.propagation import check_initial
 from venmas.testing import systems
 
 

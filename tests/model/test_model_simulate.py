@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from venmas.errors import ModelError
 from venmas.model import System, absolute, apply_network, argmax, clip, minimum, relu, switch, where
-from venmas.model.simulate import Batch, Exact, actions, step_batch, successors
+from venmas.model.evaluation.simulate import Batch, Exact, actions, step_batch, successors
 from venmas.nn import relu_network
 from venmas.testing import conditions, expressions, networks, states, systems
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from venmas.errors import ModelError, UsageError
 from venmas.logic import FiniteModel, evaluate, nnf, parse
 from venmas.model import System, Witness, argmax, explain, replay, satisfies, switch, where
-from venmas.model.regions import sample
-from venmas.model.simulate import successors
+from venmas.model.evaluation.regions import sample
+from venmas.model.evaluation.simulate import successors
 from venmas.model.witness.build import UndecidedError
 from venmas.model.witness.tree import Value, number_json, read_number
 from venmas.testing import atoms, formulas, systems

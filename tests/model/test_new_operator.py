@@ -21,26 +21,26 @@ from venmas import System, verify
 from venmas.bounds import zonotope
 from venmas.bounds.exact import _Forms
 from venmas.bounds.expressions import Interpreter
+from venmas.checker.exact.moves import Reading
+from venmas.checker.exact.values import Evaluation
 from venmas.checker.inductive.constraints import Boxes
 from venmas.checker.inductive.intervals import Intervals
-from venmas.checker.moves import Reading
-from venmas.checker.values import Evaluation
-from venmas.encoding.expressions import ExpressionEncoder
 from venmas.engine.modes import MODES
 from venmas.engine.report import Verdict
 from venmas.errors import ModelError
 from venmas.model import argmax, maximum, where
-from venmas.model import expr as module
-from venmas.model.canonical import system_to_json
-from venmas.model.cone import _Intervals
-from venmas.model.domain import Domains, Ranges, is_integral
-from venmas.model.expr import Expr
-from venmas.model.lowering import UnloweredError, lower
-from venmas.model.simplify import Simplifier
-from venmas.model.simulate import Batch, Exact
-from venmas.search.polytopes.step import Partition
-from venmas.search.states.undecided import StateRows
-from venmas.search.states.vectorised import Columns
+from venmas.model.canonical.canonical import system_to_json
+from venmas.model.evaluation.simulate import Batch, Exact
+from venmas.model.expressions import expr as module
+from venmas.model.expressions.domain import Domains, Ranges, is_integral
+from venmas.model.expressions.expr import Expr
+from venmas.model.expressions.simplify import Simplifier
+from venmas.model.transform.cone import _Intervals
+from venmas.model.transform.lowering import UnloweredError, lower
+from venmas.procedures.explicit.states.undecided import StateRows
+from venmas.procedures.explicit.states.vectorised import Columns
+from venmas.procedures.milp.encoding.states.expressions import ExpressionEncoder
+from venmas.procedures.polytopes.step import Partition
 
 ROOT = Path(venmas.__file__).parent
 PAGE = (ROOT.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -116,21 +116,21 @@ def bare(kind: type, **fields: Any) -> Any:
 NODE = Square(module.Variable("x", True))
 NOTHING = SimpleNamespace(affine=lambda _: None, possible=lambda _: None)
 INTERPRETERS: dict[str, Callable[[], object]] = {
-    "model/simulate.py, exact": lambda: Exact({"x": Fraction(1)}).value(NODE),
-    "model/simulate.py, floats": lambda: Batch({"x": np.ones(2)}).value(NODE),
-    "model/simplify.py": lambda: Simplifier({}).expr(NODE),
-    "model/lowering.py": lambda: lower({"x": NODE}, ["x"]),
-    "model/canonical_writer.py": lambda: system_to_json(toy("update")),
+    "model/evaluation/simulate.py, exact": lambda: Exact({"x": Fraction(1)}).value(NODE),
+    "model/evaluation/simulate.py, floats": lambda: Batch({"x": np.ones(2)}).value(NODE),
+    "model/expressions/simplify.py": lambda: Simplifier({}).expr(NODE),
+    "model/transform/lowering.py": lambda: lower({"x": NODE}, ["x"]),
+    "model/canonical/writer.py": lambda: system_to_json(toy("update")),
     "bounds/expressions.py": lambda: bare(Interpreter)._compute(NODE),
     "bounds/exact.py": lambda: _Forms(NOTHING, True).of(NODE),  # type: ignore[arg-type]
     "bounds/zonotope.py": lambda: zonotope.Evaluator({}, 1, 1).form(NODE),
-    "encoding/expressions.py": lambda: bare(ExpressionEncoder)._term(NOTHING, NODE),
-    "search/states/undecided.py": lambda: bare(StateRows, _columns=SimpleNamespace(integral=lambda _: False))._compute(
-        NODE
-    ),
-    "search/polytopes/step.py": lambda: next(bare(Partition)._value(SimpleNamespace(known={}), NODE)),
-    "checker/values.py": lambda: bare(Evaluation)._compute(NODE),
-    "checker/moves.py": lambda: Reading(toy("update"), ()).value(NODE),
+    "procedures/milp/encoding/states/expressions.py": lambda: bare(ExpressionEncoder)._term(NOTHING, NODE),
+    "procedures/explicit/states/undecided.py": lambda: bare(
+        StateRows, _columns=SimpleNamespace(integral=lambda _: False)
+    )._compute(NODE),
+    "procedures/polytopes/step.py": lambda: next(bare(Partition)._value(SimpleNamespace(known={}), NODE)),
+    "checker/exact/values.py": lambda: bare(Evaluation)._compute(NODE),
+    "checker/exact/moves.py": lambda: Reading(toy("update"), ()).value(NODE),
 }
 
 
@@ -166,7 +166,7 @@ def places() -> set[str]:
     tells = re.compile(r"(case .*|isinstance\(.*)\b(Maximum|Where|Switch|ArgMax|Sum)\b")
     found = {f.relative_to(ROOT).as_posix() for f in ROOT.rglob("*.py") if tells.search(f.read_text(encoding="utf-8"))}
     # the first reads systems of one scenario back, the second names layers of Keras
-    return found - {"gym/lake.py", "nn/keras_layers.py"}
+    return found - {"formats/gym/lake.py", "nn/keras_layers.py"}
 
 
 def test_the_recipe_names_every_place_that_tells_nodes_apart() -> None:

@@ -7,11 +7,11 @@ import pytest
 
 from venmas.logic import nnf, parse
 from venmas.model import System, apply_network, argmax, clip, where
-from venmas.model.expr import Expr, Variable
-from venmas.model.program import INPUTS, Program
-from venmas.model.regions import contains
-from venmas.model.simulate import successors
-from venmas.model.unroll import unroll
+from venmas.model.evaluation.regions import contains
+from venmas.model.evaluation.simulate import successors
+from venmas.model.expressions.expr import Expr, Variable
+from venmas.model.transform.program import INPUTS, Program
+from venmas.model.transform.unroll import unroll
 from venmas.model.witness.build import satisfies
 from venmas.nn import Layer, Network, relu_network
 from venmas.testing.loops import random_loop

@@ -17,8 +17,8 @@ import pytest
 
 from venmas.errors import ModelError
 from venmas.model import Condition, Expr, System, Vector, argmax, held, maximum, sin, switch, where
-from venmas.model.expr import All, Any, Application, Drawn, Smooth, Truth
-from venmas.model.refusals import OF_CONDITIONS, OF_EXPRESSIONS, OF_VECTORS
+from venmas.model.expressions.expr import All, Any, Application, Drawn, Smooth, Truth
+from venmas.model.expressions.refusals import OF_CONDITIONS, OF_EXPRESSIONS, OF_VECTORS
 
 
 class Protocols:

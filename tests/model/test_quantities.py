@@ -10,7 +10,7 @@ from venmas import load_scenario, verify
 from venmas.checker.file import check_certificate
 from venmas.errors import ModelError
 from venmas.model import System, apply_network, maximum
-from venmas.model.canonical import system_from_json, system_to_json
+from venmas.model.canonical.canonical import system_from_json, system_to_json
 from venmas.nn import relu_network
 
 MODES = ("adaptive", "mono", "comp-seq", "exact")

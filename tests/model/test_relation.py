@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from venmas.linear import Relation
+from venmas.logic.linear import Relation
 
 ENDS = (-3, -1, 0, 1, 2)
 

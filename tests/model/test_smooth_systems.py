@@ -16,12 +16,12 @@ from venmas.engine.export import export_programs
 from venmas.engine.modes import MODES
 from venmas.engine.report import Verdict
 from venmas.errors import ModelError, UsageError, VenmasError
-from venmas.ltl.systems.decide import decide, read
 from venmas.model import apply_network, cos, exp, held, maximum, norm, sigmoid, sin, sqrt, tan, tanh
-from venmas.model.canonical import networks_of, system_digest, system_from_json, system_to_json
-from venmas.model.expr import Constant, Product, Quotient, Sum, children
-from venmas.model.smooth.nodes import Apply, End, Extremum, Held
+from venmas.model.canonical.canonical import networks_of, system_digest, system_from_json, system_to_json
+from venmas.model.expressions.expr import Constant, Product, Quotient, Sum, children
+from venmas.model.expressions.smooth_nodes import Apply, End, Extremum, Held
 from venmas.nn import Layer, Network
+from venmas.procedures.explicit.ltl import decide, read
 
 
 def plain() -> tuple[System, list]:

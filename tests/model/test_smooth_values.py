@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from venmas import System
 from venmas.errors import ModelError
-from venmas.linear import Relation
+from venmas.logic.linear import Relation
 from venmas.model import cos, exp, held, maximum, sigmoid, sin, sqrt, tanh
-from venmas.model.expr import Expr
-from venmas.model.simulate import Batch, step_batch
-from venmas.model.smooth.balls import Ball, Balls, OpenValueError
-from venmas.model.smooth.courses import BallCourse
-from venmas.model.smooth.enclosed import Enclosed, decided
-from venmas.model.smooth.nodes import Apply, Product, Quotient
+from venmas.model.evaluation.balls import Ball, Balls, OpenValueError
+from venmas.model.evaluation.courses import BallCourse
+from venmas.model.evaluation.enclosed import Enclosed, decided
+from venmas.model.evaluation.simulate import Batch, step_batch
+from venmas.model.expressions.expr import Expr
+from venmas.model.expressions.smooth_nodes import Apply, Product, Quotient
 
 mpmath.mp.dps = 60
 REAL = {"sin": mpmath.sin, "cos": mpmath.cos, "tanh": mpmath.tanh, "exp": mpmath.exp, "sqrt": mpmath.sqrt}

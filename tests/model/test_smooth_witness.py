@@ -15,7 +15,7 @@ from venmas.engine.stored import read_report
 from venmas.errors import ModelError, UsageError
 from venmas.logic import Formula, nnf
 from venmas.model import Witness, apply_network, cos, explain, replay, satisfies, sin, sqrt, tanh
-from venmas.model.disturbances import drawn
+from venmas.model.system.disturbances import drawn
 from venmas.model.witness.build import UndecidedError
 from venmas.model.witness.enclosed import run
 from venmas.model.witness.noise import folded

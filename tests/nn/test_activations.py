@@ -13,17 +13,17 @@ import venmas
 from venmas.bounds import METHODS, zonotope, zonotope_stacked
 from venmas.bounds.crown_plan import plan_of
 from venmas.bounds.linear_forms import constant
-from venmas.encoding.network import encode_network
-from venmas.encoding.terms import Term
 from venmas.engine.modes import of_bounded
 from venmas.engine.verify import verify
 from venmas.errors import NetworkError
-from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model import System, apply_network
 from venmas.nn import Layer, Network
 from venmas.nn import network as module
 from venmas.nn.runtime import onnx_model
+from venmas.procedures.milp.encoding.states.network import encode_network
+from venmas.solvers.milp.terms import Term
 
 ONE = (Fraction(1, 2), Fraction(1, 3))
 

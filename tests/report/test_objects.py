@@ -11,7 +11,7 @@ from venmas.cli.main import main
 from venmas.engine.report import Report, Verdict
 from venmas.errors import UsageError
 from venmas.model import System, load_scenario
-from venmas.model.source import source_of
+from venmas.model.scenario.source import source_of
 from venmas.report.text import as_text
 
 SCENARIO = '''

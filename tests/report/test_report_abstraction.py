@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 import pytest
 from pages import EVIL, edit, evil_result, page_of, run
 
-from venmas.abstraction.refinement.drawing import Drawn
+from venmas.procedures.predicate_abstraction.refinement.drawing import Drawn
 from venmas.report.graph_picture import picture_of
 
 SCENARIO = '''"""A cart that a policy moves, which is at even places at even times."""
 import numpy as np
 from venmas import System
-from venmas.model.functions import apply_network, argmax
+from venmas.model.expressions.functions import apply_network, argmax
 from venmas.nn import relu_network
 
 

@@ -10,10 +10,10 @@ from venmas import load_jani, verify
 from venmas.errors import ModelError
 from venmas.logic import nnf, parse
 from venmas.model import explain, load_scenario, replay, scenario_names
-from venmas.model.regions import bounding_box, contains, sample
-from venmas.model.simulate import actions, step_batch, successors
+from venmas.model.evaluation.regions import bounding_box, contains, sample
+from venmas.model.evaluation.simulate import actions, step_batch, successors
+from venmas.procedures.explicit.graph.reachable import StateGraph
 from venmas.question import read_property
-from venmas.search.explicit.reach import StateGraph
 
 # shared/data/verticalcas.md, section 1: least |h| at steps 1 to 10 over all h and pilots.
 LEAST = {

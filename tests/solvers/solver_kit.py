@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from venmas.errors import Reason
-from venmas.milp.program import Feasible, Infeasible, Kind, Outcome, Program, ProgramBuilder, Unknown
+from venmas.solvers.milp.program import Feasible, Infeasible, Kind, Outcome, Program, ProgramBuilder, Unknown
 
 INF = float("inf")
 TRAPS = json.loads((Path(__file__).parent / "highs_traps.json").read_text())

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from solver_kit import INF, B, I, relu_program, small
 
-from venmas.milp.lp_format import to_lp
-from venmas.milp.reduce import lower_indicators
 from venmas.solvers import get_solver
+from venmas.solvers.milp.lp_format import to_lp
+from venmas.solvers.milp.reduce import lower_indicators
 
 
 def by_highs(path) -> bool:

@@ -6,12 +6,12 @@ import pyscipopt
 import pytest
 from solver_kit import INF, PROBLEMS, B, I, relu_program, small
 
-from venmas.milp.lp_format import to_lp
-from venmas.milp.mps_format import to_mps
-from venmas.milp.program import Feasible, Infeasible, Kind
-from venmas.milp.reduce import lower_indicators
 from venmas.solvers import get_solver
 from venmas.solvers.highs import _to_lp
+from venmas.solvers.milp.lp_format import to_lp
+from venmas.solvers.milp.mps_format import to_mps
+from venmas.solvers.milp.program import Feasible, Infeasible, Kind
+from venmas.solvers.milp.reduce import lower_indicators
 
 WRITERS = {"lp": to_lp, "mps": to_mps}
 FIXED = small([(1, 1, B), (0, 0, B), (0, 4)], [([0, 1, 2], [1, 1, 1], 0.5, 2)], objective=[-1, 1, 1])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from solver_kit import INF, small
 
 from venmas.errors import ModelError
-from venmas.milp.program import Kind, ProgramBuilder
-from venmas.milp.reduce import lower_indicators, relax, substitute_fixed
+from venmas.solvers.milp.program import Kind, ProgramBuilder
+from venmas.solvers.milp.reduce import lower_indicators, relax, substitute_fixed
 
 B, I = Kind.BINARY, Kind.INTEGER  # noqa: E741
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from solver_kit import INF, PROBLEMS, TRAPS, feasible, hard, infeasible, many_rows, relu_program, small, trap
 
 from venmas.errors import Reason
-from venmas.milp.program import Feasible, Infeasible, Kind, Unknown
-from venmas.milp.reduce import lower_indicators
 from venmas.solvers import SOLVERS, get_solver
+from venmas.solvers.milp.program import Feasible, Infeasible, Kind, Unknown
+from venmas.solvers.milp.reduce import lower_indicators
 
 QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

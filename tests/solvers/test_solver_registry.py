@@ -12,9 +12,9 @@ import pytest
 from solver_kit import many_rows, small
 
 from venmas.errors import Reason, SolverUnavailableError, UsageError
-from venmas.milp.program import Feasible, Infeasible, Outcome, Unknown
 from venmas.solvers import SOLVERS, get_solver, solve_in_order, solver_order
 from venmas.solvers.base import BaseSolver, Features, SizeLimit
+from venmas.solvers.milp.program import Feasible, Infeasible, Outcome, Unknown
 
 
 class Fake(BaseSolver):

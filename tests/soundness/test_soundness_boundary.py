@@ -1,4 +1,4 @@
-"""Questions beside exactly known boundaries: a part of `python -m experiments.soundness boundary`."""
+"""Questions beside exactly known boundaries: a part of `python -m tests.soundness boundary`."""
 
 from fractions import Fraction
 from itertools import islice, pairwise
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.soundness.boundary import ask
-from experiments.soundness.questions import Question, all_questions, random_network, random_thresholds
-from experiments.soundness.regions import box, q, through
-from venmas.engine.certify import prove
+from tests.soundness.boundary import ask
+from tests.soundness.questions import Question, all_questions, random_network, random_thresholds
+from tests.soundness.regions import box, q, through
+from venmas.engine.certificates.goals import prove
 
 
 @pytest.fixture(scope="module")

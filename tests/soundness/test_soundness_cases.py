@@ -1,10 +1,10 @@
-"""The 18 published cases that fool floats and tolerances: quick parts of `python -m experiments.soundness cases`."""
+"""The 18 published cases that fool floats and tolerances: quick parts of `python -m tests.soundness cases`."""
 
 from pathlib import Path
 
 import pytest
 
-from experiments.soundness.cases import SOLVERS, ask, read_cases
+from tests.soundness.cases import SOLVERS, ask, read_cases
 from venmas.solvers import solver_order
 
 

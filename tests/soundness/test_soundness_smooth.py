@@ -1,4 +1,4 @@
-"""Small parts of ``python -m experiments.soundness smooth-rules``, ``-mutants``, ``-systems`` and ``-certificates``."""
+"""Small parts of ``python -m tests.soundness smooth-rules``, ``-mutants``, ``-systems`` and ``-certificates``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.soundness.smooth.certificates import smooth_certificates
-from experiments.soundness.smooth.mutants import all_mutants, run
-from experiments.soundness.smooth.rules import CHECKS
 from tests.corpus.smooth import check, random_case
+from tests.soundness.smooth.certificates import smooth_certificates
+from tests.soundness.smooth.mutants import all_mutants, run
+from tests.soundness.smooth.rules import CHECKS
 
 
 @pytest.mark.parametrize("key", CHECKS, ids=", ".join)

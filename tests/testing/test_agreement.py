@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from venmas.bounds import States
-from venmas.checker.check import check
-from venmas.checker.rule import Line
+from venmas.checker.goals.check import check
+from venmas.checker.goals.rule import Line
 from venmas.engine.report import Verdict
 from venmas.engine.verify import verify
 from venmas.logic import Formula, evaluate, nnf, parse
 from venmas.model import System, replay, satisfies
-from venmas.model.regions import bounding_box, contains
-from venmas.model.simulate import successors
-from venmas.search.rational.search import Proof, Prover
+from venmas.model.evaluation.regions import bounding_box, contains
+from venmas.model.evaluation.simulate import successors
+from venmas.procedures.exact.search import Proof, Prover
 from venmas.testing import (
     adversarial_systems,
     boxes,

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from venmas.errors import ModelError
 from venmas.logic import parse
 from venmas.model import System
-from venmas.model.regions import contains
-from venmas.model.simulate import misfit, successors
+from venmas.model.evaluation.regions import contains
+from venmas.model.evaluation.simulate import misfit, successors
 from venmas.nn import Network
 from venmas.testing import (
     TWISTS,

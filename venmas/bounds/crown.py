@@ -31,7 +31,7 @@ from venmas.bounds.relaxation import chord, rounding
 from venmas.bounds.rounding import FEW, TINY, Bools, Floats, Ints, ball, gamma
 from venmas.bounds.zonotope import span
 from venmas.budget import ask
-from venmas.model.program import ProgramLayer
+from venmas.model.transform.program import ProgramLayer
 
 STEPS = 12
 """Steps of multiplicative weights."""

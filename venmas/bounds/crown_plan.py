@@ -1,9 +1,9 @@
 """A program as flat arrays of floats: what `venmas.bounds.crown` and its compiled twin `crown_kernel` read.
 
 The question is whether some x of a box meets a Boolean combination of linear constraints over the values after layers
-of a program (`venmas.model.program`) and its inputs, ``goal <= 0`` or ``goal < 0`` each. Constraints that stand side by
-side below one AND are a *group*: it is refuted by a lower bound above zero of any non-negative combination of its
-goals, not only of a single one.
+of a program (`venmas.model.transform.program`) and its inputs, ``goal <= 0`` or ``goal < 0`` each. Constraints that
+stand side by side below one AND are a *group*: it is refuted by a lower bound above zero of any non-negative
+combination of its goals, not only of a single one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from venmas.bounds.rounding import FEW, SMALLEST_NORMAL, TINY, UNIT_ROUNDOFF, Bools, Floats, Ints
 from venmas.budget import ask, asking
 from venmas.logic import Formula
-from venmas.model.program import AND, OR, Program, ProgramLayer, Row
-from venmas.model.program_writer import network_program
+from venmas.model.transform.program import AND, OR, Program, ProgramLayer, Row
+from venmas.model.transform.program_writer import network_program
 from venmas.nn import Network
 
 __all__ = ["AND", "OR", "Plan", "flatten", "plan_of"]

@@ -19,7 +19,7 @@ import numpy as np
 
 from venmas.bounds.rounding import Floats
 from venmas.budget import ask
-from venmas.model.program import ProgramLayer
+from venmas.model.transform.program import ProgramLayer
 
 ROUNDS = 8
 """Steps on a box. Of those that 20 close on generated loops, 8 close all but a few."""

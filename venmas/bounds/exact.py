@@ -12,8 +12,8 @@ from typing import Protocol
 
 from venmas.bounds.rounding import float_beside
 from venmas.budget import ask
-from venmas.linear import LinearExpr
-from venmas.model.expr import (
+from venmas.logic.linear import LinearExpr
+from venmas.model.expressions.expr import (
     Application,
     ArgMax,
     Condition,

@@ -25,9 +25,9 @@ from venmas.bounds.linear_forms import (
 from venmas.bounds.methods import Activations, BoundMethod, beaten
 from venmas.bounds.rounding import SMALLEST_NORMAL, Bools, Floats, gamma
 from venmas.budget import ask
-from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.model.domain import is_integral
-from venmas.model.expr import (
+from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.model.expressions.domain import is_integral
+from venmas.model.expressions.expr import (
     All,
     Any,
     Application,
@@ -46,7 +46,7 @@ from venmas.model.expr import (
     add,
     scale,
 )
-from venmas.model.system import System
+from venmas.model.system.system import System
 
 Truths = NDArray[np.int8]
 """Three-valued truth by state: 1 true, 0 false, -1 open."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from venmas.bounds.rounding import FEW, SMALLEST_NORMAL, TINY, UNIT_ROUNDOFF, Floats, ball, gamma
 from venmas.budget import asking
-from venmas.model.program import ProgramLayer
+from venmas.model.transform.program import ProgramLayer
 
 
 def intervals(layers: Sequence[ProgramLayer], low: Floats, high: Floats) -> list[tuple[Floats, Floats]]:

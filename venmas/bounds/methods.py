@@ -130,7 +130,7 @@ class Interval:
 
 
 METHODS: dict[str, BoundMethod] = {method.name: method for method in (Symbolic(), Interval())}
-"""By name (`venmas.choices.BOUNDS`)."""
+"""By name (`venmas.runtime.choices.BOUNDS`)."""
 
 
 def _fresh(lo: Floats, hi: Floats) -> tuple[Floats, Floats]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from venmas.bounds.rounding import TINY, Bools, Floats, Index, gamma
 from venmas.budget import ask
-from venmas.linear import Relation
+from venmas.logic.linear import Relation
 
 Masks = NDArray[np.uint64]
 _Number = TypeVar("_Number", np.float64, np.uint64)

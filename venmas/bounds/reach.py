@@ -17,7 +17,7 @@ import numpy as np
 from venmas.bounds.expressions import Assumptions
 from venmas.bounds.states import State, States, Step
 from venmas.budget import ask
-from venmas.model.expr import All, Any, ArgMax, Compare, Condition, Expr, Switch, Where, children
+from venmas.model.expressions.expr import All, Any, ArgMax, Compare, Condition, Expr, Switch, Where, children
 
 MAX_NODES = 64
 """Nodes of one step above which more of them are joined."""

@@ -22,9 +22,9 @@ from venmas.bounds.linear_forms import Quantity, constant, finite, join
 from venmas.bounds.methods import METHODS, BoundMethod
 from venmas.bounds.rounding import ball
 from venmas.budget import ask
-from venmas.linear import Comparison, LinearExpr
-from venmas.model.expr import Condition, Expr, Truth
-from venmas.model.system import System
+from venmas.logic.linear import Comparison, LinearExpr
+from venmas.model.expressions.expr import Condition, Expr, Truth
+from venmas.model.system.system import System
 
 CHUNK = 64
 """Greatest number of successors made at once."""

@@ -32,7 +32,7 @@ from venmas.bounds.rounding import (
     outward,
 )
 from venmas.budget import ask
-from venmas.model.expr import (
+from venmas.model.expressions.expr import (
     All,
     Any,
     Application,

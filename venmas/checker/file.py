@@ -9,24 +9,24 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
-from venmas.blas import on_one_thread
-from venmas.checker.check import Checked, CheckError, Line, check
+from venmas.checker.flowpipes.tree import check_trees, read_bits
+from venmas.checker.format.json_lines import HOW, numbered_lines
+from venmas.checker.goals.check import Checked, CheckError, Line, check
 from venmas.checker.inductive.check import check_inductive
 from venmas.checker.inductive.header import read_invariant
-from venmas.checker.json_lines import HOW, numbered_lines
-from venmas.checker.phases import check_phases, read_phases
-from venmas.checker.runs.check import check_runs
-from venmas.checker.runs.claim import FIELDS, read_claim
-from venmas.checker.runs.claim import FORMAT as RUNS
-from venmas.checker.smooth.tree import check_trees, read_bits
+from venmas.checker.inductive.phases import check_phases, read_phases
+from venmas.checker.levels.check import check_runs
+from venmas.checker.levels.claim import FIELDS, read_claim
+from venmas.checker.levels.claim import FORMAT as RUNS
 from venmas.errors import InputError, RefusedError, UsageError
 from venmas.logic import Always, parse, parse_property
-from venmas.memory import seldom_collected
-from venmas.model.canonical import networks_of, system_from_json, system_to_json
-from venmas.model.canonical_writer import canonical_text
-from venmas.model.disturbances import Noise
-from venmas.model.system import System
+from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
+from venmas.model.canonical.writer import canonical_text
+from venmas.model.system.disturbances import Noise
+from venmas.model.system.system import System
 from venmas.question import chosen_for, goals
+from venmas.runtime.blas import on_one_thread
+from venmas.runtime.memory import seldom_collected
 
 FORMAT = "venmas-certificate-1"
 """Proofs of bounded formulas."""

@@ -54,15 +54,15 @@ def command(
         check_writable(path, option)
     loaded = load(scenario, read_settings(settings), networks)
 
-    from venmas.abstraction.cegar import guard_atoms
-    from venmas.abstraction.graph.graph import abstract
-    from venmas.abstraction.refinement.drawing import graph_of
-    from venmas.abstraction.states.predicates import of_formula
-    from venmas.abstraction.states.task import UnsuitableError, task_of
-    from venmas.blas import on_one_thread
     from venmas.cli.refinement import read_predicates
     from venmas.logic import TRUE, Always, nnf
+    from venmas.procedures.predicate_abstraction.cegar import guard_atoms
+    from venmas.procedures.predicate_abstraction.graph.graph import abstract
+    from venmas.procedures.predicate_abstraction.refinement.drawing import graph_of
+    from venmas.procedures.predicate_abstraction.states.predicates import of_formula
+    from venmas.procedures.predicate_abstraction.states.task import UnsuitableError, task_of
     from venmas.question import read_property
+    from venmas.runtime.blas import on_one_thread
 
     unsafe, told, formula = None, "", formula or getattr(loaded.scenario, "formula", None)
     if formula is not None:

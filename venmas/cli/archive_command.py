@@ -38,9 +38,9 @@ def command(
     """
     from venmas.cli.stored import certificate_beside, load_stored, read_stored
     from venmas.engine.stored import read_report
-    from venmas.files import sha256_of
     from venmas.formats.archive import CERTIFICATE, RESULT, write_archive
-    from venmas.model.canonical import system_digest
+    from venmas.model.canonical.canonical import system_digest
+    from venmas.runtime.files import sha256_of
 
     target = output if output is not None else str(Path(path).with_suffix(".zip"))
     if target == STDOUT:
@@ -79,7 +79,7 @@ def command(
 def _try(archive: Path, folder: Path, loaded: Loaded, digest: str) -> None:
     """Build the system from the networks in an archive, which may lack files that theirs name. Raises `UsageError`."""
     from venmas.formats.archive import unpack
-    from venmas.model.canonical import system_digest
+    from venmas.model.canonical.canonical import system_digest
 
     unpack(archive, folder)
     if not (folder / "networks").is_dir() or is_jani(loaded.name):

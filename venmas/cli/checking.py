@@ -58,8 +58,8 @@ def checked(path: str, told: Told, found: Found, tick: Tick) -> list[str]:
 
 @contextmanager
 def _unpacked(path: str, found: Found) -> Iterator[_Packed]:
-    from venmas.files import sha256_of
     from venmas.formats.archive import CERTIFICATE, RESULT, unpack
+    from venmas.runtime.files import sha256_of
 
     with TemporaryDirectory(prefix="venmas-") as made:
         folder = Path(made)
@@ -76,8 +76,8 @@ def _unpacked(path: str, found: Found) -> Iterator[_Packed]:
 
 
 def _checked(path: str, packed: _Packed | None, told: Told, found: Found, tick: Tick) -> list[str]:
-    from venmas.checker.liveness.file import read_liveness
-    from venmas.files import sha256_of
+    from venmas.checker.netlists.file import read_liveness
+    from venmas.runtime.files import sha256_of
 
     if Path(path).is_file():
         try:
@@ -93,9 +93,9 @@ def _checked(path: str, packed: _Packed | None, told: Told, found: Found, tick: 
 
 def _liveness(header: Any, lines: Any, told: Told, found: Found, tick: Tick) -> list[str]:
     """Check a certificate of `venmas ltl`."""
-    from venmas.checker.liveness.check import check_liveness
-    from venmas.checker.liveness.lines import FORMAT
-    from venmas.checker.liveness.netlist import read
+    from venmas.checker.netlists.check import check_liveness
+    from venmas.checker.netlists.lines import FORMAT
+    from venmas.checker.netlists.netlist import read
 
     digest = sha256(header.netlist.encode()).hexdigest()
     found.claim = {"format": FORMAT, "formula": header.formula, "fair": list(header.fair), "initial": header.initial}
@@ -125,8 +125,8 @@ def _text(netlist: str) -> str:
 def _system(path: str, packed: _Packed | None, told: Told, found: Found, tick: Tick) -> list[str]:
     """Check a certificate about the system that the scenario describes now."""
     from venmas.checker.file import check_claim, read_certificate
-    from venmas.model.canonical import system_digest
-    from venmas.model.source import source_of
+    from venmas.model.canonical.canonical import system_digest
+    from venmas.model.scenario.source import source_of
 
     header, lines = read_certificate(path)
     found.claim = {key: header[key] for key in ("format", "formula", "semantics", "inside")}
@@ -157,7 +157,7 @@ def _system(path: str, packed: _Packed | None, told: Told, found: Found, tick: T
 
 def _where(header: Mapping[str, Any]) -> str:
     """Of which runs a certificate about a system speaks."""
-    from venmas.checker.runs.claim import FORMAT
+    from venmas.checker.levels.claim import FORMAT
 
     if header["format"] != FORMAT:
         return "in every initial state"

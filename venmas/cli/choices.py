@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from venmas.choices import BOUNDS, ENCODINGS, SEMANTICS, TRUSTS, described
+from venmas.runtime.choices import BOUNDS, ENCODINGS, SEMANTICS, TRUSTS, described
 
 
 class Named(click.Choice[str]):

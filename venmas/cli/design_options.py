@@ -15,8 +15,8 @@ from venmas.errors import UsageError
 
 if TYPE_CHECKING:
     from venmas.budget import Budget
-    from venmas.circuit.nodes import Circuit
-    from venmas.ltl.systems.decide import Deadlock
+    from venmas.model.circuit.nodes import Circuit
+    from venmas.procedures.explicit.ltl import Deadlock
 
 log = logging.getLogger(__name__)
 
@@ -59,19 +59,19 @@ class Asked:
         """
         self.check()
         if self.design is not None:
-            from venmas.circuit.verilog import read_verilog
+            from venmas.formats.verilog import read_verilog
 
             found = read_verilog(self.design, self.top, budget.left)
             for warning in found.warnings:
                 log.warning("%s", warning)
             return self.design, found.circuit, {}
         if self.btor2 is not None:
-            from venmas.circuit.btor2 import read_btor2
+            from venmas.formats.btor2.reader import read_btor2
 
             return self.btor2, read_btor2(self.btor2), {}
         from venmas.budget import BudgetError
-        from venmas.circuit.designs import load_machine
-        from venmas.ltl.ranges import circuit_of
+        from venmas.formats.designs import load_machine
+        from venmas.procedures.netlist.ranges import circuit_of
 
         assert self.machine is not None
         machine = load_machine(self.machine, **read_settings(self.settings))

@@ -8,7 +8,7 @@ from venmas.logic import Formula, subformulas
 from venmas.logic.formula import AX, EX, And, Atom, Bottom, Finally, Globally, Iff, Implies, Next, Not, Or, Top, Until
 from venmas.logic.printing import comparison_text
 from venmas.model.show import precise, quoted, show_value, state_columns, title
-from venmas.model.system import System
+from venmas.model.system.system import System
 from venmas.model.witness.tree import Node, Witness
 
 _MOST_ATOMS = 6

@@ -22,9 +22,9 @@ from venmas.cli.output import STDOUT, check_writable, console, write_file
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
-    from venmas.encoding import ReluEncoding
     from venmas.engine.export import Exported
     from venmas.model import Witness
+    from venmas.procedures.milp.encoding import ReluEncoding
 
 _formula = click.option(
     "--formula", metavar="TEXT|@FILE|NAME", help="A formula, a file with one, or the name of a property."

@@ -82,7 +82,7 @@ def limits(timeout: float, memory: int) -> Iterator[Callable[[], None]]:
     timeout in seconds; memory in MB, resident, beyond what was in use before. Gives what asks at once; where no timer
     can be had (threads other than the main one) that is all that asks.
     """
-    from venmas.memory import own_resident_mb
+    from venmas.runtime.memory import own_resident_mb
 
     deadline, begun = monotonic() + timeout, own_resident_mb()
     met: LimitError | None = None

@@ -18,9 +18,9 @@ from venmas.cli.output import STDOUT, check_writable, console, store_json, store
 from venmas.errors import CircuitError, UsageError
 
 if TYPE_CHECKING:
-    from venmas.circuit.nodes import Circuit
+    from venmas.engine.certificates.trust import Trust
     from venmas.engine.ltl import LtlReport
-    from venmas.ltl.trust import Trust
+    from venmas.model.circuit.nodes import Circuit
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +134,7 @@ def _question(
     circuit: Circuit, text: str | None, justice: int | None, bad: int | None
 ) -> tuple[Circuit, str, tuple[str, ...]]:
     """The circuit, the formula, and the conditions of fairness that come with the question."""
-    from venmas.ltl.asked import bad_asked, justice_asked
+    from venmas.formats.btor2.properties import bad_asked, justice_asked
 
     if justice is not None:
         return justice_asked(circuit, justice)
@@ -144,9 +144,9 @@ def _question(
 
 
 def _print_automaton(text: str, fair: tuple[str, ...]) -> int:
+    from venmas.logic.automata.hoa import to_dot, to_hoa
+    from venmas.logic.automata.translate import refuting
     from venmas.logic.ltl_parser import parse_ltl
-    from venmas.ltl.hoa import to_dot, to_hoa
-    from venmas.ltl.translate import refuting
 
     automaton = refuting(parse_ltl(text), map(parse_ltl, fair))
     name = f"not ({text})"
@@ -167,7 +167,7 @@ def _store(
     elif witness_path is not None and witness_path.endswith(".json"):
         failed.append(store_json(witness_path, data, "--witness"))
     elif witness_path is not None:
-        from venmas.ltl.waveform import to_vcd
+        from venmas.formats.vcd import to_vcd
 
         failed.append(store_text(witness_path, partial(to_vcd, report.lasso, report.design), "--witness"))
     if page_path is not None:
@@ -180,7 +180,7 @@ def _store(
 
 
 def _write_network(path: str, report: LtlReport) -> UsageError | None:
-    from venmas.ltl.ranking.relu import write_onnx
+    from venmas.procedures.ranking.relu import write_onnx
 
     if not report.ranked:
         return UsageError("--network: there is no rank to write, as no ranking function was needed or found")

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
-from venmas.choices import LEARNERS, LTL_TRUSTS, described
 from venmas.cli.options import Positive, verbose_option
+from venmas.runtime.choices import LEARNERS, LTL_TRUSTS, described
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

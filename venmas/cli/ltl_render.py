@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from venmas.budget import Progress
     from venmas.engine.ltl import LtlReport
-    from venmas.ltl.decide import Satisfied
-    from venmas.ltl.replay import Run
+    from venmas.engine.ltl_decide import Satisfied
+    from venmas.model.witness.circuit import Run
 
 _MOST_SHOWN = 40
 """Rows of a lasso that are printed; a file has them all."""
@@ -34,7 +34,7 @@ def print_report(out: Console, report: LtlReport, *, quiet: bool, show: bool) ->
     out.print(report.verdict.value, style=_STYLES[report.verdict.value])
     if quiet:
         return
-    from venmas.ltl.decide import Satisfied
+    from venmas.engine.ltl_decide import Satisfied
 
     work = report.work
     registers, bits = work.cone
@@ -44,7 +44,7 @@ def print_report(out: Console, report: LtlReport, *, quiet: bool, show: bool) ->
         f"automaton of the negated property: {size}; bits that the property depends on: {bits}, registers: {registers}",
     )
     if show:
-        from venmas.ltl.hoa import to_hoa
+        from venmas.logic.automata.hoa import to_hoa
 
         _say(out, to_hoa(work.automaton).rstrip())
     if report.recalled:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from venmas.engine.ltl_systems import SystemLtlReport
-    from venmas.ltl.systems.replay import SystemRun
-    from venmas.model.system import System
+    from venmas.model.system.system import System
+    from venmas.model.witness.lasso import SystemRun
 
 _MOST_SHOWN = 40
 """Rows of a lasso that are printed; a file has them all."""

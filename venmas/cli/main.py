@@ -17,12 +17,12 @@ from typing import Any, NoReturn
 
 import click
 
-from venmas._posix import require_posix
 from venmas._version import __version__
 from venmas.cli.interrupt import interruptible
 from venmas.cli.output import is_verbose, printable, set_up_logging
 from venmas.cli.streams import NotShownError, guarded
 from venmas.errors import InputError, VenmasError, did_you_mean
+from venmas.runtime.platform import require_posix
 
 SATISFIED, FAULT, BAD_INPUT, VIOLATED, UNKNOWN = 0, 1, 2, 10, 20
 

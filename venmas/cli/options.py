@@ -111,7 +111,7 @@ class Loaded:
     def origin(self) -> Origin:
         """What a stored result says of it."""
         from venmas.engine.report import Origin
-        from venmas.model.source import source_of
+        from venmas.model.scenario.source import source_of
 
         source = source_of(self.system)
         return Origin(self.name, self.networks, self.folder.digests, source.files if source else {})
@@ -119,7 +119,7 @@ class Loaded:
     @property
     def named_files(self) -> dict[str, Path]:
         """The files that were read, by the names that results and archives have for them."""
-        from venmas.model.source import file_names
+        from venmas.model.scenario.source import file_names
 
         return file_names(self.scenario.files, self.folder)
 
@@ -127,7 +127,7 @@ class Loaded:
 def load(scenario: str | None, settings: Mapping[str, str], networks: str | None) -> Loaded:
     """Load a scenario and build its system. Raises `InputError`."""
     from venmas.model import NetworkFolder, scenario_names
-    from venmas.model.parameters import show_value
+    from venmas.model.scenario.parameters import show_value
 
     if not scenario:
         raise UsageError(

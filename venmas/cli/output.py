@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from venmas.errors import UsageError
-from venmas.files import NewFile, unblocked, why_not_writable
+from venmas.runtime.files import NewFile, unblocked, why_not_writable
 
 if TYPE_CHECKING:
     from rich.console import Console

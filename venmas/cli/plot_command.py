@@ -16,7 +16,7 @@ from venmas.cli.stored import load_stored, named_elsewhere, read_stored
 from venmas.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from venmas.plot import Part, Trace
+    from venmas.report.plot import Part, Trace
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def command(
         raise UsageError(f"--output {output!r}: name a file that ends in .{', .'.join(FORMATS)}")
     check_writable(output, "--output")
 
-    from venmas.plot import read_trace, save
+    from venmas.report.plot import read_trace, save
 
     stored = _stored(path, read_stored(path))
     loaded = _loaded(path, stored, scenario, settings, networks)
@@ -103,7 +103,7 @@ def _nothing(path: str, stored: Mapping[str, Any]) -> str:
 
 def _chosen(trace: Trace, show: tuple[str, ...], variables: list[str]) -> list[Part]:
     """The parts that the options ask for. Raises `UsageError` where there are none, and for unknown variables."""
-    from venmas.plot import parts
+    from venmas.report.plot import parts
 
     known = {v.name for v in trace.variables} | {v.name.partition("[")[0] for v in trace.variables}
     known |= {a.name for visit in trace.visits for a in visit.node.actions}

@@ -76,7 +76,7 @@ def command(
     """
     from venmas.cli.main import SATISFIED, UNKNOWN
     from venmas.cli.progress import ProgressLine, clock
-    from venmas.engine.reach import reach
+    from venmas.engine.reach.reach import reach
     from venmas.report.text import print_reach
 
     outputs = {"--json": json_path, "--plot": plot_path}
@@ -87,7 +87,7 @@ def command(
     loaded = load(scenario, read_settings(settings), networks)
     check_kept(outputs, loaded.files)
     if kind:
-        from venmas.plot.reach import check_plane
+        from venmas.report.plot.reach import check_plane
 
         check_plane(loaded.system, directions, axes)
 
@@ -107,7 +107,7 @@ def command(
         )
     failed = store_json(json_path, found.to_json(), "--json")
     if plot_path is not None:
-        from venmas.plot.reach import save
+        from venmas.report.plot.reach import save
 
         write_file(plot_path, save(found, kind, axes), "--plot")
     if json_path != STDOUT:

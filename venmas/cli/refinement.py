@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venmas.abstraction.settings import OPTIONS
 from venmas.cli.output import read_input
 from venmas.errors import UsageError
+from venmas.procedures.predicate_abstraction.settings import OPTIONS
 
 if TYPE_CHECKING:
     from venmas.cli.options import Loaded
@@ -52,7 +52,7 @@ def read_predicates(path: str, loaded: Loaded) -> list[Formula]:
 
     Files that end in .jani or .json are lists as PlaJA has them, for scenarios that are JANI models.
     """
-    from venmas.abstraction.graph.graph import condition
+    from venmas.procedures.predicate_abstraction.graph.graph import condition
 
     reader = getattr(loaded.scenario, "predicates", None)
     if reader is not None and Path(path).suffix.lower() in (".jani", ".json"):

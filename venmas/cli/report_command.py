@@ -132,7 +132,7 @@ def _loaded(
 def _checks(report: Report, loaded: Loaded | None, changed: list[str], undescribed: str) -> tuple[Report, Checks]:
     """What can be found out about a result; its witness gets the labels of the system and its true comparisons."""
     from venmas.cli.replay_command import relabelled, replay_stored
-    from venmas.model.canonical import system_digest
+    from venmas.model.canonical.canonical import system_digest
     from venmas.report import Checks
 
     if loaded is None:
@@ -151,8 +151,8 @@ def _checks(report: Report, loaded: Loaded | None, changed: list[str], undescrib
 
 def _certificate(file: Path, report: Report, checks: Checks, loaded: Loaded | None, ask: Callable[[], None]) -> Checks:
     """Check the certificate of the result: that it proves what the result claims, of the system that the page shows."""
-    from venmas.checker.check import CheckError
     from venmas.checker.file import check_claim, read_certificate
+    from venmas.checker.goals.check import CheckError
     from venmas.logic import parse_property
     from venmas.question import posed, read_property
 
@@ -174,7 +174,7 @@ def _certificate(file: Path, report: Report, checks: Checks, loaded: Loaded | No
 
 def _drawings(stored: Mapping[str, Any], loaded: Loaded | None) -> tuple[Sequence[Drawing], str]:
     """The pictures of a result, or why there are none."""
-    from venmas.plot import figures
+    from venmas.report.plot import figures
 
     try:
         return figures(stored, None if loaded is None else loaded.system), ""

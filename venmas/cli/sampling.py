@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from venmas.errors import ModelError
-from venmas.model.disturbances import ahead
-from venmas.model.simulate import random_branches, step_batch, within
-from venmas.model.system import System
+from venmas.model.evaluation.simulate import random_branches, step_batch, within
+from venmas.model.system.disturbances import ahead
+from venmas.model.system.system import System
 
 
 def summary(

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from venmas.errors import VenmasError
     from venmas.model import Scenario
-    from venmas.model.system import Agent, System
-    from venmas.model.variables import VariableDecl
+    from venmas.model.system.system import Agent, System
+    from venmas.model.system.variables import VariableDecl
 
 
 @click.command("scenarios")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from venmas.model.show import Column
-    from venmas.model.system import System
+    from venmas.model.system.system import System
     from venmas.model.witness.tree import Value, Witness
 
 
@@ -54,7 +54,7 @@ def command(
 
     from venmas.cli.apart import check_kept
     from venmas.cli.output import STDOUT, check_writable, console, store_json
-    from venmas.model.disturbances import drawn
+    from venmas.model.system.disturbances import drawn
     from venmas.model.witness.noise import folded
     from venmas.report.text_tables import print_trace
 
@@ -134,8 +134,8 @@ def _plan(system: System, names: Sequence[str], steps: int | None) -> list[int |
 def _starts(system: System, fixed: dict[str, str], rng: np.random.Generator, count: int) -> list[dict[str, Fraction]]:
     """Random initial states with the fixed values. Raises `UsageError` where there are none."""
     from venmas.errors import InputError
-    from venmas.linear import Comparison, LinearExpr, Relation, as_fraction
-    from venmas.model.regions import sample_initial
+    from venmas.logic.linear import Comparison, LinearExpr, Relation, as_fraction
+    from venmas.model.evaluation.regions import sample_initial
 
     extra: list[Comparison] = []
     labels = system.vocabulary.constants
@@ -164,7 +164,7 @@ def _few(names: list[str]) -> str:
 
 def _run(system: System, start: dict[str, Fraction], plan: Sequence[int | None], rng: np.random.Generator) -> Witness:
     """One exact run. Raises `ModelError` when it leaves the box, or the branch of a step is not enabled there."""
-    from venmas.model.simulate import Step
+    from venmas.model.evaluation.simulate import Step
     from venmas.model.witness.enclosed import run
     from venmas.model.witness.tree import Node, Value, Witness
 

@@ -63,7 +63,7 @@ def named_elsewhere(origin: object, networks: str | None) -> str:
 
     networks: the folder that the user gave. The reason goes on from the name of the stored file.
     """
-    from venmas.model.scenario import bundled_names
+    from venmas.model.scenario.scenario import bundled_names
 
     told: Mapping[str, Any] = origin if isinstance(origin, dict) else {}
     scenario, folder = told.get("scenario"), told.get("networks")

@@ -8,7 +8,7 @@ from itertools import product
 
 from venmas.cli.options import read_settings
 from venmas.errors import InputError, UsageError
-from venmas.linear import as_fraction, format_number
+from venmas.logic.linear import as_fraction, format_number
 
 MOST = 10_000
 """Values of one parameter, and combinations of all."""

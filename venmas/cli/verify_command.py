@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from venmas.choices import SEMANTICS, TRUSTS
 from venmas.cli.apart import check_apart, check_kept
 from venmas.cli.choices import (
     SEMANTICS_HELP,
@@ -37,11 +36,12 @@ from venmas.cli.output import STDOUT, check_writable, console, is_verbose, store
 from venmas.cli.plural_options import plural_options, take_plural
 from venmas.cli.refinement import read_refinement, refinement_options
 from venmas.errors import ModelError, UsageError
+from venmas.runtime.choices import SEMANTICS, TRUSTS
 
 if TYPE_CHECKING:
-    from venmas.encoding import ReluEncoding
     from venmas.engine.report import Report
     from venmas.nn.network import Semantics
+    from venmas.procedures.milp.encoding import ReluEncoding
 
 log = logging.getLogger(__name__)
 
@@ -203,7 +203,7 @@ def command(
         )
     tell_origin(report, loaded, refinement)
     if json_path is not None or (witness_path is not None and report.witness is not None):
-        from venmas.model.canonical import system_digest
+        from venmas.model.canonical.canonical import system_digest
 
         with suppress(ModelError):  # too large for a canonical form: then it has no digest
             report.system = system_digest(loaded.system)

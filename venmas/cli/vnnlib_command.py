@@ -21,7 +21,7 @@ from venmas.cli.output import STDOUT, check_writable, console, store_json
 if TYPE_CHECKING:
     from venmas.engine.query import QueryReport
     from venmas.engine.query_replay import QueryReplay
-    from venmas.formats.vnnlib import Query
+    from venmas.formats.vnnlib.reader import Query
 
 _STATUS = {"unsat": SATISFIED, "sat": VIOLATED, "timeout": UNKNOWN, "unknown": UNKNOWN}
 
@@ -46,7 +46,7 @@ def command(
     counterexample, for which the property holds in exact numbers, or `unsat` (stderr says what proves it), or `timeout`
     or `unknown`. Exit status: 0 unsat, 10 sat, 20 timeout or unknown.
     """
-    from venmas.formats.vnnlib import read_vnnlib
+    from venmas.formats.vnnlib.reader import read_vnnlib
 
     check_writable(json_path, "--json")
     check_kept({"--json": json_path}, [("the network", network), ("the property", prop)])
@@ -120,14 +120,14 @@ def answer(report: QueryReport) -> str:
 
 def _decimal(value: Fraction) -> str:
     """The number itself where it has a decimal of reasonable length, else the nearest float."""
-    from venmas.linear import format_number
+    from venmas.logic.linear import format_number
 
     text = format_number(value)
     return repr(float(value)) if "/" in text else text
 
 
 def _explained(report: QueryReport, replay: QueryReplay | None) -> list[str]:
-    from venmas.linear import format_number
+    from venmas.logic.linear import format_number
     from venmas.report.words import rests_on
 
     lines = [*report.notes, f"{report.verdict}: {report.reason}"] if report.reason else list(report.notes)

@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 
 from venmas._version import __version__
-from venmas.encoding import ReluEncoding, Subproblem, Task, encode
-from venmas.encoding.subproblem import Option
-from venmas.encoding.terms import Term
 from venmas.engine.modes import modes
 from venmas.errors import UsageError
 from venmas.logic import Bounded, Formula, nnf
-from venmas.milp.lp_format import to_lp
-from venmas.milp.mps_format import to_mps
-from venmas.milp.program import NotFiniteError
-from venmas.model.canonical import networks_of, system_digest
-from venmas.model.system import System
+from venmas.model.canonical.canonical import networks_of, system_digest
+from venmas.model.system.system import System
+from venmas.procedures.milp.encoding import ReluEncoding, Subproblem, Task, encode
+from venmas.procedures.milp.encoding.subproblem import Option
+from venmas.procedures.milp.procedure import strategy_of
+from venmas.procedures.milp.stream import deep_runs
 from venmas.question import drawn_for, read_formula
-from venmas.search.milp.procedure import strategy_of
-from venmas.search.milp.stream import deep_runs
+from venmas.solvers.milp.lp_format import to_lp
+from venmas.solvers.milp.mps_format import to_mps
+from venmas.solvers.milp.program import NotFiniteError
+from venmas.solvers.milp.terms import Term
 
 FORMATS = ("lp", "mps")
 MANIFEST = "manifest.json"

@@ -23,23 +23,23 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from venmas.encoding import Task
-from venmas.encoding.encode import BOUNDS
 from venmas.engine.report import Report, Verdict
+from venmas.engine.store import Store
 from venmas.errors import ModelError, StoreError, UsageError
-from venmas.identity import code_digest
 from venmas.logic import Formula, fixpoints
-from venmas.memory import peak_mb
-from venmas.model.canonical import system_digest
-from venmas.model.canonical_writer import canonical_text
-from venmas.model.disturbances import NO_NOISE, Noise
-from venmas.model.system import System
+from venmas.model.canonical.canonical import system_digest
+from venmas.model.canonical.writer import canonical_text
+from venmas.model.system.disturbances import NO_NOISE, Noise
+from venmas.model.system.system import System
 from venmas.model.witness.build import Replay, replay
 from venmas.model.witness.tree import Witness
-from venmas.search.programs import Counts, Largest
-from venmas.search.regions.graph.figures import Regions
+from venmas.procedures.milp.encoding import Task
+from venmas.procedures.milp.encoding.encode import BOUNDS
+from venmas.procedures.reachability.graph.figures import Regions
+from venmas.runtime.identity import code_digest
+from venmas.runtime.memory import peak_mb
 from venmas.solvers import get_solver
-from venmas.store import Store
+from venmas.solvers.programs import Counts, Largest
 
 log = logging.getLogger(__name__)
 
@@ -184,7 +184,7 @@ class _Stored:
 
 
 class Paths:
-    """The refuted paths of one task (`venmas.encoding.encode.Memory`)."""
+    """The refuted paths of one task (`venmas.procedures.milp.encoding.encode.Memory`)."""
 
     def __init__(self, journal: Journal, task: str) -> None:
         self._journal, self._task = journal, task

@@ -11,22 +11,22 @@ from time import perf_counter
 from typing import Any
 
 from venmas.budget import Budget, Progress
-from venmas.choices import LEARNERS, LTL_TRUSTS, check_choice
-from venmas.circuit.nodes import Circuit
+from venmas.engine.certificates.netlist import Stored
+from venmas.engine.certificates.trust import Decided, Trust, decide_trusted
+from venmas.engine.ltl_decide import Satisfied, Work
 from venmas.engine.ltl_design_journal import DesignJournal
 from venmas.engine.ltl_verdict import Judged
 from venmas.engine.report import machine, versions
+from venmas.logic.automata.hoa import to_hoa
 from venmas.logic.formula import Formula
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.logic.printing import to_text
-from venmas.ltl.answers import Unknown, Violated
-from venmas.ltl.binding import started
-from venmas.ltl.certificate import Stored
-from venmas.ltl.decide import Satisfied, Work
-from venmas.ltl.hoa import to_hoa
-from venmas.ltl.prove import Ranked
-from venmas.ltl.replay import Run
-from venmas.ltl.trust import Decided, Trust, decide_trusted
+from venmas.model.circuit.binding import started
+from venmas.model.circuit.nodes import Circuit
+from venmas.model.witness.circuit import Run
+from venmas.procedures.netlist.answers import Unknown, Violated
+from venmas.procedures.ranking.procedure import Ranked
+from venmas.runtime.choices import LEARNERS, LTL_TRUSTS, check_choice
 
 FORMAT = "venmas-ltl-result-1"
 
@@ -48,7 +48,7 @@ class LtlReport(Judged):
     """The result of one question of LTL. `reason` and `message` are empty unless the verdict is unknown.
 
     design: what it is called. formula: the property. init, fair: what was said of initial states and of the runs that
-    are meant (texts). answer, work: what `venmas.ltl.decide` gave. stored: the certificate that was
+    are meant (texts). answer, work: what `venmas.engine.ltl_decide` gave. stored: the certificate that was
     written; note: why none was. recalled: where the verdict is that of an earlier run, what is said of that; of its
     proof no more is known.
     """
@@ -169,10 +169,10 @@ def verify_ltl(
     these conditions holds infinitely often. trust: with `exact` each obligation is proved gate by gate; `solver`
     believes the SMT solver, `two` believes two solvers. certificate: file to write a proof of *satisfied* to, for
     `venmas check`. timeout: seconds. progress: called a few times a second. design: the name of the system. frontend:
-    seconds that reading it took. learner: of `venmas.choices.LEARNERS`. initial: a proof may be about runs from the
-    initial states only; else it is about runs from every state. journal: file that keeps verdicts; a known one is not
-    sought again, but a lasso is replayed, and a proof is made anew that is to be written, or that `anew` asks for, as
-    to see its ranks. Raises `UsageError`, `FormulaError`, `CircuitError`, `SolverUnavailableError`, `StoreError`;
+    seconds that reading it took. learner: of `venmas.runtime.choices.LEARNERS`. initial: a proof may be about runs from
+    the initial states only; else it is about runs from every state. journal: file that keeps verdicts; a known one is
+    not sought again, but a lasso is replayed, and a proof is made anew that is to be written, or that `anew` asks for,
+    as to see its ranks. Raises `UsageError`, `FormulaError`, `CircuitError`, `SolverUnavailableError`, `StoreError`;
     Ctrl-C gives *unknown*.
     """
     check_choice("trust", trust, LTL_TRUSTS)

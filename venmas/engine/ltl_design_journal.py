@@ -11,19 +11,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from venmas.circuit.nodes import Circuit
-from venmas.circuit.smt import solver_name
+from venmas.engine.certificates.trust import Trust
+from venmas.engine.ltl_decide import Satisfied, Work
 from venmas.engine.ltl_entry import LtlEntry
 from venmas.engine.report import versions
-from venmas.identity import code_digest
+from venmas.logic.automata.translate import questioned, refuting
 from venmas.logic.formula import Formula
 from venmas.logic.printing import to_text
-from venmas.ltl.answers import Unknown, Violated
-from venmas.ltl.decide import Satisfied, Work
-from venmas.ltl.ranking.second import second_solver
-from venmas.ltl.replay import Observed, Run
-from venmas.ltl.translate import questioned, refuting
-from venmas.ltl.trust import Trust
+from venmas.model.circuit.nodes import Circuit
+from venmas.model.circuit.smt import solver_name
+from venmas.model.witness.circuit import Observed, Run
+from venmas.procedures.netlist.answers import Unknown, Violated
+from venmas.procedures.ranking.second import second_solver
+from venmas.runtime.identity import code_digest
 
 
 class DesignJournal(LtlEntry[tuple[Satisfied | Violated[Run], Work]]):

@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from venmas.engine.journal import FORM
+from venmas.engine.store import Store
 from venmas.errors import ModelError, StoreError
-from venmas.model.canonical_writer import canonical_text
-from venmas.store import Store
+from venmas.model.canonical.writer import canonical_text
 
 log = logging.getLogger(__name__)
 Found = TypeVar("Found")

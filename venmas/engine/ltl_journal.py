@@ -13,21 +13,15 @@ from typing import Any
 
 from venmas.engine.ltl_entry import LtlEntry
 from venmas.errors import ModelError, UsageError
-from venmas.identity import code_digest
+from venmas.logic.automata.translate import questioned, refuting
 from venmas.logic.formula import Formula
 from venmas.logic.printing import to_text
-from venmas.ltl.answers import Unknown, Violated
-from venmas.ltl.systems.decide import (
-    STAYS,
-    Deadlock,
-    Satisfied,
-    Work,
-    condition,
-)
-from venmas.ltl.systems.replay import SystemRun, replayed
-from venmas.ltl.translate import questioned, refuting
-from venmas.model.canonical import system_digest
-from venmas.model.system import System
+from venmas.model.canonical.canonical import system_digest
+from venmas.model.system.system import System
+from venmas.model.witness.lasso import SystemRun, replayed
+from venmas.procedures.explicit.ltl import STAYS, Deadlock, Satisfied, Work, condition
+from venmas.procedures.netlist.answers import Unknown, Violated
+from venmas.runtime.identity import code_digest
 
 
 class LtlJournal(LtlEntry[tuple[Satisfied | Violated[SystemRun], Work]]):

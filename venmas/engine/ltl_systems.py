@@ -11,17 +11,17 @@ from time import perf_counter
 from typing import Any
 
 from venmas.budget import Budget, Progress
-from venmas.engine.certificate_file import Certificate, Unwritten
-from venmas.engine.certify_runs import certify_runs
+from venmas.engine.certificates.file import Certificate, Unwritten
+from venmas.engine.certificates.runs import certify_runs
 from venmas.engine.ltl_journal import LtlJournal
 from venmas.engine.ltl_verdict import Judged
 from venmas.engine.report import machine, versions
 from venmas.errors import InputError, UsageError
-from venmas.ltl.answers import Unknown, Violated
-from venmas.ltl.hoa import to_hoa
-from venmas.ltl.systems.decide import Deadlock, Satisfied, Work, decide, read
-from venmas.ltl.systems.replay import SystemRun
-from venmas.model.system import System
+from venmas.logic.automata.hoa import to_hoa
+from venmas.model.system.system import System
+from venmas.model.witness.lasso import SystemRun
+from venmas.procedures.explicit.ltl import Deadlock, Satisfied, Work, decide, read
+from venmas.procedures.netlist.answers import Unknown, Violated
 
 FORMAT = "venmas-ltl-system-result-1"
 
@@ -30,9 +30,9 @@ FORMAT = "venmas-ltl-system-result-1"
 class SystemLtlReport(Judged):
     """The result of one question of LTL about a system. `reason` and `message` are empty unless it is unknown.
 
-    seconds: wall time. fair: conditions of the runs that are meant. answer, work: what `venmas.ltl.systems` gave.
-    certificate: what was written, where a proof was asked for; unwritten: why none was. recalled: where the verdict is
-    that of an earlier run, what is said of that.
+    seconds: wall time. fair: conditions of the runs that are meant. answer, work: what
+    `venmas.procedures.ranking.systems` gave. certificate: what was written, where a proof was asked for; unwritten: why
+    none was. recalled: where the verdict is that of an earlier run, what is said of that.
     """
 
     scenario: str

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from venmas.engine.report import Verdict
 from venmas.errors import UsageError
-from venmas.ltl.answers import Proved, Unknown, Violated
+from venmas.procedures.netlist.answers import Proved, Unknown, Violated
 
 
 class Judged:

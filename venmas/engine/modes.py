@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from venmas.plugins import PROCEDURES, leave_out, points
-from venmas.search.registry import plugged
+from venmas.procedures.registry import plugged
+from venmas.runtime.plugins import PROCEDURES, leave_out, points
 
 SHARE = 2 / 3
 """Part of the timeout for all but the last resort where a proof in rationals is owed."""

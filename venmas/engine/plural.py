@@ -1,7 +1,8 @@
 """Several questions about one system, or about several: asked in turn, so that each finds what the others prepared.
 
 Facts of a system, its space and the boxes that were swept are kept between questions (`System.once`,
-`search.space.view`). No question takes the answers of others with it: what is wrong with one is its row's `message`.
+`procedures.hybrid.view`). No question takes the answers of others with it: what is wrong with one is its row's
+`message`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from venmas.errors import InputError, Reason, UsageError
 from venmas.logic import MAX_DEPTH, Formula
 from venmas.logic.open_bound import at_bound, course, first_bound
 from venmas.logic.printing import to_short_text
-from venmas.model.system import System
+from venmas.model.system.system import System
 
 Ask = Callable[[str | Formula], Report]
 """Verifies one formula of the system that is meant."""

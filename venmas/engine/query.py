@@ -1,8 +1,8 @@
 """One-step queries: is there an input in given boxes for which a network meets a condition? (VNN-LIB)
 
-Few inputs are searched by bisection with linear bounds (`search.unrolled.bisect`), which needs no solver and rests on
-bounds with their rounding errors and on rationals; where many inputs make that hopeless, a mixed-integer program is
-asked as in mode ``mono``. A *sat* comes with a point at which the condition holds in exact rationals.
+Few inputs are searched by bisection with linear bounds (`procedures.branch_and_bound.bisect`), which needs no solver
+and rests on bounds with their rounding errors and on rationals; where many inputs make that hopeless, a mixed-integer
+program is asked as in mode ``mono``. A *sat* comes with a point at which the condition holds in exact rationals.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from venmas.blas import on_one_thread
 from venmas.bounds.crown_plan import plan_of
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import ModelError, UsageError
-from venmas.formats.vnnlib import Box, Case, Query
+from venmas.formats.vnnlib.reader import Box, Case, Query
 from venmas.logic import AX, Not
 from venmas.nn import Network
-from venmas.search.unrolled import falsify
-from venmas.search.unrolled.bisect import Bisection, Point
-from venmas.search.unrolled.query_box import FEW_INPUTS, decide_box, inputs_of, query_system
+from venmas.procedures.branch_and_bound import falsify
+from venmas.procedures.branch_and_bound.bisect import Bisection, Point
+from venmas.procedures.branch_and_bound.query_box import FEW_INPUTS, decide_box, inputs_of, query_system
+from venmas.runtime.blas import on_one_thread
 
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 5.0
 """With more inputs, bisection has this part of the time, at most so many seconds."""

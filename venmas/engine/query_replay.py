@@ -9,7 +9,7 @@ from os import PathLike
 import numpy as np
 
 from venmas.engine.query import QueryReport
-from venmas.formats.vnnlib import Query
+from venmas.formats.vnnlib.reader import Query
 from venmas.nn import Network
 from venmas.nn.deployed import run_deployed
 

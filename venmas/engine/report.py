@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from venmas._version import __version__
-from venmas.engine.certificate_file import Certificate, Unwritten
+from venmas.engine.certificates.file import Certificate, Unwritten
 from venmas.errors import UsageError
-from venmas.faces import Shown, written
-from venmas.model.refusals import shortened
-from venmas.model.system import System
+from venmas.model.expressions.refusals import shortened
+from venmas.model.system.system import System
 from venmas.model.witness.build import Replay
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
-from venmas.plugins import distributions
-from venmas.search.programs import Counts, Largest
-from venmas.search.regions.graph.figures import Regions
+from venmas.procedures.reachability.graph.figures import Regions
+from venmas.runtime.display import Shown, written
+from venmas.runtime.plugins import distributions
+from venmas.solvers.programs import Counts, Largest
 from venmas.solvers.registry import PACKAGES
 
 
@@ -111,10 +111,10 @@ class Report(Shown):
     `certificate` names where it was written; `unwritten` says why it could not be). `kind` is that of the property,
     `invariant` what predicate abstraction came to, where it was tried. `origin` tells where the system came from, so
     that a stored result can be replayed; None for a system made in Python. `system` is the digest of its canonical
-    form, where somebody computed it (`venmas.model.canonical`); `started` the time of the call (UTC, ISO 8601). `model`
-    is the system itself, for what is shown of it; stored results have none. `decided_by` names the procedure that
-    decided, and `procedures` has one entry for each of the mode; both are empty where a journal knew the verdict.
-    `versions` and `machine` are those of this process, or those of a stored result.
+    form, where somebody computed it (`venmas.model.canonical.canonical`); `started` the time of the call (UTC, ISO
+    8601). `model` is the system itself, for what is shown of it; stored results have none. `decided_by` names the
+    procedure that decided, and `procedures` has one entry for each of the mode; both are empty where a journal knew the
+    verdict. `versions` and `machine` are those of this process, or those of a stored result.
     """
 
     verdict: Verdict

@@ -6,10 +6,10 @@ from venmas.engine.modes import DEFAULT, Mode
 from venmas.errors import UsageError
 from venmas.logic import Bounded, Property
 from venmas.logic.printing import to_short_text
-from venmas.model.system import System
+from venmas.model.system.system import System
 from venmas.nn.network import Semantics
-from venmas.search.procedure import takes_smooth
-from venmas.search.registry import get_procedure
+from venmas.procedure import takes_smooth
+from venmas.procedures.registry import get_procedure
 
 
 def check_smooth(system: System, asked: Property, mode: Mode, semantics: Semantics) -> None:

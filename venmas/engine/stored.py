@@ -7,15 +7,15 @@ from fractions import Fraction
 from math import inf, isfinite
 from typing import Any
 
-from venmas.choices import SEMANTICS
-from venmas.engine.certify import Certificate
+from venmas.engine.certificates.goals import Certificate
 from venmas.engine.report import Asked, Origin, Report, Seconds, Tried, Verdict
 from venmas.errors import UsageError
-from venmas.model.simulate import Precision
+from venmas.model.evaluation.simulate import Precision
 from venmas.model.witness.replay import FloatRun, Replay
 from venmas.model.witness.tree import Witness, read_number
-from venmas.search.programs import Counts, Largest
-from venmas.search.regions.graph.figures import Regions
+from venmas.procedures.reachability.graph.figures import Regions
+from venmas.runtime.choices import SEMANTICS
+from venmas.solvers.programs import Counts, Largest
 
 _HOW = "write it with `venmas verify ... --json FILE`"
 _PRECISIONS: tuple[Precision, ...] = ("float64", "float32")

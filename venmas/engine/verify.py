@@ -9,36 +9,36 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from venmas.abstraction.refinement.figures import Refined
-from venmas.abstraction.settings import Choices
 from venmas.answer import Answer, Open, Refuted, Witnessed
-from venmas.blas import on_one_thread
 from venmas.budget import Budget, BudgetError, Progress, limited
-from venmas.choices import check_choices
-from venmas.encoding import ReluEncoding, Task
-from venmas.engine.establish import Established, Proofs, establish
+from venmas.engine.certificates.establish import Established, Proofs, establish
 from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, Mode, modes
 from venmas.engine.portfolio import Portfolio, limits
 from venmas.engine.report import Asked, Origin, Report, Tried, Verdict
 from venmas.engine.smooth import check_smooth
 from venmas.errors import Reason, SolverUnavailableError, UsageError, did_you_mean
-from venmas.faces import showing
-from venmas.files import why_not_writable
 from venmas.logic import Always, Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
-from venmas.memory import seldom_collected
-from venmas.model.disturbances import Noise
-from venmas.model.source import source_of
-from venmas.model.system import System
+from venmas.model.scenario.source import source_of
+from venmas.model.system.disturbances import Noise
+from venmas.model.system.system import System
 from venmas.model.witness.build import replay
 from venmas.model.witness.noise import folded
 from venmas.nn.network import Semantics
+from venmas.procedure import Run, Settings
+from venmas.procedures.milp.encoding import ReluEncoding, Task
+from venmas.procedures.predicate_abstraction.refinement.figures import Refined
+from venmas.procedures.predicate_abstraction.settings import Choices
+from venmas.procedures.reachability.graph.figures import Regions
 from venmas.question import Question, chosen_for, posed, read_formula, read_inductive, read_property
-from venmas.search.procedure import Run, Settings
-from venmas.search.programs import Programs
-from venmas.search.regions.graph.figures import Regions
+from venmas.runtime.blas import on_one_thread
+from venmas.runtime.choices import check_choices
+from venmas.runtime.display import showing
+from venmas.runtime.files import why_not_writable
+from venmas.runtime.memory import seldom_collected
 from venmas.solvers import get_solver, solver_order
+from venmas.solvers.programs import Programs
 from venmas.solvers.registry import AUTO
 
 if TYPE_CHECKING:
@@ -98,8 +98,9 @@ def verify(
     ended continues: programs of ``comp-seq`` and ``comp-par`` that a solver found infeasible, and the verdict in any
     mode (docs/journal.md).
 
-    refinement: options of predicate abstraction, by the names of `venmas.abstraction.settings.OPTIONS`, such as
-    ``predicates="guards"`` or ``refine="shrink"``, for modes ``invariant`` and ``abstraction``.
+    refinement: options of predicate abstraction, by the names of
+    `venmas.procedures.predicate_abstraction.settings.OPTIONS`, such as ``predicates="guards"`` or ``refine="shrink"``,
+    for modes ``invariant`` and ``abstraction``.
 
     Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError`,
     `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are
@@ -173,7 +174,7 @@ def _mode(name: str | None, cluster: str | None, workers: int | None) -> Mode:
     if name not in known:
         raise UsageError(f"unknown mode {name!r}: choose one of {', '.join(known)}{did_you_mean(name, known)}")
     if cluster is not None:
-        from venmas.cluster.mapper import check_address
+        from venmas.solvers.cluster.mapper import check_address
 
         if not known[name].cluster:
             raise UsageError(
@@ -295,7 +296,7 @@ class _Verification:
     def _decide(self, question: Question, book: Journal | None) -> None:
         proofs, settings = self.proofs, self.settings
         if self.mode.solver:
-            from venmas.search.milp.procedure import strategy_of
+            from venmas.procedures.milp.procedure import strategy_of
 
             strategy = strategy_of(self.mode.name)
             if strategy is not None:

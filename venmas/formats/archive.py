@@ -27,7 +27,7 @@ from typing import IO, Any
 
 from venmas._version import __version__
 from venmas.errors import RefusedError, UsageError
-from venmas.files import NewFile, sha256_of
+from venmas.runtime.files import NewFile, sha256_of
 
 FORMAT = "venmas-archive-1"
 MANIFEST, RESULT, CERTIFICATE = "MANIFEST.json", "result.json", "certificate.gz"

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.budget import ask
-from venmas.linear import Comparison
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
+from venmas.logic.linear import Comparison
 
 Bools = NDArray[np.bool_]
 

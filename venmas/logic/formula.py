@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from venmas.budget import ask
 from venmas.errors import FormulaError
-from venmas.linear import Comparison
+from venmas.logic.linear import Comparison
 
 
 class Quantifier(Enum):

@@ -9,9 +9,9 @@ from lark import ParseTree, Token
 from lark.exceptions import UnexpectedInput, VisitError
 
 from venmas.budget import ask
-from venmas.linear import Comparison, LinearExpr
 from venmas.logic.formula import FALSE, TRUE, Atom, Formula, Not, is_temporal
 from venmas.logic.grammar import LINEAR_GRAMMAR, tree
+from venmas.logic.linear import Comparison, LinearExpr
 from venmas.logic.messages import NO_BRANCHING, explain
 from venmas.logic.paths import Proposition, R, U, X, finally_, globally, leaves, replaced, strong_release, weak_until
 from venmas.logic.printing import RESERVED

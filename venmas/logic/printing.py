@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from venmas.budget import ask
-from venmas.linear import Comparison, LinearExpr
 from venmas.logic.formula import (
     AX,
     EX,
@@ -25,6 +24,7 @@ from venmas.logic.formula import (
     Top,
     Until,
 )
+from venmas.logic.linear import Comparison, LinearExpr
 from venmas.logic.paths import Proposition, R, U, X
 
 RESERVED = frozenset(("true", "false", "not", "and", "or", "AX", "EX", "AG", "EG", "AF", "EF"))

@@ -15,8 +15,8 @@ from lark.visitors import Transformer_NonRecursive
 
 from venmas.budget import ask
 from venmas.errors import FormulaError
-from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic.formula import FALSE, TRUE, And, Atom, Formula, Iff, Implies, Not, Or
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.logic.printing import to_short_text
 from venmas.logic.vocabulary import Vocabulary
 

@@ -1,8 +1,8 @@
 """Systems as expression graphs: description, scenarios, simulation, partial evaluation, witnesses."""
 
-import venmas.model.elementwise  # noqa: F401  numpy finds there what it does with expressions
-from venmas.model.expr import Condition, Expr, add, conjunction, disjunction
-from venmas.model.functions import (
+import venmas.model.expressions.elementwise  # noqa: F401  numpy finds there what it does with expressions
+from venmas.model.expressions.expr import Condition, Expr, add, conjunction, disjunction
+from venmas.model.expressions.functions import (
     absolute,
     apply_network,
     argmax,
@@ -14,12 +14,12 @@ from venmas.model.functions import (
     switch,
     where,
 )
-from venmas.model.parameters import NetworkFolder, Parameter, Range
-from venmas.model.scenario import Scenario, load_scenario, scenario_names
-from venmas.model.smooth.functions import cos, exp, held, norm, sigmoid, sin, sqrt, tan, tanh
-from venmas.model.system import Agent, Branch, System
-from venmas.model.variables import Region, VariableDecl
-from venmas.model.vector import Vector
+from venmas.model.expressions.smooth_functions import cos, exp, held, norm, sigmoid, sin, sqrt, tan, tanh
+from venmas.model.expressions.vector import Vector
+from venmas.model.scenario.parameters import NetworkFolder, Parameter, Range
+from venmas.model.scenario.scenario import Scenario, load_scenario, scenario_names
+from venmas.model.system.system import Agent, Branch, System
+from venmas.model.system.variables import Region, VariableDecl
 from venmas.model.witness.build import explain, satisfies
 from venmas.model.witness.replay import Replay, replay
 from venmas.model.witness.tree import Witness

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from venmas.errors import InputError
-from venmas.linear import Comparison, LinearExpr, Relation, as_fraction
 from venmas.logic import Atom, Formula, Globally, Next, Quantifier, conjunction, disjunction
-from venmas.model.system import System
+from venmas.logic.linear import Comparison, LinearExpr, Relation, as_fraction
+from venmas.model.system.system import System
 
 _LITERALS = frozenset("01-")
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from venmas.linear import format_number
 from venmas.logic import TRUE
+from venmas.logic.linear import format_number
 from venmas.logic.printing import to_short_text
-from venmas.model.regions import bounding_box
-from venmas.model.system import System
-from venmas.model.variables import Region, VariableDecl
+from venmas.model.evaluation.regions import bounding_box
+from venmas.model.system.system import System
+from venmas.model.system.variables import Region, VariableDecl
 from venmas.model.witness.tree import Value
 
 _SMALL = Fraction(1, 10**9)

@@ -7,9 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
-from venmas import plugins
 from venmas.errors import NetworkError
 from venmas.nn.network import Network
+from venmas.runtime import plugins
 
 Normalization: TypeAlias = Literal["apply", "ignore"]
 _ONNX, _KERAS, _NNET = "onnx_reader:read_onnx", "keras_reader:read_keras", "nnet_reader:read_nnet"

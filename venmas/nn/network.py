@@ -3,8 +3,8 @@
 A network is the real function of its stored weights: a float weight is the rational it denotes, and nothing is ever
 folded into weights with rounding. The one operation whose coefficients floats cannot hold, the division by a constant,
 keeps its divisor and says so in `Layer.weight_error`. A network with tanh or sigmoid units is `Network.smooth`: it is
-run in floats, enclosed by venmas/model/smooth/balls.py, venmas/bounds/affine/networks.py (with
-venmas/bounds/affine/univariate.py) and venmas/checker/smooth/networks.py, and refused by all others.
+run in floats, enclosed by venmas/model/evaluation/balls.py, venmas/bounds/affine/networks.py (with
+venmas/bounds/affine/univariate.py) and venmas/checker/flowpipes/networks.py, and refused by all others.
 
 To add an activation (a new literal of `Activation`): each place below reads `Layer.rectified`, or what comes of it, and
 refuses what is neither ReLU nor the identity, until it is taught.
@@ -20,14 +20,16 @@ refuses what is neither ReLU nor the identity, until it is taught.
    venmas/bounds/compiled/crown_layers_kernel.py, venmas/bounds/compiled/crown_slopes_kernel.py,
    venmas/bounds/compiled/zonotope_kernel.py, venmas/bounds/compiled/relaxation_kernel.py, and what fills their arrays:
    venmas/bounds/compiled/cutting.py.
-7. MILP programs: venmas/encoding/network.py.
-8. The explicit search: venmas/search/states/undecided.py. The search over polytopes: venmas/search/polytopes/step.py.
-9. Unrolled loops as programs: venmas/model/lowering.py, venmas/model/program_writer.py, and gradients through them:
-   venmas/search/unrolled/gradient.py.
-10. The checker of certificates, which is independent of all the above: venmas/checker/networks.py; of tables:
-   venmas/checker/fixed.py; of words: venmas/checker/inductive/zonotopes.py; of trees, on what the unroller made:
-   venmas/checker/affine/scaled.py, venmas/checker/affine/reference.py, venmas/checker/affine/batch.py,
-   venmas/checker/affine/compiled.py, venmas/checker/trees.py; what a unit does there: venmas/checker/affine/units.py.
+7. MILP programs: venmas/procedures/milp/encoding/states/network.py.
+8. The explicit search: venmas/procedures/explicit/states/undecided.py. The search over polytopes:
+venmas/procedures/polytopes/step.py. 9. Unrolled loops as programs: venmas/model/transform/lowering.py,
+venmas/model/transform/program_writer.py, and gradients through them:
+   venmas/procedures/branch_and_bound/gradient.py.
+10. The checker of certificates, which is independent of all the above: venmas/checker/exact/networks.py; of tables:
+   venmas/checker/fixed_point/networks.py; of words: venmas/checker/inductive/zonotopes.py; of trees, on what the
+   unroller made: venmas/checker/affine/scaled.py, venmas/checker/affine/reference.py, venmas/checker/affine/batch.py,
+   venmas/checker/affine/compiled.py, venmas/checker/goals/trees.py; what a unit does there:
+   venmas/checker/affine/units.py.
 """
 
 from __future__ import annotations
@@ -44,9 +46,9 @@ from typing import Any, Literal, TypeAlias, assert_never
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from venmas import choices
 from venmas.budget import ask, asking
 from venmas.errors import NetworkError
+from venmas.runtime import choices
 
 Activation: TypeAlias = choices.Activation
 ACTIVATIONS = choices.ACTIVATIONS

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from venmas.abstraction.refinement.drawing import Drawn
+from venmas.procedures.predicate_abstraction.refinement.drawing import Drawn
 from venmas.report.graph_picture import Picture, picture_of
 from venmas.report.tables import Table
 

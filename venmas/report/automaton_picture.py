@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from venmas.ltl.automaton import Automaton
+from venmas.logic.automata.automaton import Automaton
 from venmas.report.graph_picture import Picture
 
 _MOST_STATES, _MOST_EDGES, _MOST_LABEL = 10, 40, 48

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from venmas.errors import ModelError
-from venmas.linear import format_number
-from venmas.model.canonical import system_to_json
-from venmas.model.system import System
+from venmas.logic.linear import format_number
+from venmas.model.canonical.canonical import system_to_json
+from venmas.model.system.system import System
 
 _MOST_VARIABLES = 200
 _MOST_NODES = 3000

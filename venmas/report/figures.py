@@ -5,7 +5,7 @@ from __future__ import annotations
 from venmas.engine.modes import with_programs
 from venmas.engine.report import Report
 from venmas.model.show import number
-from venmas.search.programs import Programs
+from venmas.solvers.programs import Programs
 
 Facts = list[tuple[str, str]]
 PROCEDURES = ("procedure", "seconds", "outcome", "counted")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from venmas.abstraction.refinement.drawing import Drawn
+from venmas.procedures.predicate_abstraction.refinement.drawing import Drawn
 
 _MOST_STATES, _MOST_LAYERS, _MOST_ROWS = 80, 16, 20
 _WIDE, _HIGH, _SIZE = 78, 50, 13

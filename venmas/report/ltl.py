@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from venmas.engine.ltl import LtlReport
+from venmas.engine.ltl_decide import Satisfied
 from venmas.engine.report import Verdict, machine, versions
-from venmas.ltl.automaton import Automaton
-from venmas.ltl.decide import Satisfied
-from venmas.ltl.hoa import to_dot, to_hoa
-from venmas.ltl.replay import Run
+from venmas.logic.automata.automaton import Automaton
+from venmas.logic.automata.hoa import to_dot, to_hoa
+from venmas.model.witness.circuit import Run
 from venmas.report.automaton_picture import automaton_picture
 from venmas.report.figures import Facts
 from venmas.report.page import rendered

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from venmas.engine.ltl_systems import SystemLtlReport
 from venmas.engine.report import Verdict, machine, versions
-from venmas.ltl.hoa import to_dot, to_hoa
-from venmas.model.system import System
+from venmas.logic.automata.hoa import to_dot, to_hoa
+from venmas.model.system.system import System
 from venmas.report.automaton_picture import automaton_picture
 from venmas.report.figures import Facts
 from venmas.report.ltl import edges_table

@@ -10,13 +10,13 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from venmas._version import __version__
-from venmas.abstraction.refinement.drawing import Drawn
-from venmas.checker.check import Checked
+from venmas.checker.goals.check import Checked
 from venmas.engine.report import Report, Verdict
 from venmas.errors import UsageError, install
 from venmas.model.show import precise
-from venmas.model.system import System
+from venmas.model.system.system import System
 from venmas.model.witness.replay import FloatRun, Replay
+from venmas.procedures.predicate_abstraction.refinement.drawing import Drawn
 from venmas.report.abstraction import Abstraction, abstraction_of, shown
 from venmas.report.equations import equations
 from venmas.report.figures import Facts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from venmas.engine.reach_sets import TOLERANCE, ReachSets, outward
+from venmas.engine.reach.sets import TOLERANCE, ReachSets, outward
 from venmas.model.show import title
 from venmas.report.tables import Table
 

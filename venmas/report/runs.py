@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from venmas.ltl.systems.replay import SystemRun
 from venmas.model.show import state_columns
-from venmas.model.system import System
+from venmas.model.system.system import System
+from venmas.model.witness.lasso import SystemRun
 from venmas.model.witness.tree import Value
 from venmas.report.tables import Table
 

@@ -6,17 +6,17 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from venmas.choices import SEMANTICS, TRUSTS
 from venmas.engine.report import Report, Verdict
 from venmas.errors import FormulaError
 from venmas.logic import Formula, fixpoints, parse_property
 from venmas.logic.printing import to_short_text
-from venmas.model.expr import Output
+from venmas.model.expressions.expr import Output
 from venmas.model.show import group_name, initial_texts, kind_of, number, variable_groups
-from venmas.model.system import System
+from venmas.model.system.system import System
 from venmas.nn import Network
 from venmas.report.figures import PROCEDURES, Facts, figures, procedure_rows, uses_programs
 from venmas.report.tables import Table
+from venmas.runtime.choices import SEMANTICS, TRUSTS
 
 _MOST_TEXT = 2000
 _MOST_ITEMS = 200

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from venmas.linear import format_number
+from venmas.logic.linear import format_number
 from venmas.model.show import Column, is_number, number, show_value, state_columns, title
-from venmas.model.system import System
+from venmas.model.system.system import System
 from venmas.model.witness.tree import Node, Value, Witness
 
 _MOST_ROWS = 400

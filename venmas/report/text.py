@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from venmas.engine.reach_sets import ReachSets
+from venmas.engine.reach.sets import ReachSets
 from venmas.engine.report import Report, Verdict
 from venmas.model.show import precise
 from venmas.report.figures import PROCEDURES, figures, procedure_rows

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from venmas.model.show import is_number, show_value, title
-from venmas.model.system import System
+from venmas.model.system.system import System
 from venmas.model.witness.tree import Node, Witness
 from venmas.report.tables import agent_names, columns_of
 

@@ -14,9 +14,9 @@ from typing import Protocol
 import numpy as np
 
 from venmas.errors import Reason
-from venmas.milp.program import Feasible, Floats, Infeasible, Kind, Outcome, Program, Unknown
-from venmas.milp.reduce import Reduced, lower_indicators, relax, scale_columns, substitute_fixed
 from venmas.solvers.interrupts import takes_interrupts
+from venmas.solvers.milp.program import Feasible, Floats, Infeasible, Kind, Outcome, Program, Unknown
+from venmas.solvers.milp.reduce import Reduced, lower_indicators, relax, scale_columns, substitute_fixed
 
 TOLERANCE = 1e-5
 """Largest `Program.violation` of a point that may be called feasible."""

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from venmas.errors import Reason
-from venmas.milp.program import Feasible, Infeasible, Kind, Outcome, Program
 from venmas.solvers.base import BaseSolver, Features, SizeLimit, row_terms, sides
+from venmas.solvers.milp.program import Feasible, Infeasible, Kind, Outcome, Program
 
 _PIP_LIMIT = 2000
 

@@ -31,9 +31,9 @@ from typing import Any
 import numpy as np
 
 from venmas.errors import Reason
-from venmas.milp.program import Feasible, Infeasible, Kind, Outcome, Program
 from venmas.solvers.base import BaseSolver, Features
 from venmas.solvers.interrupts import run_interruptibly, takes_interrupts
+from venmas.solvers.milp.program import Feasible, Infeasible, Kind, Outcome, Program
 
 _FEASIBILITY = 1e-7
 _SMALLEST = 1e-12  # smaller coefficients are dropped by HiGHS; this is the least value it takes

@@ -7,12 +7,12 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from venmas import plugins
 from venmas.errors import Reason, SolverUnavailableError, UsageError
+from venmas.runtime import plugins
 
 if TYPE_CHECKING:
-    from venmas.milp.program import Outcome, Program
     from venmas.solvers.base import Solver
+    from venmas.solvers.milp.program import Outcome, Program
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ def solve_in_order(
     the tolerance lead on to the next solver, a time limit (s, for all together) or an interrupt does not. When none
     answers, the last `Unknown` that a solver gave is returned, or one with `Reason.LICENCE` if none was even tried.
     """
-    from venmas.milp.program import Unknown
+    from venmas.solvers.milp.program import Unknown
 
     deadline = None if time_limit is None else time.monotonic() + time_limit
     outcome: Outcome = Unknown(Reason.FAILURE, "no solver was given")

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from venmas.errors import Reason
-from venmas.milp.program import Feasible, Infeasible, Kind, Outcome, Program
 from venmas.solvers.base import BaseSolver, Features, row_terms
 from venmas.solvers.interrupts import run_interruptibly
+from venmas.solvers.milp.program import Feasible, Infeasible, Kind, Outcome, Program
 
 _FEASIBILITY = 1e-7
 

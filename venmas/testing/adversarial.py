@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from venmas.model import Condition, Expr, System, Vector, apply_network, argmax, clip, switch, where
-from venmas.model.expr import Variable, compare
+from venmas.model.expressions.expr import Variable, compare
 from venmas.testing.networks import adversarial_networks
 from venmas.testing.systems import MODES, affine, conditions, quarters, regions, relations
 

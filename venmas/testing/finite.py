@@ -7,13 +7,13 @@ from itertools import product
 from hypothesis import strategies as st
 
 from venmas.errors import ModelError
-from venmas.linear import Relation
 from venmas.logic import FiniteModel
+from venmas.logic.linear import Relation
 from venmas.model import Condition, Expr, System, Vector, apply_network, argmax, clip, switch, where
-from venmas.model.expr import Variable, as_expr, compare
-from venmas.model.functions import absolute, maximum
-from venmas.model.regions import is_initial
-from venmas.model.simulate import successors
+from venmas.model.evaluation.regions import is_initial
+from venmas.model.evaluation.simulate import successors
+from venmas.model.expressions.expr import Variable, as_expr, compare
+from venmas.model.expressions.functions import absolute, maximum
 from venmas.testing.networks import adversarial_networks
 
 MAX_STATES = 100_000

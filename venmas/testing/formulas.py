@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import (
     AX,
     EX,
@@ -28,8 +27,9 @@ from venmas.logic import (
     Until,
     Vocabulary,
 )
-from venmas.model.simulate import Step
-from venmas.model.system import System
+from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.model.evaluation.simulate import Step
+from venmas.model.system.system import System
 from venmas.testing.systems import initial_states
 
 NAMES = ("h", "climb", "cell[3]", "m[1,2]", "x.y", "A", "E", "U", "e1", "AX", "true", "or", "two words", "alarm")

@@ -12,9 +12,9 @@ from itertools import pairwise
 import numpy as np
 
 from venmas.model import System, apply_network, clip
-from venmas.model.expr import Compare, Condition, Expr, Variable, add
-from venmas.model.functions import absolute, maximum, minimum, relu
-from venmas.model.vector import Vector
+from venmas.model.expressions.expr import Compare, Condition, Expr, Variable, add
+from venmas.model.expressions.functions import absolute, maximum, minimum, relu
+from venmas.model.expressions.vector import Vector
 from venmas.nn import Network, relu_network
 
 LARGEST = 10**6

@@ -8,12 +8,12 @@ from itertools import product
 
 import numpy as np
 
-from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom, Formula, conjunction, disjunction
-from venmas.model.expr import Condition, Expr
-from venmas.model.functions import apply_network, argmax, where
-from venmas.model.simulate import Exact
-from venmas.model.system import System
+from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.model.evaluation.simulate import Exact
+from venmas.model.expressions.expr import Condition, Expr
+from venmas.model.expressions.functions import apply_network, argmax, where
+from venmas.model.system.system import System
 from venmas.nn import relu_network
 
 State = tuple[int, ...]

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.abstraction.states.policy import Policy
-from venmas.abstraction.states.queries import FREE, Queries
 from venmas.nn import Network, relu_network
+from venmas.procedures.predicate_abstraction.states.policy import Policy
+from venmas.procedures.predicate_abstraction.states.queries import FREE, Queries
 
 Ints = NDArray[np.int64]
 MOST = 4096

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from venmas.functions.trigonometry import pi_enclosure
+from venmas.model.evaluation.elementary.trigonometry import pi_enclosure
 
 
 def random_boxes(name: str, bits: int, count: int, seed: int) -> Iterator[tuple[int, int]]:

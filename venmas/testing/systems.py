@@ -14,13 +14,13 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from venmas.linear import Relation
+from venmas.logic.linear import Relation
 from venmas.model import Condition, Expr, System, apply_network, argmax, clip, one_hot, switch, where
-from venmas.model.expr import All, Any, Variable, compare
-from venmas.model.functions import absolute, maximum, minimum
-from venmas.model.regions import bounding_box, sample, snap
-from venmas.model.variables import Box
-from venmas.model.vector import Vector
+from venmas.model.evaluation.regions import bounding_box, sample, snap
+from venmas.model.expressions.expr import All, Any, Variable, compare
+from venmas.model.expressions.functions import absolute, maximum, minimum
+from venmas.model.expressions.vector import Vector
+from venmas.model.system.variables import Box
 from venmas.nn import Network
 from venmas.testing.networks import networks
 

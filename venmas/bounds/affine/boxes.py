@@ -33,7 +33,7 @@ class Box:
 
 
 class Boxes:
-    """The ring of intervals of a batch (`venmas.model.smooth.jets.Ring`)."""
+    """The ring of intervals of a batch (`venmas.model.evaluation.jets.Ring`)."""
 
     def __init__(self, size: int) -> None:
         self._size = size

@@ -26,10 +26,10 @@ from venmas.bounds.affine.extrema import Curve, at, over, together
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.rounding import FEW, TINY, Floats
 from venmas.budget import ask
-from venmas.model.expr import Expr
-from venmas.model.smooth.cuts import Fineness
-from venmas.model.smooth.jets import Jets
-from venmas.model.smooth.nodes import Extremum, Flow
+from venmas.model.evaluation.cuts import Fineness
+from venmas.model.evaluation.jets import Jets
+from venmas.model.expressions.expr import Expr
+from venmas.model.expressions.smooth_nodes import Extremum, Flow
 
 _TRIES = 12
 _MORE = 0.1

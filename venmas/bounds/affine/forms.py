@@ -75,7 +75,7 @@ class Form:
 
 
 class Forms:
-    """The ring of forms of a batch (`venmas.model.smooth.jets.Ring`)."""
+    """The ring of forms of a batch (`venmas.model.evaluation.jets.Ring`)."""
 
     def __init__(self, size: int, symbols: int = 0) -> None:
         self.size, self.symbols = size, symbols

@@ -14,9 +14,9 @@ import numpy as np
 
 from venmas.bounds.affine.step import Values
 from venmas.bounds.rounding import Bools
-from venmas.model.conditions import All, Any, Compare, Condition, Truth
-from venmas.model.expr import Expr, Sum
-from venmas.model.parts import Branch
+from venmas.model.expressions.conditions import All, Any, Compare, Condition, Truth
+from venmas.model.expressions.expr import Expr, Sum
+from venmas.model.system.parts import Branch
 
 _OPEN = 4
 """Expressions of open sign in one set that are looked at together, at most."""

@@ -14,9 +14,9 @@ import numpy as np
 from venmas.bounds.affine.forms import Form
 from venmas.bounds.affine.step import Values
 from venmas.bounds.rounding import FEW, TINY, gamma
-from venmas.linear import Relation
-from venmas.model.conditions import All, Compare, Condition
-from venmas.model.smooth.cuts import Fineness
+from venmas.logic.linear import Relation
+from venmas.model.evaluation.cuts import Fineness
+from venmas.model.expressions.conditions import All, Compare, Condition
 
 _SIDES = {Relation.GT: (1,), Relation.GE: (1,), Relation.LT: (-1,), Relation.LE: (-1,), Relation.EQ: (1, -1)}
 

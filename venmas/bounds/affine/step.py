@@ -1,4 +1,5 @@
-"""Expressions and conditions of a system over affine forms: an interpreter of the graph (`venmas.model.expr`)."""
+"""Expressions and conditions of a system over affine forms: an interpreter of the graph
+(`venmas.model.expressions.expr`)."""
 
 from __future__ import annotations
 
@@ -11,9 +12,10 @@ from venmas.bounds.affine.flow import Course
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.networks import through
 from venmas.bounds.rounding import Bools, Ints
-from venmas.linear import Relation
-from venmas.model.conditions import All, Any, Compare, Condition, Truth
-from venmas.model.expr import (
+from venmas.logic.linear import Relation
+from venmas.model.evaluation.cuts import Fineness
+from venmas.model.expressions.conditions import All, Any, Compare, Condition, Truth
+from venmas.model.expressions.expr import (
     Application,
     ArgMax,
     Constant,
@@ -28,8 +30,7 @@ from venmas.model.expr import (
     Where,
     walk,
 )
-from venmas.model.smooth.cuts import Fineness
-from venmas.model.smooth.nodes import Apply, End, Extremum, Flow, Held
+from venmas.model.expressions.smooth_nodes import Apply, End, Extremum, Flow, Held
 
 KNOWN = (Constant, Variable, Sum, Product, Quotient, Apply, Held, Maximum, Output, Where, ArgMax, Switch, End, Extremum)
 """The nodes that this interpreter knows, besides conditions."""

@@ -19,8 +19,8 @@ import venmas
 from venmas.bounds.compiled.crown import sweep
 from venmas.bounds.compiled.crown_kernel import sweep_boxes
 from venmas.bounds.crown_plan import plan_of
-from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import Atom
+from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.nn import Layer, Network
 
 _ALONE = """

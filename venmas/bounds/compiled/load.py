@@ -7,8 +7,8 @@ from concurrent.futures import Future, TimeoutError
 from pathlib import Path
 from threading import Thread
 
-from venmas import extras
-from venmas.extras import compiled as compiled
+from venmas.runtime import extras
+from venmas.runtime.extras import compiled as compiled
 
 _called: dict[str, Future[None]] = {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from venmas.checker.affine.scaled import Bools, Ints
-from venmas.model.program import Floats
+from venmas.model.transform.program import Floats
 
 STEPS, DIGIT = 12, 63
 """Rounds of mixing, and the greatest weight."""

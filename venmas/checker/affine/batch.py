@@ -28,7 +28,7 @@ from venmas.checker.affine.reference import (
 )
 from venmas.checker.affine.scaled import VALUE_BITS, Bools, Ints, Scaled, ScaledGroup, ScaledProgram, closes
 from venmas.checker.affine.units import ROW_BITS, SLOPE_BITS
-from venmas.model.program import INPUTS, Floats
+from venmas.model.transform.program import INPUTS, Floats
 
 Places = NDArray[np.intp]
 Interval = tuple[Ints, Ints]

@@ -11,7 +11,7 @@ from venmas.checker.affine.batch import Verdicts
 from venmas.checker.affine.kernel import check_boxes
 from venmas.checker.affine.reference import Weights
 from venmas.checker.affine.scaled import Ints, Scaled, ScaledProgram, closes
-from venmas.model.program import INPUTS
+from venmas.model.transform.program import INPUTS
 
 _LOW = (1 << 19) - 1
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 
-from venmas.extras import forget_stale
+from venmas.runtime.extras import forget_stale
 
 forget_stale(Path(__file__).parent)  # `kernel` imports this module before it is compiled
 

@@ -90,7 +90,7 @@ import numpy as np
 
 from venmas.checker.affine.scaled import VALUE_BITS, Scaled, ScaledGroup, ScaledProgram, closes
 from venmas.checker.affine.units import ROW_BITS, SLOPE_BITS, Rectified, Unit
-from venmas.model.program import INPUTS
+from venmas.model.transform.program import INPUTS
 
 LEAST_SIZE = 1 << 20
 FLUSH_BITS, FLUSH_LEAST = 16, 1 << 10

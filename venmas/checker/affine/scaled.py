@@ -20,7 +20,7 @@ from math import ceil, floor
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.model.program import AND, INPUTS, Program, ProgramLayer, Row, layer_of
+from venmas.model.transform.program import AND, INPUTS, Program, ProgramLayer, Row, layer_of
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.budget import ask
-from venmas.checker.cell import Cell, rational
+from venmas.checker.exact.cell import Cell, rational
 from venmas.checker.inductive.claims import Claim, Claims
 from venmas.checker.inductive.constraints import LARGEST, Bools, Boxes, Linear, Shrink, Shrinker
 from venmas.checker.inductive.intervals import Intervals
 from venmas.checker.inductive.words import Words
-from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.model.expr import All, Compare, Condition, Truth, to_comparison
+from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.model.expressions.expr import All, Compare, Condition, Truth, to_comparison
 from venmas.nn.network import Semantics
 
 Index: TypeAlias = NDArray[np.intp]

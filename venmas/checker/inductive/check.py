@@ -11,17 +11,17 @@ from itertools import islice
 
 import numpy as np
 
-from venmas.checker.cell import Cell
-from venmas.checker.check import Checked
+from venmas.checker.exact.cell import Cell
+from venmas.checker.format.numbers import CheckError, read_index
+from venmas.checker.goals.check import Checked
+from venmas.checker.goals.rule import Line
 from venmas.checker.inductive.batch import CHUNK, Batch
 from venmas.checker.inductive.claims import Claim, Claims
 from venmas.checker.inductive.exact import Exact
 from venmas.checker.inductive.trees import leaves
-from venmas.checker.numbers import CheckError, read_index
-from venmas.checker.rule import Line
 from venmas.logic import Formula
 from venmas.model.invariant import Invariant
-from venmas.model.system import System
+from venmas.model.system.system import System
 from venmas.nn.network import Semantics
 
 _KEYS = {"start": ("index",), "safe": ("word",), "step": ("branch", "word")}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from venmas.checker.cell import Cell, Form, negative, rational
-from venmas.checker.initial import declared_cell
-from venmas.linear import Comparison
+from venmas.checker.exact.cell import Cell, Form, negative, rational
+from venmas.checker.goals.initial import declared_cell
 from venmas.logic import And, Atom, Bottom, Formula, Or, Top, nnf
-from venmas.model.expr import All, Any, Compare, Condition, Constant, Expr, Sum, Truth, Variable
+from venmas.logic.linear import Comparison
+from venmas.model.expressions.expr import All, Any, Compare, Condition, Constant, Expr, Sum, Truth, Variable
 from venmas.model.invariant import Invariant
-from venmas.model.system import System
+from venmas.model.system.system import System
 
 
 @dataclass(frozen=True, eq=False)

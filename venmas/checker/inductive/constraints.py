@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.linear import Comparison, Relation
-from venmas.model.expr import All, Any, Compare, Condition, Truth, to_comparison
+from venmas.logic.linear import Comparison, Relation
+from venmas.model.expressions.expr import All, Any, Compare, Condition, Truth, to_comparison
 
 Ends: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]

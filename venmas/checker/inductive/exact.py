@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from venmas.checker.cell import Cell, Form, negative, rational
+from venmas.checker.exact.cell import Cell, Form, negative, rational
+from venmas.checker.goals.paths import World
 from venmas.checker.inductive.claims import Claim, Claims
-from venmas.checker.worlds import World
-from venmas.linear import Comparison, LinearExpr, Relation
-from venmas.model.expr import All, Any, Compare, Condition, to_comparison
+from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.model.expressions.expr import All, Any, Compare, Condition, to_comparison
 from venmas.nn.network import Semantics
 
 _MOST_PARTS = 64

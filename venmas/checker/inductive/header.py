@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from venmas.checker.cell import fraction
-from venmas.checker.numbers import CheckError, read_form, read_texts, write_number
+from venmas.checker.exact.cell import fraction
+from venmas.checker.format.numbers import CheckError, read_form, read_texts, write_number
 from venmas.model.invariant import Invariant
 
 MAX_PREDICATES = 10_000

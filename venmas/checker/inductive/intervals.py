@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from venmas.checker.inductive.constraints import LARGEST, Bools, Boxes
 from venmas.checker.inductive.zonotopes import MOST_TERMS, Enclosed, Floats, Zonotopes
-from venmas.linear import Relation
-from venmas.model.expr import (
+from venmas.logic.linear import Relation
+from venmas.model.expressions.expr import (
     All,
     Any,
     Application,

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from venmas.checker.cell import Cell, negative, rational
-from venmas.checker.numbers import CheckError, read_form, read_number, read_texts
+from venmas.checker.exact.cell import Cell, negative, rational
+from venmas.checker.format.numbers import CheckError, read_form, read_number, read_texts
 
 LEAF, FORM = -1, -2
 MAX_PENDING = 10_000

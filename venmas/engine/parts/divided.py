@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 
 from venmas.answer import Answer, Basis, Open, Refuted, Witnessed
 from venmas.budget import Budget, BudgetError, Progress
-from venmas.cluster.mapper import Cluster
 from venmas.engine.journal import Journal
 from venmas.engine.modes import Mode
 from venmas.engine.parts.division import Cut, Piece, divide
@@ -29,14 +28,15 @@ from venmas.engine.parts.join import joined
 from venmas.engine.parts.part import Asked, Found, Part
 from venmas.engine.portfolio import BASES, Tried
 from venmas.errors import ModelError, Reason, UsageError
-from venmas.identity import code_digest
 from venmas.logic import TRUE
-from venmas.milp.outcome import Unknown
-from venmas.model.canonical import networks_of, system_digest, system_to_json
+from venmas.model.canonical.canonical import networks_of, system_digest, system_to_json
+from venmas.procedure import Settings
 from venmas.question import Question
-from venmas.search.procedure import Settings
-from venmas.workers.mapper import Done, Job, MemoryLimitError
-from venmas.workers.process import WorkerError
+from venmas.runtime.identity import code_digest
+from venmas.solvers.cluster.mapper import Cluster
+from venmas.solvers.milp.outcome import Unknown
+from venmas.solvers.workers.mapper import Done, Job, MemoryLimitError
+from venmas.solvers.workers.process import WorkerError
 
 log = logging.getLogger(__name__)
 

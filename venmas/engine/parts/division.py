@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from venmas.checker.divide import MAX_DEEP, halves
-from venmas.model.regions import bounding_box
-from venmas.model.system import System
-from venmas.model.variables import Region
+from venmas.checker.goals.divide import MAX_DEEP, halves
+from venmas.model.evaluation.regions import bounding_box
+from venmas.model.system.system import System
+from venmas.model.system.variables import Region
 
 Cut = tuple[int, int, str]
-"""See `venmas.checker.divide.Divide`."""
+"""See `venmas.checker.goals.divide.Divide`."""
 
 
 @dataclass(eq=False)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from venmas.answer import Write
-from venmas.checker.rule import Line, Place, Rule
-from venmas.checker.rules import Divide
+from venmas.checker.goals.rule import Line, Place, Rule
+from venmas.checker.goals.rules import Divide
 from venmas.engine.parts.division import Cut
 
 _LINES = {"same": "as", "within": "lemma", "listed": "table", "table": "to"}

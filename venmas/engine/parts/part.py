@@ -8,20 +8,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from venmas.answer import Answer, Open, Refuted
-from venmas.blas import on_one_thread
 from venmas.budget import Budget, BudgetError, limited
-from venmas.engine.establish import Proofs, establish
+from venmas.engine.certificates.establish import Proofs, establish
 from venmas.engine.modes import modes
 from venmas.engine.portfolio import Portfolio, limits
 from venmas.errors import ModelError, Reason
 from venmas.logic import Bounded, Formula
-from venmas.model.canonical import system_from_json
-from venmas.model.system import System
-from venmas.model.variables import Region
+from venmas.model.canonical.canonical import system_from_json
+from venmas.model.system.system import System
+from venmas.model.system.variables import Region
 from venmas.nn import Network
 from venmas.nn.network import Semantics
+from venmas.procedure import Run, Settings
 from venmas.question import Question
-from venmas.search.procedure import Run, Settings
+from venmas.runtime.blas import on_one_thread
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,9 +21,9 @@ from venmas.formats.jani.model import Automaton, Sync, VariableInfo
 from venmas.formats.jani.records import ASSIGNMENT, DESTINATION, EDGE, fields, items
 from venmas.formats.jani.space import Space
 from venmas.formats.jani.text import Place, shown
-from venmas.model.domain import is_integral
-from venmas.model.expr import Condition, Constant, Expr, Truth, conjunction
-from venmas.model.limits import MAX_BRANCHES
+from venmas.model.expressions.domain import is_integral
+from venmas.model.expressions.expr import Condition, Constant, Expr, Truth, conjunction
+from venmas.model.expressions.limits import MAX_BRANCHES
 
 
 @dataclass

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from venmas.linear import Relation
-from venmas.model.expr import (
+from venmas.logic.linear import Relation
+from venmas.model.expressions.expr import (
     Any,
     Compare,
     Condition,
@@ -15,7 +15,7 @@ from venmas.model.expr import (
     conjunction,
     disjunction,
 )
-from venmas.model.functions import where
+from venmas.model.expressions.functions import where
 
 
 class Booleans:

@@ -13,12 +13,12 @@ from venmas.formats.jani.model import Header, Setting, read_model
 from venmas.formats.jani.names import Names
 from venmas.formats.jani.properties import Conditions, Property
 from venmas.formats.jani.space import Space
-from venmas.linear import Relation
-from venmas.model.domain import Ranges
-from venmas.model.expr import Condition, Expr, Truth, as_condition, compare, conjunction, disjunction
-from venmas.model.functions import apply_network, argmax
-from venmas.model.parameters import NetworkFolder
-from venmas.model.system import System
+from venmas.logic.linear import Relation
+from venmas.model.expressions.domain import Ranges
+from venmas.model.expressions.expr import Condition, Expr, Truth, as_condition, compare, conjunction, disjunction
+from venmas.model.expressions.functions import apply_network, argmax
+from venmas.model.scenario.parameters import NetworkFolder
+from venmas.model.system.system import System
 
 LeaveRange: TypeAlias = Literal["error", "block"]
 LEAVE_RANGE = ("error", "block")

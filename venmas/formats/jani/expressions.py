@@ -17,9 +17,20 @@ from venmas.formats.jani.booleans import Booleans
 from venmas.formats.jani.operators import NUMERIC, REFUSED, RELATIONS, number, small, truth
 from venmas.formats.jani.records import LET, WRAPPED, Kind, fields
 from venmas.formats.jani.text import Place, shown
-from venmas.model.expr import Condition, Constant, Expr, Scalar, Truth, add, compare, conjunction, disjunction, scale
-from venmas.model.functions import where
-from venmas.model.limits import check_nesting
+from venmas.model.expressions.expr import (
+    Condition,
+    Constant,
+    Expr,
+    Scalar,
+    Truth,
+    add,
+    compare,
+    conjunction,
+    disjunction,
+    scale,
+)
+from venmas.model.expressions.functions import where
+from venmas.model.expressions.limits import check_nesting
 
 Value: TypeAlias = Expr | Condition
 

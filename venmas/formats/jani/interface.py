@@ -17,8 +17,8 @@ from venmas.formats.jani.properties import confined
 from venmas.formats.jani.records import INPUT, INTERFACE, fields, flag, items, text
 from venmas.formats.jani.space import Space
 from venmas.formats.jani.text import Place, read_json, shown
-from venmas.model.expr import Condition, Constant, Expr
-from venmas.model.parameters import NetworkFolder
+from venmas.model.expressions.expr import Condition, Constant, Expr
+from venmas.model.scenario.parameters import NetworkFolder
 from venmas.nn import Network
 from venmas.nn.load import extensions
 from venmas.nn.nnet_reader import is_normalised

@@ -23,9 +23,9 @@ from venmas.formats.jani.properties import (
 )
 from venmas.formats.jani.text import Place, read_json
 from venmas.logic import Formula
-from venmas.model.parameters import NetworkFolder, Parameter, ParameterValue
-from venmas.model.scenario import Scenario
-from venmas.model.system import System
+from venmas.model.scenario.parameters import NetworkFolder, Parameter, ParameterValue
+from venmas.model.scenario.scenario import Scenario
+from venmas.model.system.system import System
 
 FilePath: TypeAlias = str | PathLike[str]
 

@@ -27,7 +27,7 @@ from venmas.formats.jani.records import (
     text,
 )
 from venmas.formats.jani.text import Place, shown
-from venmas.model.expr import Constant, Expr, Truth
+from venmas.model.expressions.expr import Constant, Expr, Truth
 
 Setting: TypeAlias = bool | Fraction
 

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from venmas.errors import ModelError
 from venmas.formats.jani.text import Place
-from venmas.linear import Relation
-from venmas.model.expr import Condition, Constant, Expr
-from venmas.model.functions import absolute, maximum, minimum
+from venmas.logic.linear import Relation
+from venmas.model.expressions.expr import Condition, Constant, Expr
+from venmas.model.expressions.functions import absolute, maximum, minimum
 
 Value: TypeAlias = Expr | Condition
 

@@ -28,7 +28,7 @@ from venmas.formats.jani.records import (
 )
 from venmas.formats.jani.space import Space
 from venmas.formats.jani.text import Place, read_json, shown
-from venmas.model.expr import Condition, conjunction
+from venmas.model.expressions.expr import Condition, conjunction
 
 
 @dataclass(frozen=True)

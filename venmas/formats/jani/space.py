@@ -10,9 +10,9 @@ from venmas.formats.jani.expressions import Scope, Value
 from venmas.formats.jani.model import Automaton, Model, VariableInfo
 from venmas.formats.jani.names import mangled
 from venmas.formats.jani.text import Place
-from venmas.linear import Relation
-from venmas.model.expr import Condition, Constant, Truth, Variable, compare
-from venmas.model.system import System
+from venmas.logic.linear import Relation
+from venmas.model.expressions.expr import Condition, Constant, Truth, Variable, compare
+from venmas.model.system.system import System
 
 LOCATION = " location"
 """Ends the key of a location variable: no name of the model has it."""

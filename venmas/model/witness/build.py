@@ -11,13 +11,13 @@ from fractions import Fraction
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from venmas.errors import ModelError
-from venmas.linear import as_fraction
 from venmas.logic import And, Atom, Formula, Or
-from venmas.model.disturbances import NO_NOISE, Noise
-from venmas.model.simulate import Step, Transition, misfit
-from venmas.model.smooth.enclosed import Real
-from venmas.model.smooth.steps import margin_at
-from venmas.model.system import System
+from venmas.logic.linear import as_fraction
+from venmas.model.evaluation.enclosed import Real
+from venmas.model.evaluation.simulate import Step, Transition, misfit
+from venmas.model.evaluation.steps import margin_at
+from venmas.model.system.disturbances import NO_NOISE, Noise
+from venmas.model.system.system import System
 from venmas.model.witness.decide import Decider, Trail
 from venmas.model.witness.enclosed import UndecidedError, explain_enclosed, told
 from venmas.model.witness.replay import Replay, replay

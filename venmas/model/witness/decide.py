@@ -14,8 +14,8 @@ from math import inf
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from venmas.budget import ask
-from venmas.linear import Relation
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
+from venmas.logic.linear import Relation
 
 Margin: TypeAlias = Fraction | float
 """A Fraction in exact structures, a float in those of floats, `inf` where no atom is involved."""

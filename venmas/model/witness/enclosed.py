@@ -11,11 +11,11 @@ from fractions import Fraction
 
 from venmas.errors import ModelError, VenmasError
 from venmas.logic import Atom, Formula
-from venmas.model.disturbances import NO_NOISE, Noise
-from venmas.model.smooth.balls import Ball, Balls, OpenValueError
-from venmas.model.smooth.enclosed import Real
-from venmas.model.smooth.steps import PRECISIONS, EnclosedStep, atom_value, rounded
-from venmas.model.system import System
+from venmas.model.evaluation.balls import Ball, Balls, OpenValueError
+from venmas.model.evaluation.enclosed import Real
+from venmas.model.evaluation.steps import PRECISIONS, EnclosedStep, atom_value, rounded
+from venmas.model.system.disturbances import NO_NOISE, Noise
+from venmas.model.system.system import System
 from venmas.model.witness.decide import Decider, Margin, Trail
 from venmas.model.witness.tree import Node, Value, Witness
 

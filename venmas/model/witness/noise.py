@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from venmas.model.disturbances import AHEAD, ahead
-from venmas.model.system import System
+from venmas.model.system.disturbances import AHEAD, ahead
+from venmas.model.system.system import System
 from venmas.model.witness.tree import Node, Value, Witness
 
 

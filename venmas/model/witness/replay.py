@@ -13,12 +13,12 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from venmas.errors import ModelError, NetworkError
-from venmas.linear import format_number
 from venmas.logic import Atom, Formula
-from venmas.model.disturbances import NO_NOISE, Noise
-from venmas.model.regions import is_initial
-from venmas.model.simulate import Batch, Precision, Step, misfit
-from venmas.model.system import System
+from venmas.logic.linear import format_number
+from venmas.model.evaluation.regions import is_initial
+from venmas.model.evaluation.simulate import Batch, Precision, Step, misfit
+from venmas.model.system.disturbances import NO_NOISE, Noise
+from venmas.model.system.system import System
 from venmas.model.witness.decide import Decider, Margin, Structure, Trail
 from venmas.model.witness.enclosed import retrace
 from venmas.model.witness.loops import Loops, fold

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from venmas.errors import UsageError
-from venmas.faces import Shown, written
+from venmas.runtime.display import Shown, written
 
 _WHOLE = r"(0x[0-9a-f]{1,40000}|[0-9]{1,4000})"  # reducing a quotient takes time that is quadratic in its length
 _RATIONAL = re.compile(rf"-?{_WHOLE}(/{_WHOLE})?")
@@ -61,7 +61,7 @@ class Node:
 class Witness(Shown):
     """Nodes, the initial state first; `children` of a node pair the name of a branch with the index of a later node.
 
-    bits: the precision that shows it, where states are enclosed (`venmas.model.smooth`); 0 where all are exact.
+    bits: the precision that shows it, where states are enclosed (`venmas.model.evaluation`); 0 where all are exact.
     """
 
     nodes: tuple[Node, ...]

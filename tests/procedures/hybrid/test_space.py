@@ -1,0 +1,95 @@
+"""Which systems the reach graph keeps one space for."""
+
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from venmas.engine.verify import verify
+from venmas.model import System, apply_network, argmax
+from venmas.model.transform.cases import UnsuitableError
+from venmas.nn import Layer, Network
+from venmas.procedures.hybrid.view import Space, space_of
+
+
+def network(slope=1.0, dtype="float64"):
+    return Network((Layer(np.array([[slope], [-slope]]), np.zeros(2), "linear"),), dtype=dtype)
+
+
+def walk(step="1/4", high="1/2", net=None):
+    """x moves away from 0, by a step that an argmax chooses."""
+    system = System("walk")
+    x = system.real("x", -8, 8)
+    right = argmax(apply_network(net or network(), (x,)))
+    system.branch("go", x=x + Fraction(step) * (1 - 2 * right))
+    system.initial(x >= Fraction(1, 4), x <= Fraction(high))
+    return system
+
+
+def of(system, single=False):
+    with space_of(system, single) as space:
+        return space
+
+
+def test_a_system_that_is_built_again_has_the_space_of_the_first():
+    first = of(walk())
+    assert of(walk()) is first and of(walk(net=network())) is first
+
+
+@pytest.mark.parametrize(
+    "other", [{"step": "1/8"}, {"high": "3/4"}, {"net": network(2.0)}, {"net": network(dtype="float32")}]
+)
+def test_what_differs_has_a_space_of_its_own(other):
+    first = of(walk())
+    assert of(walk(**other)) is not first
+    assert of(walk(), single=True) is not first
+    assert of(walk()) is first
+
+
+def test_a_space_that_is_in_use_or_was_interrupted_is_nobody_elses():
+    system = walk()
+    first = of(system)
+    with space_of(system) as mine, space_of(system) as other:
+        assert mine is first and other is not mine
+    with pytest.raises(KeyboardInterrupt), space_of(system) as broken:
+        raise KeyboardInterrupt
+    assert of(system) is not broken
+
+
+def test_a_system_that_is_changed_afterwards_is_another_one():
+    """What is kept is a copy: else a branch that its owner adds would be taken by equal systems of before."""
+    first = walk()
+    kept = of(first)
+    first.branch("jump", {first["x"]: first["x"] + 3})
+    assert of(walk()) is kept and len(kept.system.branches) == 1
+    assert verify(walk(), "AX x <= 1").satisfied and verify(first, "AX x <= 1").violated
+
+
+def test_a_location_that_cannot_be_made_has_no_number():
+    """Else the next one would be taken for it."""
+    space = Space(walk())
+    good, space.system = space.system, None
+    with pytest.raises(AttributeError):
+        space.number(())
+    space.system = good
+    assert space.known(()) is None and space.locations[space.number(())].values == ()
+
+
+def test_verdicts_of_systems_that_differ_in_little_are_their_own():
+    """The last few spaces are kept, and what is asked in turn is answered as if it were asked alone."""
+    cases = [(walk(), "satisfied"), (walk(high="3/4"), "violated"), (walk(step="1/2"), "violated")]
+    for system, verdict in cases * 2:
+        assert verify(system, "AX^2 x <= 1").verdict == verdict
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: str(verify(walk(), "AX^3 x <= 1.2").verdict), range(16)))
+    assert set(found) == {"violated"}
+
+
+def test_a_system_without_reals_has_no_space():
+    system = System("integers")
+    n = system.integer("n", 0, 3)
+    system.branch("stay", n=n)
+    system.initial(n == 0)
+    with pytest.raises(UnsuitableError), space_of(system):
+        pass

@@ -1,0 +1,115 @@
+"""AG p over the reals by cells: sets that two phases do not find, and no wrong proof of random systems."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from venmas import System, verify
+from venmas.answer import IncompleteError, Open, Refuted
+from venmas.budget import Budget
+from venmas.checker.file import check_certificate
+from venmas.engine.certificates.always import certify_inductive
+from venmas.model import clip, where
+from venmas.model.evaluation.regions import sample_initial
+from venmas.model.evaluation.simulate import successors
+from venmas.model.invariant import Invariant
+from venmas.procedure import Run
+from venmas.procedures.reachability.cell_mapping import CELLS
+from venmas.question import Question, read_property
+from venmas.testing.systems import BOX, systems
+
+
+def around() -> System:
+    """Round a square without end: a set of all its states that is convex has what lies within."""
+    system = System("around")
+    x, y = system.real("x", -4, 4), system.real("y", -4, 4)
+    left, right = (y >= 1) & (x >= -1), (y <= -1) & (x <= 1)
+    down, up = (x <= -1) & (y >= -1), (x >= 1) & (y <= 1)
+    step = Fraction("0.4")
+    system.branch(
+        "go",
+        {x: where(left, x - step, where(right, x + step, x)), y: where(down, y - step, where(up, y + step, y))},
+    )
+    system.initial(x >= 1.1, x <= 1.3, y >= 0, y <= 0.1)
+    system.proposition("outside", (x >= 0.5) | (x <= -0.5) | (y >= 0.5) | (y <= -0.5))
+    return system
+
+
+def saw() -> System:
+    """Up for 180 steps, then down once."""
+    system = System("saw")
+    x = system.real("x", 0, 100)
+    system.branch("on", x=where(x <= 90, x + 0.5, 0.99 * x))
+    system.initial(x >= 1, x <= 2)
+    return system
+
+
+@pytest.mark.parametrize(("make", "formula"), [(around, "AG outside"), (saw, "AG x <= 91")])
+def test_what_two_phases_do_not_prove_is_proved_and_certified(make, formula, tmp_path):
+    report = verify(make(), formula, certificate=tmp_path / "proof.gz")
+    assert report.satisfied and report.decided_by == "region-closure" and report.basis == "exact", report.notes
+    check_certificate(tmp_path / "proof.gz", make())
+
+
+@pytest.mark.parametrize(("make", "formula"), [(around, "AG x > -1.3"), (saw, "AG x <= 90.4")])
+def test_what_is_violated_is_not_proved(make, formula):
+    assert not verify(make(), formula, timeout=2).satisfied
+
+
+def test_a_run_that_may_leave_the_box_is_no_proof():
+    system = System("off")
+    x = system.real("x", 0, 8)
+    system.branch("on", x=x + 1)
+    system.initial(x <= 1)
+    assert not isinstance(closed(system, "AG x <= 8", 4), Refuted)
+    system = System("within")
+    x = system.real("x", 0, 8)
+    system.branch("on", x=clip(x + 1, 0, 8))
+    system.initial(x <= 1)
+    assert isinstance(closed(system, "AG x <= 8", 1), Refuted)
+    assert not isinstance(closed(system, "AG x < 8", 4), Refuted)
+
+
+def closed(system, formula, grids):
+    """What the procedure says of the first grids; the last answer, None where they are too coarse."""
+    question = Question(system, read_property(system, formula), certified=True)
+    with Run() as run:
+        if CELLS.accepts(question, run):
+            return None
+        session, found = CELLS.start(question, run), None
+        for _ in range(grids):
+            found = found or session.advance(Budget())
+    return found
+
+
+@settings(max_examples=20, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@given(systems(depth=1), st.integers(-1, BOX), st.integers(0, 99))
+def test_proofs_hold_on_runs_and_before_the_checker(tmp_path_factory, system, limit, seed):
+    """Exact runs stay in the set; where a certificate is written, it is accepted, which needs the whole set."""
+    formula = f"AG (x <= {limit} | y >= 0)"
+    found = closed(system, formula, 3)
+    if not isinstance(found, Refuted):
+        assert found is None or isinstance(found, Open)
+        return
+    proof = found.proof
+    rng = np.random.default_rng(seed)
+    for state in sample_initial(system, rng, 5):
+        for _ in range(12):
+            assert state["x"] <= limit or state["y"] >= 0
+            assert proof is None or (isinstance(proof, Invariant) and proof.holds([state[n] for n in system.variables]))
+            after = list(successors(system, state))
+            if not after:
+                break
+            state = after[int(rng.integers(len(after)))].state
+    if isinstance(proof, Invariant) and len(proof.words) <= 40:
+        path = tmp_path_factory.mktemp("cells") / "proof.gz"
+        try:
+            certify_inductive(Question(system, read_property(system, formula)), proof, path, {})
+        except IncompleteError:
+            return
+        check_certificate(path, system)

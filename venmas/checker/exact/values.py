@@ -1,0 +1,240 @@
+"""Expressions over a cell: enclosures by affine forms, exact wherever every choice is decided.
+
+Each choice that stays open (sign of a unit, winner, condition) is noted with the exact form that decides it, if it has
+one: that is where a proof may split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from venmas.budget import ask
+from venmas.checker.exact.cell import Cell, Form, Q, fraction, negative, plus, rational
+from venmas.checker.exact.enclosures import MAX_VALUES, SLOPE_BITS, Enclosure, Values, lowest, relaxation
+from venmas.checker.exact.networks import Applied
+from venmas.logic.linear import Relation
+from venmas.model.expressions.expr import (
+    All,
+    Any,
+    Application,
+    ArgMax,
+    Compare,
+    Condition,
+    Constant,
+    Expr,
+    Maximum,
+    Output,
+    Sum,
+    Switch,
+    Truth,
+    Variable,
+    Where,
+)
+from venmas.nn.network import Semantics
+
+
+class Evaluation:
+    """Enclosures of expressions in one abstract state: `env` encloses the variables over `cell`.
+
+    assumed: outcomes of argmaxes (the index) and comparisons (1 or 0), by identity of the node.
+    """
+
+    def __init__(
+        self,
+        cell: Cell,
+        env: dict[str, Enclosure],
+        semantics: Semantics = "real",
+        assumed: Mapping[int, int] | None = None,
+    ) -> None:
+        self.cell, self.env, self.semantics, self.assumed = cell, env, semantics, assumed or {}
+        self.undecided: list[ArgMax | Compare] = []
+        """Argmaxes and comparisons of several possible outcomes, in order of evaluation."""
+        self.open: list[Form] = []
+        """Exact forms whose sign on the cell would decide an open choice, in order of evaluation."""
+        self._values: dict[int, Enclosure] = {}
+        self._truths: dict[int, bool | None] = {}
+        self._networks: dict[int, Applied] = {}
+        self._kept: list[object] = []
+
+    def value(self, expr: Expr) -> Enclosure:
+        """The enclosure of an expression."""
+        key = id(expr)
+        if key not in self._values:
+            self._kept.append(expr)
+            self._values[key] = self._compute(expr)
+        return self._values[key]
+
+    def _constant(self, value: Q) -> Enclosure:
+        form: Form = (rational(value), *(rational(0),) * len(self.cell.names))
+        return Enclosure(form, form, frozenset([fraction(value)]))
+
+    def _compute(self, expr: Expr) -> Enclosure:
+        ask()
+        match expr:
+            case Constant(value):
+                return self._constant(value)
+            case Variable(name, _):
+                return self.env[name]
+            case Sum(terms, constant):
+                return self._sum([(c, self.value(e)) for c, e in terms], constant)
+            case Output(application, index):
+                return self.applied(application).output(index)
+            case Maximum(operands):
+                best = self.value(operands[0])
+                for o in operands[1:]:
+                    best = self._maximum(best, self.value(o))
+                return best
+            case ArgMax():
+                return self._finite(frozenset(Fraction(i) for i in self.winners(expr)))
+            case Switch(selector, cases):
+                chosen = self.value(selector).values
+                able = [e for k, e in cases if chosen is None or Fraction(k) in chosen]
+                # no case fits beyond the declared range, where a guard keeps runs from going: any case will do there
+                return self._join([self.value(e) for e in able or [e for _, e in cases]])
+            case Where(condition, then, otherwise):
+                truth = self.truth(condition)
+                return self._join([self.value(e) for e, t in ((then, True), (otherwise, False)) if truth in (None, t)])
+        raise TypeError(type(expr))
+
+    def _finite(self, values: Values) -> Enclosure:
+        low, high = self._constant(min(values)), self._constant(max(values))
+        return low if len(values) == 1 else Enclosure(low.low, high.upp, values)
+
+    def _sum(self, terms: Sequence[tuple[Fraction, Enclosure]], constant: Fraction) -> Enclosure:
+        low = upp = self._constant(constant).low
+        for c, q in terms:
+            factor = rational(c)
+            new = plus(low, q.low if c > 0 else q.upp, factor)
+            upp = new if low is upp and q.exact else plus(upp, q.upp if c > 0 else q.low, factor)
+            low = new
+        sums: set[Fraction] | None = {constant}
+        for c, q in terms:
+            if sums is None or q.values is None or len(sums) * len(q.values) > MAX_VALUES:
+                sums = None
+                break
+            sums = {s + c * v for s in sums for v in q.values}
+        return Enclosure(low, upp, None if sums is None else frozenset(sums))
+
+    def _maximum(self, a: Enclosure, b: Enclosure) -> Enclosure:
+        gap = self._sum([(Fraction(1), a), (Fraction(-1), b)], Fraction(0))
+        if self.cell.inf(gap.low).value >= 0:
+            return a
+        if self.cell.sup(gap.upp).value <= 0:
+            return b
+        if gap.exact:
+            self.open.append(gap.low)
+        keep, slope, lift = relaxation(self.cell, gap.low, gap.upp)
+        upp = plus(b.upp, gap.upp, rational(slope, 2**SLOPE_BITS))
+        return Enclosure(plus(b.low, gap.low) if keep else b.low, (upp[0] + lift, *upp[1:]))
+
+    def _join(self, cases: Sequence[Enclosure]) -> Enclosure:
+        first = cases[0]
+        if len(cases) == 1 or all(c.exact and c.low == first.low for c in cases):
+            return first
+        values: Values | None = None
+        if all(c.values is not None for c in cases):
+            values = frozenset(v for c in cases for v in c.values or ())
+        low = lowest(self.cell, [c.low for c in cases])
+        upp = negative(lowest(self.cell, [negative(c.upp) for c in cases]))
+        return Enclosure(low, upp, values if values is not None and len(values) <= MAX_VALUES else None)
+
+    def winners(self, node: ArgMax) -> list[int]:
+        """Indices that can be the argmax: at least every higher one, above every lower one (design S3)."""
+        if id(node) in self.assumed:
+            return [self.assumed[id(node)]]
+        scores, gaps = node.scores, dict[tuple[int, int], Enclosure]()
+        shared = _application(scores)
+        able = [i for i in range(len(scores)) if self._can_win(scores, shared, i, gaps)]
+        if len(able) > 1:
+            self.undecided.append(node)
+            close = [gaps[i, j] for i in able for j in able if i < j and gaps[i, j].parallel]
+            self.open += [form for gap in close for form in dict.fromkeys((gap.low, gap.upp))]
+        return able or list(range(len(scores)))
+
+    def _can_win(
+        self, scores: Sequence[Expr], shared: Application | None, i: int, gaps: dict[tuple[int, int], Enclosure]
+    ) -> bool:
+        """Can score i be the greatest? The gaps to the others that tell are noted."""
+        for j in range(len(scores)):
+            if i == j:
+                continue
+            ask()
+            gap = gaps[i, j] = self._gap(scores[i], scores[j], shared)
+            top = self.cell.sup(gap.upp)
+            if top.value < 0 or (top.value == 0 and not (top.attained and i < j)):
+                return False
+        return True
+
+    def _gap(self, a: Expr, b: Expr, shared: Application | None) -> Enclosure:
+        """The difference of two scores; shared: the network node that all scores are outputs of."""
+        if shared is not None and isinstance(a, Output) and isinstance(b, Output):
+            return self.applied(shared).difference(a.index, b.index)
+        return self._sum([(Fraction(1), self.value(a)), (Fraction(-1), self.value(b))], Fraction(0))
+
+    def applied(self, application: Application) -> Applied:
+        """A network on its inputs."""
+        key = id(application)
+        if key not in self._networks:
+            self._kept.append(application)
+            inputs = [self.value(i) for i in application.inputs]
+            self._networks[key] = Applied(self.cell, application.network, inputs, self.open, self.semantics)
+        return self._networks[key]
+
+    # -- conditions ----------------------------------------------------------------------------------------------------
+
+    def truth(self, condition: Condition) -> bool | None:
+        """Truth on the whole cell, None where it is open."""
+        key = id(condition)
+        if key not in self._truths:
+            self._kept.append(condition)
+            self._truths[key] = self._decide(condition)
+        return self._truths[key]
+
+    def _decide(self, condition: Condition) -> bool | None:
+        match condition:
+            case Truth(value):
+                return value
+            case Compare(expr, relation):
+                if id(condition) in self.assumed:
+                    return bool(self.assumed[id(condition)])
+                truth = self.compare(self.value(expr), relation)
+                if truth is None:
+                    self.undecided.append(condition)
+                return truth
+            case All(operands) | Any(operands):
+                truths = [self.truth(c) for c in operands]
+                settled = isinstance(condition, Any)
+                return settled if settled in truths else None if None in truths else not settled
+        raise TypeError(type(condition))
+
+    def compare(self, q: Enclosure, relation: Relation) -> bool | None:
+        """Truth of ``q relation 0`` on the whole cell."""
+        if q.values is not None:
+            truths = {relation.holds(v) for v in q.values}
+            return truths.pop() if len(truths) == 1 else None
+        below, above = self.cell.inf(q.low), self.cell.sup(q.upp)
+        positive = below.value > 0 or (below.value == 0 and not below.attained)
+        negative_ = above.value < 0 or (above.value == 0 and not above.attained)
+        known: dict[Relation, tuple[bool, bool]] = {
+            Relation.GT: (positive, above.value <= 0),
+            Relation.GE: (below.value >= 0, negative_),
+            Relation.LT: (negative_, below.value >= 0),
+            Relation.LE: (above.value <= 0, positive),
+            Relation.EQ: (below.value == above.value == 0, positive or negative_),
+            Relation.NE: (positive or negative_, below.value == above.value == 0),
+        }
+        yes, no = known[relation]
+        if yes or no:
+            return yes
+        if q.exact:
+            self.open.append(q.low)
+        return None
+
+
+def _application(scores: Sequence[Expr]) -> Application | None:
+    """The network node that all scores are outputs of."""
+    first = scores[0]
+    shared = first.application if isinstance(first, Output) else None
+    same = all(isinstance(s, Output) and s.application is shared for s in scores)
+    return shared if same else None

@@ -1,0 +1,130 @@
+"""Networks over affine forms: layer by layer, in numpy integers, each relaxed unit with a symbol of its own.
+
+Values are in a coarser unit than elsewhere, 2^-40 where they are small enough, so that products are exact in 64 bits
+(`venmas.checker.affine.products`). Weights are rounded to multiples of 2^-T; what that loses is added to radii.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from venmas.budget import ask
+from venmas.checker.affine.products import Factor, scaled_down
+from venmas.checker.flowpipes.forms import Form, Forms
+from venmas.checker.flowpipes.univariate import SLOPE_BITS, OutsideError, relaxed
+from venmas.nn import Network
+from venmas.nn.network import Layer
+
+Ints = NDArray[np.int64]
+
+_UNITS = (40, 30, 20)
+"""Bits of the unit of values, the first one that they fit; not fewer than those of slopes."""
+_VALUES, _WEIGHTS, _SHIFT = 50, 36, 40
+"""Bits of values and of weights, at most; the greatest T."""
+
+_KEPT = 8
+"""Units whose symbols several outputs share."""
+_WIDE = 4096
+"""Inputs of a layer, at most, so that sums of sizes stay below 2^62."""
+
+
+class _TooLargeError(Exception):
+    """A value beyond the range of the unit."""
+
+
+def apply_network(network: Network, inputs: Sequence[Form], ring: Forms) -> list[Form]:
+    """Forms of the outputs; of the network's own symbols several outputs share those that move them most, and what all
+    others do becomes one symbol each, with the radius.
+
+    Raises `OutsideError` where values are too large for the integers that are used.
+    """
+    for bits in _UNITS:
+        if bits > ring.bits:
+            continue
+        try:
+            return _Pass(bits, ring).run(network, inputs)
+        except _TooLargeError:
+            continue
+    raise OutsideError(f"values of network {network.name!r} are too large to be enclosed")
+
+
+class _Pass:
+    """One evaluation with values in units of 2^-bits."""
+
+    def __init__(self, bits: int, ring: Forms) -> None:
+        self.bits, self.ring = bits, ring
+        self.down = ring.bits - bits
+
+    def run(self, network: Network, inputs: Sequence[Form]) -> list[Form]:
+        symbols = self.ring.symbols
+        if any(form.size + abs(form.c) >> self.down >= 1 << _VALUES for form in inputs):
+            raise _TooLargeError
+        columns = [[f.c, *f.g, *(0,) * (symbols - len(f.g))] for f in inputs]
+        z = np.array([[x >> self.down for x in column] for column in columns], dtype=np.int64).T
+        radii = np.array([-(-f.e >> self.down) + symbols + 1 for f in inputs], dtype=np.int64)
+        for layer in network.layers:
+            ask()
+            z, radii = self._affine(layer, z, radii)
+            if layer.activation != "linear":
+                z, radii = self._units(layer.activation, z, radii)
+        own = np.abs(z[1 + symbols :])
+        kept = np.argsort(-own.sum(1), kind="stable")[: _KEPT if len(radii) > 1 else 0]
+        z, radii = np.concatenate([z[: 1 + symbols], z[1 + symbols + kept]]), radii + own.sum(0) - own[kept].sum(0)
+        self.ring.symbols += len(kept)
+        found = []
+        for column, radius in zip(z.T.tolist(), radii.tolist(), strict=True):
+            g = tuple(x << self.down for x in column[1:])
+            found.append(self.ring.fresh(Form(column[0] << self.down, g, radius << self.down)))
+        return found
+
+    def _affine(self, layer: Layer, z: Ints, radii: Ints) -> tuple[Ints, Ints]:
+        """W x + b. Each weight is off by at most one unit of 2^-T where it is not exact, and each bias by one."""
+        weight = layer.weight
+        largest = float(np.abs(weight).max(initial=0.0))
+        shift = min(_SHIFT, _WEIGHTS - int(np.frexp(largest)[1])) if largest else 0
+        if (
+            layer.in_size > _WIDE
+            or shift < 0
+            or float(np.abs(layer.bias).max(initial=0.0)) >= 2.0 ** (_VALUES - self.bits)
+        ):
+            raise _TooLargeError
+        scaled = np.ldexp(weight.astype(np.float64), shift)
+        whole = np.rint(scaled).astype(np.int64)
+        vague = (np.rint(scaled) != scaled).astype(np.int64)
+        if layer.divisor is not None:  # weights are reciprocals, rounded to nearest: off by less than a unit in all
+            vague |= whole != 0
+        size = np.abs(z).sum(0) + radii
+        if float((np.abs(whole).astype(np.float64) @ size.astype(np.float64)).max()) >= 2.0 ** (_VALUES + shift):
+            raise _TooLargeError
+        out = Factor(np.ascontiguousarray(whole.T)).times(z, (1 << shift) >> 1, shift)
+        bias = np.ldexp(layer.bias.astype(np.float64), self.bits)
+        out[0] += np.rint(bias).astype(np.int64)
+        up = (1 << shift) - 1
+        found = Factor(np.ascontiguousarray(np.abs(whole).T)).times(radii[None], up, shift)[0]
+        found += -(-(vague @ size) >> shift) + len(z) // 2 + 1  # rows and bias are to nearest: half a unit each
+        return out, found
+
+    def _units(self, activation: str, z: Ints, radii: Ints) -> tuple[Ints, Ints]:
+        """Each unit within two lines of one slope; what is between them, and its radius, is a symbol of its own."""
+        size = np.abs(z[1:]).sum(0) + radii
+        slopes, middles, news = [], [], []
+        for low, high in zip((z[0] - size).tolist(), (z[0] + size).tolist(), strict=True):
+            slope, least, most = relaxed(activation, low, high, self.bits)
+            middle = (least + most) >> 1
+            slopes.append(slope)
+            middles.append(middle)
+            news.append(most - middle)
+        factors = np.array(slopes, dtype=np.int64)
+        kept = scaled_down(z, factors[None], 0, SLOPE_BITS)
+        kept[0] += np.array(middles, dtype=np.int64)
+        grown = scaled_down(radii, factors, (1 << SLOPE_BITS) - 1, SLOPE_BITS)
+        error = np.array(news, dtype=np.int64) + grown + np.where(factors, len(z), 0)
+        if activation == "relu":  # what is passed on is not rounded
+            error = np.where(factors == 1 << SLOPE_BITS, radii, error)
+        own = np.flatnonzero(error)
+        more = np.zeros((len(own), len(error)), dtype=np.int64)
+        more[np.arange(len(own)), own] = error[own]
+        return np.concatenate([kept, more]), np.zeros_like(radii)

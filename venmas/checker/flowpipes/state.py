@@ -1,0 +1,315 @@
+"""Sets of states as affine forms of all variables over common symbols, and what expressions, conditions, steps make of
+them.
+
+Everything encloses. Where a step depends on a choice that is open (an argmax, or a where), each of its outcomes makes a
+set of its own from all the states; where these become too many, and in guards, a choice gives all that it may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from venmas.checker.flowpipes.flow import Moved
+from venmas.checker.flowpipes.forms import Form, Forms, between, not_negative
+from venmas.checker.flowpipes.networks import apply_network
+from venmas.checker.flowpipes.univariate import OutsideError
+from venmas.logic.linear import Comparison, Relation
+from venmas.model.evaluation.cuts import Fineness
+from venmas.model.evaluation.elementary.function import Pair
+from venmas.model.expressions.expr import (
+    All,
+    Any,
+    Application,
+    ArgMax,
+    Compare,
+    Condition,
+    Constant,
+    Expr,
+    Maximum,
+    Output,
+    Product,
+    Quotient,
+    Sum,
+    Switch,
+    Truth,
+    Variable,
+    Where,
+    children,
+)
+from venmas.model.expressions.smooth_nodes import Apply, End, Extremum, Flow, Held
+from venmas.model.system.parts import Branch
+from venmas.model.system.system import System
+
+_MOST = 64
+"""Sets that a step makes of one, at most."""
+Outcomes = Mapping[Expr, int]
+_SIDES = {Relation.GT: (1,), Relation.GE: (1,), Relation.LT: (-1,), Relation.LE: (-1,), Relation.EQ: (1, -1)}
+
+
+class _OpenError(Exception):
+    """A choice with several outcomes."""
+
+    def __init__(self, node: Expr, outcomes: Sequence[int]) -> None:
+        self.node, self.outcomes = node, outcomes
+
+
+class States:
+    """A set of states. forms: one a variable, over `symbols` symbols. Each expression of a system is evaluated once.
+
+    assumed: outcomes of choices, for all states; None: an open choice gives all that it may.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        forms: Mapping[str, Form],
+        symbols: int,
+        bits: int,
+        fine: Fineness,
+        assumed: Outcomes | None = None,
+    ) -> None:
+        self.system, self.forms, self.fine, self.assumed = system, forms, fine, assumed
+        self.ring, self.symbols = Forms(bits, symbols), symbols
+        self._values: dict[int, tuple[Expr, Form]] = {}
+        self._outputs: dict[int, tuple[Application, list[Form]]] = {}
+        self._flows: dict[int, Moved] = {}
+        self._next: dict[str, list[States]] = {}
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def value(self, expr: Expr) -> Form:
+        """What an expression may be. Raises `OutsideError` where it may have no value."""
+        if id(expr) not in self._values:
+            self._values[id(expr)] = expr, self._evaluate(expr)
+        return self._values[id(expr)][1]
+
+    def _evaluate(self, expr: Expr) -> Form:
+        ring = self.ring
+        match expr:
+            case Constant(value):
+                return ring.constant(value)
+            case Variable(name, _):
+                return self.forms[name]
+            case Sum(terms, constant):
+                total = ring.constant(constant)
+                for factor, part in terms:
+                    total = ring.add(total, ring.scale(self.value(part), factor))
+                return total
+            case Product(left, right):
+                return ring.fresh(ring.multiply(self.value(left), self.value(right)))
+            case Quotient(left, right):
+                return ring.fresh(ring.divide(self.value(left), self.value(right)))
+            case Apply(function, operand):
+                return ring.fresh(ring.apply(function, self.value(operand)))
+            case Held(operand):
+                return self.value(operand)
+            case Output(application, index):
+                return self._outputs_of(application)[index]
+            case Maximum(operands):
+                greatest = self.value(operands[0])
+                for operand in operands[1:]:
+                    greatest = ring.fresh(ring.maximum(greatest, self.value(operand)))
+                return greatest
+            case Where(condition, then, otherwise):
+                truth = self.truth(condition)
+                outcomes = self._outcomes(expr, [1, 0] if truth is None else [int(truth)])
+                return _hull([self.value(then if outcome else otherwise) for outcome in outcomes])
+            case ArgMax(scores):
+                winners = self._outcomes(expr, self._winners(scores))
+                return between(winners[0] << ring.bits, winners[-1] << ring.bits)
+            case Switch(selector, cases):
+                low, high = self._integers(selector)
+                return _hull([self.value(e) for i, e in cases if low <= i <= high])
+            case End(flow, name):
+                return self._moved(flow).end[name]
+            case Extremum(flow):
+                low, high = self._moved(flow).extrema[expr]
+                return ring.fresh(between(low, high))
+        raise TypeError(type(expr))
+
+    def _outputs_of(self, application: Application) -> list[Form]:
+        if id(application) not in self._outputs:
+            inputs = [self.value(e) for e in application.inputs]
+            self._outputs[id(application)] = application, apply_network(application.network, inputs, self.ring)
+        return self._outputs[id(application)][1]
+
+    def _outcomes(self, node: Expr, possible: Sequence[int]) -> Sequence[int]:
+        """Those of a choice that are to be looked at. Raises `_OpenError` where each is to be assumed by itself."""
+        if len(possible) == 1 or self.assumed is None:
+            return possible
+        if node not in self.assumed:
+            raise _OpenError(node, possible)
+        return [self.assumed[node]]
+
+    def _winners(self, scores: Sequence[Expr]) -> list[int]:
+        """Indices that may have the greatest score, in order."""
+        forms = [self.value(s) for s in scores]
+
+        def beaten(i: int, j: int) -> bool:
+            ahead = self.ring.add(forms[j], self.ring.scale(forms[i], Fraction(-1))).range[0]
+            return ahead > 0 or (ahead == 0 and j < i)
+
+        return [i for i in range(len(forms)) if not any(beaten(i, j) for j in range(len(forms)) if j != i)]
+
+    def _integers(self, expr: Expr) -> Pair:
+        """The integers that an integer expression may be, from the first to the last."""
+        low, high = self.value(expr).range
+        bits = self.ring.bits
+        return -(-low >> bits), high >> bits
+
+    def _moved(self, flow: Flow) -> Moved:
+        if id(flow) not in self._flows:
+            start = {name: self.forms[name] for name in flow.names}
+            extrema = [n for n in _extrema(self.system) if n.flow is flow]
+            self._flows[id(flow)] = Moved(self.ring, flow, start, self.value, extrema, self.fine)
+        return self._flows[id(flow)]
+
+    # -- truth ---------------------------------------------------------------------------------------------------------
+
+    def truth(self, condition: Condition) -> bool | None:
+        """True or false where it is that in all states; else None."""
+        match condition:
+            case Truth(value):
+                return value
+            case Compare(expr, relation):
+                return _holds(self.value(expr).range, relation)
+            case All(parts):
+                found = [self.truth(c) for c in parts]
+                return False if False in found else None if None in found else True
+            case Any(parts):
+                found = [self.truth(c) for c in parts]
+                return True if True in found else None if None in found else False
+        raise TypeError(type(condition))
+
+    def atom(self, comparison: Comparison) -> bool | None:
+        """The truth of a comparison of a formula."""
+        total = self.ring.constant(comparison.expr.constant)
+        for name, factor in comparison.expr.terms:
+            total = self.ring.add(total, self.ring.scale(self.forms[name], factor))
+        return _holds(total.range, comparison.relation)
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    def after(self, branch: Branch) -> list[States]:
+        """The states that follow by a branch: a set for each outcome of what the step has to choose."""
+        if branch.name not in self._next:
+            self._next[branch.name] = [made._followed(branch) for made in self._assuming(branch)]
+        return self._next[branch.name]
+
+    def take(self, branch: Branch, after: list[States]) -> None:
+        """Let sets that have all states which follow by a branch be those that do."""
+        self._next[branch.name] = after
+
+    def _assuming(self, branch: Branch) -> list[States]:
+        """The states that can take a branch, and maybe others, under assumptions that cover all its outcomes."""
+        found: list[States] = []
+        start = self._where(branch.guard)
+        left: list[dict[Expr, int]] = [{}]
+        while left:
+            assumed = left.pop()
+            if len(found) + len(left) >= _MOST:
+                return [start]
+            made = States(self.system, start.forms, self.symbols, self.ring.bits, self.fine, assumed)
+            try:
+                for _, update in branch.updates:
+                    made.value(update)
+                found.append(made)
+            except _OpenError as choice:
+                left += [{**assumed, choice.node: outcome} for outcome in choice.outcomes]
+        return found
+
+    def _where(self, condition: Condition) -> States:
+        """The states where a condition holds, and maybe others."""
+        match condition:
+            case All(parts):
+                states = self
+                for part in parts:
+                    states = states._where(part)
+                return states
+            case Compare(expr, relation) if relation is not Relation.NE:
+                forms = self.forms
+                for side in _SIDES[relation]:
+                    states = States(self.system, forms, self.symbols, self.ring.bits, self.fine)
+                    forms = not_negative(forms, self.ring.scale(states.value(expr), Fraction(side)))
+                return States(self.system, forms, self.symbols, self.ring.bits, self.fine)
+        return self
+
+    def _followed(self, branch: Branch) -> States:
+        updates = dict(branch.updates)
+        forms = {n: self.value(updates[n]) if n in updates else self.forms[n] for n in self.system.variables}
+        forms, symbols = _reduced(forms, self.ring, self.fine.symbols)
+        return States(self.system, forms, symbols, self.ring.bits, self.fine)
+
+
+def _holds(ends: Pair, relation: Relation) -> bool | None:
+    low, high = ends
+    match relation:
+        case Relation.LT:
+            return True if high < 0 else False if low >= 0 else None
+        case Relation.LE:
+            return True if high <= 0 else False if low > 0 else None
+        case Relation.GT:
+            return True if low > 0 else False if high <= 0 else None
+        case Relation.GE:
+            return True if low >= 0 else False if high < 0 else None
+        case Relation.EQ:
+            return False if low > 0 or high < 0 else True if low == high == 0 else None
+        case Relation.NE:
+            return True if low > 0 or high < 0 else False if low == high == 0 else None
+    raise TypeError(relation)
+
+
+def _hull(forms: Sequence[Form]) -> Form:
+    """All values of several forms; a single one keeps its symbols."""
+    if not forms:
+        raise OutsideError("a selector may be none of its cases")
+    if all(form is forms[0] for form in forms):
+        return forms[0]
+    ends = [form.range for form in forms]
+    return between(min(low for low, _ in ends), max(high for _, high in ends))
+
+
+def _extrema(system: System) -> Sequence[Extremum]:
+    return system.once("extrema", lambda: _found_extrema(system))
+
+
+def _found_extrema(system: System) -> list[Extremum]:
+    stack: list[Expr | Condition] = [b.guard for b in system.branches]
+    stack += [e for b in system.branches for _, e in b.updates]
+    found: list[Extremum] = []
+    seen: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            stack += children(node)
+            if isinstance(node, Extremum):
+                found.append(node)
+    return found
+
+
+def _reduced(forms: Mapping[str, Form], ring: Forms, most: int) -> tuple[dict[str, Form], int]:
+    """The forms with every radius as a symbol, and at most so many symbols besides one a variable, and their number.
+
+    Those stay that matter to several variables most, as parts of the variables' ranges (Girard, HSCC 2005); the others
+    are put into boxes. Any choice would be right.
+    """
+    whole = {n: ring.fresh(f) for n, f in forms.items()}
+    count = ring.symbols
+    rows = [(*f.g, *(0,) * (count - len(f.g))) for f in whole.values()]
+    sizes = [sum(map(abs, row)) + 1 for row in rows]
+    used = [i for i in range(count) if any(row[i] for row in rows)]
+
+    def weight(i: int) -> int:
+        parts = [(abs(row[i]) << 40) // size for row, size in zip(rows, sizes, strict=True)]
+        return sum(parts) - max(parts)
+
+    kept = sorted(sorted(used, key=lambda i: (-weight(i), i))[:most]) if len(used) > most + len(rows) else used
+    left = sorted(set(used) - set(kept))
+    found = Forms(ring.bits, len(kept))
+    made = {
+        name: found.fresh(Form(form.c, tuple(row[i] for i in kept), sum(abs(row[i]) for i in left)))
+        for (name, form), row in zip(whole.items(), rows, strict=True)
+    }
+    return made, found.symbols

@@ -1,0 +1,63 @@
+"""Certificate files as numbered JSON objects, one a line, compressed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from venmas.checker.format.numbers import CheckError
+from venmas.checker.goals.rule import Line
+from venmas.errors import InputError, UsageError
+from venmas.nn.files import json_parts
+
+MAX_LINE = 64 << 20
+"""Longest line, in bytes."""
+
+MAX_PARTS = 4_000_000
+"""Most values in a line: some of them take a hundred times the room of their text."""
+
+HOW = "write one with `venmas verify ... --certificate FILE`"
+
+
+def numbered_lines(path: str | Path) -> Iterator[tuple[int, Line]]:
+    """The numbered objects of a certificate of any form, from 0. Raises `InputError`."""
+    number = 0
+    try:
+        if not Path(path).is_file():
+            raise UsageError(f"there is no file {str(path)[:200]!r}; {HOW}")
+        with Path(path).open("rb") as raw, closing(gzip.GzipFile(fileobj=raw)) as file:
+            while text := file.readline(MAX_LINE + 1):
+                if len(text) > MAX_LINE:
+                    raise CheckError(number, f"longer than {MAX_LINE >> 20} MB")
+                if json_parts(text) > MAX_PARTS:
+                    raise CheckError(number, f"more than {MAX_PARTS} values")
+                line = json.loads(text, object_pairs_hook=_once, parse_float=_no_float, parse_constant=_no_float)
+                if not isinstance(line, dict):
+                    raise CheckError(number, f"expected an object, got a {type(line).__name__}")
+                yield number, line
+                number += 1
+    except InputError:
+        raise
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {str(path)[:200]!r} as a certificate: {error.strerror or error}; {HOW}"
+        ) from error
+    except (ValueError, EOFError, zlib.error, RecursionError) as error:
+        raise CheckError(
+            number, f"not what a certificate holds ({type(error).__name__}: {str(error)[:200]})"
+        ) from error
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a field is given twice")
+    return found
+
+
+def _no_float(text: str) -> object:
+    raise ValueError(f"a number with a point or an exponent, {text[:40]}")

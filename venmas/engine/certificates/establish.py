@@ -1,0 +1,190 @@
+"""What a verdict rests on: proofs in exact rationals for what solvers left open or only believe, and certificates.
+
+    answer                         trust exact, or float32     trust auto         trust solver
+    witnessed                      that is enough              that is enough     that is enough
+    refuted by bounds or exactly   that is enough (*)          that is enough     that is enough
+    refuted by a solver            a proof, or unknown         a proof is tried   that is enough
+    open for a solver              a proof, or unknown         a proof is tried   it stays open
+
+(*) Bounds of programs speak of real networks: for float32 a proof is needed. Where a certificate is asked for, it is
+tried in every row but the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from venmas.answer import Answer, IncompleteError, Open, Refuted, Witnessed
+from venmas.budget import Budget, BudgetError, limited
+from venmas.errors import Reason
+from venmas.logic import TRUE, Bounded
+from venmas.procedures.milp.encoding import Task
+from venmas.question import Question
+from venmas.solvers.programs import Programs
+
+if TYPE_CHECKING:
+    from venmas.engine.certificates.file import Certificate, Unwritten
+
+PATIENCE = 10.0
+"""Seconds that ``trust="auto"`` gives to a proof at least; it also gives as long again as the verdict took, thrice."""
+
+_NO_ANSWER = (Reason.TOLERANCE, Reason.FAILURE, Reason.UNBOUNDED, Reason.LICENCE)
+"""Why a solver leaves a question open that a proof, which needs no solver, may still answer."""
+
+
+@dataclass
+class Established:
+    """An answer with what it rests on: the certificate that was written, and what to tell.
+
+    proved: the answer is that of the search in rationals, not the one that was to be established.
+    """
+
+    answer: Answer
+    certificate: Certificate | Unwritten | None
+    notes: list[str]
+    proved: bool = False
+
+
+@dataclass
+class Proofs:
+    """What proofs are wanted of an answer.
+
+    trust: auto, exact or solver. solvers: did solvers work on it? certificate: the file to write to. about: what its
+    header says besides. programs: what the solvers counted. task: what they were asked.
+    """
+
+    trust: str
+    solvers: bool
+    certificate: str | Path | None
+    about: dict[str, object]
+    programs: Programs | None = None
+    task: Task | None = None
+
+    def asked(self, question: Question) -> bool:
+        """Is nothing but a proof enough?"""
+        return not self.solvers or self.trust == "exact" or question.semantics == "float32"
+
+    def owed(self, question: Question, answer: Answer) -> Literal["", "try", "must"]:
+        """Is a proof in rationals needed, worth a try, or neither? The table above."""
+        asked, wanted = self.asked(question), self.certificate is not None
+        how: Literal["try", "must"] = "must" if asked else "try"
+        match answer:
+            case Witnessed():
+                return ""
+            case Refuted(basis="exact") | Refuted(basis="bounds") if not self.solvers or question.semantics == "real":
+                return "try" if wanted else ""
+            case Refuted():
+                believed = self.trust == "solver" and question.semantics == "real"
+                return ("try" if wanted else "") if believed else how
+            case Open(Reason.TIME, _):
+                late = (asked and self.solvers) or wanted
+                return how if late and (self.trust != "solver" or asked) else ""
+            case Open(reason, _):
+                able = reason in _NO_ANSWER if self.solvers else wanted
+                return how if able and (self.trust != "solver" or asked) else ""
+
+
+def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget) -> Established:
+    """Prove what an answer only believes, where that is asked for, and write the certificate.
+
+    Raises `BudgetError` when a limit is met and the proof was asked for.
+    """
+    notes: list[str] = []
+    if isinstance(answer, Refuted) and answer.proof is not None and proofs.certificate is not None:
+        from venmas.engine.certificates.goals import write_certificate
+
+        asked = question.boxed if answer.inside else question
+        try:
+            written = write_certificate(proofs.certificate, asked, proofs.about, answer.proof, budget)
+            return Established(replace(answer, basis="exact"), written, notes)
+        except (IncompleteError, OverflowError) as error:
+            notes.append(f"the proof that was found has no certificate: {error}")
+        except BudgetError as error:  # it is proved all the same
+            return Established(answer, None, [*notes, f"not certified: {error.message}"])
+    owed = proofs.owed(question, answer)
+    if owed and question.system.initial_condition is not TRUE and (owed == "try" or isinstance(answer, Open)):
+        notes.append("not certified: certificates are about initial sets that are unions of at most 1000 polytopes")
+        owed = ""
+    if owed and question.system.smooth:
+        told = [] if isinstance(answer, Open) else ["not certified: the procedure that decided writes no certificate"]
+        return Established(answer, None, notes or told)
+    if not owed:
+        return Established(answer, None, notes)
+    if not isinstance(question.asked, Bounded):  # the search in rationals unrolls
+        told = ["not certified: the procedure that decided writes no certificate of this property"]
+        return Established(answer, None, notes + (told if isinstance(answer, Refuted) else []))
+    try:
+        patience = None if owed == "must" or proofs.certificate is not None else max(PATIENCE, 3 * budget.spent)
+        part = budget.within(patience)
+        with limited(part):
+            bounded = answer.basis == "bounds" if isinstance(answer, Refuted) else not proofs.solvers
+            found = _by_enclosures(question, proofs, part) if bounded else None
+            proved, stored = found or _prove(question, proofs, part)
+    except BudgetError as error:
+        if owed == "must":
+            raise
+        return Established(answer, None, [*notes, f"not certified: {error.message}"])
+    if isinstance(proved, Witnessed):
+        if isinstance(answer, Refuted):
+            notes += _contradiction(proofs, answer, proved, budget)
+        return Established(proved, None, notes, proved=True)
+    if isinstance(proved, Refuted):
+        return Established(proved, stored, notes, proved=True)
+    if owed == "try":
+        return Established(answer, None, [*notes, f"not certified: {proved.message}"])
+    real = "it holds for the real function of the weights, but " if isinstance(answer, Refuted) else ""
+    single = question.semantics == "float32"
+    return Established(Open(Reason.OPEN, (real if single else "") + proved.message), None, notes)
+
+
+def _by_enclosures(
+    question: Question, proofs: Proofs, budget: Budget
+) -> tuple[Answer, Certificate | Unwritten | None] | None:
+    """Prove in rationals, for a limited time, what bounds have refuted: as they do, with nothing split."""
+    left = inf if budget.left is None else budget.left / 4
+    try:
+        # nothing is split: it is soon at an end that stays open, if there is one
+        found = budget.spend(min(PATIENCE, left), lambda part: _prove(question, proofs, part, whole=True))
+    except (OverflowError, RecursionError):
+        return None
+    return found if found is not None and isinstance(found[0], Refuted) else None
+
+
+def _prove(
+    question: Question, proofs: Proofs, budget: Budget, whole: bool = False
+) -> tuple[Answer, Certificate | Unwritten | None]:
+    """The answer of a search in rationals, written down where a certificate is wanted."""
+    if proofs.certificate is None:
+        from venmas.procedures.exact.session import RationalSession
+
+        for asked in (question, question.boxed):
+            answer = RationalSession(asked, whole=whole).advance(budget)
+            if not (isinstance(answer, Refuted) and answer.leaving):
+                break
+        return answer, None
+    from venmas.engine.certificates.goals import certify
+
+    system, path, semantics = question.system, proofs.certificate, question.semantics
+    proof, stored = certify(system, question.formula, path, proofs.about, budget, semantics, whole, question.inside)
+    if proof.witness is not None:
+        return Witnessed(proof.witness), None
+    if stored:
+        return Refuted("exact"), stored
+    single = "it is not shown for float32: " if question.semantics == "float32" else ""
+    return Open(Reason.OPEN, single + proof.gaps[0]), None
+
+
+def _contradiction(proofs: Proofs, answer: Refuted, found: Witnessed, budget: Budget) -> list[str]:
+    """What to tell of a refutation that a witness contradicts, the program saved where a solver was wrong."""
+    programs = proofs.programs
+    names = ", ".join(programs.solvers if programs else []) or "the bounds"
+    notes = [f"{names} called this satisfied, wrongly: please report it with the whole command"]
+    if answer.basis == "solver" and programs is not None and proofs.task is not None:
+        from venmas.procedures.milp.contradiction import save_contradicted
+
+        part = budget.within(max(PATIENCE, 3 * (programs.encode + programs.solve)))
+        notes.append(save_contradicted(proofs.task, found.witness.initial, tuple(programs.solvers), part))
+    return notes

@@ -1,0 +1,45 @@
+"""Declarations of variables: which names, ranges and labels a system takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from venmas.errors import ModelError
+from venmas.model.expressions.expr import Variable
+from venmas.model.expressions.limits import MAX_VARIABLES, check_count, check_number
+from venmas.model.system.arguments import read_text
+from venmas.model.system.disturbances import AHEAD, ahead
+from venmas.model.system.variables import VariableDecl
+
+if TYPE_CHECKING:
+    from venmas.model.system.system import System
+
+KEYWORDS = {"A", "E", "U", "true", "false", "not", "and", "or", *(q + o for q in "AE" for o in "XGF")}
+"""Words of formulas, which name neither variables nor propositions."""
+
+
+def declare(system: System, decl: VariableDecl, drawn: bool = False) -> Variable:
+    """Declare a variable of a system; drawn: its name may be that of noise of a later step. Raises `ModelError`."""
+    base, _, later = read_text(decl.name, "the name of a variable", "x").partition(AHEAD)
+    base = base.split("[")[0]
+    if not base.isidentifier() or base in KEYWORDS or (ahead(decl.name) and not (drawn and later.isdecimal())):
+        raise ModelError(
+            f"{decl.name!r} can not name a variable: use letters, digits and _, and no keyword of formulas"
+        )
+    check_count(len(system.variables) + 1, MAX_VARIABLES, f"variables of system {system.name!r}")
+    for end in (decl.lower, decl.upper):
+        check_number(end, f"the range of variable {decl.name!r}")
+    if decl.name in system.variables:
+        raise ModelError(f"variable {decl.name!r} is declared twice")
+    if decl.lower > decl.upper:
+        raise ModelError(f"variable {decl.name!r} has an empty range [{decl.lower}, {decl.upper}]")
+    for value, text in decl.labels:
+        for number, other in system.labelled.get(text, {}).items():
+            if number != value:
+                raise ModelError(f"label {text!r} of {decl.name!r} names another value of {other!r}; rename one")
+    for value, text in decl.labels:
+        system.labelled.setdefault(text, {}).setdefault(value, decl.name)
+    system.variables[decl.name] = decl
+    system.nodes_by_name[decl.name] = Variable(decl.name, decl.integral)
+    system.__dict__.pop("domains", None)
+    return system.nodes_by_name[decl.name]

@@ -1,0 +1,49 @@
+"""Lassos by simulation: runs with inputs that stay as they are come back to a state sooner or later."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from venmas.budget import Budget
+from venmas.model.circuit.operators import mask
+from venmas.model.circuit.simulate import first_states, step
+from venmas.model.witness.circuit import Observed, Run
+from venmas.procedures.netlist.mining import random_words
+
+RUNS = 32
+"""Runs at once."""
+STEPS = 5000
+"""Steps of each."""
+_MOST_WORDS = 20_000_000
+"""Words of states that are kept."""
+
+
+def rollouts(observed: Observed, budget: Budget, seed: int = 0) -> Run | None:
+    """A replayed run that breaks the formula, None where none was met. Raises `BudgetError`."""
+    rng, circuit = np.random.default_rng(seed), observed.circuit
+    inputs = []
+    for node in circuit.inputs:
+        column = random_words(rng, circuit.width(node), RUNS)
+        column[:2] = 0, mask(circuit.width(node))
+        inputs.append(column)
+    free = tuple(random_words(rng, circuit.width(node), RUNS) for node in circuit.registers)
+    for column in free:
+        column[: RUNS // 4] = 0
+    state = first_states(circuit, free, inputs)
+    seen: list[dict[tuple[int, ...], int]] = [{} for _ in range(RUNS)]
+    going = set(range(RUNS))
+    for at in range(min(STEPS, _MOST_WORDS // (RUNS * max(1, len(state))))):
+        budget()
+        rows = list(zip(*(column.tolist() for column in state), strict=True)) if state else [()] * RUNS
+        for run in list(going):
+            back = seen[run].setdefault(rows[run], at)
+            if back < at:
+                going.remove(run)
+                constant = [int(column[run]) for column in inputs]
+                found = observed.replay(next(iter(seen[run])), [constant] * at, back)
+                if found is not None:
+                    return found
+        if not going:
+            return None
+        state = step(circuit, state, inputs)
+    return None

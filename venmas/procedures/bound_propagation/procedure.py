@@ -1,0 +1,109 @@
+"""Bounds alone: what bound propagation refutes before any program is made.
+
+    states := enclosures of the initial regions                      (`venmas.bounds.states`, symbolic linear bounds)
+    for each region: truth of the target over the enclosures of the states that follow, a step at a time
+    false everywhere: refuted
+
+The bounds are rigorous (see `venmas.bounds.linear_forms`) and thresholds that they touch are decided in rationals, so
+that what they refute is refuted. Networks are the real functions of their weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from venmas.answer import Answer, Open, Refuted
+from venmas.bounds import State, States
+from venmas.bounds.reach import Reach
+from venmas.budget import Budget
+from venmas.errors import Reason
+from venmas.logic import Formula, conjunction
+from venmas.model.evaluation.regions import several_wide
+from venmas.procedure import Run, few_paths
+from venmas.procedures.milp.encoding import Task
+from venmas.procedures.milp.encoding.encode import bounded_regions, region_formula
+from venmas.procedures.milp.encoding.points import Oracle
+from venmas.procedures.milp.stream import deep_runs
+from venmas.question import Question
+
+
+@dataclass
+class Enclosures:
+    """Regions of initial states of which nothing was refuted yet."""
+
+    left: int = 0
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Names with values."""
+        return [("regions open", str(self.left))]
+
+
+class Bounds:
+    """The procedure."""
+
+    name = "bounds"
+    help = "Symbolic bounds alone."
+
+    def accepts(self, question: Question, run: Run) -> str | None:
+        """Real networks: bounds of the real function say nothing of float32."""
+        return None if question.semantics == "real" else "networks compute in float32"
+
+    def eager(self, question: Question, run: Run) -> bool:
+        """Where paths are few, and initial sets wide in several directions: over a line, passes decide as quickly."""
+        return several_wide(question.system) and few_paths(question)
+
+    def start(self, question: Question, run: Run) -> _Session:
+        """Nothing is done yet."""
+        return _Session(question)
+
+
+class _Session:
+    """Bounds of the states that follow the initial ones; states that were bounded are kept."""
+
+    struggling = False
+
+    def __init__(self, question: Question) -> None:
+        self.question, self.figures = question, Enclosures()
+        self._budget: Budget
+        self._batches: list[States] | None = None
+        self._asked: list[tuple[Oracle, State, Formula]] = []
+
+    def advance(self, budget: Budget) -> Answer:
+        """Go on to the end."""
+        self._budget, question = budget, self.question
+        task = Task(question.system, question.target, "monolithic")
+        try:
+            with deep_runs(task), np.errstate(over="ignore", invalid="ignore"):
+                if self._batches is None:
+                    self._batches = self._begin()
+                while self._asked:
+                    oracle, root, wanted = self._asked[-1]
+                    if oracle.truth(root, wanted) is not False:
+                        return Open(Reason.OPEN, "bounds do not refute it")
+                    if any(batch.found.may_leave_box for batch in self._batches):
+                        return Open(Reason.OPEN, "bounds do not show that states stay in their box")
+                    self._asked.pop()
+                    self.figures.left = len(self._asked)
+        except (OverflowError, RecursionError) as error:  # numbers beyond floats say nothing
+            return Open(Reason.OPEN, str(error) or "the system is nested too deeply")
+        return Refuted("bounds", may_deadlock=any(batch.found.may_deadlock for batch in self._batches))
+
+    def _begin(self) -> list[States]:
+        """States of the initial regions: all that are points together, as runs from them may meet."""
+        system, target = self.question.system, self.question.target
+        able = bounded_regions(system, target)
+        points = [i for i, (_, _, box) in enumerate(able) if all(low == high for low, high in box.values())]
+        groups = ([points] if points else []) + [[i] for i in range(len(able)) if i not in set(points)]
+        batches = []
+        for group in groups:
+            states = States.initial(system, [able[i][2] for i in group])
+            batches.append(states)
+            oracle = Oracle(Reach(states.members, lambda _: self._budget()))
+            for i, root in zip(group, states.members, strict=True):
+                self._asked.append((oracle, root, conjunction([region_formula(able[i][1]), target])))
+        return batches
+
+
+BOUNDS = Bounds()

@@ -1,0 +1,99 @@
+"""A search in exact rationals as a procedure: it needs no solver, follows ties and thresholds, and can write its proof.
+
+goals := the initial regions with the target                     (`search`, rules of `venmas.checker`)
+take a goal: expand its first obligation by one step;
+  where a choice is open, split its cell along the hyperplane that decides it, or in half while many are open;
+  where only facts are left, rows exclude each other (`simplex`), or a point of them is tried as a witness
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.budget import Budget
+from venmas.checker.goals.rule import Rule
+from venmas.errors import Reason
+from venmas.model.evaluation.regions import several_wide
+from venmas.procedure import Run
+from venmas.procedures.exact.search import Proof, Prover
+from venmas.question import Question
+
+
+@dataclass
+class Lines:
+    """Lines of the proof so far, cells that were split, ends that were refuted, goals that were shared."""
+
+    proof: Proof
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Names with values."""
+        p = self.proof
+        return [("proof", f"{p.lines} lines, {p.splits} splits, {p.leaves} ends, {p.shared} shared")]
+
+
+@dataclass(frozen=True)
+class Rational:
+    """The procedure; whole: by enclosures alone. Nothing is split, and the first end that they leave open ends it."""
+
+    name: str
+    help: str
+    whole: bool = False
+
+    def accepts(self, question: Question, run: Run) -> str | None:
+        """Every question."""
+        return None
+
+    def eager(self, question: Question, run: Run) -> bool:
+        """Where initial sets are wide in several directions: a pass over regions may take as long as a proof."""
+        return not question.certified and several_wide(question.system)
+
+    def start(self, question: Question, run: Run) -> RationalSession:
+        """Nothing is done yet."""
+        return RationalSession(question, whole=self.whole)
+
+
+class RationalSession:
+    """A search for whether an initial state meets the question's target; it goes on where it was left.
+
+    write: takes the lines of the proof as they are found. whole: see `Rational`.
+    """
+
+    struggling = False
+
+    def __init__(self, question: Question, write: Callable[[Rule], None] = lambda _: None, whole: bool = False) -> None:
+        self.question = question
+        self._prover = Prover(question.system, question.target, write, question.semantics, whole)
+        self.figures = Lines(self._prover.proof)
+        self._steps: Iterator[None] = self._prover.steps()
+        self._error: BaseException | None = None
+        self._answer: Answer | None = None
+
+    def advance(self, budget: Callable[[], None] | Budget) -> Answer:
+        """Search to the end; what asking the budget raises ends it for now."""
+        if self._error is not None:  # it would end there again
+            raise self._error
+        while self._answer is None:
+            budget()
+            try:
+                next(self._steps)
+            except StopIteration:
+                self._answer = self._ended(self._prover.proof)
+            except BaseException as error:
+                self._error = error
+                raise
+        return self._answer
+
+    def _ended(self, proof: Proof) -> Answer:
+        if proof.witness is not None:
+            return Witnessed(proof.witness)
+        if proof.gaps:
+            single = "it is not shown for float32: " if self.question.semantics == "float32" else ""
+            return Open(Reason.OPEN, single + proof.gaps[0])
+        leaving = frozenset(self.question.system.variables) if proof.left_box and not self.question.inside else ()
+        return Refuted("exact", frozenset(leaving), self.question.system.may_deadlock, inside=self.question.inside)
+
+
+RATIONAL = Rational("rational", "A proof search in exact rationals.")
+ENCLOSURES = Rational("enclosures", "A proof in rationals by enclosures alone, with nothing split.", whole=True)

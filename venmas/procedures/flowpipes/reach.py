@@ -1,0 +1,121 @@
+"""Reach sets of systems with smooth parts: tubes from the parts of the initial boxes, cut where they move states most.
+
+parts := the boxes of the initial regions, at level l in 2^l parts each, enclosed the more finely the greater l is
+for each step: the ends of each direction over the affine forms of all parts
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from venmas.bounds.affine.step import unknown
+from venmas.checker.flowpipes.tree import initial_box
+from venmas.logic.linear import LinearExpr
+from venmas.model.evaluation.cuts import Fineness
+from venmas.model.expressions.expr import Condition, Expr
+from venmas.model.system.system import System
+from venmas.model.system.variables import Box
+from venmas.procedures.flowpipes.run import Tube
+from venmas.procedures.flowpipes.tree import USUAL, Tree, ladder
+from venmas.procedures.reach import Layer
+
+_FINEST = 10
+
+
+def unfollowed(system: System) -> str | None:
+    """Why tubes do not follow the runs of a system; None where they do."""
+    if not system.smooth:
+        return "it is for systems that are not piecewise linear"
+    for branch in system.branches:
+        parts: list[tuple[str, Expr | Condition]] = [("guard", branch.guard)]
+        for where, node in parts + [(f"update of {name!r}", expr) for name, expr in branch.updates]:
+            if kind := unknown(node):
+                return f"the {where} in branch {branch.name!r} has a {kind}, which it does not enclose"
+    return None
+
+
+class TubeLayers:
+    """The source."""
+
+    name = "tubes"
+    help = "Affine forms over all steps, of systems that are not piecewise linear, part by part of the initial set."
+    finest = _FINEST
+    smooth = True
+
+    def accepts(self, system: System) -> str | None:
+        """Systems with smooth parts."""
+        return unfollowed(system)
+
+    def layers(
+        self, system: System, directions: Sequence[LinearExpr], steps: int, level: int, tick: Callable[[], None]
+    ) -> Iterator[Layer]:
+        """See `Source`."""
+        levels = ladder(recorded=True, several=len(system.branches) > 1)
+        usual = min(level, USUAL - 1)
+        boxes: list[Box] = []
+        for region in system.regions:
+            if (found := initial_box(system, region)) is not None:
+                whole = dict(zip(system.variables, found, strict=True))
+                boxes += _parts(system, whole, level)
+        if not boxes:
+            for _ in range(steps + 1):
+                yield Layer.nothing(len(directions))
+            return
+        tube = Tube(system, boxes, levels[usual])
+        for step in range(steps + 1):
+            tick()
+            if step:
+                tube = _advanced(tube, levels[usual + 1 :])
+            if not tube.ring.size:  # no state has a successor
+                yield Layer.nothing(len(directions))
+                continue
+            with np.errstate(all="ignore"):  # what overflows says nothing
+                forms = [tube.ring.combine([(c, tube.state[n]) for n, c in d.terms], d.constant) for d in directions]
+                ends = [form.ends for form in forms]
+            low, high = (np.stack(side) for side in zip(*ends, strict=True))  # (D, B)
+            nothing = tube.ring.broken | np.isnan(low).any(0) | np.isnan(high).any(0)
+            low, high = np.where(nothing, -np.inf, low), np.where(nothing, np.inf, high)
+            yield Layer.around(low.min(1), high.max(1), may_leave=_leaves(system, tube, step))
+
+
+def _advanced(tube: Tube, finer: Sequence[Fineness]) -> Tube:
+    """After one more step, with more substeps where a flow is not shown to exist with fewer; with a few more than that,
+    as it is only just shown to exist then."""
+    lost, margin = tube.ring.broken.any(), False
+    for fine in (tube.fine, *(one for one in finer if one.substeps > tube.fine.substeps)):
+        found = tube.again(fine)
+        found.advance()
+        if lost or margin or (fine is tube.fine and not found.ring.broken.any()):
+            break
+        margin = not found.ring.broken.any()
+    return found
+
+
+def _leaves(system: System, tube: Tube, step: int) -> bool:
+    """May a run have left its declared range here?"""
+    if tube.ring.broken.any():
+        return True
+    decls = system.variables
+    ends = tube.ends().items() if step else ()
+    return any(not (decls[n].lower <= lo.min() and hi.max() <= decls[n].upper) for n, (lo, hi) in ends)
+
+
+def _parts(system: System, box: Box, level: int) -> list[Box]:
+    """A box in 2^level parts, across the side that is the longest part of its declared range."""
+    decls, parts = system.variables, [box]
+    for _ in range(level):
+        cut: list[Box] = []
+        for part in parts:
+            share = {n: (b - a) / (decls[n].upper - decls[n].lower) for n, (a, b) in part.items() if b > a}
+            if not share:
+                cut.append(part)
+                continue
+            axis = max(share, key=lambda n: share[n])
+            cut += [half for _, half in Tree().split(system, 0, part, axis)]
+        parts = cut
+    return parts
+
+
+TUBES = TubeLayers()

@@ -1,0 +1,191 @@
+"""Zonotopes along the runs from boxes of initial states: one set of states a row, a set for each answer to a set.
+
+    one step: for each branch that some state of a set can take                       (`venmas.bounds.affine.guards`)
+                  what it makes of the part of the set where its guard holds          (`venmas.bounds.affine.halves`)
+                  where an argmax or a condition in it is open, each option makes a set of its own
+              too many sets of a box: those that are near each other become one       (`venmas.bounds.affine.join`)
+
+Nothing is lost: what follows a state of a set is in one of the sets that follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+
+from venmas.bounds.affine.forms import Form, Forms
+from venmas.bounds.affine.guards import Answers, answers
+from venmas.bounds.affine.halves import where
+from venmas.bounds.affine.join import joined, near
+from venmas.bounds.affine.reduce import reduced
+from venmas.bounds.affine.step import OpenChoiceError, Values
+from venmas.bounds.rounding import Floats, Index, Ints, float_beside
+from venmas.model.evaluation.cuts import Fineness
+from venmas.model.system.disturbances import ahead
+from venmas.model.system.parts import Branch
+from venmas.model.system.system import System
+from venmas.model.system.variables import Box
+
+_FORKS = 64
+"""Sets of a box, on average, beyond which open choices make no more."""
+
+
+@dataclass
+class Link:
+    """The sets after a step, from those before it.
+
+    before, branch, after: (E,), a set of states, a branch that some of them take, and a set that has their successors.
+    """
+
+    before: Index
+    branch: Ints
+    after: Index
+    answers: Answers
+
+
+class Tube:
+    """The states after so many steps, from several boxes at once, in sets: one a row of `ring`.
+
+    state: forms of the variables. boxes: which box a set is from. axes: the variables to whose initial values the first
+    symbols belong, in order. alone: has every state had one successor?
+    """
+
+    def __init__(self, system: System, boxes: Sequence[Box], fine: Fineness) -> None:
+        self.system, self.fine, self.steps = system, fine, 0
+        self.ring, self.boxes, self.alone = Forms(len(boxes)), np.arange(len(boxes)), True
+        self._most = max(_FORKS, 2 * fine.sets) * len(boxes)
+        # noise of later steps brings no symbols; to have fewer takes time, which many sets are worth
+        self._symbols = fine.symbols * sum(len(system.branches) == 1 or not ahead(name) for name in system.variables)
+        self.state: dict[str, Form] = {}
+        self.axes: list[str] = []
+        for name in system.variables:
+            lo = np.array([float_beside(box[name][0], -1) for box in boxes])
+            hi = np.array([float_beside(box[name][1], 1) for box in boxes])
+            if all(box[name][0] == box[name][1] for box in boxes):
+                self.state[name] = self.ring.between(lo, hi)
+            else:
+                self.axes.append(name)
+                self.state[name] = self.ring.symbol(lo, hi)
+
+    @np.errstate(all="ignore")  # what overflows says nothing
+    def advance(self) -> Link:
+        """One step of all sets."""
+        ring, state, boxes, branches = self.ring, self.state, self.boxes, self.system.branches
+        found = answers(branches, Values(ring, state, self.fine))
+        made: list[tuple[Forms, dict[str, Form]]] = []
+        before: list[Index] = []
+        taken: list[Ints] = []
+        for index, branch in enumerate(branches):
+            rows = np.flatnonzero(found.may[:, index])
+            if not len(rows):
+                continue
+            self.ring, self.state, self.boxes = ring, state, boxes
+            if len(branches) > 1 or len(rows) < ring.size:
+                self.keep(rows)
+            if not branch.always:
+                self.state = where(Values(self.ring, self.state, self.fine), branch.guard, self.fine)
+            origin = rows[self._take(branch)]
+            made.append((self.ring, self.state))
+            before.append(origin)
+            taken.append(np.full(len(origin), index))
+        self.steps, self.alone = self.steps + 1, self.alone and found.one
+        if not made:  # no state has a successor
+            self.ring, self.state, self.boxes = ring, state, boxes
+            self.keep(np.arange(0))
+            return Link(np.arange(0), np.arange(0), np.arange(0), found)
+        link = Link(np.concatenate(before), np.concatenate(taken), np.arange(sum(map(len, before))), found)
+        self.ring, self.state = _together(made)
+        self.boxes = boxes[link.before]
+        if self.fine.sets and not self.alone and np.bincount(self.boxes).max() > self.fine.sets:
+            groups = near(self.state, self.boxes, self.fine.sets)
+            self.ring, self.state = joined(self.ring, self.state, groups)
+            self.boxes = self.boxes[[group[0] for group in groups]]
+            link.after[np.concatenate(groups)] = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        return link
+
+    def _take(self, branch: Branch) -> Index:
+        """The step by a branch, in all rows; where forms leave choices open, each option has a row of its own.
+
+        Returns which row each one comes from. Beyond `_FORKS` rows a box, what several options give is enclosed in one.
+        """
+        assumed: dict[int, Ints] = {}
+        origin = np.arange(self.ring.size)
+        ring, symbols, broken = self.ring, self.ring.symbols, self.ring.broken.copy()
+        while True:
+            try:
+                self._step(branch, assumed, self.ring.size <= self._most)
+                return origin
+            except OpenChoiceError as choice:
+                rows, options = np.nonzero(choice.able)
+                assumed = {key: taken[rows] for key, taken in assumed.items()}
+                assumed[choice.key] = options
+                origin = origin[rows]
+                ring.symbols, ring.broken = symbols, broken
+                self.keep(rows)
+                ring, broken = self.ring, self.ring.broken.copy()
+
+    def _step(self, branch: Branch, assumed: Mapping[int, Ints], forking: bool) -> None:
+        values = Values(self.ring, self.state, self.fine, assumed, forking)
+        changed = {name: self._typed(name, values.form(expr)) for name, expr in branch.updates}
+        state = {**self.state, **changed}
+        self.ring, self.state = reduced(self.ring, state, self._symbols, len(self.axes))
+
+    def _typed(self, name: str, form: Form) -> Form:
+        """An integer that is known is exact."""
+        if not self.system.variables[name].integral or form.whole():
+            return form
+        lo, hi = np.ceil(form.ends[0]), np.floor(form.ends[1])
+        return Form(lo[:, None], np.zeros(len(lo))) if bool(np.all(lo == hi)) else form
+
+    def again(self, fine: Fineness) -> Tube:
+        """The same sets, to be followed in another way."""
+        other = copy(self)
+        other.fine = fine
+        other.keep(np.arange(self.ring.size))
+        return other
+
+    def keep(self, rows: Index) -> None:
+        """Follow some of the sets only."""
+        ring = Forms(len(rows), self.ring.symbols)
+        ring.broken = self.ring.broken[rows]
+        self.ring, self.boxes = ring, self.boxes[rows]
+        self.state = {name: form.rows(rows) for name, form in self.state.items()}
+
+    def moved(self, form: Form) -> tuple[Floats, Floats]:
+        """How far each initial value moves a form, (B, axes), and how far it goes besides, (B,)."""
+        sizes = np.abs(form.z[:, 1 : 1 + len(self.axes)])
+        sizes = np.pad(sizes, ((0, 0), (0, len(self.axes) - sizes.shape[1])))
+        return sizes, np.abs(form.z[:, 1 + len(self.axes) :]).sum(1) + form.e
+
+    @np.errstate(all="ignore")
+    def moved_most(self) -> tuple[Floats, Floats]:
+        """The same of the state as a whole, each variable by its share."""
+        moves, besides = np.zeros((self.ring.size, len(self.axes))), np.zeros(self.ring.size)
+        for form in self.state.values():
+            by_axis, rest = self.moved(form)
+            size = 1 / np.maximum(by_axis.sum(1) + rest, 1e-300)
+            moves, besides = moves + by_axis * size[:, None], besides + rest * size
+        return moves, besides
+
+    @np.errstate(all="ignore")
+    def ends(self) -> Mapping[str, tuple[Floats, Floats]]:
+        """The box of each variable, over all sets: (B,) twice."""
+        return {name: form.ends for name, form in self.state.items()}
+
+
+def _together(parts: Sequence[tuple[Forms, dict[str, Form]]]) -> tuple[Forms, dict[str, Form]]:
+    """Rows of several rings in one."""
+    if len(parts) == 1:
+        return parts[0]
+    ring = Forms(sum(part.size for part, _ in parts), max(part.symbols for part, _ in parts))
+    ring.broken = np.concatenate([part.broken for part, _ in parts])
+    state: dict[str, Form] = {}
+    for name in parts[0][1]:
+        forms = [forms[name] for _, forms in parts]
+        width = max(form.z.shape[1] for form in forms) - 1
+        z = np.concatenate([form.wide(width) for form in forms])
+        state[name] = Form(z, *(np.concatenate([getattr(form, part) for form in forms]) for part in ("e", "mass")))
+    return ring, state

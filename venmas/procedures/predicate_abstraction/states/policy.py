@@ -1,0 +1,101 @@
+"""The choice of a network at many integer points at once, exactly: floats decide, rationals where floats do not.
+
+The errors of floats are bounded a priori (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., Lemma
+3.1), for all points of a batch together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from venmas.bounds.rounding import TINY, UNIT_ROUNDOFF, Bools, Floats, Ints, gamma
+from venmas.budget import ask
+from venmas.logic.linear import as_fraction
+from venmas.nn import Network
+
+_REMEMBERED = 100_000
+"""Exact choices that are kept."""
+
+
+class Policy:
+    """``argmax network(x[inputs])``, the lowest index on a tie.
+
+    inputs: for each input of the network the column of a state that it reads, or the number that it always is.
+    """
+
+    def __init__(self, network: Network, inputs: Sequence[int | Fraction]) -> None:
+        self.network, self.inputs = network, tuple(inputs)
+        self.columns: Ints = np.array([i if isinstance(i, int) else -1 for i in inputs], dtype=np.int64)
+        self.constants: Floats = np.array([0.0 if isinstance(i, int) else float(i) for i in inputs])
+        self.read: Ints = np.unique(self.columns[self.columns >= 0])
+        """The columns that it reads."""
+        self.exact = 0
+        self._choices: dict[bytes, int] = {}
+        self._sizes = [np.abs(layer.weight) for layer in network.layers]
+
+    @property
+    def labels(self) -> int:
+        """Number of choices."""
+        return self.network.output_size
+
+    def gather(self, states: Ints | Floats) -> Floats:
+        """States (.., n) as inputs of the network (.., m)."""
+        if (self.columns >= 0).all():
+            return states[..., self.columns].astype(np.float64)
+        return np.where(self.columns >= 0, states[..., self.columns], self.constants).astype(np.float64)
+
+    def choose(self, states: Ints) -> Ints:
+        """The choice in each state: (B, n) -> (B,)."""
+        values, error = self._values(states)
+        best: Ints = values.argmax(1).astype(np.int64)
+        rows = np.arange(len(values))
+        low = values[rows, best] - error[best]
+        high = values + error
+        high[rows, best] = -np.inf
+        for row in np.flatnonzero(~(low > high.max(1, initial=-np.inf))).tolist():
+            best[row] = self._exactly(states[row])
+        return best
+
+    def picks(self, states: Ints, label: Ints) -> Bools:
+        """Is the choice in state b label[b]? (B, n), (B,) -> (B,)."""
+        values, error = self._values(states)
+        rows = np.arange(len(values))
+        own = values[rows, label]
+        low = values - error
+        high = values + error
+        low[rows, label], high[rows, label] = -np.inf, -np.inf
+        margin = error[label]
+        sure: Bools = own - margin > high.max(1, initial=-np.inf)
+        for row in np.flatnonzero(~sure & ~(own + margin < low.max(1, initial=-np.inf))).tolist():
+            sure[row] = self._exactly(states[row]) == label[row]
+        return sure
+
+    def _values(self, states: Ints) -> tuple[Floats, Floats]:
+        """Outputs (B, k) and bounds on their errors (k,), the rounding of what is made of them counted in."""
+        x = self.gather(states)
+        with np.errstate(all="ignore"):
+            values = self.network.evaluate(x)
+            mass: Floats = np.abs(x).max(0, initial=0.0)
+            error: Floats = np.zeros(len(mass))
+            for layer, size in zip(self.network.layers, self._sizes, strict=True):
+                g = gamma(layer.in_size + 3)
+                reach = (size @ mass + np.abs(layer.bias)) * (1 + 4 * g)
+                error = (g * reach + size @ error) * (1 + 4 * g) + TINY
+                mass = reach + error
+            return values, error + 8 * UNIT_ROUNDOFF * mass
+
+    def _exactly(self, state: Ints) -> int:
+        key = state[self.read].tobytes()
+        found = self._choices.get(key)
+        if found is None:
+            ask()
+            self.exact += 1
+            point = [Fraction(int(state[i])) if isinstance(i, int) else as_fraction(i) for i in self.inputs]
+            outputs = self.network.evaluate_exact(point)
+            found = outputs.index(max(outputs))
+            if len(self._choices) < _REMEMBERED:
+                self._choices[key] = found
+        return found

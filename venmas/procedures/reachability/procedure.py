@@ -1,0 +1,147 @@
+"""Regions: a reachability graph of boxes with counterexample-guided refinement (after Clarke et al., CAV 2000).
+
+    graph := boxes of initial states                                                  (`graph`)
+    repeat
+        expand the graph by `depth` steps: cut boxes where a choice is open,          (`split`, `step`)
+            move them exactly, merge what falls into one cell of the grid             (`boxes`)
+        label backward what may hold in each box; no initial box: refuted             (`closure`)
+        concretise abstract counterexamples in exact numbers; one runs: witnessed     (`candidates`, `concretise`)
+        refine: only what is open is expanded again, on a grid twice as fine
+
+Choices are decided by zonotope bounds of the networks (`venmas.bounds.zonotope`). A wide initial set is taken in tiles
+by several processes (`tiles`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.bounds.rounding import Floats
+from venmas.budget import Budget, BudgetError
+from venmas.errors import Reason
+from venmas.model.transform.cases import UnsuitableError
+from venmas.model.witness.tree import Witness
+from venmas.procedure import Run
+from venmas.procedures.hybrid.boxes import Boxes
+from venmas.procedures.hybrid.view import Space, space_for
+from venmas.procedures.reachability.concretise.candidates import candidates
+from venmas.procedures.reachability.concretise.concretiser import Concretiser
+from venmas.procedures.reachability.graph.figures import Regions
+from venmas.procedures.reachability.graph.graph import Graph
+from venmas.procedures.reachability.proof.tables import write_tables
+from venmas.question import Question
+
+log = logging.getLogger(__name__)
+
+MAX_PASSES, MAX_PIECES = 16, 20_000_000
+"""Passes, and pieces of all of them together, after which the procedure gives up: each pass is twice as fine as
+the one before, and so many pieces take minutes, which others use better."""
+
+
+class RegionGraph:
+    """The procedure."""
+
+    name = "regions"
+    help = "A graph of regions, refined where something is open."
+
+    def accepts(self, question: Question, run: Run) -> str | None:
+        """Systems with a real variable and not too many initial locations."""
+        try:
+            space_for(question, run).root()
+        except (UnsuitableError, OverflowError, RecursionError) as error:
+            return str(error) or "the system is nested too deeply"
+        return None
+
+    def eager(self, question: Question, run: Run) -> bool:
+        """It is the main one."""
+        return True
+
+    def start(self, question: Question, run: Run) -> RegionSession:
+        """Nothing is done yet."""
+        return RegionSession(question, space_for(question, run))
+
+
+class RegionSession:
+    """Passes over one graph: the first call falsifies only, each other one makes a pass.
+
+    root: a part of the initial set. weights: see `Graph`.
+    """
+
+    def __init__(
+        self, question: Question, space: Space, root: Boxes | None = None, weights: Sequence[Floats] = ()
+    ) -> None:
+        self.question, self.space, self.whole = question, space, root is None
+        self.graph = Graph(space, question.target, Budget(), question.certified, root, weights)
+        self.concretiser = Concretiser(space, question.target)
+        self._begun = False
+
+    @property
+    def figures(self) -> Regions:
+        """Counts of all passes."""
+        return replace(self.graph.counts)
+
+    @property
+    def struggling(self) -> bool:
+        """Did the last pass make more pieces than the one before?"""
+        return self.graph.grows
+
+    def advance(self, budget: Budget) -> Answer | None:
+        """Falsify, then a pass at a time."""
+        self.graph.tick = budget
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                return self._advance(budget)
+        except BudgetError:
+            self.space.interrupted = True  # in the middle of a step, perhaps
+            raise
+        except RecursionError:
+            return Open(Reason.OPEN, "no region graph: the system is nested too deeply")
+        except (UnsuitableError, OverflowError) as error:
+            return Open(Reason.OPEN, f"no region graph: {str(error) or type(error).__name__}")
+
+    def _advance(self, budget: Budget) -> Answer | None:
+        graph = self.graph
+        if not self._begun:
+            self._begun = True
+            return _found(self._falsified(budget))
+        if graph.counts.passes >= MAX_PASSES or graph.counts.pieces >= MAX_PIECES:
+            passes, pieces = graph.counts.passes, graph.counts.pieces
+            raise UnsuitableError(f"{passes} passes over {pieces} regions left something open")
+        if graph.refine():
+            return self._refuted()
+        witness = self.concretiser.look(candidates(graph), budget) or self._falsified(budget)
+        if witness is None and self.concretiser.branching:
+            witness = self.concretiser.slices(graph, True, budget) or self.concretiser.point(graph, budget)
+        if witness is not None:
+            return Witnessed(witness)
+        if self.whole and not self.question.certified:
+            tiles, weights = graph.tiles()
+            if tiles:
+                from venmas.procedures.reachability.tiles import search_tiles  # processes are needed here alone
+
+                witness = search_tiles(self.question, graph, tiles, weights, type(self), budget)
+                return Witnessed(witness) if witness is not None else self._refuted()
+        return None
+
+    def _falsified(self, budget: Budget) -> Witness | None:
+        found = self.concretiser.rollouts(self.graph, budget)
+        return found or self.concretiser.slices(self.graph, False, budget)
+
+    def _refuted(self) -> Refuted:
+        graph, question = self.graph, self.question
+        leaving = frozenset(question.system.variables) if graph.may_leave_box and not question.inside else frozenset()
+        proof = partial(write_tables, graph, question) if question.certified else None
+        return Refuted("bounds", leaving, graph.may_deadlock, inside=question.inside, proof=proof)
+
+
+def _found(witness: Witness | None) -> Answer | None:
+    return None if witness is None else Witnessed(witness)
+
+
+REGIONS = RegionGraph()

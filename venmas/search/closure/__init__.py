@@ -1,1 +1,0 @@
-"""Everything that a system of integers reaches, for ever: explicit closure after slicing."""

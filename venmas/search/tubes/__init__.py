@@ -1,1 +1,0 @@
-"""Systems with smooth parts by zonotopes over all steps: see `venmas.search.tubes.procedure`."""
