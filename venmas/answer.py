@@ -13,7 +13,7 @@ from venmas.model.invariant import Invariant, Phases
 from venmas.model.witness.tree import Witness
 
 if TYPE_CHECKING:
-    from venmas.checker.goals.rule import Rule
+    from venmas.checker.format.rule import Rule
 
 Basis: TypeAlias = Literal["bounds", "exact", "solver"]
 """What a refutation rests on: enclosures with their rounding errors, exact rationals, or the word of a solver."""

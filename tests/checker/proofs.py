@@ -9,10 +9,10 @@ from random import Random
 from typing import Any
 
 from venmas.checker.exact.cell import fraction, rational
+from venmas.checker.format.rule import Rule
 from venmas.checker.goals.check import Checked, CheckError, check, claim
 from venmas.checker.goals.goals import Fact, Goal
 from venmas.checker.goals.paths import Holds, Requires, Unless
-from venmas.checker.goals.rule import Rule
 from venmas.errors import ModelError
 from venmas.logic import Formula, nnf, parse
 from venmas.model import System, satisfies

@@ -13,7 +13,7 @@ import pytest
 
 from tests.checker.corpus import BUNDLED, certificates, question
 from venmas.checker.file import check_certificate
-from venmas.checker.goals.rule import Rule
+from venmas.checker.format.rule import Rule
 from venmas.checker.goals.rules import RULES
 from venmas.engine.certificates.goals import certify, certify_inductive, certify_phases
 from venmas.logic import parse_property

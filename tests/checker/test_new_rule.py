@@ -14,13 +14,14 @@ from tests.checker.test_certificate_schema import assert_schema_has
 from venmas.checker.exact.cell import rational
 from venmas.checker.file import check_certificate
 from venmas.checker.format.numbers import read_index
+from venmas.checker.format.rule import Line, Rule
 from venmas.checker.goals import rule as registry
 from venmas.checker.goals import rules
 from venmas.checker.goals.check import CheckError
 from venmas.checker.goals.goals import Goal
 from venmas.checker.goals.initial import first_goal
 from venmas.checker.goals.lemmas import Book
-from venmas.checker.goals.rule import Line, Place, Rule, Step
+from venmas.checker.goals.rule import Place, Step
 from venmas.engine.certificates.goals import Certificate, write_certificate
 from venmas.logic import Bounded, parse
 from venmas.model import System, where

@@ -19,9 +19,9 @@ from venmas.answer import IncompleteError
 from venmas.checker.affine.scaled import UnscaledError
 from venmas.checker.affine.tree import AXES, DIGITS, BrokenTreeError, cut, leaves
 from venmas.checker.file import check_certificate, read_certificate
+from venmas.checker.format.rule import Rule
 from venmas.checker.goals.check import claim
 from venmas.checker.goals.lemmas import Book
-from venmas.checker.goals.rule import Rule
 from venmas.checker.goals.trees import digest, program_of
 from venmas.engine.certificates.goals import Certificate, write_certificate
 from venmas.errors import ModelError, VenmasError

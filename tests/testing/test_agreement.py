@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from venmas.bounds import States
+from venmas.checker.format.rule import Line
 from venmas.checker.goals.check import check
-from venmas.checker.goals.rule import Line
 from venmas.engine.report import Verdict
 from venmas.engine.verify import verify
 from venmas.logic import Formula, evaluate, nnf, parse

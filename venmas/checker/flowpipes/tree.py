@@ -28,9 +28,9 @@ from venmas.checker.flowpipes.state import States
 from venmas.checker.flowpipes.univariate import OutsideError
 from venmas.checker.flowpipes.ways import ways
 from venmas.checker.format.numbers import CheckError, read_index, read_number, read_texts
+from venmas.checker.format.rule import Line
 from venmas.checker.goals.check import Checked
 from venmas.checker.goals.initial import cut_by, declared_cell
-from venmas.checker.goals.rule import Line
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.system.disturbances import Noise

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from venmas.checker.format.numbers import CheckError
-from venmas.checker.goals.rule import Line
+from venmas.checker.format.rule import Line
 from venmas.errors import InputError, UsageError
 from venmas.nn.files import json_parts
 

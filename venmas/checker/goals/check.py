@@ -14,12 +14,13 @@ from typing import assert_never
 
 from venmas.checker.exact.cell import Cell
 from venmas.checker.format.numbers import CheckError
+from venmas.checker.format.rule import Line, Rule, kind_of
 from venmas.checker.goals import rules
 from venmas.checker.goals.goals import Goal
 from venmas.checker.goals.initial import first_goal
 from venmas.checker.goals.lemmas import Book
 from venmas.checker.goals.listing import listed
-from venmas.checker.goals.rule import Line, Place, Rule, kind_of
+from venmas.checker.goals.rule import Place
 from venmas.checker.goals.sharing import lemma_key
 from venmas.logic import Formula
 from venmas.model.system.system import System

@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Self
 
 from venmas.checker.format.numbers import CheckError, read_index, read_number
-from venmas.checker.goals.rule import Line, Place, Rule, rule
+from venmas.checker.format.rule import Line, Rule, rule
+from venmas.checker.goals.rule import Place
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.system.system import System
 from venmas.model.system.variables import Region, VariableDecl

@@ -28,12 +28,13 @@ from typing import ClassVar, Self, TypeAlias
 from venmas.checker.affine.scaled import LEAST_BITS, MOST_BITS, ScaledProgram, UnscaledError
 from venmas.checker.exact.cell import refutes
 from venmas.checker.format.numbers import CheckError, read_form, read_index, read_number, read_texts, write_number
+from venmas.checker.format.rule import RULES as RULES  # complete once this module is imported: read it from here
+from venmas.checker.format.rule import Line, Rule, kind_of, rule
 from venmas.checker.goals import lemmas, trees
 from venmas.checker.goals.divide import Divide as Divide
 from venmas.checker.goals.goals import Goal
 from venmas.checker.goals.paths import Holds
-from venmas.checker.goals.rule import RULES as RULES  # complete once this module is imported: read it from here
-from venmas.checker.goals.rule import Line, Place, Rule, Step, kind_of, rule
+from venmas.checker.goals.rule import Place, Step
 from venmas.checker.goals.tables.table import Table as Table
 
 # -- statements: between goals -----------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ import numpy as np
 
 from venmas.checker.exact.cell import Cell
 from venmas.checker.format.numbers import CheckError, read_index
+from venmas.checker.format.rule import Line
 from venmas.checker.goals.check import Checked
-from venmas.checker.goals.rule import Line
 from venmas.checker.inductive.batch import CHUNK, Batch
 from venmas.checker.inductive.claims import Claim, Claims
 from venmas.checker.inductive.exact import Exact

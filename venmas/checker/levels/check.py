@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.checker.format.numbers import CheckError
+from venmas.checker.format.rule import Line
 from venmas.checker.goals.check import Checked
-from venmas.checker.goals.rule import Line
 from venmas.checker.inductive.batch import CHUNK
 from venmas.checker.inductive.constraints import Ends
 from venmas.checker.levels.claim import Claim, branch_of, read_formula

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from venmas.checker.format.numbers import CheckError
+from venmas.checker.format.rule import Line
 from venmas.checker.goals.check import Checked, check
-from venmas.checker.goals.rule import Line
 from venmas.checker.inductive.check import check_inductive
 from venmas.checker.inductive.header import read_invariant, write_invariant
 from venmas.checker.inductive.phases import part_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from venmas.answer import IncompleteError, Refuted
 from venmas.checker.file import INDUCTIVE, PHASES
-from venmas.checker.goals.rule import Rule
+from venmas.checker.format.rule import Rule
 from venmas.checker.goals.rules import End
 from venmas.checker.inductive.header import write_invariant
 from venmas.checker.inductive.phases import write_phases

@@ -19,7 +19,7 @@ from venmas.question import Question
 from venmas.runtime.files import NewFile
 
 if TYPE_CHECKING:
-    from venmas.checker.goals.rule import Rule
+    from venmas.checker.format.rule import Rule
 
 _AS_TEXT = json.JSONEncoder(separators=(",", ":")).encode
 

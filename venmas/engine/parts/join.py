@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from venmas.answer import Write
-from venmas.checker.goals.rule import Line, Place, Rule
+from venmas.checker.format.rule import Line, Rule
+from venmas.checker.goals.rule import Place
 from venmas.checker.goals.rules import Divide
 from venmas.engine.parts.division import Cut
 

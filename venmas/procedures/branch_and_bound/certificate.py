@@ -17,8 +17,8 @@ from venmas.checker.affine.batch import Batch
 from venmas.checker.affine.reference import Weights
 from venmas.checker.affine.scaled import ScaledProgram, UnscaledError
 from venmas.checker.affine.tree import AXES, CUT, DIGITS, LEAF, MIDDLE, MIXED, MOST_GROUPS, cut, written
+from venmas.checker.format.rule import Rule
 from venmas.checker.goals.lemmas import Book
-from venmas.checker.goals.rule import Rule
 from venmas.checker.goals.rules import Narrowed
 from venmas.checker.goals.rules import Tree as TreeLine
 from venmas.checker.goals.trees import Checking, digest, program_of

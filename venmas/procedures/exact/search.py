@@ -16,11 +16,12 @@ from weakref import WeakSet
 
 from venmas.checker.exact.cell import Cell, Form, Q, Row, fraction, negative, rational
 from venmas.checker.format.numbers import write_number
+from venmas.checker.format.rule import Rule
 from venmas.checker.goals import rules
 from venmas.checker.goals.goals import Goal
 from venmas.checker.goals.initial import first_goal
 from venmas.checker.goals.paths import Holds, World
-from venmas.checker.goals.rule import Rule, Step
+from venmas.checker.goals.rule import Step
 from venmas.checker.goals.sharing import covers, lemma_key
 from venmas.logic import AX, EX, Formula
 from venmas.model.expressions.domain import MAX_DOMAIN

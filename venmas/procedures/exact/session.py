@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.budget import Budget
-from venmas.checker.goals.rule import Rule
+from venmas.checker.format.rule import Rule
 from venmas.errors import Reason
 from venmas.model.evaluation.regions import several_wide
 from venmas.procedure import Run

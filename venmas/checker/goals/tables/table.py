@@ -24,8 +24,9 @@ from venmas.checker.exact.moves import MOST_OUTCOMES
 from venmas.checker.fixed_point.lattice import MAX_COORDINATE, MOST_LOOKS
 from venmas.checker.fixed_point.limbs import Ints
 from venmas.checker.format.numbers import CheckError, read_index
+from venmas.checker.format.rule import Line, Rule, rule
 from venmas.checker.goals.listing import Listing
-from venmas.checker.goals.rule import Line, Place, Rule, rule
+from venmas.checker.goals.rule import Place
 from venmas.checker.goals.tables.check import Checking
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from venmas.answer import Refuted, Witnessed
 from venmas.budget import ask
-from venmas.checker.goals.rule import Rule
+from venmas.checker.format.rule import Rule
 from venmas.logic import Bounded
 from venmas.logic.formula import Formula
 from venmas.model.system.system import System

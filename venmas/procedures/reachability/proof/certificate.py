@@ -17,12 +17,13 @@ import numpy as np
 from venmas.answer import IncompleteError
 from venmas.bounds.rounding import Ints
 from venmas.checker.exact.cell import Form, Q, rational
+from venmas.checker.format.rule import Rule
 from venmas.checker.goals import rules
 from venmas.checker.goals.goals import Goal
 from venmas.checker.goals.initial import first_goal
 from venmas.checker.goals.lemmas import Book, Lemma, Matrix
 from venmas.checker.goals.paths import Holds, Unless
-from venmas.checker.goals.rule import Rule, Step
+from venmas.checker.goals.rule import Step
 from venmas.logic import AX, EX, Formula
 from venmas.model.expressions.expr import Condition
 from venmas.nn.network import Semantics

@@ -19,8 +19,8 @@ from venmas.budget import ask
 from venmas.checker.exact.moves import NotAffineError
 from venmas.checker.fixed_point.evaluation import Tabling
 from venmas.checker.format.numbers import CheckError
+from venmas.checker.format.rule import Rule
 from venmas.checker.goals.check import check
-from venmas.checker.goals.rule import Rule
 from venmas.checker.goals.rules import End, Listed, Table, Within
 from venmas.checker.goals.tables.check import FIRST_COVER, NO_ROW
 from venmas.checker.goals.tables.table import Ahead
