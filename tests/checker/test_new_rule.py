@@ -13,9 +13,9 @@ from tests.checker.proofs import Certified, refusal
 from tests.checker.test_certificate_schema import assert_schema_has
 from venmas.checker.exact.cell import rational
 from venmas.checker.file import check_certificate
+from venmas.checker.format import rule as registry
 from venmas.checker.format.numbers import read_index
 from venmas.checker.format.rule import Line, Rule
-from venmas.checker.goals import rule as registry
 from venmas.checker.goals import rules
 from venmas.checker.goals.check import CheckError
 from venmas.checker.goals.goals import Goal

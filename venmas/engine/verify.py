@@ -98,9 +98,8 @@ def verify(
     ended continues: programs of ``comp-seq`` and ``comp-par`` that a solver found infeasible, and the verdict in any
     mode (docs/journal.md).
 
-    refinement: options of predicate abstraction, by the names of
-    `venmas.procedures.predicate_abstraction.settings.OPTIONS`, such as ``predicates="guards"`` or ``refine="shrink"``,
-    for modes ``invariant`` and ``abstraction``.
+    refinement: options of predicate abstraction, by the names of `OPTIONS` of its settings, such as
+    ``predicates="guards"`` or ``refine="shrink"``, for modes ``invariant`` and ``abstraction``.
 
     Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError`,
     `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are

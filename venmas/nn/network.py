@@ -21,15 +21,13 @@ refuses what is neither ReLU nor the identity, until it is taught.
    venmas/bounds/compiled/zonotope_kernel.py, venmas/bounds/compiled/relaxation_kernel.py, and what fills their arrays:
    venmas/bounds/compiled/cutting.py.
 7. MILP programs: venmas/procedures/milp/encoding/states/network.py.
-8. The explicit search: venmas/procedures/explicit/states/undecided.py. The search over polytopes:
-venmas/procedures/polytopes/step.py. 9. Unrolled loops as programs: venmas/model/transform/lowering.py,
-venmas/model/transform/program_writer.py, and gradients through them:
-   venmas/procedures/branch_and_bound/gradient.py.
-10. The checker of certificates, which is independent of all the above: venmas/checker/exact/networks.py; of tables:
-   venmas/checker/fixed_point/networks.py; of words: venmas/checker/inductive/zonotopes.py; of trees, on what the
-   unroller made: venmas/checker/affine/scaled.py, venmas/checker/affine/reference.py, venmas/checker/affine/batch.py,
-   venmas/checker/affine/compiled.py, venmas/checker/goals/trees.py; what a unit does there:
-   venmas/checker/affine/units.py.
+8. The explicit search: venmas/procedures/explicit/states/undecided.py; over polytopes:
+   venmas/procedures/polytopes/step.py.
+9. Unrolled loops as programs: venmas/model/transform/lowering.py, venmas/model/transform/program_writer.py; gradients
+   through them: venmas/procedures/branch_and_bound/gradient.py.
+10. The checker, independent of the above: venmas/checker/exact/networks.py; tables:
+   venmas/checker/fixed_point/networks.py; words: venmas/checker/inductive/zonotopes.py; trees:
+   venmas/checker/goals/trees.py and, in venmas/checker/affine: scaled.py, reference.py, batch.py, compiled.py, units.py.
 """
 
 from __future__ import annotations

@@ -9,14 +9,13 @@ To add a step (tests/checker/test_new_rule.py does it, and leaves out one after 
 
 1. Write a frozen dataclass that derives from `Step`, with the entries of its line as fields; say in its docstring why
    every state that meets the goal meets one of the goals that are left: the checker is as sound as that sentence.
-2. Give it `from_json`, which takes the entries by `cls.entries` and refuses what has another type or names what is not
-   there. (`to_json` is inherited; override it where an entry is not written as it is.)
+2. Give it `from_json`, which takes the entries by `cls.entries` and refuses other types and names of what is not there.
+   (`to_json` is inherited; override it where an entry is not written as it is.)
 3. Give it `apply`, which returns the goals that are left, none where the goal is refuted, or raises `CheckError`; it
    computes in exact rationals. Set `about_obligation` if it speaks of the first obligation, and `nameable` if `same`
    may name its goal.
 4. Register it: ``@rule("name")`` above the dataclass. A rule that lacks one of its methods can not be registered.
-5. Add its line to docs/certificate.schema.json, what it means to docs/certificates.md, and lies about it to the mutants
-   of tests/checker; then let a procedure write it.
+5. Add its line to docs/certificate.schema.json, its meaning to docs/certificates.md, lies to tests/checker.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from typing import ClassVar, Self, TypeAlias
 from venmas.checker.affine.scaled import LEAST_BITS, MOST_BITS, ScaledProgram, UnscaledError
 from venmas.checker.exact.cell import refutes
 from venmas.checker.format.numbers import CheckError, read_form, read_index, read_number, read_texts, write_number
-from venmas.checker.format.rule import RULES as RULES  # complete once this module is imported: read it from here
+from venmas.checker.format.rule import RULES as RULES
 from venmas.checker.format.rule import Line, Rule, kind_of, rule
 from venmas.checker.goals import lemmas, trees
 from venmas.checker.goals.divide import Divide as Divide

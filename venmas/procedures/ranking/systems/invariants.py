@@ -28,7 +28,7 @@ _MOST_PAIRED = 6
 
 
 def kept(system: System, rows: Iterable[Row]) -> tuple[Invariant, list[Proof]] | None:
-    """The states of the box that meet the candidates that are left, with proofs of `checker.runs.ranks.inductive`.
+    """The states of the box that meet the candidates that are left, with proofs of `checker.levels.ranks.inductive`.
 
     None where none are left, a step from them leaves the box, or it is not told. rows: comparisons that may hold.
     Raises what the budget raises, `InputError`.
