@@ -22,13 +22,13 @@ from venmas.logic import Bounded, Formula, nnf
 from venmas.model.canonical.canonical import networks_of, system_digest
 from venmas.model.system.system import System
 from venmas.procedures.milp.encoding import ReluEncoding, Subproblem, Task, encode
-from venmas.procedures.milp.encoding.subproblem import Option
 from venmas.procedures.milp.procedure import strategy_of
 from venmas.procedures.milp.stream import deep_runs
 from venmas.question import drawn_for, read_formula
 from venmas.solvers.milp.lp_format import to_lp
 from venmas.solvers.milp.mps_format import to_mps
 from venmas.solvers.milp.program import NotFiniteError
+from venmas.solvers.milp.subproblem import Option
 from venmas.solvers.milp.terms import Term
 
 FORMATS = ("lp", "mps")

@@ -27,7 +27,7 @@ refuses what is neither ReLU nor the identity, until it is taught.
    through them: venmas/procedures/branch_and_bound/gradient.py.
 10. The checker, independent of the above: venmas/checker/exact/networks.py; tables:
    venmas/checker/fixed_point/networks.py; words: venmas/checker/inductive/zonotopes.py; trees:
-   venmas/checker/goals/trees.py and, in venmas/checker/affine: scaled.py, reference.py, batch.py, compiled.py, units.py.
+   venmas/checker/goals/trees.py and, venmas/checker/affine: scaled.py, reference.py, batch.py, compiled.py, units.py.
 """
 
 from __future__ import annotations

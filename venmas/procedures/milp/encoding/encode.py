@@ -19,7 +19,7 @@ from venmas.procedures.milp.encoding.compositional import encode_path, paths
 from venmas.procedures.milp.encoding.formulas import FormulaEncoder
 from venmas.procedures.milp.encoding.points import Oracle
 from venmas.procedures.milp.encoding.states.spread import Spread
-from venmas.procedures.milp.encoding.subproblem import Subproblem
+from venmas.solvers.milp.subproblem import Subproblem
 from venmas.solvers.milp.terms import Contradiction, ReluEncoding
 
 Strategy = Literal["monolithic", "compositional"]
