@@ -24,7 +24,7 @@ from venmas.model.evaluation.regions import several_wide
 from venmas.procedure import Run, few_paths
 from venmas.procedures.milp.encoding import Task
 from venmas.procedures.milp.encoding.encode import bounded_regions, region_formula
-from venmas.procedures.milp.encoding.points import Oracle
+from venmas.procedures.milp.encoding.states.points import Oracle
 from venmas.procedures.milp.stream import deep_runs
 from venmas.question import Question
 

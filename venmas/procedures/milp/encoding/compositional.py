@@ -18,7 +18,7 @@ from venmas.logic import AX, EX, And, Formula, Or
 from venmas.logic.linear import LinearExpr
 from venmas.model.expressions.expr import Truth
 from venmas.procedures.milp.encoding.formulas import FormulaEncoder
-from venmas.procedures.milp.encoding.points import Oracle
+from venmas.procedures.milp.encoding.states.points import Oracle
 from venmas.procedures.milp.encoding.states.spread import Spread
 from venmas.solvers.milp.terms import ONE, ReluEncoding
 

@@ -17,7 +17,7 @@ from venmas.model.system.system import System
 from venmas.model.system.variables import Region
 from venmas.procedures.milp.encoding.compositional import encode_path, paths
 from venmas.procedures.milp.encoding.formulas import FormulaEncoder
-from venmas.procedures.milp.encoding.points import Oracle
+from venmas.procedures.milp.encoding.states.points import Oracle
 from venmas.procedures.milp.encoding.states.spread import Spread
 from venmas.solvers.milp.subproblem import Subproblem
 from venmas.solvers.milp.terms import Contradiction, ReluEncoding
