@@ -16,7 +16,7 @@ from experiments.domains.tasks import tasks
 from experiments.policies.instances import own
 from venmas import load_jani, verify
 from venmas.model.evaluation.simulate import successors
-from venmas.procedures.explicit.graph.reachable import StateGraph
+from venmas.procedures.explicit.graph.graph import StateGraph
 
 SMALL = {"puzzle_8_ignoring": None, "transport_4": None, "racetrack_small": None}
 FREE = {"item_cost_bound": 1, "failing_probability": 0}
@@ -59,23 +59,23 @@ def test_steps_are_those_of_the_model(name, built):
 def test_all_states_without_a_policy(name, built):
     """Closure of the model and of the simulator."""
     task, system, _ = built[name]
-    graph = StateGraph(system, 10**6, lambda: None)
+    graph = StateGraph(system, lambda: None, transitions=True, limit=10**6)
     graph.reach(10**6)
     front = known = task.start
     while len(front):
         steps = [task.step(front, np.full(len(front), label)) for label in range(len(task.labels))]
         front = others(np.concatenate([after[fits] for after, fits in steps]), known)
         known = np.concatenate([known, front])
-    assert (graph.initial, len(graph.keys)) == (len(task.start), len(known))
+    assert (graph.initial, graph.count) == (len(task.start), len(known))
     if name == "transport_4":  # six packages on four places or the truck, which is anywhere
         assert (graph.initial, len(known)) == (3 * comb(8, 2), 4 * comb(10, 4))
 
 
 def test_the_puzzle_has_half_of_the_arrangements(built):
     _, system, _ = built["puzzle_8_ignoring"]
-    graph = StateGraph(system, 10**6, lambda: None)
+    graph = StateGraph(system, lambda: None, transitions=True, limit=10**6)
     graph.reach(10**6)
-    assert (graph.initial, len(graph.keys)) == (1, 181_440)
+    assert (graph.initial, graph.count) == (1, 181_440)
 
 
 def test_starts_of_the_puzzle():

@@ -8,7 +8,7 @@ import pytest
 from venmas import load_jani
 from venmas.errors import InputError
 from venmas.model.evaluation.regions import is_initial
-from venmas.procedures.explicit.graph.reachable import ABSENT, StateGraph
+from venmas.procedures.explicit.graph.graph import ABSENT, StateGraph
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +22,10 @@ def policies(data_dir: Path) -> Path:
 def reached(scenario):
     """The graph of all reachable states, its successors (branches, states), and the states that are unsafe."""
     system = scenario.system()
-    graph = StateGraph(system, 10**6, lambda: None)
+    graph = StateGraph(system, lambda: None, transitions=True, limit=10**6)
     graph.reach(10**6)
     unsafe = next(f for name, f in system.propositions.items() if name.startswith("unsafe_"))
-    bad = [i for i in range(len(graph.keys)) if unsafe.comparison.holds(graph.state(i))]
+    bad = [i for i in range(graph.count) if unsafe.comparison.holds(graph.state(i))]
     return graph, graph.successors(), bad
 
 
@@ -49,7 +49,7 @@ def blocks4(policies, policy, bound, failing):
 )
 def test_reachable_states_of_four_blocks(policies, policy, bound, failing, states, unsafe, deadlocks):
     graph, successors, bad = reached(blocks4(policies, policy, bound, failing))
-    assert (graph.initial, len(graph.keys), len(bad)) == (14, states, unsafe)
+    assert (graph.initial, graph.count, len(bad)) == (14, states, unsafe)
     if deadlocks is not None:
         assert np.count_nonzero((successors == ABSENT).all(0)) == deadlocks
 
@@ -64,7 +64,7 @@ def test_six_blocks(policies):
     system = scenario.system()
     assert (len(system.variables), len(system.branches), len(system.agents)) == (21, 144, 1)
     assert len(dict(system.agents[0].labels)) == 7
-    graph = StateGraph(system, 10**6, lambda: None)
+    graph = StateGraph(system, lambda: None, transitions=True, limit=10**6)
     assert graph.initial == 202
     assert scenario.formula in system.properties
 
@@ -75,7 +75,7 @@ def test_racetrack(policies):
     graph, successors, _ = reached(scenario)
     assert graph.initial == 999
     assert [str(p) for p in scenario.predicates()][:3] == ["car0_crashed == 1", "car0_finished == 1", "car0_x >= 17"]
-    place = [int(graph.state(i)["car_location"]) for i in range(len(graph.keys))]
+    place = [int(graph.state(i)["car_location"]) for i in range(graph.count)]
     labels = {name: i for i, name in graph.system.variables["car_location"].labels}
     after = [[int(j) for j in successors[:, i] if j >= 0] for i in range(len(place))]
     waiting = [i for i, at in enumerate(place) if at == labels["wait"]]
@@ -90,7 +90,7 @@ def test_the_eight_puzzle_keeps_a_start_condition(policies):
     scenario = load_jani(policies / "npuzzle" / "npuzzle_3_3.jani", policy="none", constants=constants)
     system = scenario.system()
     assert (len(system.variables), len(system.branches)) == (18, 64)  # 32 edges of the 96 are for another constant
-    graph = StateGraph(system, 10**6, lambda: None)
+    graph = StateGraph(system, lambda: None, transitions=True, limit=10**6)
     assert graph.initial == 4900
     assert all(is_initial(system, graph.state(i)) for i in range(0, 4900, 100))
     assert len(scenario.predicates(policies / "npuzzle" / "preds_lab_id_1.jani")) == 53

@@ -11,7 +11,7 @@ from venmas.formats.jani import load
 from venmas.formats.jani.build import build
 from venmas.model.evaluation.regions import is_initial
 from venmas.model.evaluation.simulate import Step, successors
-from venmas.procedures.explicit.graph.reachable import StateGraph
+from venmas.procedures.explicit.graph.graph import StateGraph
 
 
 def system_of(tmp_path, data, **options):
@@ -19,7 +19,7 @@ def system_of(tmp_path, data, **options):
 
 
 def initial(system):
-    graph = StateGraph(system, 10**5, lambda: None)
+    graph = StateGraph(system, lambda: None, transitions=True, limit=10**5)
     return [graph.state(i) for i in range(graph.initial)]
 
 

@@ -18,7 +18,7 @@ from venmas.model.evaluation.points import initial_points
 from venmas.model.evaluation.regions import contains, is_initial, sample_initial
 from venmas.model.expressions.expr import Any, conjunction, disjunction
 from venmas.model.system.starts import regions_of
-from venmas.procedures.explicit.graph.reachable import StateGraph
+from venmas.procedures.explicit.graph.graph import StateGraph
 from venmas.testing.finite import finite_model
 
 SIZE = 4
@@ -104,7 +104,7 @@ def test_more_than_1000_states_stay_a_condition():
     assert system.initial_condition is not TRUE
     with pytest.raises(ModelError, match="neither bounded nor certified"):
         _ = system.regions
-    graph = StateGraph(system, 10**5, lambda: None)
+    graph = StateGraph(system, lambda: None, transitions=True, limit=10**5)
     found = {(int(s["x"]), int(s["y"])) for s in map(graph.state, range(graph.initial))}
     assert found == states
     for x, y in ((0, 0), (2, 1), (1, 0), (2, 2)):
@@ -158,7 +158,7 @@ def test_sets_that_are_added_to_a_condition_widen_it():
     system.initial(x == 1, y == 40)
     assert is_initial(system, {"x": Fraction(1), "y": Fraction(40)})
     assert is_initial(system, {"x": Fraction(2), "y": Fraction(1)})
-    assert StateGraph(system, 10**5, lambda: None).initial == len(states) + 1
+    assert StateGraph(system, lambda: None, transitions=True, limit=10**5).initial == len(states) + 1
 
 
 def test_a_condition_has_a_canonical_form():

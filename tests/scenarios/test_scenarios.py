@@ -12,7 +12,7 @@ from venmas.logic import nnf, parse
 from venmas.model import explain, load_scenario, replay, scenario_names
 from venmas.model.evaluation.regions import bounding_box, contains, sample
 from venmas.model.evaluation.simulate import actions, step_batch, successors
-from venmas.procedures.explicit.graph.reachable import StateGraph
+from venmas.procedures.explicit.graph.graph import StateGraph
 from venmas.question import read_property
 
 # shared/data/verticalcas.md, section 1: least |h| at steps 1 to 10 over all h and pilots.
@@ -265,10 +265,10 @@ def test_blocks_have_their_states_and_are_all_on_the_table_in_one(policy, states
         system = load_jani(folder / "model.jani", folder / "property.jani", "none", constants).system()
     else:
         system = load_scenario("blocks").system(policy=policy, bound=1, failing=0)
-    graph = StateGraph(system, 1000, lambda: None)
+    graph = StateGraph(system, lambda: None, transitions=True, limit=1000)
     graph.reach(1000)
     assert graph.initial == 72
-    here = {tuple(int(graph.state(i)[f"block_{b}"]) for b in range(4)) for i in range(len(graph.keys))}
+    here = {tuple(int(graph.state(i)[f"block_{b}"]) for b in range(4)) for i in range(graph.count)}
     assert len(here) == states
     assert ((1, 1, 1, 1) in here) == (policy == "none")
     report = verify(system, "safe", timeout=60)

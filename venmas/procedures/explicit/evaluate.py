@@ -23,11 +23,14 @@ from venmas.model.evaluation.simulate import Step
 from venmas.model.system.system import System
 from venmas.model.witness.build import collect, explain
 from venmas.model.witness.tree import Witness
-from venmas.procedures.explicit.graph.reachable import ABSENT, MAX_BYTES, OUTSIDE, StateGraph
+from venmas.procedures.explicit.graph.graph import ABSENT, OUTSIDE, StateGraph
 from venmas.procedures.explicit.states.atoms import AtomRows
 from venmas.procedures.explicit.states.integers import NotExplicitError
 
 Costs = NDArray[np.unsignedinteger]
+
+MAX_BYTES = 1 << 28
+"""Most memory for the truth of the atoms of a formula in the states, and for their successors."""
 
 MAX_KEPT = 1 << 28
 """Most memory for the costs that lead a witness; beyond it, the witness is searched for."""
@@ -66,7 +69,7 @@ def explore(system: System, target: Formula, tick: Callable[[], None], limit: in
     and where there is no initial state.
     """
     try:
-        graph = StateGraph(system, limit, tick)
+        graph = StateGraph(system, tick, transitions=True, limit=limit)
         graph.reach(target.depth)
         found = _Evaluation(graph, target)
     except NotExplicitError:
@@ -80,7 +83,7 @@ def explore(system: System, target: Formula, tick: Callable[[], None], limit: in
         raise AssertionError(f"branch {branch} stays in the box in exact numbers: {state}")
     return Explored(
         None if violating is None else graph.state(violating),
-        len(graph.keys),
+        graph.count,
         graph.expanded,
         None if graph.deadlock is None else graph.state(graph.deadlock),
         None if graph.left is None else (graph.state(graph.left[0]), graph.left[1]),
@@ -95,6 +98,8 @@ class _Evaluation:
         self.graph, self.target = graph, target
         short = target.depth < 2**16 - 2
         self.kind, self.never = np.dtype(np.uint16 if short else np.uint32), 2 ** (16 if short else 32) - 1
+        if 4 * graph.count * len(graph.system.branches) > MAX_BYTES:
+            raise NotExplicitError
         self.next = graph.successors()
         self._atoms = self._truth([f for f in subformulas(target) if isinstance(f, Atom)])
         self._costs: dict[Formula, Costs] = {}
@@ -104,13 +109,13 @@ class _Evaluation:
 
     def _truth(self, atoms: Sequence[Atom]) -> dict[Formula, Bools]:
         """The truth of atoms (states,), exactly."""
-        if len(atoms) * len(self.graph.keys) > MAX_BYTES:
+        if len(atoms) * self.graph.count > MAX_BYTES:
             raise NotExplicitError
         graph = self.graph
         rows = AtomRows(atoms, list(graph.system.variables), graph.columns.ranges)
-        truth = np.empty((len(atoms), len(graph.keys)), bool)
+        truth = np.empty((len(atoms), graph.count), bool)
         if atoms:
-            for first, states in graph.chunks(0, len(graph.keys)):
+            for first, states in graph.chunks():
                 truth[:, first : first + len(states)] = rows.truth(states, graph.tick)
         return dict(zip(atoms, truth, strict=True))
 
@@ -120,7 +125,7 @@ class _Evaluation:
         for formula in order:
             for child in formula.children:
                 uses[child] += 1
-        kept = len(order) * (len(self.graph.keys) + 2) * self.kind.itemsize <= MAX_KEPT
+        kept = len(order) * (self.graph.count + 2) * self.kind.itemsize <= MAX_KEPT
         for formula in order:
             self.graph.tick()
             if not isinstance(formula, Atom):
@@ -134,7 +139,7 @@ class _Evaluation:
     def costs(self, formula: Formula) -> Costs:
         """(states + 2,): what it costs to show the formula, `never` where it is false; the last two are free to use."""
         if isinstance(formula, Atom):
-            found = np.empty(len(self.graph.keys) + 2, self.kind)
+            found = np.empty(self.graph.count + 2, self.kind)
             found[:-2] = np.where(self._atoms[formula], 0, self.never)
             return found
         return self._costs[formula]
@@ -149,7 +154,7 @@ class _Evaluation:
     def _compute(self, formula: Formula) -> Costs:
         match formula:
             case Top() | Bottom():
-                return np.full(len(self.graph.keys) + 2, 0 if isinstance(formula, Top) else self.never, self.kind)
+                return np.full(self.graph.count + 2, 0 if isinstance(formula, Top) else self.never, self.kind)
             case And(operands) | Or(operands):
                 total = self._joined(isinstance(formula, And), tuple(o for o in operands if isinstance(o, Atom)))
                 for operand in operands:
@@ -172,7 +177,7 @@ class _Evaluation:
         if (every, atoms) not in self._joins:
             if len(self._joins) > _MOST_JOINS:
                 self._joins.clear()
-            truth = np.full(len(self.graph.keys) + 2, every)
+            truth = np.full(self.graph.count + 2, every)
             for atom in atoms:
                 ask()
                 (np.logical_and if every else np.logical_or)(truth[:-2], self._atoms[atom], out=truth[:-2])

@@ -12,7 +12,7 @@ from venmas.bounds.rounding import float_beside
 from venmas.logic.linear import LinearExpr
 from venmas.model.system.system import System
 from venmas.model.transform.cases import UnsuitableError
-from venmas.procedures.explicit.graph.reachable import StateGraph
+from venmas.procedures.explicit.graph.graph import StateGraph
 from venmas.procedures.explicit.states.integers import Integers, NotExplicitError
 from venmas.procedures.reach import Layer
 
@@ -38,8 +38,8 @@ class ExplicitLayers:
         """See `Source`."""
         names, leaves = list(system.variables), False
         try:
-            graph = StateGraph(system, _MOST, tick)
-            states = graph.packing.states(graph.keys)
+            graph = StateGraph(system, tick, transitions=False, limit=_MOST)
+            states = graph.states(0, graph.count)
             for _ in range(steps + 1):
                 tick()
                 if not len(states):

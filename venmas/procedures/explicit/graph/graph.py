@@ -1,8 +1,8 @@
-"""The graph of the states that a system of integers reaches, for ever: numbers of states, and its transitions."""
+"""The graph of the states that a system of integers reaches: numbers of states, and its transitions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import prod
 
@@ -18,8 +18,8 @@ MAX_STATES = 2_000_000
 MAX_BYTES = 1 << 30
 """Most memory for states and transitions; beyond either, a system is not closed."""
 
-OUTSIDE = -1
-"""A successor outside the declared box."""
+ABSENT, OUTSIDE = -2, -1
+"""Successors that are no state: the guard does not hold; the box is left, or the state was not expanded."""
 
 Numbers = NDArray[np.int32]
 
@@ -45,6 +45,29 @@ class _Growing:
         self._room[self._used : end], self._used = rows, end
 
 
+class _Keys:
+    """Keys of states: numbers where the box has fewer than 2^62 states; else texts with one bit for each Boolean."""
+
+    def __init__(self, ranges: NDArray[np.int64], kind: np.dtype[np.generic]) -> None:
+        self._low, sizes = ranges[0], [int(high - low) + 1 for low, high in zip(*ranges, strict=True)]
+        self._weights: NDArray[np.int64] | None = None
+        if prod(sizes) < 2**62:
+            self._weights = np.array([prod(sizes[i + 1 :]) for i in range(len(sizes))], dtype=np.int64)
+        bits = np.array([size <= 2 for size in sizes], dtype=bool)
+        self._bits, self._rest, self._kind = np.flatnonzero(bits), np.flatnonzero(~bits), kind
+
+    def __call__(self, states: Integers) -> Sequence[int | bytes]:
+        """(B, variables) -> B keys."""
+        if self._weights is not None:
+            numbers: list[int] = ((states - self._low) @ self._weights).tolist()
+            return numbers
+        bits = np.packbits((states[:, self._bits] != self._low[self._bits]), axis=1)
+        rest = np.ascontiguousarray(states[:, self._rest].astype(self._kind)).view(np.uint8)
+        whole = np.concatenate([bits, rest.reshape(len(states), -1)], axis=1)
+        size, text = whole.shape[1], whole.tobytes()
+        return [text[i : i + size] for i in range(0, len(text), size)]
+
+
 class StateGraph:
     """States found breadth first, each once, with the step that found it; and the transitions, if they are kept.
 
@@ -56,12 +79,9 @@ class StateGraph:
         self.columns = Columns(system)
         low, high = self.columns.ranges
         self._kind = np.result_type(*(np.min_scalar_type(int(v)) for v in (low.min(initial=-1), high.max(initial=0))))
-        sizes = [int(h - lo) + 1 for lo, h in zip(low, high, strict=True)]
-        self._weights: NDArray[np.int64] | None = None
-        if prod(sizes) < 2**62:
-            self._weights = np.array([prod(sizes[i + 1 :]) for i in range(len(sizes))], dtype=np.int64)
+        self._keys = _Keys(self.columns.ranges, self._kind)
         self._index: dict[int | bytes, int] = {}
-        self._states = _Growing(len(sizes), self._kind)
+        self._states = _Growing(len(low), self._kind)
         self._parents = _Growing(2, np.dtype(np.int32))
         self._edges: list[tuple[Numbers, Numbers, Numbers]] = []
         self._kept = 0
@@ -89,13 +109,7 @@ class StateGraph:
 
     def _number(self, states: Integers, sources: Numbers, branches: Numbers) -> Numbers:
         """The numbers of states (B, variables), new ones where they are new: found from `sources` by `branches`."""
-        index, count = self._index, self.count
-        keys: Sequence[int | bytes]
-        if self._weights is not None:
-            keys = ((states - self.columns.ranges[0]) @ self._weights).tolist()
-        else:
-            size, whole = states.shape[1] * self._kind.itemsize, states.astype(self._kind).tobytes()
-            keys = [whole[i : i + size] for i in range(0, len(whole), size)]
+        index, count, keys = self._index, self.count, self._keys(states)
         numbers = np.fromiter((index.setdefault(key, n) for n, key in enumerate(keys, count)), np.int32, len(keys))
         # a key that is new has the number count + its row: rows in between are taken together
         rows = np.flatnonzero(numbers >= count)
@@ -116,10 +130,22 @@ class StateGraph:
         """Roughly: a state has its values, its parent, and an entry of a dictionary; a transition three numbers."""
         return self.count * (len(self.system.variables) * self._kind.itemsize + 160) + 12 * self._kept
 
-    def expand(self) -> bool:
-        """Step from some states that were not stepped from, the first ones found first; False when there are none."""
+    def reach(self, depth: int) -> None:
+        """Step from all states that are reached in fewer than `depth` steps."""
+        for _ in range(depth):
+            layer = self.count
+            if self.expanded == layer:
+                return
+            while self.expanded < layer:
+                self.expand(layer)
+
+    def expand(self, before: int | None = None) -> bool:
+        """Step from some states that were not stepped from, the first ones found first; False when there are none.
+
+        before: the number of the first state that is not stepped from now.
+        """
         self.tick()
-        first, end = self.expanded, min(self.count, self.expanded + self.columns.rows)
+        first, end = self.expanded, min(before or self.count, self.expanded + self.columns.rows)
         if first < end:
             self._expand(first, self.states(first, end))
             self.expanded = end
@@ -148,6 +174,12 @@ class StateGraph:
         """The states from `start` to `end`, (B, variables)."""
         return self._states.rows[start:end]
 
+    def chunks(self) -> Iterator[tuple[int, Integers]]:
+        """All states, some at a time, with the number of the first."""
+        for first in range(0, self.count, self.columns.rows):
+            self.tick()
+            yield first, self.states(first, min(self.count, first + self.columns.rows))
+
     def parent(self, number: int) -> tuple[int, int] | None:
         """The state and the branch that found a state first; None for an initial one."""
         source, branch = self._parents.rows[number].tolist()
@@ -159,6 +191,14 @@ class StateGraph:
         order = np.argsort(columns[0], kind="stable")
         sources, branches, targets = (column[order] for column in columns)
         return sources, branches, targets
+
+    def successors(self) -> NDArray[np.intp]:
+        """(branches, states): numbers of states; `ABSENT` and `OUTSIDE` address the places behind the last state."""
+        found = np.full((len(self.columns.guards), self.count), OUTSIDE, np.intp)
+        found[:, : self.expanded] = ABSENT
+        for sources, branches, targets in self._edges:
+            found[branches, sources] = targets
+        return found
 
     def state(self, number: int) -> dict[str, Fraction]:
         """A state by name."""

@@ -49,9 +49,8 @@ class Labels:
         graph = self.graph
         rows = AtomRows(atoms, list(graph.system.variables), graph.columns.ranges)
         found = np.empty((len(atoms), graph.count), bool)
-        for first in range(0, graph.count, graph.columns.rows):
-            end = min(graph.count, first + graph.columns.rows)
-            found[:, first:end] = rows.truth(graph.states(first, end))
+        for first, states in graph.chunks():
+            found[:, first : first + len(states)] = rows.truth(states)
         self.truth |= zip(atoms, found, strict=True)
 
     def _label(self, node: Formula) -> Bools:
