@@ -1,16 +1,14 @@
 """Explicit search: small circuits with every state and every input, both answers.
 
     transitions of the circuit: (state, letter) to state, from one simulation of all states under all inputs
-    product with the automaton of the negated property, what is reached from initial states
-    a strongly connected component that meets every acceptance set: a lasso. None: the property holds
+    product with the automaton of the negated property: a lasso, or the property holds          (`product`)
 
-The product is exact: no solver and no rounding. Lasso and emptiness as in Couvreur, *On-the-fly verification of linear
-temporal logic*, FM 1999.
+The product is exact: no solver and no rounding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,11 +16,13 @@ import numpy.typing as npt
 
 from venmas.budget import Budget, limited
 from venmas.errors import VenmasError
-from venmas.logic.automata.automaton import Automaton, strongly_connected
+from venmas.logic.automata.automaton import Automaton
 from venmas.model.circuit.nodes import Circuit, Node
 from venmas.model.circuit.operators import Op, Words, words
 from venmas.model.circuit.simulate import evaluate, first_states
 from venmas.model.witness.circuit import Observed, Run
+from venmas.procedures.explicit.product import Letters, Product
+from venmas.procedures.explicit.states.integers import NotExplicitError
 from venmas.procedures.netlist.idle_inputs import idle_inputs
 
 MOST_BITS = 20
@@ -61,25 +61,40 @@ def enumerated(
             return None
         circuit = small
     moves, firsts = _moves(circuit, observed.more, budget)
-    product = _product(moves, firsts, automaton, budget)
-    if product is None:
+    letters = _letters(moves, firsts)
+    try:
+        with limited(budget):
+            product = Product(letters, automaton, _MOST_EDGES)
+            lasso = product.lasso()
+    except NotExplicitError:
         return None
-    with limited(budget):
-        lasso = product.lasso(automaton.all_marks, budget)
     if lasso is None:
-        return Enumerated(int(product.reached.sum()))
-    begun, stem, loop = lasso
-    if len(stem) + len(loop) > _LONGEST:
+        return Enumerated(product.nodes - 1)
+    if len(lasso.steps) > _LONGEST:
         return None
-    taken = [(firsts, begun), *((moves, move) for move in product.move[[*stem, *loop]].tolist())]
+    every = len(moves.source)
+    taken = [(moves, at) if at < every else (firsts, at - every) for at in lasso.steps]
     given = [_split(int(rows.inputs[at]), [circuit.width(node) for node in circuit.inputs]) for rows, at in taken]
     number = {node: at for at, node in enumerate(circuit.inputs)}
     inputs = [[row[number[n]] if n in number else 0 for n in observed.circuit.inputs] for row in given]
-    state = _split(int(firsts.source[begun]), [circuit.width(node) for node in circuit.registers])
-    run = observed.replay(state, inputs, 1 + len(stem))
+    rows, begun = taken[0]
+    state = _split(int(rows.source[begun]), [circuit.width(node) for node in circuit.registers])
+    run = observed.replay(state, inputs, lasso.back)
     if run is None:
         raise VenmasError("a run of the product with the automaton does not break the formula: please report it")
     return run
+
+
+def _letters(moves: _Moves, firsts: _Moves) -> Letters:
+    """All transitions, and those of initial states from a state before them: registers may begin as inputs say."""
+    before = int(max(moves.source.max(initial=0), moves.target.max(initial=0))) + 1
+    return Letters(
+        before + 1,
+        np.array([before]),
+        np.concatenate([moves.source, np.full(len(firsts.source), before)]),
+        np.concatenate([moves.target, firsts.target]),
+        np.concatenate([moves.letter, firsts.letter]),
+    )
 
 
 def _narrowed(observed: Observed, most: int, budget: Budget) -> Circuit | None:
@@ -147,128 +162,6 @@ def _moves(circuit: Circuit, letters: Sequence[int], budget: Budget) -> tuple[_M
             at = at[np.unique(key[at], return_index=True)[1]]
             out.append((source[at], letter[at], given[at], target[at]))
     return _Moves.of(every), _Moves.of(initial)
-
-
-@dataclass(frozen=True)
-class _Product:
-    """Edges between pairs of a state and an automaton state, in the order of their sources; first: where each source's
-    begin. parent: of each node the edge by which it is reached first, or -2 - the initial move, or -1."""
-
-    source: _Array
-    target: _Array
-    marks: _Array
-    move: _Array
-    parent: _Array
-
-    @property
-    def reached(self) -> npt.NDArray[np.bool_]:
-        """Nodes that are."""
-        found: npt.NDArray[np.bool_] = self.parent != -1
-        return found
-
-    def lasso(self, wanted: int, budget: Budget) -> tuple[int, list[int], list[int]] | None:
-        """An initial move, the edges of the stem after it, and those of the loop."""
-        inside = np.flatnonzero(self.reached[self.source])
-        source, target = self.source[inside], self.target[inside]
-        nodes = np.flatnonzero(self.reached)
-        number = np.full(len(self.parent), -1, dtype=np.int64)
-        number[nodes] = np.arange(len(nodes))
-        cuts = np.searchsorted(number[source], np.arange(1, len(nodes)))
-        successors = [part.tolist() for part in np.split(number[target], cuts)] if len(nodes) else []
-        home = np.zeros(len(nodes), dtype=np.int64)
-        groups = strongly_connected(successors)
-        for at, group in enumerate(groups):
-            home[group] = at
-        budget()
-        here = home[number[source]]
-        inner = np.flatnonzero(here == home[number[target]])
-        marks, some = np.zeros(len(groups), dtype=np.int64), np.zeros(len(groups), dtype=bool)
-        np.bitwise_or.at(marks, here[inner], self.marks[inside[inner]])
-        some[here[inner]] = True
-        good = np.flatnonzero(some & (marks == wanted))
-        if not len(good):
-            return None
-        edges = inside[inner[here[inner] == good[0]]].tolist()
-        return self._through(edges, wanted, budget)
-
-    def _through(self, edges: list[int], wanted: int, budget: Budget) -> tuple[int, list[int], list[int]]:
-        """A lasso into a component with these edges, around all acceptance sets."""
-        leaving: dict[int, list[int]] = {}
-        for edge in edges:
-            leaving.setdefault(int(self.source[edge]), []).append(edge)
-
-        def walk(begin: int, last: Callable[[int], bool]) -> list[int]:
-            """The shortest way from a node that ends with such an edge."""
-            came: dict[int, int] = {}
-            queue = [begin]
-            for node in queue:
-                budget()
-                for edge in leaving[node]:
-                    end = int(self.target[edge])
-                    if last(edge):
-                        path = [edge]
-                        while (node := int(self.source[path[-1]])) != begin:
-                            path.append(came[node])
-                        return path[::-1]
-                    if end not in came and end != begin:
-                        came[end] = edge
-                        queue.append(end)
-            raise AssertionError("a strongly connected component is connected")
-
-        home = int(self.source[edges[0]])
-        loop: list[int] = []
-        place, met = home, 0
-        while missing := wanted & ~met:
-            sought = {edge for edge in edges if int(self.marks[edge]) & missing}
-            loop += walk(place, sought.__contains__)
-            place, met = int(self.target[loop[-1]]), 0
-            for edge in loop:
-                met |= int(self.marks[edge])
-        if place != home or not loop:
-            loop += walk(place, lambda edge: int(self.target[edge]) == home)
-        stem: list[int] = []
-        at = int(self.parent[home])
-        while at >= 0:
-            stem.append(at)
-            at = int(self.parent[int(self.source[at])])
-        return -2 - at, stem[::-1], loop
-
-
-def _product(moves: _Moves, firsts: _Moves, automaton: Automaton, budget: Budget) -> _Product | None:
-    """What is reached of the product; None where it is too large."""
-    size = automaton.states
-    nodes = (int(max(moves.source.max(initial=0), moves.target.max(initial=0))) + 1) * size
-    if nodes > _MOST_EDGES:
-        return None
-    parts: list[tuple[_Array, ...]] = []
-    count = 0
-    empty = np.zeros(0, dtype=np.int64)
-    for edge in automaton.edges:
-        budget()
-        at = np.flatnonzero((moves.letter & edge.label.care) == edge.label.value)
-        count += len(at)
-        if count > _MOST_EDGES:
-            return None
-        marks = np.full(len(at), edge.marks, dtype=np.int64)
-        parts.append((moves.source[at] * size + edge.source, moves.target[at] * size + edge.target, marks, at))
-    parent = np.full(nodes, -1, dtype=np.int64)
-    source, target, marks, move = (np.concatenate(one) for one in zip(*parts, strict=True)) if parts else (empty,) * 4
-    order = np.argsort(source, kind="stable")
-    source, target, marks, move = source[order], target[order], marks[order], move[order]
-    first = np.searchsorted(source, np.arange(nodes + 1))
-    for edge in automaton.leaving[0]:  # the first move: values of registers may be those that its inputs say
-        at = np.flatnonzero((firsts.letter & edge.label.care) == edge.label.value)
-        parent[firsts.target[at] * size + edge.target] = -2 - at
-    front = np.flatnonzero(parent != -1)
-    while len(front):
-        budget()
-        lengths = first[front + 1] - first[front]
-        begins = np.repeat(first[front] - np.cumsum(lengths) + lengths, lengths)
-        edges = begins + np.arange(int(lengths.sum()))
-        edges = edges[parent[target[edges]] == -1]
-        front, kept = np.unique(target[edges], return_index=True)
-        parent[front] = edges[kept]
-    return _Product(source, target, marks, move, parent)
 
 
 def _columns(code: _Array, widths: list[int]) -> list[_Array]:

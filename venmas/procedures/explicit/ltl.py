@@ -193,7 +193,7 @@ def searched(
         sources, targets = np.concatenate([sources, stuck]), np.concatenate([targets, stuck])
         branches = np.concatenate([branches, np.full(len(stuck), STAYS)])
     bits = _bits(graph, automaton.atoms, sources, branches)
-    product = Product(Letters(graph.count, graph.initial, sources, targets, bits), automaton)
+    product = Product(Letters(graph.count, np.arange(graph.initial), sources, targets, bits), automaton)
     work.pairs = product.nodes
     lasso = product.lasso()
     if lasso is not None:

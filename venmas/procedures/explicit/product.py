@@ -2,16 +2,16 @@
 
     nodes (state, automaton state) that initial ones reach                              (breadth first, with parents)
     strongly connected components; one whose inner edges carry every mark accepts
-    a lasso: to the component, in it along an edge of each mark, and back
+    a lasso: to the component, in it along edges that carry all marks, and back
 
 Courcoubetis, Vardi, Wolper, Yannakakis, *Memory-efficient algorithms for the verification of temporal
-properties*, Formal Methods in System Design 1, 1992.
+properties*, Formal Methods in System Design 1, 1992; emptiness as in Couvreur, *On-the-fly verification of linear
+temporal logic*, FM 1999.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,13 +26,19 @@ MAX_EDGES = 5_000_000
 
 Ints = NDArray[np.int64]
 
+_UNREACHED, _INITIAL = -1, -2
+"""Instead of the edge that a node was found by."""
+
 
 @dataclass(frozen=True)
 class Letters:
-    """Steps of a graph with what they say of the atoms. sources, targets: numbers of states; bits: of the atoms."""
+    """Steps of a graph with what they say of the atoms. sources, targets: numbers of states; bits: of the atoms.
+
+    count: states, numbered from 0. initial: numbers of the initial ones.
+    """
 
     count: int
-    initial: int
+    initial: Ints
     sources: Ints
     targets: Ints
     bits: Ints
@@ -49,107 +55,105 @@ class Lasso:
 class Product:
     """The product of steps with an automaton. Raises `NotExplicitError` where it is too large, `BudgetError`."""
 
-    def __init__(self, letters: Letters, automaton: Automaton) -> None:
+    def __init__(self, letters: Letters, automaton: Automaton, most: int | None = None) -> None:
         self.automaton, size = automaton, automaton.states
-        sources, targets, steps, marks = [], [], [], []
+        most = MAX_EDGES if most is None else most
+        if letters.count * size > 8 * most:
+            raise NotExplicitError
+        none = np.zeros(0, np.int64)
+        parts: list[tuple[Ints, Ints, Ints, Ints]] = [(none, none, none, none)]
         total = 0
         for edge in automaton.edges:
             ask()
             rows = np.flatnonzero((letters.bits ^ edge.label.value) & edge.label.care == 0)
             total += len(rows)
-            if total > MAX_EDGES:
+            if total > most:
                 raise NotExplicitError
-            sources.append(letters.sources[rows] * size + edge.source)
-            targets.append(letters.targets[rows] * size + edge.target)
-            steps.append(rows)
-            marks.append(np.full(len(rows), edge.marks, np.int64))
-        none = [np.zeros(0, np.int64)]
-        source = np.concatenate([*sources, *none])
+            ends = letters.sources[rows] * size + edge.source, letters.targets[rows] * size + edge.target
+            parts.append((*ends, rows, np.full(len(rows), edge.marks, np.int64)))
+        source, target, step, marks = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.argsort(source, kind="stable")
-        self._targets = np.concatenate([*targets, *none])[order]
-        self._steps = np.concatenate([*steps, *none])[order]
-        self._marks = np.concatenate([*marks, *none])[order]
-        self._starts = np.searchsorted(source[order], np.arange(letters.count * size + 1))
-        self._reach([state * size for state in range(letters.initial)])
+        self._source, self._target, self._step, self._marks = source[order], target[order], step[order], marks[order]
+        self._first = np.searchsorted(self._source, np.arange(letters.count * size + 1))
+        self._parent = np.full(letters.count * size, _UNREACHED, np.int64)
+        self._reach(letters.initial * size)
+        self._nodes = np.flatnonzero(self._parent != _UNREACHED)
+        self._inside = np.flatnonzero(self._parent[self._source] != _UNREACHED)
+        self._number = np.full(len(self._parent), -1, np.int64)
+        self._number[self._nodes] = np.arange(len(self._nodes))
+        cuts = np.searchsorted(self._number[self._source[self._inside]], np.arange(1, len(self._nodes)))
+        after = np.split(self._number[self._target[self._inside]], cuts) if len(self._nodes) else []
+        self._groups = strongly_connected([part.tolist() for part in after])
+
+    def _reach(self, front: Ints) -> None:
+        """The edge by which each node is reached first, layer by layer."""
+        self._parent[front] = _INITIAL
+        while len(front):
+            ask()
+            count = self._first[front + 1] - self._first[front]
+            edges = np.repeat(self._first[front] - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
+            edges = edges[self._parent[self._target[edges]] == _UNREACHED]
+            front, found = np.unique(self._target[edges], return_index=True)
+            self._parent[front] = edges[found]
 
     def _leaving(self, node: int) -> range:
-        return range(int(self._starts[node]), int(self._starts[node + 1]))
-
-    def _reach(self, first: Iterable[int]) -> None:
-        """Numbers of reached nodes in the order in which they are found, and the edge that found each."""
-        self.parent: dict[int, int] = dict.fromkeys(first, -1)
-        self._source: dict[int, int] = {}
-        waiting = deque(self.parent)
-        targets = self._targets.tolist()
-        while waiting:
-            ask()
-            node = waiting.popleft()
-            for edge in self._leaving(node):
-                target = targets[edge]
-                if target not in self.parent:
-                    self.parent[target], self._source[edge] = edge, node
-                    waiting.append(target)
-        self._order = list(self.parent)
-        number = {node: i for i, node in enumerate(self._order)}
-        self._groups = strongly_connected([[number[targets[e]] for e in self._leaving(n)] for n in self._order])
+        return range(int(self._first[node]), int(self._first[node + 1]))
 
     @property
     def nodes(self) -> int:
         """Pairs of a state and an automaton state that are reached."""
-        return len(self._order)
+        return len(self._nodes)
 
     def lasso(self) -> Lasso | None:
         """A run that the automaton accepts; None where there is none."""
-        home = {self._order[i]: g for g, group in enumerate(self._groups) for i in group}
+        home = np.zeros(len(self._nodes), np.int64)
         for number, group in enumerate(self._groups):
-            ask()
-            nodes = [self._order[i] for i in group]
-            inner = [(n, e) for n in nodes for e in self._leaving(n) if home.get(int(self._targets[e])) == number]
-            met = 0
-            for _, edge in inner:
-                met |= int(self._marks[edge])
-            if inner and met == self.automaton.all_marks:
-                return self._through(inner)
-        return None
+            home[group] = number
+        here = home[self._number[self._source[self._inside]]]
+        inner = np.flatnonzero(here == home[self._number[self._target[self._inside]]])
+        met, some = np.zeros(len(self._groups), np.int64), np.zeros(len(self._groups), bool)
+        np.bitwise_or.at(met, here[inner], self._marks[self._inside[inner]])
+        some[here[inner]] = True
+        good = np.flatnonzero(some & (met == self.automaton.all_marks))
+        return self._through(self._inside[inner[here[inner] == good[0]]].tolist()) if len(good) else None
 
-    def _through(self, inner: list[tuple[int, int]]) -> Lasso:
+    def _through(self, inner: list[int]) -> Lasso:
         """A lasso along inner edges of one component that meets every mark."""
         leaving: dict[int, list[int]] = {}
-        for node, edge in inner:
-            leaving.setdefault(node, []).append(edge)
-        first = inner[0][0]
-        node, loop = first, list[int]()
-        for mark in range(self.automaton.marks):
-            path = self._path(leaving, node, lambda _, e, mark=mark: bool(self._marks[e] >> mark & 1))
+        for edge in inner:
+            leaving.setdefault(int(self._source[edge]), []).append(edge)
+        home = node = int(self._source[inner[0]])
+        loop: list[int] = []
+        missing = self.automaton.all_marks
+        while missing:
+            path = self._path(leaving, node, {edge for edge in inner if int(self._marks[edge]) & missing}.__contains__)
             loop += path
-            node = int(self._targets[path[-1]])
-        if node != first or not loop:
-            loop += self._path(leaving, node, lambda t, _: t == first)
+            node = int(self._target[path[-1]])
+            for edge in path:
+                missing &= ~int(self._marks[edge])
+        if node != home or not loop:
+            loop += self._path(leaving, node, lambda edge: int(self._target[edge]) == home)
         stem: list[int] = []
-        at = first
-        while (edge := self.parent[at]) >= 0:
+        while (edge := int(self._parent[home])) >= 0:
             stem.append(edge)
-            at = self._source[edge]
-        edges = [*reversed(stem), *loop]
-        return Lasso(tuple(int(self._steps[edge]) for edge in edges), len(stem))
+            home = int(self._source[edge])
+        return Lasso(tuple(self._step[[*reversed(stem), *loop]].tolist()), len(stem))
 
-    def _path(self, leaving: dict[int, list[int]], start: int, ends: object) -> list[int]:
-        """A shortest path of edges whose last one satisfies `ends` (target, edge)."""
-        found: dict[int, tuple[int, int]] = {}
-        waiting, seen = deque([start]), {start}
-        while waiting:
-            node = waiting.popleft()
+    def _path(self, leaving: dict[int, list[int]], start: int, ends: Callable[[int], bool]) -> list[int]:
+        """A shortest path of edges whose last one is such an edge."""
+        came: dict[int, int] = {}
+        waiting = [start]
+        for node in waiting:
+            ask()
             for edge in leaving[node]:
-                target = int(self._targets[edge])
-                if ends(target, edge):  # type: ignore[operator]
+                target = int(self._target[edge])
+                if ends(edge):
                     path = [edge]
-                    while node != start:
-                        node, edge = found[node]
-                        path.append(edge)
+                    while (node := int(self._source[path[-1]])) != start:
+                        path.append(came[node])
                     return path[::-1]
-                if target not in seen:
-                    seen.add(target)
-                    found[target] = (node, edge)
+                if target not in came and target != start:
+                    came[target] = edge
                     waiting.append(target)
         raise AssertionError("a component is strongly connected")
 
@@ -162,11 +166,11 @@ class Product:
         marks, found = max(1, self.automaton.marks), dict[int, int]()
         for group in self._groups:  # each before those that lead to it
             ask()
-            nodes = [self._order[i] for i in group]
+            nodes = self._nodes[group].tolist()
             inside, own = set(nodes), 0
             leaving: set[tuple[int, int]] = set()
             for edge in (e for node in nodes for e in self._leaving(node)):
-                target = int(self._targets[edge])
+                target = int(self._target[edge])
                 borne = int(self._marks[edge]) if self.automaton.marks and within is None else -1
                 if target in inside:
                     own |= borne
@@ -181,10 +185,9 @@ class Product:
     @property
     def longest(self) -> int | None:
         """Steps of the automaton's longest run, after which each run has shown the property; None: some do not end."""
-        number = {node: i for i, node in enumerate(self._order)}
-        length = [0] * len(self._order)
+        length = [0] * len(self._nodes)
         for group in self._groups:  # each before those that lead to it
-            targets = [number[int(self._targets[e])] for e in self._leaving(self._order[group[0]])]
+            targets = [int(self._number[self._target[e]]) for e in self._leaving(int(self._nodes[group[0]]))]
             if len(group) > 1 or group[0] in targets:
                 return None
             length[group[0]] = max((1 + length[t] for t in targets), default=0)
