@@ -8,9 +8,9 @@ from itertools import product
 from pathlib import Path
 
 from jsonschema import Draft202012Validator
-from ltl_cases import A, B, random_formula, shapes
 
 import venmas
+from tests.logic.automata.ltl_cases import A, B, random_formula, shapes
 from venmas.budget import Budget
 from venmas.engine.ltl_decide import Violated, decide
 from venmas.formats.btor2.reader import parse_btor2
