@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.needs import needs
 from venmas import load_scenario, verify
 from venmas.cli.main import main
 from venmas.errors import UsageError
@@ -79,6 +80,7 @@ CLOSED = {
 @pytest.mark.parametrize("case", CLOSED)
 def test_a_reader_that_leaves_early_takes_nothing_away(case: str, made: Path, tmp_path: Path) -> None:
     """Neither files nor the exit status, as with `venmas ... 2>&1 | true`."""
+    needs("jinja2", "matplotlib")
     args, status, files = CLOSED[case]
     reader, writer = os.pipe()
     os.close(reader)
@@ -179,7 +181,7 @@ def test_certificates_replace_no_other_file(tmp_path: Path) -> None:
     assert (tmp_path / "proof.gz.part").read_text() == "mine"
     assert (tmp_path / "proof.gz").is_symlink()  # and what it leads to is the proof
     assert run(tmp_path, "check", "real.gz").stdout.startswith("proved")
-    assert run(tmp_path, *FALLS, "--certificate", "proof.gz").exit_code == 10
+    assert run(tmp_path, *FALLS, "--certificate", "proof.gz").exit_code == 2  # it would be taken for a proof of this
     assert run(tmp_path, "check", "real.gz").stdout.startswith("proved")  # is left as it was
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     assert run(tmp_path, *HOLDS, "--certificate", "pipe").exit_code == 0
@@ -227,9 +229,9 @@ def test_what_is_read_is_not_replaced(case: str, link: str, made: Path, tmp_path
     done = run(made, *args[:-1], str(path))
     assert done.exit_code == 2, done.output
     option = "--output" if args[-2] == "-o" and args[0] != "report" else args[-2]
-    assert (
-        f"error: {option} {str(path)!r} would take the place of" in done.stderr and "name another file" in done.stderr
-    )
+    replaced = f"error: {option} {str(path)!r} would take the place of" in done.stderr
+    other_kind = f"error: {option} {str(path)!r}: no such file is written; name one that ends in" in done.stderr
+    assert (replaced and "name another file" in done.stderr) or other_kind
     assert {p.name: p.read_bytes() for p in made.iterdir() if p.is_file()} == before
 
 
@@ -241,6 +243,7 @@ ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0"}
     [(ASCII, "zähler".encode()), (ASCII, b"z\xe4hler"), ({"LC_ALL": "C.UTF-8"}, b"z\xe4hler")],
 )
 def test_paths_are_bytes_whatever_the_locale(locale: dict[str, str], name: bytes, made: Path, tmp_path: Path) -> None:
+    needs("jinja2", "matplotlib")
     (tmp_path / os.fsdecode(name)).mkdir()
     folder = os.fsencode(tmp_path) + b"/" + name + b"/" + name
 

@@ -11,6 +11,8 @@ import pytest
 
 from venmas.procedures.registry import PROCEDURES
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).parents[2]
 SHARED = ("venmas.procedures.hybrid", "venmas.procedures.explicit.states")
 """Rooms of `procedures/` beside the procedures."""

@@ -43,6 +43,8 @@ from venmas.logic import (
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.testing.formulas import VOCABULARY, formulas
 
+pytestmark = pytest.mark.quick
+
 ALL, EXISTS = Quantifier.ALL, Quantifier.EXISTS
 
 
@@ -64,12 +66,14 @@ def read(text: str) -> Formula:
     return parse(text, WORDS)
 
 
+@pytest.mark.thorough
 @settings(max_examples=600, deadline=None)
 @given(formulas(longest=12))
 def test_printed_text_parses_back(formula):
     assert parse(str(formula), VOCABULARY) is formula
 
 
+@pytest.mark.thorough
 @settings(max_examples=200, deadline=None)
 @given(formulas(longest=3, size=6))
 def test_core_text_parses_back(formula):
@@ -258,6 +262,7 @@ def test_pickle_in_another_process():
 DEEP = 10_000
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["AX", "!", "EG[0,1]", "p ->", "p & (", "A(p U^1"])
 def test_deep_formulas(kind):
     opened = f"{kind} " * DEEP
@@ -430,3 +435,27 @@ def test_long_vocabularies_are_cut():
     names = tuple(f"cell[{i}]" for i in range(1, 401))
     with pytest.raises(FormulaError, match=r"cell\[24\], \.\.\. \(400 in all\)"):
         parse("room[3] > 0", Vocabulary(names))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "P=? [ F x > 3 ]",
+        "Pmax>=0.9 [ F x > 3 ]",
+        "P>=1 [ G x > 3 ]",
+        'R{"c"}min=? [ F x > 3 ]',
+        "!P<0.1 [x > 3]",
+    ],
+)
+def test_probabilities_are_refused_in_words(text: str) -> None:
+    """They were unexpected characters, with advice about names and indices."""
+    with pytest.raises(
+        FormulaError, match=r"probabilities and rewards are not decided: .* EF\^k p for what can happen"
+    ):
+        parse(text, Vocabulary(variables=("x",)))
+
+
+def test_a_variable_called_p_stays_one() -> None:
+    assert str(parse("AX P >= 1", Vocabulary(variables=("P",))))
+    with pytest.raises(FormulaError, match="index is one whole number"):
+        parse("AX P[ 1 ] > 0", Vocabulary(variables=("P",)))

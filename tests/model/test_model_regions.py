@@ -11,8 +11,9 @@ from venmas.errors import ModelError
 from venmas.model import System
 from venmas.model.evaluation.regions import bounding_box, contains, sample, snap, snaps
 from venmas.model.evaluation.simulate import misfit
-from venmas.model.system.propagation import check_initial
 from venmas.testing import systems
+
+pytestmark = pytest.mark.quick
 
 
 def space(*conditions):
@@ -25,7 +26,7 @@ def space(*conditions):
 
 
 def checked(system):
-    check_initial(system.name, system.variables, system.regions)
+    system.initial_set.check()
 
 
 def point(x=0.0, y=0.0, z=0.0, n=0.0):
@@ -68,6 +69,7 @@ def test_snap_and_sample_give_members(region):
             assert all(abs(near[name] - value) < 1e-5 for name, value in exact.items())
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @given(systems(depth=0, max_branches=1), st.integers(0, 2**32), st.floats(0, 1e-6))
 def test_random_regions_give_members(system, seed, noise):

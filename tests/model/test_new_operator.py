@@ -42,6 +42,8 @@ from venmas.procedures.explicit.states.vectorised import Columns
 from venmas.procedures.milp.encoding.states.expressions import ExpressionEncoder
 from venmas.procedures.polytopes.step import Partition
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(venmas.__file__).parent
 PAGE = (ROOT.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
 

@@ -23,6 +23,8 @@ from venmas.model.expressions.smooth_nodes import Apply, End, Extremum, Held
 from venmas.nn import Layer, Network
 from venmas.procedures.explicit.ltl import decide, read
 
+pytestmark = pytest.mark.quick
+
 
 def plain() -> tuple[System, list]:
     s = System("s")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from venmas.checker.flowpipes.tree import check_trees, read_bits
-from venmas.checker.format.json_lines import HOW, numbered_lines
+from venmas.checker.format.json_lines import HOW, DamagedError, numbered_lines
 from venmas.checker.goals.check import Checked, CheckError, Line, check
 from venmas.checker.inductive.check import check_inductive
 from venmas.checker.inductive.header import read_invariant
@@ -76,7 +76,7 @@ def check_claim(
     """Check what `read_certificate` returned: that it is about `system`, and proves its claim. Raises `CheckError`."""
     try:
         return _check_claim(header, lines, system, tick)
-    except RefusedError:
+    except (RefusedError, DamagedError):
         raise
     except InputError as error:  # such as a formula about other variables
         raise CheckError(0, str(error)) from error

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from venmas.cli.apart import check_apart, check_kept
+from venmas.cli.limits import reading
 from venmas.cli.main import BAD_INPUT, FAULT, SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import Loaded, formula_file, load, read_formula_text
 from venmas.cli.origin import tell_origin
@@ -15,7 +16,8 @@ from venmas.cli.plural_options import Plural
 from venmas.cli.progress import ProgressLine, clock
 from venmas.cli.refinement import read_refinement
 from venmas.cli.sweep import read_sweeps
-from venmas.errors import InputError, Reason, UsageError
+from venmas.cli.table import refuse, refuse_for_mode
+from venmas.errors import InputError, LimitError, Reason, UsageError
 from venmas.report.text_tables import print_table
 
 if TYPE_CHECKING:
@@ -46,25 +48,40 @@ def verify_several(
     from venmas.engine.plural import sought
     from venmas.engine.results import Result, Results
 
-    outputs = _outputs(plural, written)
+    outputs = outputs_of(plural, written)
     search = sought(plural.least, plural.most)
     sweeps = read_sweeps(plural.sweeps, settings)
-    first = load(scenario, {**settings, **sweeps[0]}, networks)
+    try:
+        with reading(options["timeout"]) as left:
+            first = load(scenario, {**settings, **sweeps[0]}, networks)
+    except LimitError as stop:
+        named = [*plural.formulas, *(f"@{path}" for path in plural.formula_lists)] or [""]
+        unread = [Result(text, swept=s, reason=stop.reason, message=str(stop)) for s in sweeps for text in named]
+        return finished(Results(unread), outputs, quiet)
+    rest = left()
     texts = _texts(plural, first)
     given = [named for text in plural.formulas for named in formula_file(text)]
     check_kept(outputs, [*first.files, *given, *(("the formulas", path) for path in plural.formula_lists)])
+    kinds = set(_kinds(texts, first))
+    refuse_for_mode(options["mode"], kinds, options["cluster"] is not None, bool(options["invariant"]))
     read_refinement(dict(refinement), first)  # says what is wrong with it before any work
     rows = [Result(text, swept=swept, sought=search[0] if search else "") for swept in sweeps for text in texts]
-    with suppress(KeyboardInterrupt), _line(rows, quiet) as line:  # what is done is shown
+    with suppress(KeyboardInterrupt), line_of(rows, quiet) as line:  # what is done is shown
         for i, swept in enumerate(sweeps):
             part = rows[i * len(texts) : (i + 1) * len(texts)]
-            loaded = first if i == 0 else _loaded(part, scenario, {**settings, **swept}, networks)
-            if loaded is not None and not _ask_all(part, loaded, options, refinement, search, line):
+            known = (first, rest) if i == 0 else None
+            loaded, limit = known or loaded_or_told(part, scenario, {**settings, **swept}, networks, options["timeout"])
+            asked = {**options, "timeout": limit}
+            if loaded is not None and not ask_all(part, loaded, asked, refinement, search, line):
                 break
-    results = Results(rows)
-    problems = _store(results, outputs)
+    return finished(Results(rows), outputs, quiet)
+
+
+def finished(results: Results, outputs: Mapping[str, str | None], quiet: bool) -> int:
+    """Write the files, print the table; the exit status."""
+    problems = store_all(results, outputs)
     if STDOUT not in outputs.values():
-        _print(results, quiet)
+        print_all(results, quiet)
     if problems:
         raise UsageError("; ".join(problems))
     return status(results)
@@ -77,11 +94,11 @@ def status(results: Results) -> int:
     return next((code for name, code in order.items() if counts[name]), SATISFIED)
 
 
-def _outputs(plural: Plural, written: Mapping[str, str | None]) -> dict[str, str | None]:
+def outputs_of(plural: Plural, written: Mapping[str, str | None], batch: bool = False) -> dict[str, str | None]:
     """The files to write by option. Raises `UsageError`, also for those that are about a single formula."""
-    for option in ("--witness", "--certificate", "--journal"):
-        if written.get(option) is not None:
-            raise UsageError(f"{option} is about one formula, and several are asked: leave it out, or ask for one")
+    refuse("one formula", "several are asked")
+    if not batch:
+        refuse("journal", "several are asked")
     found = {"--csv": plural.csv, "--latex": plural.latex, "--junit": plural.junit}
     for option, path in found.items():
         check_writable(path, option)
@@ -104,21 +121,44 @@ def _texts(plural: Plural, loaded: Loaded) -> list[str]:
     return texts
 
 
-def _loaded(
-    part: list[Result], scenario: str | None, settings: Mapping[str, str], networks: str | None
-) -> Loaded | None:
-    """The scenario with these values, None where it takes them not, which is then told in every row."""
+def _kinds(texts: list[str], loaded: Loaded) -> Iterator[str]:
+    """Of the properties that can be read; rows tell what is wrong with others."""
+    from venmas.question import read_property
+
+    for text in texts:
+        with suppress(InputError):
+            yield read_property(loaded.system, text).kind
+
+
+def loaded_or_told(
+    part: list[Result],
+    scenario: str | None,
+    settings: Mapping[str, str],
+    networks: str | None,
+    timeout: float | None,
+) -> tuple[Loaded | None, float | None]:
+    """The scenario with these values, and the seconds that are left; None where there is none, which each row tells."""
+    from venmas.engine.results import FAULT as FAULT_REASON
     from venmas.engine.results import REFUSED
 
     try:
-        return load(scenario, settings, networks)
+        with reading(timeout) as left:
+            loaded = load(scenario, settings, networks)
+        return loaded, left()
     except InputError as error:
-        for row in part:
-            row.reason, row.message = REFUSED, str(error)
-        return None
+        reason, message = REFUSED, str(error)
+    except LimitError as stop:
+        reason, message = stop.reason, str(stop)
+    except MemoryError:
+        reason, message = Reason.MEMORY.value, "there is not enough memory for this model"
+    except Exception as error:  # a fault at one model does not lose what was found for others
+        reason, message = FAULT_REASON, f"{type(error).__name__}: {error}"
+    for row in part:
+        row.reason, row.message = reason, message
+    return None, timeout
 
 
-def _ask_all(
+def ask_all(
     part: list[Result],
     loaded: Loaded,
     options: Mapping[str, Any],
@@ -144,7 +184,9 @@ def _ask_all(
     return True
 
 
-def _line(rows: list[Result], quiet: bool) -> ProgressLine:
+def line_of(rows: list[Result], quiet: bool) -> ProgressLine:
+    """The line of progress: how many rows are done, and which formula is asked."""
+
     def tell(progress: Progress, _left: float | None) -> str:
         done = sum(row.message != "not asked" for row in rows)
         now = rows[min(done, len(rows) - 1)].formula
@@ -153,7 +195,7 @@ def _line(rows: list[Result], quiet: bool) -> ProgressLine:
     return ProgressLine(wanted=not quiet, tell=tell)
 
 
-def _store(results: Results, outputs: Mapping[str, str | None]) -> list[str]:
+def store_all(results: Results, outputs: Mapping[str, str | None]) -> list[str]:
     """Write the files that were asked for; what could not be written, and why."""
     forms = {"--csv": results.to_csv, "--latex": results.to_latex, "--junit": results.to_junit}
     failed = [store_json(outputs["--json"], results.to_json(), "--json")] if outputs["--json"] else []
@@ -166,7 +208,7 @@ def _store(results: Results, outputs: Mapping[str, str | None]) -> list[str]:
     return [str(error) for error in failed if error]
 
 
-def _print(results: Results, quiet: bool) -> None:
+def print_all(results: Results, quiet: bool) -> None:
     """The table, and how many have each verdict; quiet: a verdict a line."""
     out = console()
     if quiet:

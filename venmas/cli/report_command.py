@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venmas.cli.apart import check_kept
-from venmas.cli.limits import LimitError, limit_options, limits
+from venmas.cli.limits import limit_options, limits
 from venmas.cli.main import SATISFIED, UNKNOWN
 from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, read_input, write_file
-from venmas.errors import InputError, ModelError, UsageError
+from venmas.cli.table import Command, refuse
+from venmas.errors import InputError, LimitError, ModelError, UsageError
 
 if TYPE_CHECKING:
     from venmas.engine.report import Report
@@ -28,8 +29,8 @@ log = logging.getLogger(__name__)
 _MAX_BYTES = 64 << 20
 
 
-@click.command("report")
-@click.argument("path", metavar="RESULT.json")
+@click.command("report", cls=Command)
+@click.argument("path", metavar="RESULT.json|ARCHIVE")
 @click.option("-o", "--output", metavar="FILE|-", help="Write the page there [default: RESULT.html beside the result].")
 @click.option("--check", is_flag=True, help="Check the certificate of the result, and say so on the page.")
 @click.option(
@@ -51,6 +52,8 @@ def command(
 ) -> int:
     """Write a result of verify (--json FILE) as one page of HTML.
 
+    An archive (`venmas archive`) holds its result, and the certificate and networks that the page is then about.
+
     The page needs no other file, no network and no JavaScript. A counterexample is computed anew for it. The scenario
     and its parameters are those of the file unless options say otherwise; a scenario file is code, so it is read only
     when it is given with --scenario, and the page says less without it. Other networks are read only with --networks.
@@ -59,18 +62,19 @@ def command(
     that is no result.
     """
     target = output if output is not None else str(Path(path).with_suffix(".html"))
-    if certificate is not None and not check:
-        raise UsageError("--certificate says what --check checks: give both")
+    if not check:
+        refuse("check", "it is not given (add it)")
     check_kept({"-o": target}, [("the result", path)])
-    check_writable(target, "-o")
+    check_writable(target, "-o", "--html")
 
-    from venmas.cli.stored import certificate_beside, read_stored
+    from venmas.cli.packed import packed
+    from venmas.cli.stored import certificate_beside
     from venmas.engine.stored import read_report
     from venmas.report import Source, doubt, html_page
 
-    stored = read_stored(path)
-    report = read_report(stored)
-    with console(stderr=True).status("reading the scenario") as status:
+    with packed(path) as found, console(stderr=True).status("reading the scenario") as status:
+        stored, report = found.result, read_report(found.result)
+        networks, certificate = found.networks_for(scenario, networks), certificate or found.certificate
         loaded, changed, undescribed = _loaded(path, report, stored, scenario, settings, networks)
         check_kept({"-o": target}, [] if loaded is None else loaded.files)
         status.update("computing the counterexample anew" if report.witness else "writing the page")
@@ -122,8 +126,7 @@ def _loaded(
     from venmas.cli.stored import load_stored, named_elsewhere
 
     if scenario is None and (problem := named_elsewhere(stored.get("origin"), networks)):
-        if settings or networks is not None:
-            raise UsageError("--set and --networks change a scenario: give it with --scenario")
+        refuse("scenario", "none is read without --scenario")
         return None, [], f"The system is not described: the result {problem}."
     loaded, changed = load_stored(path, stored, scenario, settings, networks)
     return loaded, changed, ""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from venmas.cli.jani_options import is_jani, jani_options, without_policy
-from venmas.cli.options import find_scenario, read_settings, verbose_option
+from venmas.cli.options import check_read, find_scenario, read_settings, verbose_option
+from venmas.cli.table import Command, refuse
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from venmas.model.system.variables import VariableDecl
 
 
-@click.command("scenarios")
+@click.command("scenarios", cls=Command)
 @click.argument("name", required=False, metavar="[NAME|FILE]")
 @jani_options
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable.")
@@ -33,10 +35,11 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
     """
     from venmas.cli.output import console
     from venmas.errors import NetworkError, ScenarioError, VenmasError
-    from venmas.model import load_scenario, scenario_names
+    from venmas.model import NetworkFolder, load_scenario, scenario_names
 
     out = console()
     if name is None:
+        refuse("scenario", "none is named")
         from venmas.report.text_tables import print_table
 
         rows = [[n, load_scenario(n).description.partition("\n")[0]] for n in scenario_names()]
@@ -69,11 +72,15 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
         out.print(f"Networks: {networks or loaded.networks}", soft_wrap=True)
     _parameters(out, loaded)
     _lines(out, loaded.remarks)
+    if unsure := getattr(loaded, "unsure", ""):
+        out.print(f"No property is chosen, and initial states are those of the model: {unsure}", soft_wrap=True)
     if lacking:
         out.print(f"\nIts variables and properties are known once {', '.join(lacking)} have values: --set NAME=VALUE")
         return
     try:
-        system = model or loaded.system(networks, **given)
+        folder = NetworkFolder(networks or loaded.networks)
+        system = model or loaded.system(folder, **given)
+        check_read(folder, networks, name)
     except (NetworkError, ScenarioError) as error:
         if given or networks or not isinstance(error, NetworkError):
             raise
@@ -89,8 +96,14 @@ def _lacking(scenario: Scenario, given: Mapping[str, object]) -> list[str]:
 
 
 def _model(scenario: Scenario, given: Mapping[str, object]) -> System | None:
-    """The system of a JANI model, None where constants have no values yet."""
-    return None if _lacking(scenario, given) else scenario.system(None, **given)
+    """The system of a JANI model, None where constants have no values yet; without a property where none is chosen."""
+    from venmas.formats.jani.load import JaniScenario
+
+    if _lacking(scenario, given):
+        return None
+    if isinstance(scenario, JaniScenario) and scenario.unsure:
+        return replace(scenario, unsure="").built(**given).system
+    return scenario.system(None, **given)
 
 
 def _without_policy(name: str, error: VenmasError) -> Scenario:

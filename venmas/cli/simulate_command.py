@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venmas.cli.options import load, read_settings, scenario_options, verbose_option
+from venmas.cli.table import Command
 from venmas.errors import ModelError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from venmas.model.witness.tree import Value, Witness
 
 
-@click.command("simulate")
+@click.command("simulate", cls=Command)
 @scenario_options
 @click.option(
     "--steps", type=click.IntRange(0, 10_000), help="Number of steps (default 10, or one for each of --branches)."
@@ -136,12 +137,13 @@ def _starts(system: System, fixed: dict[str, str], rng: np.random.Generator, cou
     from venmas.errors import InputError
     from venmas.logic.linear import Comparison, LinearExpr, Relation, as_fraction
     from venmas.model.evaluation.regions import sample_initial
+    from venmas.model.system.naming import missing
 
     extra: list[Comparison] = []
     labels = system.vocabulary.constants
     for name, text in fixed.items():
         if name not in system.variables:
-            hint = did_you_mean(name, system.variables)
+            hint = missing(system, name)
             raise UsageError(
                 f"--initial: there is no variable {name!r}; there are {_few(list(system.variables))}{hint}"
             )

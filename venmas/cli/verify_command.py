@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from dataclasses import replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +23,7 @@ from venmas.cli.choices import (
     mode_names,
     solver_choices,
 )
+from venmas.cli.limits import reading
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import (
     Positive,
@@ -32,10 +35,11 @@ from venmas.cli.options import (
     verbose_option,
 )
 from venmas.cli.origin import tell_origin
-from venmas.cli.output import STDOUT, check_writable, console, is_verbose, store_json
+from venmas.cli.output import STDOUT, check_writable, console, is_verbose, nothing_to_write, store_json
 from venmas.cli.plural_options import plural_options, take_plural
 from venmas.cli.refinement import read_refinement, refinement_options
-from venmas.errors import ModelError, UsageError
+from venmas.cli.table import Command, refuse_for_mode
+from venmas.errors import LimitError, ModelError, UsageError
 from venmas.runtime.choices import SEMANTICS, TRUSTS
 
 if TYPE_CHECKING:
@@ -46,7 +50,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@click.command("verify")
+@click.command("verify", cls=Command)
 @scenario_options
 @click.option(
     "--formula",
@@ -106,7 +110,8 @@ log = logging.getLogger(__name__)
     "--timeout",
     type=Positive(),
     metavar="S",
-    help="Stop after so many seconds; the verdict is then unknown. Where a proof is asked for, a third is kept for it.",
+    help="Stop after so many seconds, reading included; the verdict is then unknown. Where a proof is asked for, a "
+    "third is kept for it.",
 )
 @click.option(
     "--memory", type=click.IntRange(1), metavar="MB", help="Stop when all processes together take more memory."
@@ -158,7 +163,7 @@ def command(
     plural = take_plural(refinement, formulas)
     written = {"--json": json_path, "--witness": witness_path, "--certificate": certificate}
     for option, path in written.items():
-        check_writable(path, option)
+        check_writable(path, option, "--json" if option == "--witness" else "")
     written["--journal"] = journal
     check_apart(written)
     options: dict[str, Any] = {
@@ -178,14 +183,26 @@ def command(
         from venmas.cli.plural import verify_several
 
         _log_solvers(solver)
+        if plural.batch is not None:
+            from venmas.cli.batch import verify_batch
+
+            given = {"--scenario": scenario, "--set": settings, "--networks": networks, "--formula": formulas}
+            return verify_batch(plural, given, written, {**options, "journal": journal}, refinement, quiet)
         return verify_several(plural, scenario, read_settings(settings), networks, written, options, refinement, quiet)
 
     from venmas.cli.progress import ProgressLine
+    from venmas.question import read_property
 
-    formula = formulas[0] if formulas else None
-    loaded = load(scenario, read_settings(settings), networks)
-    text = read_formula_text(formula or loaded.scenario.formula, loaded.system)
+    formula, begun = formulas[0] if formulas else None, perf_counter()
+    try:
+        with reading(timeout) as left:
+            loaded = load(scenario, read_settings(settings), networks)
+            text = read_formula_text(formula or loaded.scenario.formula, loaded.system)
+    except LimitError as stop:
+        return _unread(stop, str(scenario), formula, dict(read_settings(settings)), options, json_path, quiet)
+    read = perf_counter() - begun
     check_kept(written, [*loaded.files, *formula_file(formula)])
+    refuse_for_mode(mode, [read_property(loaded.system, text).kind], cluster is not None, bool(invariant))
     _log_solvers(solver)
 
     from venmas.engine.verify import verify
@@ -198,9 +215,12 @@ def command(
             progress=line.update,
             certificate=certificate,
             journal=journal,
-            **options,
+            **{**options, "timeout": left()},
             **read_refinement(refinement, loaded),
         )
+    report.seconds.total += read
+    if report.asked is not None:
+        report.asked = replace(report.asked, timeout=timeout)
     tell_origin(report, loaded, refinement)
     if json_path is not None or (witness_path is not None and report.witness is not None):
         from venmas.model.canonical.canonical import system_digest
@@ -218,6 +238,47 @@ def command(
     if problems:  # the verdict is known all the same
         raise UsageError("; ".join(problems))
     return {"satisfied": SATISFIED, "violated": VIOLATED}.get(report.verdict.value, UNKNOWN)
+
+
+def _unread(
+    stop: LimitError,
+    scenario: str,
+    formula: str | None,
+    parameters: dict[str, str],
+    options: dict[str, Any],
+    json_path: str | None,
+    quiet: bool,
+) -> int:
+    """Tell that a limit was met before there was a system to ask about; the exit status."""
+    from venmas.engine.modes import DEFAULT
+    from venmas.engine.report import Asked, Report, Verdict
+    from venmas.report.text import print_report, print_verdict
+
+    names = ("solver", "timeout", "memory", "invariant")
+    report = Report(
+        Verdict.UNKNOWN,
+        formula or "",
+        scenario,
+        options["mode"] or DEFAULT,
+        options["encoding"],
+        options["bounds"],
+        stop.reason,
+        str(stop),
+        trust=options["trust"],
+        semantics=options["semantics"],
+        parameters=parameters,
+        asked=Asked(formula or "", *(options[name] for name in names)),
+    )
+    report.seconds.total = options["timeout"]
+    failed = store_json(json_path, report.to_json(), "--json")
+    if json_path != STDOUT:
+        if quiet:
+            print_verdict(console(), report)
+        else:
+            print_report(console(), report, None)
+    if failed:
+        raise failed
+    return UNKNOWN
 
 
 def _log_solvers(preference: str) -> None:
@@ -243,9 +304,10 @@ def _store(report: Report, json_path: str | None, witness_path: str | None, cert
     failed = [store_json(json_path, data, "--json")]
     if report.witness is not None:
         failed.append(store_json(witness_path, data, "--witness"))
-    elif witness_path is not None:
-        log.warning("there is no witness to write: %s is left as it is", witness_path)
-    if certificate is not None and report.certificate is None and report.unwritten is None:
-        log.warning("there is no proof to write: %s is left as it is", certificate)
-    problems = [] if report.unwritten is None else [f"--certificate: {report.unwritten}"]
+        witness_path = None
+    problems = nothing_to_write(witness_path, "--witness", "witness")
+    if report.unwritten is not None:
+        problems.append(f"--certificate: {report.unwritten}")
+    elif report.certificate is None:
+        problems += nothing_to_write(certificate, "--certificate", "proof")
     return [*problems, *(str(error) for error in failed if error)]

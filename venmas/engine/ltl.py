@@ -1,4 +1,4 @@
-"""Verification of LTL over unbounded time, and what it says: the report of `verify_ltl`."""
+"""Verification of LTL over unbounded time, and what it says: the report of `verify_ltl_of_design`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from venmas.logic.automata.hoa import to_hoa
 from venmas.logic.formula import Formula
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.logic.printing import to_text
-from venmas.model.circuit.binding import started
+from venmas.model.circuit.binding import check_started, started
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.witness.circuit import Run
 from venmas.procedures.netlist.answers import Unknown, Violated
@@ -146,7 +146,7 @@ class LtlReport(Judged):
         }
 
 
-def verify_ltl(
+def verify_ltl_of_design(
     system: Circuit,
     formula: Formula | str,
     *,
@@ -177,12 +177,13 @@ def verify_ltl(
     """
     check_choice("trust", trust, LTL_TRUSTS)
     check_choice("learner", learner, LEARNERS)
-    begun = perf_counter()
-    asked = parse_ltl(formula) if isinstance(formula, str) else formula
+    begun, budget = perf_counter(), Budget(timeout, progress=progress)
+    asked = formula if isinstance(formula, Formula) else parse_ltl(formula)
     fair = tuple(fair)
     conditions = [parse_ltl(text) for text in fair]
     circuit = system if init is None else started(system, parse_ltl(init))
-    budget = Budget(timeout, progress=progress)
+    if init is not None:
+        check_started(circuit, init, budget)
     with ExitStack() as stack:
         kept = known = None
         if journal is not None:
@@ -212,6 +213,7 @@ def _lasso_json(run: Run) -> dict[str, Any]:
     return {
         "states": list(run.states),
         "inputs": list(run.inputs),
+        "signals": list(run.signals),
         "conditions": list(run.conditions),
         "widths": run.widths,
         "back": run.back,

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from venmas.answer import Answer, Open, Refuted, Witnessed
-from venmas.budget import Budget, BudgetError, Progress, limited
+from venmas.budget import Budget, BudgetError, Progress, check_limit, limited
+from venmas.engine import arguments
 from venmas.engine.certificates.establish import Established, Proofs, establish
 from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, Mode, modes
@@ -22,6 +23,7 @@ from venmas.logic import Always, Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
 from venmas.model.scenario.source import source_of
 from venmas.model.system.disturbances import Noise
+from venmas.model.system.given import asked_text
 from venmas.model.system.system import System
 from venmas.model.witness.build import replay
 from venmas.model.witness.noise import folded
@@ -33,9 +35,7 @@ from venmas.procedures.predicate_abstraction.settings import Choices
 from venmas.procedures.reachability.graph.figures import Regions
 from venmas.question import Question, chosen_for, posed, read_formula, read_inductive, read_property
 from venmas.runtime.blas import on_one_thread
-from venmas.runtime.choices import check_choices
 from venmas.runtime.display import showing
-from venmas.runtime.files import why_not_writable
 from venmas.runtime.memory import seldom_collected
 from venmas.solvers import get_solver, solver_order
 from venmas.solvers.programs import Programs
@@ -105,14 +105,14 @@ def verify(
     `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are
     verdicts, not exceptions.
     """
+    text = asked_text(system, formula)
+    check_limit("workers", workers, "processes")
+    arguments.check_words(trust, semantics, encoding, bounds, mode, solver, invariant, cluster)
     budget = Budget(timeout, memory, progress if callable(progress) else None)
     chosen = _mode(mode, cluster, workers)
-    if certificate is not None and (problem := why_not_writable(str(certificate))):
-        raise UsageError(f"cannot write the certificate {str(certificate)!r}: {problem}")
-    check_choices(trust=trust, semantics=semantics, encoding=encoding, bounds=bounds)
+    arguments.check_certificate(certificate)
     solvers = _solvers(solver, chosen.solver)
     count = (workers or os.cpu_count() or 1) if chosen.workers else 1
-    text = formula if isinstance(formula, str) else to_short_text(formula)
     source = source_of(system)
     report = Report(
         Verdict.UNKNOWN,
@@ -171,7 +171,7 @@ def _mode(name: str | None, cluster: str | None, workers: int | None) -> Mode:
     name = name or DEFAULT
     known = modes()
     if name not in known:
-        raise UsageError(f"unknown mode {name!r}: choose one of {', '.join(known)}{did_you_mean(name, known)}")
+        raise UsageError(f"unknown mode {name!r}: choose one of {', '.join(known)}{did_you_mean(str(name), known)}")
     if cluster is not None:
         from venmas.solvers.cluster.mapper import check_address
 
@@ -265,10 +265,9 @@ class _Verification:
         if asked.kind not in self.mode.kinds:
             bounded(asked)  # says what has no bound
             others = ", ".join(name for name, mode in modes().items() if asked.kind in mode.kinds)
-            shown = to_short_text(asked.formula)
             raise UsageError(
-                f"mode {self.mode.name} is for formulas without a bound, such as AG p, and {shown} has bounds: "
-                f"leave the mode out, or name another one ({others})"
+                f"mode {self.mode.name} is for formulas without a bound, such as AG p, and "
+                f"{to_short_text(asked.formula)} has bounds: leave the mode out, or name another one ({others})"
             )
         turns = {turn.procedure for stage in self.mode.stages for turn in stage}
         if self.settings.refinement is not None and "abstraction" not in turns:

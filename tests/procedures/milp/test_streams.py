@@ -12,6 +12,8 @@ from venmas.model.evaluation.regions import bounding_box
 from venmas.nn import relu_network
 from venmas.procedures.milp.encoding import Stream, Subproblem, Task, encode
 
+pytestmark = pytest.mark.quick
+
 
 def stream(system: System, formula: str, strategy: str, encoding: str = "big-m") -> Stream:
     target = nnf(parse(formula, system.vocabulary), negate=True)

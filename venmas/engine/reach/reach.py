@@ -11,7 +11,7 @@ A source is an object of `venmas.procedures.reach`; those of other packages come
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 
 import numpy as np
@@ -25,6 +25,7 @@ from venmas.logic import Atom, parse
 from venmas.logic.linear import LinearExpr
 from venmas.model.scenario.source import source_of
 from venmas.model.system.disturbances import drawn
+from venmas.model.system.given import check_system
 from venmas.model.system.quantities import MEASURED
 from venmas.model.system.system import System
 from venmas.model.transform.cases import UnsuitableError
@@ -70,10 +71,13 @@ def reach(
     (design S1). Raises `UsageError` for what cannot be asked, `ModelError` for a system that is not well
     formed.
     """
+    check_system(system, "reach")
     if not isinstance(steps, int) or not 0 <= steps <= MAX_STEPS:
         raise UsageError(f"steps is a number of steps from 0 to {MAX_STEPS}; got {steps!r}")
-    if isinstance(directions, str):
+    if isinstance(directions, str) or not isinstance(directions, Iterable):
         raise UsageError(f"directions is a list of expressions: write [{directions!r}]")
+    if not isinstance(seed, int) or seed < 0:
+        raise UsageError(f"seed is a whole number from 0 on; got {seed!r}")
     system.validate()
     system.check_nesting()
     if (
@@ -115,6 +119,8 @@ def direction(system: System, text: str) -> Direction:
     if not isinstance(text, str):
         raise UsageError(f"a direction is a text, such as 'x + y'; got {type(text).__name__}")
     shown = " ".join(text.split())
+    if not shown:
+        raise UsageError("a direction is empty: write a linear expression, such as 'x + y'")
     try:  # a whole number in parentheses names a variable by its position
         read = parse(f"{text} >= 0" if shown.isdecimal() else f"({text}) >= 0", system.vocabulary)
     except FormulaError as error:

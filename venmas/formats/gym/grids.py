@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from venmas.errors import ScenarioError
 from venmas.formats.gym.captured import Copies, form_of
-from venmas.formats.gym.models import is_of
 from venmas.formats.gym.worlds import MOST_STATES, Feature, Outcome, World
+from venmas.nn.trained import is_of
 
 _PASSED = {
     "gymnasium.wrappers": ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics"),

@@ -19,6 +19,7 @@ from venmas.errors import ModelError, ScenarioError
 from venmas.model.expressions.expr import Switch, to_linear
 from venmas.model.scenario.parameters import NetworkFolder
 from venmas.model.scenario.scenario import load_scenario
+from venmas.model.system.given import check_system
 from venmas.model.system.system import System
 from venmas.nn import Network, Normalization
 
@@ -80,6 +81,7 @@ def transitions(system: System) -> Table:
 
     Raises `ModelError` for a system of another form.
     """
+    check_system(system, "transitions")
     cells = {name: i for i, name in enumerate(system.variables)}
     found: dict[tuple[int, int], set[int]] = {}
     for branch in system.branches:

@@ -12,7 +12,7 @@ import numpy as np
 from venmas.errors import ModelError
 from venmas.logic.linear import Comparison, Relation
 from venmas.model.expressions.arrays import NumpyOperand
-from venmas.model.expressions.refusals import OF_CONDITIONS, no_condition, refusing
+from venmas.model.expressions.refusals import OF_CONDITIONS, no_condition, refusing, shortened
 
 if TYPE_CHECKING:
     from venmas.model.expressions.expr import Expr
@@ -98,7 +98,7 @@ def as_condition(value: object, *, literal: bool = True) -> Condition:
 def conjunction(operands: Iterable[Condition | bool]) -> Condition:
     """The condition that all of the conditions hold (flattened)."""
     flat: list[Condition] = []
-    for c in map(as_condition, operands):
+    for c in map(as_condition, _several(operands, "conjunction")):
         if isinstance(c, Truth):
             if not c.value:
                 return c
@@ -110,10 +110,17 @@ def conjunction(operands: Iterable[Condition | bool]) -> Condition:
 def disjunction(operands: Iterable[Condition | bool]) -> Condition:
     """The condition that at least one of the conditions holds (flattened)."""
     flat: list[Condition] = []
-    for c in map(as_condition, operands):
+    for c in map(as_condition, _several(operands, "disjunction")):
         if isinstance(c, Truth):
             if c.value:
                 return c
         else:
             flat.extend(c.operands if isinstance(c, Any) else (c,))
     return flat[0] if len(flat) == 1 else Any(tuple(flat)) if flat else Truth(False)
+
+
+def _several(operands: object, name: str) -> Iterable[Condition | bool]:
+    """The operands of a function. Raises `ModelError` for what is no list of conditions."""
+    if isinstance(operands, Condition | str) or not isinstance(operands, Iterable) or getattr(operands, "ndim", 1) != 1:
+        raise ModelError(f"{name}() takes several conditions; write {name}([x > 0, y > 0]), got {shortened(operands)}")
+    return operands

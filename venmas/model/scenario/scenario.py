@@ -23,6 +23,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from venmas.errors import InputError, NetworkError, ScenarioError, did_you_mean
+from venmas.model.expressions.refusals import shortened
 from venmas.model.scenario.parameters import NetworkFolder, Parameter, ParameterValue, Range, show_value
 from venmas.model.scenario.source import Source, file_digests, file_names, remember_source
 from venmas.model.system.system import System
@@ -97,6 +98,8 @@ class Scenario:
 
         Raises `ScenarioError`, or `NetworkError` where the weights cannot be found or read.
         """
+        if not isinstance(networks, str | os.PathLike | NetworkFolder | None):
+            raise ScenarioError(f"networks is a folder or a file, networks='my_networks', got {shortened(networks)}")
         folder = networks if isinstance(networks, NetworkFolder) else NetworkFolder(networks or self.networks)
         values = self.values(settings)
         system = self.made(folder, values)
@@ -159,6 +162,8 @@ def bundled_names() -> tuple[str, ...]:
 def load_scenario(name_or_path: str | Path) -> Scenario:
     """Load a bundled or plugged-in scenario by its name, or a file by its path. Raises `ScenarioError`."""
     given = str(name_or_path)
+    if not isinstance(name_or_path, str | os.PathLike) or len(given) > 4000 or "\0" in given:
+        raise ScenarioError(f"a scenario is a name or the path of a .py file, got {shortened(name_or_path)}")
     if given in bundled_names():
         return _load(Path(str(bundled().joinpath(given).joinpath("scenario.py"))))
     if given in _plugged():
@@ -167,6 +172,8 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     if path.is_dir():
         path /= "scenario.py"
     if path.is_file():
+        if path.suffix != ".py":  # nothing else is run as code
+            raise ScenarioError(f"{path} is no scenario, which is a .py file or a .jani model{_meant(path.suffix)}")
         return _load(path)
     names = scenario_names()
     if path.suffix == ".py" or len(path.parts) > 1:
@@ -175,6 +182,18 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
         f"there is no scenario {given!r}{did_you_mean(given, names)}; bundled scenarios are {', '.join(names)}, "
         "and the path of a .py file loads your own"
     )
+
+
+def _meant(suffix: str) -> str:
+    """The remedy for a file of another kind."""
+    takers = {
+        "--networks FILE takes networks": (".onnx", ".h5", ".hdf5", ".keras", ".nnet", ".polar"),
+        "`venmas ltl --btor2 FILE` takes netlists": (".btor2", ".btor"),
+        "`venmas ltl --design FILE` takes designs": (".sv", ".v"),
+        "`venmas vnnlib NETWORK FILE` takes properties": (".vnnlib",),
+        "`venmas check FILE` takes certificates and archives": (".gz", ".zip"),
+    }
+    return next((f": {how}" for how, suffixes in takers.items() if suffix.lower() in suffixes), ": name such a file")
 
 
 def bundled() -> Traversable:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from venmas.budget import ask
-from venmas.errors import ModelError, did_you_mean
+from venmas.errors import ModelError
 from venmas.logic import TRUE, Formula, Vocabulary
 from venmas.model.expressions.domain import Domains
 from venmas.model.expressions.expr import (
@@ -36,11 +36,11 @@ from venmas.model.system.arguments import (
     read_unit,
     read_updates,
 )
-from venmas.model.system.declarations import KEYWORDS, declare
+from venmas.model.system.declarations import KEYWORDS, declare, declare_noise
 from venmas.model.system.disturbances import ahead, check_undisturbed
 from venmas.model.system.facts import Facts
 from venmas.model.system.initial import InitialSet, to_formula
-from venmas.model.system.naming import unnameable
+from venmas.model.system.naming import missing, unnameable
 from venmas.model.system.parts import Agent as Agent
 from venmas.model.system.parts import Branch as Branch
 from venmas.model.system.quantities import (
@@ -79,6 +79,7 @@ class System(Shown):
         """Variables that always equal an expression, once they are measured (`venmas.model.system.quantities`)."""
         self.disturbances: tuple[str, ...] = ()
         """Variables that are no part of the state: chosen anew in each step (`venmas.model.system.disturbances`)."""
+        self.still: dict[str, Fraction] = {}  # disturbances of a single value: this number wherever they stand
         self.nodes_by_name: dict[str, Variable] = {}
         self.picture: Callable[..., object] | None = None  # draws a trace: docs/plots.md
         self._steady = False  # can some branch be taken in every state? (the quantities' own one before it left out)
@@ -111,6 +112,7 @@ class System(Shown):
             *self.agents,
             *self.branches,
             *self.disturbances,
+            *self.still,
             *self.initial_set.regions,
             self.initial_condition,
         )
@@ -162,17 +164,15 @@ class System(Shown):
         self._named.add(MEASURE)
         return node
 
-    def disturbance(self, name: str, lower: object, upper: object, unit: str = "") -> Variable:
+    def disturbance(self, name: str, lower: object, upper: object, unit: str = "") -> Expr:
         """Declare bounded noise: a real number of [lower, upper] that the environment chooses anew in each step.
 
         It has one value in a step, wherever agents, guards and branches read it. It is not part of the state, so
         formulas and initial sets cannot name it. Declare it before branches. Raises `ModelError`.
+
+        A range of one number is no noise: it is that number, and the system has one disturbance less.
         """
-        if any(b.name != MEASURE for b in self.branches):
-            raise ModelError(f"disturbance {name!r} is declared after a branch: declare disturbances before branches")
-        node = self.real(name, lower, upper, unit)
-        self.disturbances = (*self.disturbances, name)
-        return node
+        return declare_noise(self, name, lower, upper, unit)
 
     # -- behaviour -----------------------------------------------------------------------------------------------------
 
@@ -268,7 +268,8 @@ class System(Shown):
         What is not linear in the variables, such as a comparison of the outputs of a network, becomes a `quantity`.
         """
         read_text(name, "the name of a proposition", "safe")
-        if name in self.propositions or name in self.variables or name in KEYWORDS or not name.isidentifier():
+        taken = {*self.propositions, *self.variables, *self.still, *KEYWORDS}
+        if name in taken or not name.isidentifier():
             raise ModelError(f"{name!r} can not name a proposition: it is taken, a keyword or no identifier")
         (checked,) = read_conditions((condition,), f"proposition {name!r}")
         check_nesting(f"proposition {name!r}", [checked])
@@ -285,13 +286,13 @@ class System(Shown):
 
     def __getitem__(self, name: str) -> Variable:
         """The node of a variable. Raises `ModelError` when there is none of that name."""
-        if name not in self.nodes_by_name:
-            raise ModelError(f"no variable {name!r} in {self._listing()}{did_you_mean(name, self.nodes_by_name)}")
+        if read_text(name, f"the name of a variable of system {self.name!r}", "x") not in self.nodes_by_name:
+            raise ModelError(f"no variable {name!r} in {self._listing()}{missing(self, name)}")
         return self.nodes_by_name[name]
 
     def __contains__(self, name: str) -> bool:
         """Whether there is a variable of that name."""
-        return name in self.nodes_by_name
+        return isinstance(name, str) and name in self.nodes_by_name
 
     def __iter__(self) -> Iterator[Variable]:
         """The variables, in the order of their declarations."""

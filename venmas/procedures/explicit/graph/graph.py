@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.budget import room_mb
 from venmas.model.system.system import System
 from venmas.procedures.explicit.states.integers import Integers, NotExplicitError
 from venmas.procedures.explicit.states.starts import initial_states
@@ -186,14 +187,25 @@ class StateGraph:
         return None if source < 0 else (source, branch)
 
     def transitions(self) -> tuple[Numbers, Numbers, Numbers]:
-        """Sources, branches and targets (transitions,), ordered by source."""
+        """Sources, branches and targets (transitions,), ordered by source.
+
+        Raises `NotExplicitError` where the memory limit leaves no room for them.
+        """
+        if 32 * self._kept / 2**20 > room_mb():
+            raise NotExplicitError
+        self.tick()
         columns = [np.concatenate([e[i] for e in self._edges] or [np.zeros(0, np.int32)]) for i in range(3)]
         order = np.argsort(columns[0], kind="stable")
         sources, branches, targets = (column[order] for column in columns)
         return sources, branches, targets
 
     def successors(self) -> NDArray[np.intp]:
-        """(branches, states): numbers of states; `ABSENT` and `OUTSIDE` address the places behind the last state."""
+        """(branches, states): numbers of states; `ABSENT` and `OUTSIDE` address the places behind the last state.
+
+        Raises `NotExplicitError` where the memory limit leaves no room for them.
+        """
+        if 8 * self.count * len(self.columns.guards) / 2**20 > room_mb():
+            raise NotExplicitError
         found = np.full((len(self.columns.guards), self.count), OUTSIDE, np.intp)
         found[:, : self.expanded] = ABSENT
         for sources, branches, targets in self._edges:

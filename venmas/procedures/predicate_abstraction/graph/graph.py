@@ -17,6 +17,7 @@ from venmas.bounds.rounding import Bools, Ints
 from venmas.errors import UsageError
 from venmas.logic import Formula, disjunction, parse
 from venmas.model.invariant import Invariant
+from venmas.model.system.given import check_system
 from venmas.model.system.system import System
 from venmas.procedures.predicate_abstraction.graph.successors import Steps
 from venmas.procedures.predicate_abstraction.states.box_condition import BoxCondition
@@ -113,6 +114,7 @@ def abstract(
     with steps that only points between integers take, whose `witness` is none (`relaxed`). Raises `UsageError` for
     systems of another form, `FormulaError` for texts that are no conditions.
     """
+    check_system(system, "abstract")
     task = task_of(system)
     chosen: list[Predicate] = []
     for p in predicates:

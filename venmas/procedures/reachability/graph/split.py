@@ -22,7 +22,7 @@ from venmas.logic.closure import Stage
 from venmas.logic.linear import Comparison, Relation
 from venmas.model.expressions.expr import Application, ArgMax, Condition, Constant, Expr, children, to_linear, walk
 from venmas.model.transform.cases import MAX_CASES, Case, Location, Sign, UnsuitableError
-from venmas.procedures.hybrid.boxes import MAX_BOXES, Boxes, present
+from venmas.procedures.hybrid.boxes import Boxes, check_count, present
 from venmas.procedures.hybrid.frames import Row
 from venmas.procedures.hybrid.view import Space
 
@@ -233,7 +233,6 @@ def cut_compiled(
         total += len(kind)
         source = np.concatenate([origin[again], source[_BATCH:]])
         low, high = (np.concatenate([a[again], b[_BATCH:]]) for a, b in ((parts.low, low), (parts.high, high)))
-        if total + len(source) > MAX_BOXES:
-            raise OverflowError("too many regions")
+        check_count(total + len(source), low.shape[1])
     origin, low, high, kind = (np.concatenate(column) for column in zip(*done, strict=True))
     return Boxes(boxes.location[origin], low, high, boxes.wanted[origin]), origin, kind
