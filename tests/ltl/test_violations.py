@@ -92,7 +92,7 @@ def test_waveforms_hold_the_run(formula: str) -> None:
 def test_names_in_waveforms_are_words_of_their_own() -> None:
     names = ["a b", "ab", "$end", "ü", "#7", "x" * 3000, "_ab"]
     row = {name: at for at, name in enumerate(names)}
-    run = Run((row, row), ({}, {}), 0, ({}, {}), dict.fromkeys(names, 3))
+    run = Run((row, row), ({}, {}), 0, ({}, {}), dict.fromkeys(names, 3), ({}, {}))
     widths, rows = read_vcd(to_vcd(run, "$end \n $var"))
     assert len(widths) == len(names) + 2
     values = [value for name, value in rows[0].items() if name.startswith("registers.")]
@@ -101,7 +101,7 @@ def test_names_in_waveforms_are_words_of_their_own() -> None:
 
 def test_many_signals_have_codes_of_their_own() -> None:
     row = {f"s{at}": at % 2 for at in range(10_000)}
-    widths, rows = read_vcd(to_vcd(Run((row,), ({},), 0, ({},), dict.fromkeys(row, 1))))
+    widths, rows = read_vcd(to_vcd(Run((row,), ({},), 0, ({},), dict.fromkeys(row, 1), ({},))))
     assert len(widths) == 10_002
     assert rows[0]["registers.s9999"] == 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,21 +47,26 @@ class Asked:
             )
         if self.top is not None and self.design is None:
             raise UsageError("--top names the top module of a --design; leave it out")
-        if self.settings and self.machine is None and self.scenario is None:
-            raise UsageError("--set is about parameters of a --machine or --scenario; leave it out")
+        if self.settings and self.btor2 is not None:
+            raise UsageError("--set is about parameters, and a netlist (--btor2) has none; leave it out")
         if self.scenario is None and (self.networks is not None or self.deadlock != "error"):
             raise UsageError("--networks and --deadlock are about a --scenario; leave them out")
 
-    def read(self, budget: Budget, exact: bool) -> tuple[str, Circuit, Mapping[str, str]]:
+    def read(self, budget: Budget, exact: bool, texts: Sequence[str]) -> tuple[str, Circuit, Mapping[str, str]]:
         """Its name, the circuit, and the properties that a machine names. Raises `InputError`.
 
-        exact: as of `decide`, of the ranges of a machine.
+        exact: as of `decide`, of the ranges of a machine. texts: formulas that will be asked of a design, whose signals
+        are kept.
         """
         self.check()
         if self.design is not None:
             from venmas.circuit.verilog import read_verilog
+            from venmas.logic.ltl_parser import parse_ltl
+            from venmas.ltl.binding import signals
 
-            found = read_verilog(self.design, self.top, budget.left)
+            asked = {name for text in texts for name in signals(parse_ltl(text))}
+            settings = read_settings(self.settings)
+            found = read_verilog(self.design, self.top, budget.left, asked=asked, settings=settings)
             for warning in found.warnings:
                 log.warning("%s", warning)
             return self.design, found.circuit, {}
@@ -93,7 +98,11 @@ def design_options(command: Callable[..., int]) -> Callable[..., int]:
 
     for option in (
         click.option(
-            "--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set a parameter of a machine or scenario."
+            "--set",
+            "settings",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="Set a parameter of a design, machine or scenario.",
         ),
         click.option(
             "--deadlock",

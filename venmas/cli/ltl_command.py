@@ -89,7 +89,7 @@ def command(
     begun = perf_counter()
     budget = Budget(timeout)
     check_kept(written, [("the design", asked.path)])
-    path, circuit, properties = asked.read(budget, trust != "solver")
+    path, circuit, properties = asked.read(budget, trust != "solver", [*filter(None, (text, init)), *fair])
     if asked.machine is not None and certificate is not None:
         log.warning("the certificate is about the netlist, whose constraints are the proved ranges of the machine")
     circuit, formula, assumed = _question(circuit, None if text is None else properties.get(text, text), justice, bad)

@@ -96,12 +96,12 @@ def _print_proof(out: Console, report: LtlReport, answer: Satisfied, show: bool)
 def _print_run(out: Console, run: Run) -> None:
     table = Table()
     table.add_column("step")
-    rows = [{**s, **i, **c} for s, i, c in zip(run.states, run.inputs, run.conditions, strict=True)]
+    rows = run.rows
     names = [name for name in rows[0] if not name.startswith("#")]
     for name in names:
         table.add_column(printable(name))
     for at, row in enumerate(rows[:_MOST_SHOWN]):
-        table.add_row(f"{at} (loop)" if at == run.back else str(at), *(str(int(row[name])) for name in names))
+        table.add_row(f"{at} (loop)" if at == run.back else str(at), *(str(row[name]) for name in names))
     out.print(table)
     more = f"{len(rows) - _MOST_SHOWN} more steps, then " if len(rows) > _MOST_SHOWN else "then "
     then = "anything: the property is broken" if run.back is None else f"step {run.back} again, for ever"

@@ -212,6 +212,7 @@ def _lasso_json(run: Run) -> dict[str, Any]:
     return {
         "states": list(run.states),
         "inputs": list(run.inputs),
+        "signals": list(run.signals),
         "conditions": list(run.conditions),
         "widths": run.widths,
         "back": run.back,

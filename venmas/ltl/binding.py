@@ -10,6 +10,7 @@ from venmas.circuit.builder import Builder
 from venmas.circuit.cone import cone, influence
 from venmas.circuit.nodes import Circuit, needed
 from venmas.circuit.operators import Op
+from venmas.circuit.signals import bases
 from venmas.errors import CircuitError
 from venmas.linear import Comparison, Relation
 from venmas.logic.formula import And, Atom, Bottom, Formula, Not, Or, Top, subformulas
@@ -18,14 +19,14 @@ from venmas.logic.paths import Leaf, leaves
 _BIT = re.compile(r"(.+)\[(\d{1,9})\]")
 
 
-def bind(circuit: Circuit, atoms: Sequence[Leaf]) -> tuple[Circuit, tuple[int, ...]]:
-    """The cone of influence of the atoms, and of each of them its node of one bit there.
+def bind(circuit: Circuit, atoms: Sequence[Leaf], words: Sequence[str] = ()) -> tuple[Circuit, tuple[int, ...]]:
+    """The cone of influence of the atoms, and of each of them its node of one bit there; then those of named words.
 
     A name is a signal of one bit, ``s[3]`` the bit 3 of s (0 the lowest); comparisons are of signals as unsigned
     integers, without wrapping around. Raises `CircuitError` for names that the circuit does not have.
     """
     whole, letters = _extended(circuit, atoms)
-    part, roots = cone(whole, letters)
+    part, roots = cone(whole, [*letters, *(whole.names[name] for name in words)])
     return part, tuple(roots)
 
 
@@ -37,12 +38,17 @@ def kept(circuit: Circuit, atoms: Sequence[Leaf]) -> tuple[int, ...]:
 
 
 def started(circuit: Circuit, condition: Formula) -> Circuit:
-    """The circuit whose initial states meet a condition besides. Raises as `bind`, and for conditions about inputs."""
+    """The circuit on whose runs a condition holds at the first step besides.
+
+    What registers show may depend on inputs, such as an asynchronous reset; then it is that of the inputs of the first
+    step. Raises as `bind`, and for conditions about inputs alone.
+    """
     atoms = leaves(condition)
     whole, letters = _extended(circuit, atoms)
     for atom, node in zip(atoms, letters, strict=True):
-        if any(whole.nodes[index].op is Op.INPUT for index in needed(whole, [node])):
-            raise CircuitError(f"initial states are described by registers; {atom} depends on inputs")
+        below = {whole.nodes[index].op for index in needed(whole, [node])}
+        if Op.INPUT in below and Op.REGISTER not in below:
+            raise CircuitError(f"initial states are described by registers; {atom} depends on inputs alone")
     b = Builder()
     known = {node: b.input(whole.width(node)) for node in whole.inputs}
     known |= {node: b.register(whole.width(node)) for node in whole.registers}
@@ -50,6 +56,21 @@ def started(circuit: Circuit, condition: Formula) -> Circuit:
     there = dict(zip(order, b.copy(whole, known, order), strict=True))
     start = _truth(b, condition, dict(zip(atoms, (there[node] for node in letters), strict=True)))
     return _moved(whole, b, there, start)
+
+
+def signals(formula: Formula) -> tuple[str, ...]:
+    """The names that a formula reads, each once."""
+    names = (
+        name
+        for leaf in leaves(formula)
+        for name in ([n for n, _ in leaf.comparison.expr.terms] if isinstance(leaf, Atom) else [leaf.name])
+    )
+    return tuple(dict.fromkeys(names))
+
+
+def word_of(circuit: Circuit, name: str) -> str | None:
+    """The signal that a name is, or is a bit of; None where there is none."""
+    return next((base for base in bases(name) if base in circuit.names), None)
 
 
 def _truth(b: Builder, condition: Formula, atoms: Mapping[Leaf, int]) -> int:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from venmas.circuit.nodes import Circuit
 from venmas.circuit.operators import Words, words
+from venmas.circuit.signals import shown_as
 from venmas.circuit.simulate import first_states, step, values
 from venmas.logic.formula import Formula
 from venmas.logic.lassos import Lasso, doomed, holds
-from venmas.logic.paths import Leaf, leaves
+from venmas.logic.paths import Leaf, Proposition, leaves
 from venmas.logic.printing import to_text
-from venmas.ltl.binding import bind
+from venmas.ltl.binding import bind, signals, word_of
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,9 @@ class Run:
     """A run of a circuit for ever: states and inputs of each step, by name; after the last comes step `back`.
 
     back: None where the steps break the property whatever comes after them.
-    Inputs without a name, bits that the design leaves undefined, are numbered. conditions: of each step those of the
-    formula, as written there, with their truth. widths: bits of the registers and inputs.
+    Inputs without a name, bits that the design leaves undefined, are numbered. signals: of each step the other words
+    that the formula reads, and what is seen of registers with an asynchronous reset. conditions: of each step those of
+    the formula, as written there, with their truth. widths: bits of the registers, inputs and signals.
     """
 
     states: tuple[dict[str, int], ...]
@@ -29,6 +31,17 @@ class Run:
     back: int | None
     conditions: tuple[dict[str, bool], ...]
     widths: dict[str, int]
+    signals: tuple[dict[str, int], ...]
+
+    @property
+    def rows(self) -> list[dict[str, int]]:
+        """Of each step all that people read; what a register holds behind a reset is left out, its signal is there."""
+        steps = zip(self.states, self.signals, self.inputs, self.conditions, strict=True)
+        rows = [{**state, **signals, **inputs, **truth} for state, signals, inputs, truth in steps]
+        return [
+            {name: int(value) for name, value in row.items() if (seen := shown_as(name)) == name or seen not in row}
+            for row in rows
+        ]
 
 
 class Observed:
@@ -39,9 +52,12 @@ class Observed:
 
     def __init__(self, circuit: Circuit, formula: Formula, atoms: Sequence[Leaf] = ()) -> None:
         self.formula, self._leaves = formula, leaves(formula)
-        self.circuit, letters = bind(circuit, [*atoms, *self._leaves])
+        read = dict.fromkeys(filter(None, (word_of(circuit, name) for name in signals(formula))))
+        self.circuit, found = bind(circuit, [*atoms, *self._leaves], list(read))
+        letters, words_ = found[: len(found) - len(read)], found[len(found) - len(read) :]
         self.goes_on = not circuit.constraints
         self.more, self.letters = letters[: len(atoms)], letters[len(atoms) :]
+        self._signals = self._shown(dict(zip(read, words_, strict=True)))
 
     def letter(self, state: Sequence[Words], inputs: Sequence[Words]) -> list[frozenset[Leaf]]:
         """The letters of a batch of states and inputs."""
@@ -63,11 +79,13 @@ class Observed:
             return None
         if not all(value[0] for value in values(circuit, state, columns[0], circuit.starts)):
             return None
-        states, letters = [], []
+        states, shown, letters = [], list[dict[str, int]](), []
         for one in columns:
             if not all(value[0] for value in values(circuit, state, one, circuit.constraints)):
                 return None
             states.append([int(column[0]) for column in state])
+            words_ = values(circuit, state, one, list(self._signals.values()))
+            shown.append({name: int(column[0]) for name, column in zip(self._signals, words_, strict=True)})
             letters += self.letter(state, one)
             state = step(circuit, state, one)
         if back is None:
@@ -83,8 +101,19 @@ class Observed:
             self._named(circuit.inputs, inputs),
             back,
             tuple({text: leaf in letter for leaf, text in texts.items()} for letter in letters),
-            {circuit.name(node): circuit.width(node) for node in (*circuit.registers, *circuit.inputs)},
+            {circuit.name(node): circuit.width(node) for node in (*circuit.registers, *circuit.inputs)}
+            | {name: circuit.width(node) for name, node in self._signals.items()},
+            tuple(shown),
         )
+
+    def _shown(self, read: Mapping[str, int]) -> dict[str, int]:
+        """The words that the formula reads, and those that show registers, unless they have a column anyway."""
+        circuit = self.circuit
+        columns = [circuit.name(node) for node in (*circuit.registers, *circuit.inputs)]
+        seen = {shown_as(name): circuit.names.get(shown_as(name)) for name in columns}
+        there = {*columns, *(leaf.name for leaf in self._leaves if isinstance(leaf, Proposition))}
+        found = {name: node for name, node in {**read, **seen}.items() if node is not None and name not in there}
+        return dict(sorted(found.items(), key=lambda one: one[0] not in read))
 
     def _one(self, node: int, value: int) -> Words:
         return words([value], self.circuit.width(node))

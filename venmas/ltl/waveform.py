@@ -15,8 +15,8 @@ _FIRST, _CODES = 33, 94
 def to_vcd(run: Run, design: str = "") -> str:
     """The stem, and the loop twice, if there is one; `lasso.step` numbers the steps, `lasso.loop` is 1 in the loop.
 
-    Scopes: `lasso`, `registers`, `inputs`, and `property` with the conditions of the formula. Characters that cannot
-    stand in a name are `_`.
+    Scopes: `lasso`, `registers`, `inputs`, `signals`, and `property` with the conditions of the formula. Characters
+    that cannot stand in a name are `_`.
     """
     size = len(run.states)
     begin = size if run.back is None else run.back
@@ -26,6 +26,7 @@ def to_vcd(run: Run, design: str = "") -> str:
         "lasso": [("step", 32, order), ("loop", 1, [int(at >= begin) for at in order])],
         "registers": [(name, run.widths[name], [run.states[at][name] for at in order]) for name in run.states[0]],
         "inputs": [(name, run.widths[name], [run.inputs[at][name] for at in order]) for name in run.inputs[0]],
+        "signals": [(name, run.widths[name], [run.signals[at][name] for at in order]) for name in run.signals[0]],
         "property": [(name, 1, [int(run.conditions[at][name]) for at in order]) for name in run.conditions[0]],
     }
     lines = [

@@ -72,10 +72,10 @@ def _invariant(report: LtlReport) -> Facts:
 
 
 def _lasso(run: Run) -> Table:
-    rows = [{**s, **i, **c} for s, i, c in zip(run.states, run.inputs, run.conditions, strict=True)]
+    rows = run.rows
     names = list(rows[0])[:_MOST_COLUMNS]
     texts = [
-        (f"{at} (loop)" if at == run.back else str(at), *(str(int(row[name])) for name in names))
+        (f"{at} (loop)" if at == run.back else str(at), *(str(row[name]) for name in names))
         for at, row in enumerate(rows[:_MOST_ROWS])
     ]
     note = (

@@ -88,14 +88,14 @@ class Problem:
         return found
 
     def begins(self, holds: Over) -> Question:
-        """An initial state (any, in a proof from every state) that the first state's invariant leaves out."""
+        """An initial state (any, in a proof from every state) that the first state's invariant leaves out.
+
+        What a condition of initial states reads of inputs is read of those of the first step.
+        """
         net = self.net
         roots = [*holds.registers.values(), *net.constraints]
         given: list[Formula] = [] if self.initial is None else [self.initial]
-        lines = lines_of(net, [atom for one in given for atom in leaves(one)])
-        if set(net.leaves(lines)) & set(net.inputs):
-            raise InputError("a condition of initial states depends on inputs")
-        roots += lines
+        roots += lines_of(net, [atom for one in given for atom in leaves(one)])
         prescribed: set[int] = set()
         while self.initial is not None:
             more = {leaf for leaf in net.leaves(roots) if leaf in net.init} - prescribed
