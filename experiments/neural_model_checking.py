@@ -4,7 +4,8 @@ The tasks of *Neural Model Checking* (Giacobbe, Kroening, Pal, Tautschnig, NeurI
 *Let a Neural Network be Your Invariant* (NeurIPS 2025), on the netlists of the data folder: verdict, whether from all
 states or from the initial ones, level of neurons, clauses of the invariant, queries and seconds of each, beside the
 published seconds. Liveness is asked of every state. Safety and combined tasks begin where all registers are 0, as the
-netlists say nothing of it; properties of signals that a netlist does not have (`h_sync`, `v_sync` of vga) are refused.
+netlists say nothing of it; properties of signals that a netlist does not have (`h_sync`, `v_sync` of vga, which Yosys
+dropped as no output depends on them) are refused: `venmas ltl --design` answers them of the source.
 Those of PWM are violated: its `ubR` is a constant 0 there, and the pulse is 1 at step 1. With ``--certificates`` each
 is written as a certificate, too, and checked: kinds of proofs, bytes, CPU seconds of writing and checking. Kept in
 ``nmc.db`` of the folder, so that a run that was cut is gone on with. Exit status 1 where a verdict is not *satisfied*,
@@ -83,7 +84,7 @@ def reset(circuit: Circuit) -> Circuit:
     """The circuit whose registers are 0 at first."""
     zeros = tuple(Node(Op.CONST, circuit.width(node), (), (0,)) for node in circuit.registers)
     first = range(len(circuit.nodes), len(circuit.nodes) + len(zeros))
-    return replace(circuit, nodes=(*circuit.nodes, *zeros), init=tuple(first), source=None)
+    return replace(circuit, nodes=(*circuit.nodes, *zeros), init=tuple(first), source="")
 
 
 def solve(path: Path, text: str, trust: Trust, limit: float, certificate: Path | None, initial: bool) -> dict[str, Any]:
