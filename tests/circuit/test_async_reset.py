@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ import pytest
 from venmas.circuit.nodes import Circuit
 from venmas.circuit.simulate import step, values
 from venmas.circuit.verilog import read_verilog
+from venmas.engine.ltl import verify_ltl
 from venmas.errors import CircuitError
 
 Words = dict[str, int]
@@ -140,3 +142,42 @@ def test_what_is_asked_is_kept_and_what_is_not_there_says_why(tmp_path: Path) ->
     }.items():
         with pytest.raises(CircuitError, match=why):
             read(tmp_path, text, name)
+
+
+@pytest.mark.parametrize("first", [None, 5])
+def test_initial_conditions_are_about_what_is_seen(tmp_path: Path, first: int | None) -> None:
+    """Verdicts of safety beside a search of all runs whose first step meets the condition."""
+    begun = "" if first is None else f" = {first}"
+    circuit = read(
+        tmp_path,
+        f"""module top(input clk, input rst, output logic [2:0] n);
+        logic [2:0] q{begun}; assign n = q;
+        always_ff @(posedge clk or posedge rst) if (rst) q <= 2; else q <= q == 6 ? 1 : q + 1; endmodule""",
+        "q",
+    )
+    rng = np.random.default_rng(3)
+    said = {"==": operator.eq, "!=": operator.ne, "<=": operator.le, ">": operator.gt}
+    verdicts = set()
+    for _ in range(40):
+        (one, k), (two, m) = ((str(rng.choice(list(said))), int(rng.integers(8))) for _ in range(2))
+        reached = {
+            (held, rst)
+            for held in (range(8) if first is None else [first])
+            for rst in (0, 1)
+            if said[one](2 if rst else held, k)
+        }
+        expected = True
+        seen = set(reached)
+        while reached:
+            held, rst = reached.pop()
+            shown = 2 if rst else held
+            expected &= said[two](shown, m)
+            after = 2 if rst else 1 if shown == 6 else (shown + 1) % 8
+            fresh = {(after, 0), (after, 1)} - seen
+            reached |= fresh
+            seen |= fresh
+        if seen:
+            found = verify_ltl(circuit, f"G n {two} {m}", init=f"q {one} {k}")
+            assert (found.satisfied, found.violated) == (expected, not expected), (one, k, two, m)
+            verdicts.add(expected)
+    assert verdicts == {True, False}
