@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from venmas.circuit.nodes import Circuit
 from venmas.circuit.operators import Words, words
 from venmas.circuit.signals import shown_as
@@ -79,13 +81,11 @@ class Observed:
             return None
         if not all(value[0] for value in values(circuit, state, columns[0], circuit.starts)):
             return None
-        states, shown, letters = [], list[dict[str, int]](), []
+        states, letters = [], []
         for one in columns:
             if not all(value[0] for value in values(circuit, state, one, circuit.constraints)):
                 return None
             states.append([int(column[0]) for column in state])
-            words_ = values(circuit, state, one, list(self._signals.values()))
-            shown.append({name: int(column[0]) for name, column in zip(self._signals, words_, strict=True)})
             letters += self.letter(state, one)
             state = step(circuit, state, one)
         if back is None:
@@ -103,7 +103,19 @@ class Observed:
             tuple({text: leaf in letter for leaf, text in texts.items()} for letter in letters),
             {circuit.name(node): circuit.width(node) for node in (*circuit.registers, *circuit.inputs)}
             | {name: circuit.width(node) for name, node in self._signals.items()},
-            tuple(shown),
+            self._seen(states, inputs),
+        )
+
+    def _seen(self, states: Sequence[Sequence[int]], inputs: Sequence[Sequence[int]]) -> tuple[dict[str, int], ...]:
+        """The signals of each step."""
+        circuit = self.circuit
+        state, given = (
+            [words([row[at] for row in rows], circuit.width(node)) for at, node in enumerate(nodes)]
+            for nodes, rows in ((circuit.registers, states), (circuit.inputs, inputs))
+        )
+        found = [np.broadcast_to(one, len(states)) for one in values(circuit, state, given, [*self._signals.values()])]
+        return tuple(
+            {name: int(one[at]) for name, one in zip(self._signals, found, strict=True)} for at in range(len(states))
         )
 
     def _shown(self, read: Mapping[str, int]) -> dict[str, int]:
