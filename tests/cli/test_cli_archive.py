@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -119,6 +120,15 @@ def test_refused_missing_and_unknown_differ(made: Path, tmp_path: Path) -> None:
     found = json.loads((tmp_path / "c.json").read_text())
     jsonschema.validate(found, SCHEMA)
     assert found["answer"] == "refused" and found["line"] == len(data) - 1 and found["message"] in done.stderr
+    for size in (
+        len((made / "c.gz").read_bytes()) - 20,
+        60,
+        12,
+        0,
+    ):  # not copied whole
+        (tmp_path / "short.gz").write_bytes((made / "c.gz").read_bytes()[:size])
+        done = run("check", tmp_path / "short.gz")
+        assert done.exit_code == 2 and "Error" not in done.stderr and "write one with" in done.stderr, done.output
     assert run("check", tmp_path / "missing.gz", "--json", tmp_path / "no.json").exit_code == 2
     assert not (tmp_path / "no.json").exists()
     (tmp_path / "text.gz").write_text("text")
@@ -267,6 +277,7 @@ def test_bombs_and_damaged_archives_are_refused_soon(made: Path, tmp_path: Path)
         (tmp_path / "a.zip").write_bytes(content)
         done = run("check", tmp_path / "a.zip")
         assert done.exit_code == 30 and "archive" in done.stderr, (name, done.output, done.exception)
+        assert not re.search(r"[A-Z][a-z]+Error|BadZipFile", done.stderr), done.stderr
 
 
 def test_an_archive_made_twice_is_the_same(made: Path, tmp_path: Path) -> None:

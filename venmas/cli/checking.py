@@ -52,8 +52,13 @@ def checked(path: str, told: Told, found: Found, tick: Tick) -> list[str]:
 
     if not is_archive(path):
         return _checked(path, None, told, found, tick)
+    from venmas.checker.json_lines import DamagedError
+
     with _unpacked(path, found) as packed:
-        return _checked(str(packed.folder / "certificate.gz"), packed, told, found, tick)
+        try:
+            return _checked(str(packed.folder / "certificate.gz"), packed, told, found, tick)
+        except DamagedError as error:  # which is as it was packed
+            raise RefusedError("the archive's certificate is cut off or damaged: pack it anew") from error
 
 
 @contextmanager
@@ -143,7 +148,8 @@ def _system(path: str, packed: _Packed | None, told: Told, found: Found, tick: T
         "files": dict(source.files) if source else {},
     }
     if packed is not None:
-        _agree(packed, header, loaded, digest, found.sha256)
+        _check_same(packed, told, digest)
+        _agree(packed, header, loaded, found.sha256)
     done = check_claim(header, lines, loaded.system, tick)
     found.proved(vars(done))
     theirs = packed is not None and told.networks == packed.networks is not None
@@ -186,8 +192,25 @@ def _loaded(path: str, header: Mapping[str, Any], told: Told) -> Loaded:
     return load(named, {**values, **read_settings(told.settings)}, told.networks)
 
 
-def _agree(packed: _Packed, header: Mapping[str, Any], loaded: Loaded, digest: str, certificate: str) -> None:
-    """The result of an archive claims what its certificate does, of the same system. Raises `RefusedError`."""
+def _check_same(packed: _Packed, told: Told, digest: str) -> None:
+    """The result of an archive is about the system that is there now. Raises `RefusedError`."""
+    if packed.result.get("system") in (None, "", digest):
+        return
+    given = {"--scenario": told.scenario, "--set": told.settings}
+    given["--networks"] = told.networks if told.networks != packed.networks else None
+    if options := [option for option, value in given.items() if value]:
+        raise RefusedError(
+            f"the archive is about another system than the one that {' and '.join(options)} name: leave out what it "
+            "holds itself, or decide the property of the other system"
+        )
+    raise RefusedError(
+        "the archive is about another system than its scenario describes now: it was packed with another version of "
+        "the scenario, or its result was changed"
+    )
+
+
+def _agree(packed: _Packed, header: Mapping[str, Any], loaded: Loaded, certificate: str) -> None:
+    """The result of an archive claims what its certificate does. Raises `RefusedError`."""
     from venmas.logic import parse_property
     from venmas.question import posed, read_property
 
@@ -203,7 +226,6 @@ def _agree(packed: _Packed, header: Mapping[str, Any], loaded: Loaded, digest: s
     about = {
         "formula": (told, claimed),
         "semantics": (result.get("semantics"), header["semantics"]),
-        "system": (result.get("system") or digest, digest),
         "certificate": (written.get("sha256") if isinstance(written, dict) else None, certificate),
     }
     if different := [key for key, (one, other) in about.items() if one != other]:
