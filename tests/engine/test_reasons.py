@@ -94,3 +94,8 @@ def test_every_reason_is_that_of_some_run(reason: str, monkeypatch: pytest.Monke
     Draft202012Validator(SCHEMA).validate(stored)
     assert read_report(stored).to_json() == stored
     assert all(tried["why"] for tried in stored["procedures"])
+
+
+def test_a_question_that_nobody_takes_is_told_why() -> None:
+    report = verify(load_scenario("double_integrator").system(), "AG within", mode="abstraction", timeout=10)
+    assert report.reason == "open" and "abstraction: variable 'x[1]' is real" in report.message
