@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from venmas import System, verify
+from venmas import System, load_scenario, verify
 from venmas.engine.report import Report, Verdict
 from venmas.engine.stored import read_report
 from venmas.errors import Reason
