@@ -120,13 +120,9 @@ def test_refused_missing_and_unknown_differ(made: Path, tmp_path: Path) -> None:
     found = json.loads((tmp_path / "c.json").read_text())
     jsonschema.validate(found, SCHEMA)
     assert found["answer"] == "refused" and found["line"] == len(data) - 1 and found["message"] in done.stderr
-    for size in (
-        len((made / "c.gz").read_bytes()) - 20,
-        60,
-        12,
-        0,
-    ):  # not copied whole
-        (tmp_path / "short.gz").write_bytes((made / "c.gz").read_bytes()[:size])
+    whole = (made / "c.gz").read_bytes()
+    for size in (len(whole) - 20, 60, 12, 0):  # not copied whole
+        (tmp_path / "short.gz").write_bytes(whole[:size])
         done = run("check", tmp_path / "short.gz")
         assert done.exit_code == 2 and "Error" not in done.stderr and "write one with" in done.stderr, done.output
     assert run("check", tmp_path / "missing.gz", "--json", tmp_path / "no.json").exit_code == 2
