@@ -46,13 +46,15 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, Line]]:
                 number += 1
     except InputError:
         raise
-    except OSError as error:  # such as no file of gzip, or a wrong sum at its end
-        raise UsageError(
-            f"cannot read {str(path)[:200]!r} as a certificate: {error.strerror or error}; {HOW}"
-        ) from error
-    except (EOFError, zlib.error) as error:  # which says nothing of the proof
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:  # which says nothing of the proof
+        if str(error).startswith("Not a gzipped file"):
+            raise UsageError(f"{str(path)[:200]} is no certificate, which is a file of gzip; {HOW}") from error
         raise DamagedError(
             f"the certificate {str(path)[:200]!r} is cut off or damaged after {number} lines: copy it again, or {HOW}"
+        ) from error
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {str(path)[:200]!r} as a certificate: {error.strerror or error}; {HOW}"
         ) from error
     except (ValueError, RecursionError) as error:
         if number == 0 and isinstance(error, json.JSONDecodeError | UnicodeDecodeError):

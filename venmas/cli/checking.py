@@ -111,7 +111,7 @@ def _system(path: str, packed: Packed | None, told: Told, found: Found, tick: Ti
     found.claim = {key: header[key] for key in ("format", "formula", "semantics", "inside")}
     if packed is not None:
         told = replace(told, networks=packed.networks_for(told.scenario, told.networks, header.get("origin")))
-    loaded = _loaded(path, header, told)
+    loaded = _loaded(path if packed is None else "the archive", header, told)
     check_kept({"--json": told.json}, loaded.files)
     source, weights = source_of(loaded.system), loaded.folder.digests
     digest = system_digest(loaded.system)
