@@ -118,6 +118,8 @@ def direction(system: System, text: str) -> Direction:
     if not isinstance(text, str):
         raise UsageError(f"a direction is a text, such as 'x + y'; got {type(text).__name__}")
     shown = " ".join(text.split())
+    if not shown:
+        raise UsageError("a direction is empty: write a linear expression, such as 'x + y'")
     try:  # a whole number in parentheses names a variable by its position
         read = parse(f"{text} >= 0" if shown.isdecimal() else f"({text}) >= 0", system.vocabulary)
     except FormulaError as error:
