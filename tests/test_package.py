@@ -9,6 +9,7 @@ from pathlib import Path
 
 import yaml
 
+import venmas
 from venmas import __version__
 
 ROOT = Path(__file__).parents[1]
@@ -58,3 +59,9 @@ def test_the_dockerfile_installs_and_asks_as_the_readme_does() -> None:
     (question,) = re.findall(r"^RUN .*bin/venmas (--scenario .*)$", steps, re.MULTILINE)
     assert f"$ venmas {question}\n" in page
     assert "pip install ." in page and re.search(r"pip install (--no-cache-dir )?\. ", steps)
+
+
+def test_names_that_are_imported_late_are_listed() -> None:
+    assert set(venmas.__all__) <= set(dir(venmas))
+    for name in venmas.__all__:
+        assert getattr(venmas, name) is not None

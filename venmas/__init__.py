@@ -11,7 +11,9 @@ from venmas._version import __version__
 
 if TYPE_CHECKING:
     from venmas.abstraction.graph.graph import abstract
-    from venmas.engine.ltl import LtlReport, verify_ltl
+    from venmas.engine.ltl import LtlReport
+    from venmas.engine.ltl_door import verify_ltl
+    from venmas.engine.ltl_systems import SystemLtlReport
     from venmas.engine.plural import verify_all
     from venmas.engine.reach import reach
     from venmas.engine.reach_sets import ReachSets
@@ -30,6 +32,7 @@ _HOMES = {
     "Report": "venmas.engine.report",
     "Results": "venmas.engine.results",
     "System": "venmas.model",
+    "SystemLtlReport": "venmas.engine.ltl_systems",
     "Verdict": "venmas.engine.report",
     "abstract": "venmas.abstraction.graph.graph",
     "load_jani": "venmas.formats.jani.load",
@@ -39,7 +42,7 @@ _HOMES = {
     "reach": "venmas.engine.reach",
     "verify": "venmas.engine.verify",
     "verify_all": "venmas.engine.plural",
-    "verify_ltl": "venmas.engine.ltl",
+    "verify_ltl": "venmas.engine.ltl_door",
 }
 
 __all__ = [
@@ -49,6 +52,7 @@ __all__ = [
     "Report",
     "Results",
     "System",
+    "SystemLtlReport",
     "Verdict",
     "__version__",
     "abstract",
@@ -68,3 +72,7 @@ def __getattr__(name: str) -> Any:
         require_posix()
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -18,10 +18,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from math import inf
+from numbers import Real
 from time import monotonic
 from typing import TypeVar
 
-from venmas.errors import Reason, VenmasError
+from venmas.errors import Reason, UsageError, VenmasError
 from venmas.memory import own_resident_mb
 
 _LOOK = 0.1
@@ -71,6 +72,9 @@ class Budget:
         memory_mb: int | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
+        for what, given in (("timeout", seconds), ("memory", memory_mb)):
+            if given is not None and (not isinstance(given, Real) or given != given):
+                raise UsageError(f"{what} is a number of {'seconds' if what == 'timeout' else 'MB'}; got {given!r}")
         self.begun = monotonic()
         self.deadline = inf if seconds is None else self.begun + seconds
         self.memory_mb, self.progress = memory_mb, progress

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -119,6 +120,11 @@ def test_refused_missing_and_unknown_differ(made: Path, tmp_path: Path) -> None:
     found = json.loads((tmp_path / "c.json").read_text())
     jsonschema.validate(found, SCHEMA)
     assert found["answer"] == "refused" and found["line"] == len(data) - 1 and found["message"] in done.stderr
+    whole = (made / "c.gz").read_bytes()
+    for size in (len(whole) - 20, 60, 12, 0):  # not copied whole
+        (tmp_path / "short.gz").write_bytes(whole[:size])
+        done = run("check", tmp_path / "short.gz")
+        assert done.exit_code == 2 and "Error" not in done.stderr and "write one with" in done.stderr, done.output
     assert run("check", tmp_path / "missing.gz", "--json", tmp_path / "no.json").exit_code == 2
     assert not (tmp_path / "no.json").exists()
     (tmp_path / "text.gz").write_text("text")
@@ -267,6 +273,7 @@ def test_bombs_and_damaged_archives_are_refused_soon(made: Path, tmp_path: Path)
         (tmp_path / "a.zip").write_bytes(content)
         done = run("check", tmp_path / "a.zip")
         assert done.exit_code == 30 and "archive" in done.stderr, (name, done.output, done.exception)
+        assert not re.search(r"[A-Z][a-z]+Error|BadZipFile", done.stderr), done.stderr
 
 
 def test_an_archive_made_twice_is_the_same(made: Path, tmp_path: Path) -> None:
@@ -307,3 +314,32 @@ def test_the_checker_runs_without_solvers(made: Path) -> None:
         code = CHECKER_ALONE.replace("{NOT_THERE}", repr(left_out))
         done = subprocess.run([sys.executable, "-c", code, made / archive], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("proved\n"), done.stderr
+
+
+def test_the_page_of_an_archive(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes((made / "r.zip").read_bytes())
+    done = run("report", tmp_path / "a.zip", "--check")
+    assert done.exit_code == 0 and done.stdout == f"{tmp_path / 'a.html'}: satisfied\n", done.output
+    page = (tmp_path / "a.html").read_text()
+    assert "a.zip" in page and "proved" in page.lower()
+    for more in (["archive", "-o", tmp_path / "b.zip"], ["replay"], ["plot", "-o", tmp_path / "x.svg"]):
+        done = run(more[0], tmp_path / "a.zip", *more[1:])
+        assert done.exit_code == 2 and "is an archive" in done.stderr, done.output
+    (tmp_path / "a.zip").write_bytes((made / "r.zip").read_bytes()[:900])
+    done = run("report", tmp_path / "a.zip")
+    assert done.exit_code == 30 and "cut off" in done.stderr
+
+
+def test_other_networks_are_not_called_a_damaged_archive(made: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    for name, data in members(made / "r.zip").items():
+        if name.startswith("networks/"):
+            (other / name.removeprefix("networks/")).write_bytes(data)
+    files = sorted(other.iterdir())
+    first = files[0].read_bytes()
+    files[0].write_bytes(files[1].read_bytes())
+    files[1].write_bytes(first)
+    done = run("check", made / "r.zip", "--networks", other)
+    assert done.exit_code == 30 and "the one that --networks name" in done.stderr, done.output
+    assert "result and its certificate" not in done.stderr

@@ -261,3 +261,23 @@ def test_a_fault_of_the_program_asks_for_a_report(monkeypatch: pytest.MonkeyPatc
     loud = CliRunner().invoke(main, [*GOOD, "-v"])
     assert loud.exit_code == 1
     assert "Traceback" in loud.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("a.onnx", "--networks"),
+        ("a.btor2", "venmas ltl --btor2"),
+        ("a.vnnlib", "venmas vnnlib"),
+        ("a.gz", "venmas check"),
+    ],
+)
+def test_a_file_of_another_kind_is_not_run_as_a_scenario(name, remedy, tmp_path):
+    (tmp_path / name).write_text("raise SystemExit(7)\n")
+    done = CliRunner().invoke(main, ["--scenario", str(tmp_path / name), "--formula", "AX x > 0"])
+    assert done.exit_code == 2 and "is no scenario" in done.stderr and remedy in done.stderr
+
+
+def test_an_empty_direction_is_named():
+    done = CliRunner().invoke(main, ["reach", "--scenario", "vcas", "--steps", "2", "--direction", ""])
+    assert done.exit_code == 2 and "write a linear expression" in done.stderr

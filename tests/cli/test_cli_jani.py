@@ -120,3 +120,21 @@ def test_a_result_and_its_page_tell_which_options_were_given(files, tmp_path):
     command = next(line for line in unescape(page.read_text()).splitlines() if "venmas verify --scenario" in line)
     for name, value in options.items():
         assert f"--{name} {value}".strip() in command
+
+
+def test_a_model_with_several_properties_is_described(tmp_path):
+    unsafe = {"op": "PA", "reach": {"op": "state-condition", "exp": op("≥", "x", 3)}}
+    data = model([bounded("x", 0, 5)], [automaton("a", [edge(("x", "x"))])])
+    data["properties"] = [{"name": name, "expression": unsafe} for name in ("p", "q")]
+    done = run("scenarios", put(tmp_path, data))
+    assert done.exit_code == 0 and "Property 2, q: read" in done.stdout and "--property-name" in done.stdout
+    assert "x = 0" in done.stdout  # the initial states
+    chosen = run("scenarios", put(tmp_path, data), "--property-name", "q")
+    assert chosen.exit_code == 0 and "No property is chosen" not in chosen.stdout and "unsafe_q" in chosen.stdout
+
+
+def test_files_of_the_other_kind_are_named(files):
+    done = run("--scenario", files[1], "--property", files[0])
+    assert done.exit_code == 2 and "this is a property file, and a model is needed" in done.stderr
+    done = run("--scenario", files[0], "--property", files[0])
+    assert done.exit_code == 2 and "this is a model, and a property file is needed" in done.stderr

@@ -50,6 +50,13 @@ def test_other_pictures(capsys, tmp_path, kind):
     assert path.read_bytes()[1:4] in (b"PNG", b"PDF")
 
 
+def test_a_picture_of_nothing_says_so(capsys, tmp_path):
+    path = tmp_path / "r.svg"
+    status, out, _ = run(capsys, "--scenario", "vcas", "--steps", "3", "--timeout", "0.000001", "--plot", str(path))
+    assert status == 20 and "Of the steps 0 to 3 nothing is known" in out and "Sources: none" in out
+    assert "<desc>Of the steps 0 to 3 nothing is known" in path.read_text()
+
+
 def test_json_goes_to_standard_output_alone(capsys):
     status, out, _ = run(capsys, "--scenario", "frozenlake", "--steps", "2", "--json", "-")
     assert status == 0

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from base64 import b64decode
 from pathlib import Path
 from re import findall, search
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -190,3 +190,39 @@ def test_pictures_show_every_state_and_edge(text: str) -> None:
 
 def test_large_automata_have_no_picture() -> None:
     assert automaton_picture(refuting(parse_ltl("X " * 12 + "a")), "title") is None
+
+
+def test_the_page_of_a_written_proof_does_not_contradict_itself(tmp_path: Path) -> None:
+    cases: list[tuple[int, Any]] = [(64, "exact"), (4, "exact"), (4, "solver")]
+    for bits, trusted in cases:  # obligations as gates, and by every value
+        path = tmp_path / "proof.gz"
+        report = venmas.verify_ltl(counter(bits), "F G !stop -> G F nine", trust=trusted, certificate=path)
+        assert report.stored is not None and report.stored.said == 0
+        page = ltl_page(report)
+        assert "no solver is trusted" in page and "in the certificate" in page
+        assert "solver's word" not in page and "word of" not in page and "&#39;s word" not in page
+    plain = ltl_page(venmas.verify_ltl(counter(), "F G !stop -> G F nine", trust="solver"))
+    assert "It rests on the word of Bitwuzla" in plain and "no solver is trusted" not in plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "F G !stopped_for_good -> G F (nine_is_here & ready)",
+        "G (request -> X (grant_one U (grant_two & !request))) & G F done_with_it",
+        "F G a_long_name_of_a_signal | G F another_long_name_of_one",
+    ],
+)
+def test_no_label_lies_on_another_or_outside(text: str) -> None:
+    picture = automaton_picture(refuting(parse_ltl(text)), "title")
+    assert picture is not None
+    root = ET.fromstring(picture.svg)
+    wide, high = float(root.attrib["width"]), float(root.attrib["height"])
+    boxes = []
+    for node in root.iter("{http://www.w3.org/2000/svg}text"):
+        x, y, half = float(node.attrib["x"]), float(node.attrib["y"]), len(node.text or "") * 3.1
+        assert x - half >= 0 and x + half <= wide and 10 <= y <= high
+        boxes.append((x - half, x + half, y))
+    for i, (left, right, y) in enumerate(boxes):
+        for other in boxes[:i]:
+            assert abs(y - other[2]) >= 11 or right < other[0] or other[1] < left

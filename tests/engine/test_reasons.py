@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from venmas import System, verify
+from venmas import System, load_scenario, verify
 from venmas.engine.report import Report, Verdict
 from venmas.engine.stored import read_report
 from venmas.errors import Reason
@@ -94,3 +94,8 @@ def test_every_reason_is_that_of_some_run(reason: str, monkeypatch: pytest.Monke
     Draft202012Validator(SCHEMA).validate(stored)
     assert read_report(stored).to_json() == stored
     assert all(tried["why"] for tried in stored["procedures"])
+
+
+def test_a_question_that_nobody_takes_is_told_why() -> None:
+    report = verify(load_scenario("double_integrator").system(), "AG within", mode="abstraction", timeout=10)
+    assert report.reason == "open" and "abstraction: variable 'x[1]' is real" in report.message

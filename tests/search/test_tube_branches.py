@@ -114,6 +114,21 @@ def test_guards_that_leave_none_out_are_known_to() -> None:
     assert not any("deadlock" in note for note in verify(two(True), "AG^2 (x < 0.43)", timeout=10).notes)
 
 
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("first", [True, False])
+def test_guards_that_are_constants(constant: bool, first: bool) -> None:
+    system = System("constant")
+    x = system.real("x", -9, 9)
+    guards = {"sine": 0 * x >= 0, "half": (0 * x >= 0) if constant else (x - x > 1)}
+    for name in guards if first else reversed(guards):
+        system.branch(name, {x: sin(x) if name == "sine" else x / 2}, when=guards[name])
+    system.initial(x >= 1, x <= 2)
+    assert verify(system, "AX^2 (x < 1.2)", timeout=10).satisfied
+    assert verify(system, "EX (x < 0.6)" if constant else "AX (x > 0.8)", timeout=10).verdict == (
+        "violated" if constant else "satisfied"
+    )  # a half of 2 is 1
+
+
 def test_modes_stay_apart() -> None:
     """A thermostat of two modes; guards compare the mode, and what cools never counts as what heats."""
     system = System("modes")

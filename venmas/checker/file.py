@@ -13,7 +13,7 @@ from venmas.blas import on_one_thread
 from venmas.checker.check import Checked, CheckError, Line, check
 from venmas.checker.inductive.check import check_inductive
 from venmas.checker.inductive.header import read_invariant
-from venmas.checker.json_lines import HOW, numbered_lines
+from venmas.checker.json_lines import HOW, DamagedError, numbered_lines
 from venmas.checker.phases import check_phases, read_phases
 from venmas.checker.runs.check import check_runs
 from venmas.checker.runs.claim import FIELDS, read_claim
@@ -76,7 +76,7 @@ def check_claim(
     """Check what `read_certificate` returned: that it is about `system`, and proves its claim. Raises `CheckError`."""
     try:
         return _check_claim(header, lines, system, tick)
-    except RefusedError:
+    except (RefusedError, DamagedError):
         raise
     except InputError as error:  # such as a formula about other variables
         raise CheckError(0, str(error)) from error

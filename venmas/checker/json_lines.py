@@ -23,6 +23,10 @@ MAX_PARTS = 4_000_000
 HOW = "write one with `venmas verify ... --certificate FILE`"
 
 
+class DamagedError(UsageError):
+    """A file that ends too early, or does not unpack: what it claims is not known to its end."""
+
+
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, Line]]:
     """The numbered objects of a certificate of any form, from 0. Raises `InputError`."""
     number = 0
@@ -42,14 +46,21 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, Line]]:
                 number += 1
     except InputError:
         raise
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:  # which says nothing of the proof
+        if str(error).startswith("Not a gzipped file"):
+            raise UsageError(f"{str(path)[:200]} is no certificate, which is a file of gzip; {HOW}") from error
+        raise DamagedError(
+            f"the certificate {str(path)[:200]!r} is cut off or damaged after {number} lines: copy it again, or {HOW}"
+        ) from error
     except OSError as error:
         raise UsageError(
             f"cannot read {str(path)[:200]!r} as a certificate: {error.strerror or error}; {HOW}"
         ) from error
-    except (ValueError, EOFError, zlib.error, RecursionError) as error:
-        raise CheckError(
-            number, f"not what a certificate holds ({type(error).__name__}: {str(error)[:200]})"
-        ) from error
+    except (ValueError, RecursionError) as error:
+        if number == 0 and isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+            raise UsageError(f"{str(path)[:200]} is no certificate: its first line is no JSON; {HOW}") from error
+        why = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+        raise CheckError(number, f"not what a certificate holds: {why}") from error
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from venmas.cli.apart import check_kept
 from venmas.cli.check_result import Found
-from venmas.cli.jani_options import is_jani
 from venmas.cli.options import Loaded, load, read_settings
-from venmas.cli.stored import named_elsewhere, read_stored, stored_parameters
+from venmas.cli.packed import Packed, packed
+from venmas.cli.stored import named_elsewhere, stored_parameters
 from venmas.errors import InputError, RefusedError, UsageError
 
 Tick = Callable[[int], None]
@@ -31,51 +29,32 @@ class Told:
     json: str | None
 
 
-@dataclass(frozen=True)
-class _Packed:
-    """What an archive holds besides the certificate, unpacked; hashes by member."""
-
-    folder: Path
-    result: Mapping[str, Any]
-    hashes: Mapping[str, str]
-
-    @property
-    def networks(self) -> str | None:
-        """The folder of its networks, if it holds any."""
-        folder = self.folder / "networks"
-        return str(folder) if folder.is_dir() else None
-
-
 def checked(path: str, told: Told, found: Found, tick: Tick) -> list[str]:
     """Check it, and note in `found` what is known; the lines that say what was proved. Raises `InputError`."""
-    from venmas.formats.archive import is_archive
+    from venmas.formats.archive import CERTIFICATE, is_archive
 
     if not is_archive(path):
         return _checked(path, None, told, found, tick)
-    with _unpacked(path, found) as packed:
-        return _checked(str(packed.folder / "certificate.gz"), packed, told, found, tick)
+    from venmas.checker.json_lines import DamagedError
 
-
-@contextmanager
-def _unpacked(path: str, found: Found) -> Iterator[_Packed]:
-    from venmas.files import sha256_of
-    from venmas.formats.archive import CERTIFICATE, RESULT, unpack
-
-    with TemporaryDirectory(prefix="venmas-") as made:
-        folder = Path(made)
-        hashes = unpack(path, folder)
+    with packed(path) as inside:
+        found.archive, found.file = _archive(path, inside), CERTIFICATE
         try:
-            result = read_stored(str(folder / RESULT))
-        except UsageError as error:
-            raise RefusedError(f"the archive's result is none: {error}") from error
-        versions = result.get("versions")
-        texts = {str(k): v for k, v in versions.items() if isinstance(v, str)} if isinstance(versions, dict) else {}
-        found.archive = {"file": Path(path).name, "sha256": sha256_of(path), "versions": texts}
-        found.file = CERTIFICATE
-        yield _Packed(folder, result, hashes)
+            return _checked(str(inside.certificate), inside, told, found, tick)
+        except DamagedError as error:  # which is as it was packed
+            raise RefusedError("the archive's certificate is cut off or damaged: pack it anew") from error
 
 
-def _checked(path: str, packed: _Packed | None, told: Told, found: Found, tick: Tick) -> list[str]:
+def _archive(path: str, inside: Packed) -> dict[str, Any]:
+    """What is said of an archive."""
+    from venmas.files import sha256_of
+
+    versions = inside.result.get("versions")
+    texts = {str(k): v for k, v in versions.items() if isinstance(v, str)} if isinstance(versions, dict) else {}
+    return {"file": Path(path).name, "sha256": sha256_of(path), "versions": texts}
+
+
+def _checked(path: str, packed: Packed | None, told: Told, found: Found, tick: Tick) -> list[str]:
     from venmas.checker.liveness.file import read_liveness
     from venmas.files import sha256_of
 
@@ -122,7 +101,7 @@ def _text(netlist: str) -> str:
         raise UsageError(f"cannot read the netlist {netlist!r}: {error}") from error
 
 
-def _system(path: str, packed: _Packed | None, told: Told, found: Found, tick: Tick) -> list[str]:
+def _system(path: str, packed: Packed | None, told: Told, found: Found, tick: Tick) -> list[str]:
     """Check a certificate about the system that the scenario describes now."""
     from venmas.checker.file import check_claim, read_certificate
     from venmas.model.canonical import system_digest
@@ -130,8 +109,9 @@ def _system(path: str, packed: _Packed | None, told: Told, found: Found, tick: T
 
     header, lines = read_certificate(path)
     found.claim = {key: header[key] for key in ("format", "formula", "semantics", "inside")}
-    told = _with_networks(told, packed, header)
-    loaded = _loaded(path, header, told)
+    if packed is not None:
+        told = replace(told, networks=packed.networks_for(told.scenario, told.networks, header.get("origin")))
+    loaded = _loaded(path if packed is None else "the archive", header, told)
     check_kept({"--json": told.json}, loaded.files)
     source, weights = source_of(loaded.system), loaded.folder.digests
     digest = system_digest(loaded.system)
@@ -143,7 +123,8 @@ def _system(path: str, packed: _Packed | None, told: Told, found: Found, tick: T
         "files": dict(source.files) if source else {},
     }
     if packed is not None:
-        _agree(packed, header, loaded, digest, found.sha256)
+        _check_same(packed, told, digest)
+        _agree(packed, header, loaded, found.sha256)
     done = check_claim(header, lines, loaded.system, tick)
     found.proved(vars(done))
     theirs = packed is not None and told.networks == packed.networks is not None
@@ -166,16 +147,6 @@ def _where(header: Mapping[str, Any]) -> str:
     return f"on all runs{again}{stays} from initial states"
 
 
-def _with_networks(told: Told, packed: _Packed | None, header: Mapping[str, Any]) -> Told:
-    """Networks are those of the archive, but where options name others, or the scenario comes with its own."""
-    if packed is None or told.networks is not None or (told.scenario is not None and is_jani(told.scenario)):
-        return told
-    origin = header.get("origin")
-    if told.scenario is None and isinstance(origin, dict) and origin.get("networks") is None:
-        return told
-    return replace(told, networks=packed.networks)
-
-
 def _loaded(path: str, header: Mapping[str, Any], told: Told) -> Loaded:
     named, values = told.scenario, {}
     if named is None:
@@ -186,8 +157,25 @@ def _loaded(path: str, header: Mapping[str, Any], told: Told) -> Loaded:
     return load(named, {**values, **read_settings(told.settings)}, told.networks)
 
 
-def _agree(packed: _Packed, header: Mapping[str, Any], loaded: Loaded, digest: str, certificate: str) -> None:
-    """The result of an archive claims what its certificate does, of the same system. Raises `RefusedError`."""
+def _check_same(packed: Packed, told: Told, digest: str) -> None:
+    """The result of an archive is about the system that is there now. Raises `RefusedError`."""
+    if packed.result.get("system") in (None, "", digest):
+        return
+    given = {"--scenario": told.scenario, "--set": told.settings}
+    given["--networks"] = told.networks if told.networks != packed.networks else None
+    if options := [option for option, value in given.items() if value]:
+        raise RefusedError(
+            f"the archive is about another system than the one that {' and '.join(options)} name: leave out what it "
+            "holds itself, or decide the property of the other system"
+        )
+    raise RefusedError(
+        "the archive is about another system than its scenario describes now: it was packed with another version of "
+        "the scenario, or its result was changed"
+    )
+
+
+def _agree(packed: Packed, header: Mapping[str, Any], loaded: Loaded, certificate: str) -> None:
+    """The result of an archive claims what its certificate does. Raises `RefusedError`."""
     from venmas.logic import parse_property
     from venmas.question import posed, read_property
 
@@ -203,7 +191,6 @@ def _agree(packed: _Packed, header: Mapping[str, Any], loaded: Loaded, digest: s
     about = {
         "formula": (told, claimed),
         "semantics": (result.get("semantics"), header["semantics"]),
-        "system": (result.get("system") or digest, digest),
         "certificate": (written.get("sha256") if isinstance(written, dict) else None, certificate),
     }
     if different := [key for key, (one, other) in about.items() if one != other]:

@@ -74,7 +74,7 @@ def command(
     from venmas.budget import Budget
     from venmas.cli.ltl_render import describe, print_report
     from venmas.cli.progress import ProgressLine
-    from venmas.engine.ltl import verify_ltl
+    from venmas.engine.ltl import verify_ltl_of_design
 
     if asked.scenario is not None:
         from venmas.cli.ltl_scenario import ask_scenario
@@ -94,7 +94,7 @@ def command(
         log.warning("the certificate is about the netlist, whose constraints are the proved ranges of the machine")
     circuit, formula, assumed = _question(circuit, None if text is None else properties.get(text, text), justice, bad)
     with ProgressLine(wanted=not quiet, tell=describe) as line:
-        report = verify_ltl(
+        report = verify_ltl_of_design(
             circuit,
             formula,
             init=init,

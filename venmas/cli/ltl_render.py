@@ -59,7 +59,8 @@ def print_report(out: Console, report: LtlReport, *, quiet: bool, show: bool) ->
         for line in work.figures.levels:
             _say(out, line)
     if (stored := report.stored) is not None:
-        proofs = f"{stored.enumerated} enumerated, {stored.refuted} refuted, {stored.said} by a solver's word"
+        proofs = f"{stored.enumerated} enumerated, {stored.refuted} refuted"
+        proofs += f", {stored.said} by a solver's word" if stored.said else ""
         _say(out, f"certificate: {stored.lines} lines, {stored.size} bytes; obligations: {proofs}")
     elif report.note is not None:
         _say(out, report.note)

@@ -29,7 +29,7 @@ _MAX_BYTES = 64 << 20
 
 
 @click.command("report")
-@click.argument("path", metavar="RESULT.json")
+@click.argument("path", metavar="RESULT.json|ARCHIVE")
 @click.option("-o", "--output", metavar="FILE|-", help="Write the page there [default: RESULT.html beside the result].")
 @click.option("--check", is_flag=True, help="Check the certificate of the result, and say so on the page.")
 @click.option(
@@ -51,6 +51,8 @@ def command(
 ) -> int:
     """Write a result of verify (--json FILE) as one page of HTML.
 
+    An archive (`venmas archive`) holds its result, and the certificate and networks that the page is then about.
+
     The page needs no other file, no network and no JavaScript. A counterexample is computed anew for it. The scenario
     and its parameters are those of the file unless options say otherwise; a scenario file is code, so it is read only
     when it is given with --scenario, and the page says less without it. Other networks are read only with --networks.
@@ -64,13 +66,14 @@ def command(
     check_kept({"-o": target}, [("the result", path)])
     check_writable(target, "-o")
 
-    from venmas.cli.stored import certificate_beside, read_stored
+    from venmas.cli.packed import packed
+    from venmas.cli.stored import certificate_beside
     from venmas.engine.stored import read_report
     from venmas.report import Source, doubt, html_page
 
-    stored = read_stored(path)
-    report = read_report(stored)
-    with console(stderr=True).status("reading the scenario") as status:
+    with packed(path) as found, console(stderr=True).status("reading the scenario") as status:
+        stored, report = found.result, read_report(found.result)
+        networks, certificate = found.networks_for(scenario, networks), certificate or found.certificate
         loaded, changed, undescribed = _loaded(path, report, stored, scenario, settings, networks)
         check_kept({"-o": target}, [] if loaded is None else loaded.files)
         status.update("computing the counterexample anew" if report.witness else "writing the page")

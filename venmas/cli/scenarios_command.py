@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -69,6 +70,8 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
         out.print(f"Networks: {networks or loaded.networks}", soft_wrap=True)
     _parameters(out, loaded)
     _lines(out, loaded.remarks)
+    if unsure := getattr(loaded, "unsure", ""):
+        out.print(f"No property is chosen, and initial states are those of the model: {unsure}", soft_wrap=True)
     if lacking:
         out.print(f"\nIts variables and properties are known once {', '.join(lacking)} have values: --set NAME=VALUE")
         return
@@ -89,8 +92,14 @@ def _lacking(scenario: Scenario, given: Mapping[str, object]) -> list[str]:
 
 
 def _model(scenario: Scenario, given: Mapping[str, object]) -> System | None:
-    """The system of a JANI model, None where constants have no values yet."""
-    return None if _lacking(scenario, given) else scenario.system(None, **given)
+    """The system of a JANI model, None where constants have no values yet; without a property where none is chosen."""
+    from venmas.formats.jani.load import JaniScenario
+
+    if _lacking(scenario, given):
+        return None
+    if isinstance(scenario, JaniScenario) and scenario.unsure:
+        return replace(scenario, unsure="").built(**given).system
+    return scenario.system(None, **given)
 
 
 def _without_policy(name: str, error: VenmasError) -> Scenario:

@@ -36,11 +36,14 @@ def read_stored(path: str) -> Mapping[str, Any]:
             raise UsageError(
                 f"{path} is larger than {_MAX_BYTES >> 20} MB or has more than {_MAX_PARTS} values: that is no witness"
             )
+        if data.startswith(b"PK\x03\x04"):
+            raise UsageError(f"{path} is an archive: `venmas check` and `venmas report` take it, and what is in it")
         stored = json.loads(data)
     except OSError as error:
         raise UsageError(f"cannot read {path!r}: {error.strerror}; {HOW}") from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is no JSON that can be read ({type(error).__name__}: {error}); {HOW}") from error
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+        raise UsageError(f"{path} is no JSON that can be read ({why}); {HOW}") from error
     if not isinstance(stored, dict):
         raise UsageError(f"{path} holds a JSON {type(stored).__name__}, expected the object of a result; {HOW}")
     if str(stored.get("format")).startswith(("venmas-ltl-result", "venmas-ltl-system-result")):

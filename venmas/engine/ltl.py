@@ -1,4 +1,4 @@
-"""Verification of LTL over unbounded time, and what it says: the report of `verify_ltl`."""
+"""Verification of LTL over unbounded time, and what it says: the report of `verify_ltl_of_design`."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class LtlReport(Judged):
         }
 
 
-def verify_ltl(
+def verify_ltl_of_design(
     system: Circuit,
     formula: Formula | str,
     *,
@@ -178,7 +178,7 @@ def verify_ltl(
     check_choice("trust", trust, LTL_TRUSTS)
     check_choice("learner", learner, LEARNERS)
     begun = perf_counter()
-    asked = parse_ltl(formula) if isinstance(formula, str) else formula
+    asked = formula if isinstance(formula, Formula) else parse_ltl(formula)
     fair = tuple(fair)
     conditions = [parse_ltl(text) for text in fair]
     circuit = system if init is None else started(system, parse_ltl(init))

@@ -17,6 +17,8 @@ from venmas.engine.ltl_journal import LtlJournal
 from venmas.engine.ltl_verdict import Judged
 from venmas.engine.report import machine, versions
 from venmas.errors import InputError, UsageError
+from venmas.logic.formula import Formula
+from venmas.logic.printing import to_text
 from venmas.ltl.answers import Unknown, Violated
 from venmas.ltl.hoa import to_hoa
 from venmas.ltl.systems.decide import Deadlock, Satisfied, Work, decide, read
@@ -100,7 +102,7 @@ class SystemLtlReport(Judged):
 
 def verify_ltl_of_system(
     system: System,
-    formula: str,
+    formula: Formula | str,
     *,
     fair: Iterable[str] = (),
     deadlock: Deadlock = "error",
@@ -124,7 +126,8 @@ def verify_ltl_of_system(
     if deadlock not in ("error", "stutter"):
         raise UsageError(f"deadlock {deadlock!r}: choose error or stutter")
     begun, fair = perf_counter(), tuple(fair)
-    asked, conditions = read(system, formula), [read(system, text) for text in fair]
+    asked = formula if isinstance(formula, Formula) else read(system, formula)
+    conditions = [read(system, text) for text in fair]
     budget = Budget(timeout, progress=progress)
     with ExitStack() as stack:
         kept = None
@@ -151,7 +154,7 @@ def verify_ltl_of_system(
     return SystemLtlReport(
         scenario or system.name,
         named,
-        formula,
+        to_text(formula) if isinstance(formula, Formula) else formula,
         fair,
         deadlock,
         answer,

@@ -18,6 +18,7 @@ from venmas.errors import InputError, Reason, UsageError
 from venmas.logic import MAX_DEPTH, Formula
 from venmas.logic.open_bound import at_bound, course, first_bound
 from venmas.logic.printing import to_short_text
+from venmas.model.given import check_system
 from venmas.model.system import System
 
 Ask = Callable[[str | Formula], Report]
@@ -46,8 +47,9 @@ def verify_all(
     ``fault``; neither ends the others. After Ctrl-C the remaining ones have the reason ``interrupted``. Raises
     `UsageError` for options that fit no formula, `ModelError` where the system is not well formed.
     """
-    if isinstance(formulas, str | Formula):
+    if isinstance(formulas, str | Formula) or not isinstance(formulas, Iterable):
         raise UsageError("verify_all takes a list of formulas: write [formula], or call verify for a single one")
+    check_system(system, "verify_all")
     for name in ("certificate", "journal"):
         if options.get(name) is not None:
             raise UsageError(f"a {name} is about one formula: call verify with {name}= for it")

@@ -45,6 +45,8 @@ class Portfolio:
         names = dict.fromkeys(turn.procedure for stage in mode.stages for turn in stage)
         self.tried = {name: Tried(name) for name in names}
         self.decided = ""
+        self._refused: dict[str, str] = {}
+        """Why procedures did not take the question that is being decided."""
         self.notes: list[str] = []
         self.told: list[str] = []
         """What is worth a note where no verdict is found."""
@@ -107,8 +109,8 @@ class Portfolio:
 
     def decide(self, question: Question) -> Answer:
         """The answer of the first procedure that has one. Raises `BudgetError` and `ModelError`."""
-        self.decided = ""
-        answer: Answer = Open(Reason.OPEN, "no procedure takes this question")
+        self.decided, self._refused = "", {}
+        answer: Answer | None = None
         sessions: dict[str, Session] = {}
         for number, turns in enumerate(self.mode.stages, 1):
             stage = [turn for turn in turns if not (turn.again and question.certified)]
@@ -124,7 +126,12 @@ class Portfolio:
             if found is not None and not isinstance(found, Open):
                 return found
             answer = found or answer
-        return answer
+        return answer or self._untaken()
+
+    def _untaken(self) -> Open:
+        """Nobody takes the question; where nothing else says why, the reasons."""
+        why = "; ".join(f"{name}: {text}" for name, text in self._refused.items())
+        return Open(Reason.OPEN, f"no procedure takes this question ({why or 'the mode has none for it'})")
 
     @property
     def _believes(self) -> bool:
@@ -137,6 +144,7 @@ class Portfolio:
         why = unread(procedure, question) or procedure.accepts(question, self.run)
         if why is None:
             return procedure.start(question, self.run)
+        self._refused[name] = why
         if question.about == "property":
             self.tried[name].why = f"does not take it: {why}"
         return None

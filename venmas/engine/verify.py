@@ -29,6 +29,7 @@ from venmas.logic import Always, Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
 from venmas.memory import seldom_collected
 from venmas.model.disturbances import Noise
+from venmas.model.given import asked_text
 from venmas.model.source import source_of
 from venmas.model.system import System
 from venmas.model.witness.build import replay
@@ -112,7 +113,7 @@ def verify(
     check_choices(trust=trust, semantics=semantics, encoding=encoding, bounds=bounds)
     solvers = _solvers(solver, chosen.solver)
     count = (workers or os.cpu_count() or 1) if chosen.workers else 1
-    text = formula if isinstance(formula, str) else to_short_text(formula)
+    text = asked_text(system, formula)
     source = source_of(system)
     report = Report(
         Verdict.UNKNOWN,
@@ -171,7 +172,7 @@ def _mode(name: str | None, cluster: str | None, workers: int | None) -> Mode:
     name = name or DEFAULT
     known = modes()
     if name not in known:
-        raise UsageError(f"unknown mode {name!r}: choose one of {', '.join(known)}{did_you_mean(name, known)}")
+        raise UsageError(f"unknown mode {name!r}: choose one of {', '.join(known)}{did_you_mean(str(name), known)}")
     if cluster is not None:
         from venmas.cluster.mapper import check_address
 
@@ -265,10 +266,9 @@ class _Verification:
         if asked.kind not in self.mode.kinds:
             bounded(asked)  # says what has no bound
             others = ", ".join(name for name, mode in modes().items() if asked.kind in mode.kinds)
-            shown = to_short_text(asked.formula)
             raise UsageError(
-                f"mode {self.mode.name} is for formulas without a bound, such as AG p, and {shown} has bounds: "
-                f"leave the mode out, or name another one ({others})"
+                f"mode {self.mode.name} is for formulas without a bound, such as AG p, and "
+                f"{to_short_text(asked.formula)} has bounds: leave the mode out, or name another one ({others})"
             )
         turns = {turn.procedure for stage in self.mode.stages for turn in stage}
         if self.settings.refinement is not None and "abstraction" not in turns:

@@ -122,7 +122,8 @@ def unpack(path: str | Path, folder: Path) -> dict[str, str]:
         OverflowError,
         struct.error,
     ) as error:
-        raise RefusedError(f"the archive is damaged ({type(error).__name__}: {str(error)[:200]})") from error
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+        raise RefusedError(f"the archive is damaged ({why}): copy it again, or pack it anew") from error
     return {name: digest for name, (_, digest) in listed.items()}
 
 
@@ -133,7 +134,10 @@ def _check_end(file: IO[bytes]) -> None:
     tail = file.read()
     mark, _, _, _, count, size, _, comment = _END.unpack(tail[-_END.size :])
     if mark != b"PK\x05\x06" or comment or count > MAX_MEMBERS or size > 4 * _MB or tail.startswith(b"PK\x06\x07"):
-        raise RefusedError(f"the archive does not end as one of VenMAS, of at most {MAX_MEMBERS} files, does")
+        raise RefusedError(
+            f"the archive does not end as one of VenMAS, of at most {MAX_MEMBERS} files, does: it is cut off, or was "
+            "changed; copy it again, or pack it anew"
+        )
     file.seek(0)
 
 

@@ -21,7 +21,9 @@ def read_packed(path: str | PathLike[str], most: int, what: str) -> bytes:
         with Path(path).open("rb") as file:
             data = gzip.GzipFile(fileobj=file).read(most + 1) if is_packed(path) else file.read(most + 1)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise UsageError(f"{str(path)[:200]} is no file of gzip ({error}): unpack {what}, or pack it again") from error
+        raise UsageError(
+            f"{str(path)[:200]} cannot be unpacked ({str(error).rstrip('.')}): copy or unpack {what} again"
+        ) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot read {what} {str(path)[:200]!r}: {reason}; check the path") from error

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from venmas.errors import ModelError, ScenarioError
 from venmas.model.expr import Switch, to_linear
+from venmas.model.given import check_system
 from venmas.model.parameters import NetworkFolder
 from venmas.model.scenario import load_scenario
 from venmas.model.system import System
@@ -80,6 +81,7 @@ def transitions(system: System) -> Table:
 
     Raises `ModelError` for a system of another form.
     """
+    check_system(system, "transitions")
     cells = {name: i for i, name in enumerate(system.variables)}
     found: dict[tuple[int, int], set[int]] = {}
     for branch in system.branches:

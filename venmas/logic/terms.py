@@ -32,6 +32,8 @@ WHOLE = re.compile(r"[0-9]+")
 
 def readable(text: str, example: str) -> str:
     """The text with its lines as the parser counts them. Raises `FormulaError` where it is empty or too long."""
+    if not isinstance(text, str):
+        raise FormulaError(f"a formula is text such as {example}; got a {type(text).__name__}")
     text = "\n".join(text.splitlines())
     if len(text) > MAX_TEXT:
         raise FormulaError(f"the formula has {len(text)} characters, at most {MAX_TEXT} are read: name parts of it")

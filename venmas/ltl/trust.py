@@ -72,4 +72,6 @@ def decide_trusted(
         if trust == "two":
             return Decided(Unknown(Reason.FAILURE, f"{second[0] if second else ''} was not asked: {error}"), work)
         return Decided(*decide(circuit, formula, budget, fair, True, learner, initial), note=note)
+    if certificate is not None and not stored.said:  # every obligation has a proof of its own
+        said = None
     return Decided(replace(answer, solver=said), work, stored if certificate is not None else None)

@@ -167,6 +167,8 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     if path.is_dir():
         path /= "scenario.py"
     if path.is_file():
+        if path.suffix != ".py":  # nothing else is run as code
+            raise ScenarioError(f"{path} is no scenario, which is a .py file or a .jani model{_meant(path.suffix)}")
         return _load(path)
     names = scenario_names()
     if path.suffix == ".py" or len(path.parts) > 1:
@@ -175,6 +177,18 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
         f"there is no scenario {given!r}{did_you_mean(given, names)}; bundled scenarios are {', '.join(names)}, "
         "and the path of a .py file loads your own"
     )
+
+
+def _meant(suffix: str) -> str:
+    """The remedy for a file of another kind."""
+    takers = {
+        "--networks FILE takes networks": (".onnx", ".h5", ".hdf5", ".keras", ".nnet", ".polar"),
+        "`venmas ltl --btor2 FILE` takes netlists": (".btor2", ".btor"),
+        "`venmas ltl --design FILE` takes designs": (".sv", ".v"),
+        "`venmas vnnlib NETWORK FILE` takes properties": (".vnnlib",),
+        "`venmas check FILE` takes certificates and archives": (".gz", ".zip"),
+    }
+    return next((f": {how}" for how, suffixes in takers.items() if suffix.lower() in suffixes), ": name such a file")
 
 
 def bundled() -> Traversable:

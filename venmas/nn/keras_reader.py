@@ -57,8 +57,9 @@ def read_keras(path: Path) -> Network:
     except NetworkError as error:
         raise NetworkError(f"{path}: {error}") from error
     except (OSError, RuntimeError, *_MALFORMED) as error:  # what h5py raises for damaged files
-        what = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        raise NetworkError(f"{path}: not a model as Keras writes it, or damaged: {what}") from error
+        what = " ".join(str(error).split())[:200]
+        what = what if isinstance(error, OSError | RuntimeError) else f"{type(error).__name__}: {what}"
+        raise NetworkError(f"{path}: not a model as Keras writes it, or damaged: {what}; save it again") from error
 
 
 def _unzip(data: bytes) -> tuple[dict[str, Any], bytes]:
@@ -69,7 +70,7 @@ def _unzip(data: bytes) -> tuple[dict[str, Any], bytes]:
             with zipfile.ZipFile(BytesIO(data)) as archive, archive.open(name) as member:
                 members.append(member.read(MAX_BYTES + 1))
         except Exception as error:  # the errors of zipfile and of its decompressors have no common base
-            raise NetworkError(f"not a .keras archive, or damaged: {type(error).__name__}: {error}") from error
+            raise NetworkError(f"not a .keras archive, or damaged: {error}; save it again") from error
         if len(members[-1]) > MAX_BYTES:
             raise NetworkError(
                 f"{name} is larger than {MAX_BYTES >> 20} MB: too large for the networks VenMAS verifies"

@@ -62,7 +62,9 @@ def picture(found: ReachSets, plane: Sequence[str] = ()) -> Picture:
 def alt_text(found: ReachSets) -> str:
     """What the picture shows, in words."""
     last = len(found) - 1
-    box = found.box(last) if last >= 0 else {}
+    if last < 0:
+        return f"Of the steps 0 to {found.steps} nothing is known."
+    box = found.box(last)
     ends = ", ".join(f"{n} from {low:.6g} to {high:.6g}" for n, (low, high) in list(box.items())[:MAX_PANELS])
     drawn = min(_RUNS, len(found.runs))
     return f"Intervals over {len(found)} steps in front of {drawn} sampled runs; at the end {ends}."
@@ -134,7 +136,10 @@ def _plane(ax: Axes, found: ReachSets, x: int, y: int) -> None:
         ax.plot(run[:, x], run[:, y], ".", color=GREY, markersize=1.5, alpha=0.5, zorder=3)
     named: list[tuple[float, float]] = []
     sets = [layer for layer in found.layers if not layer.empty]
-    size = np.array([max(s.high[i] for s in sets) - min(s.low[i] for s in sets) or 1.0 for i in (x, y)])
+    if not sets:  # where a limit came first
+        ax.text(0.5, 0.5, "nothing is known", ha="center", transform=ax.transAxes, color=INK)
+    ends = [(min((s.low[i] for s in sets), default=0), max((s.high[i] for s in sets), default=0)) for i in (x, y)]
+    size = np.array([high - low or 1.0 for low, high in ends])
     for step, layer in enumerate(found.layers):
         corners = _polygon(found, layer.low, layer.high, x, y)
         if corners:

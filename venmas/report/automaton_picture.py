@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from venmas.ltl.automaton import Automaton
@@ -13,7 +13,8 @@ _SIZE, _LINE, _RISE = 16, 15, 42
 _LETTER = 6.2
 """Width of a letter; pictures need no fonts to be laid out."""
 _STYLE = (
-    "text{font:11px sans-serif;text-anchor:middle;fill:#222}path{stroke:#667;fill:none}circle{fill:#eef3fb;stroke:#345}"
+    "text{font:11px sans-serif;text-anchor:middle;fill:#222;stroke:#fff;stroke-width:3px;paint-order:stroke}"
+    "path{stroke:#667;fill:none}circle{fill:#eef3fb;stroke:#345}"
 )
 
 
@@ -29,13 +30,15 @@ def automaton_picture(automaton: Automaton, title: str) -> Picture | None:
         labels.setdefault((edge.source, edge.target), []).append(f"{text} {{{marks}}}" if marks else text)
     widest = max((len(text) for one in labels.values() for text in one), default=0)
     gap = max(90.0, widest * _LETTER + 2 * _SIZE)
-    above, below = _heights(labels)
-    wide, high = 2 * 60 + gap * max(automaton.states, 2) - gap / 2, above + below + 2 * _SIZE + 30
-    row = above + _SIZE + 10
     place = [80 + gap / 2 + state * gap for state in range(automaton.states)]
+    texts_at = _placed(labels, place)
+    above = max([30.0, *(_LINE - y for _, y, _ in texts_at), *(_SIZE + _rise(a, b) for a, b in labels if a <= b)])
+    below = max([10.0, *(y + _LINE for _, y, _ in texts_at), *(_SIZE + _rise(a, b) for a, b in labels if a > b)])
+    wide = max([place[-1] + 60, *(x + len(text) * _LETTER / 2 + 10 for x, _, text in texts_at)])
+    high, row = above + below + 20, above + 10
     parts = [f'<path d="M{place[0] - 60:g} {row:g}H{place[0] - _SIZE - 3:g}" marker-end="url(#a)"/>']
-    for (source, target), texts in labels.items():
-        parts += _edge(place[source], place[target], row, texts, abs(source - target))
+    parts += [_edge(place[source], place[target], row, _rise(source, target)) for source, target in labels]
+    parts += [f'<text x="{x:g}" y="{row + y:g}">{escape(text)}</text>' for x, y, text in texts_at]
     for state, x in enumerate(place):
         parts.append(f'<circle cx="{x:g}" cy="{row:g}" r="{_SIZE}"/><text x="{x:g}" y="{row + 4:g}">{state}</text>')
     svg = (
@@ -48,30 +51,35 @@ def automaton_picture(automaton: Automaton, title: str) -> Picture | None:
     return Picture(title, alt, svg)
 
 
-def _heights(labels: dict[tuple[int, int], list[str]]) -> tuple[float, float]:
-    """Room above and below the row of states."""
-    above, below = 30.0, 10.0
-    for (source, target), texts in labels.items():
-        need = _RISE * max(1, abs(source - target)) + _LINE * len(texts)
-        if target < source:
-            below = max(below, need)
-        else:
-            above = max(above, need)
-    return above, below
+def _rise(source: int, target: int) -> int:
+    """How far an edge goes away from the row of states."""
+    return _RISE * max(1, abs(source - target))
 
 
-def _edge(start: float, end: float, row: float, texts: list[str], distance: int) -> Iterator[str]:
+def _placed(labels: Mapping[tuple[int, int], list[str]], place: Sequence[float]) -> list[tuple[float, float, str]]:
+    """The labels with the middle of each, y from the row of states; one that would lie on another moves outward."""
+    found: list[tuple[float, float, str]] = []
+    for (source, target), texts in sorted(labels.items(), key=lambda item: abs(item[0][0] - item[0][1])):
+        sign, x = (1 if target < source else -1), (place[source] + place[target]) / 2
+        y = sign * (_SIZE + _rise(source, target) * 0.75 + 6) + (8 if sign > 0 else 0)
+        for text in texts:
+            while any(
+                abs(y - other) < _LINE and abs(x - at) < (len(text) + len(one)) * _LETTER / 2 + _LETTER
+                for at, other, one in found
+            ):
+                y += sign * _LINE
+            found.append((x, y, text))
+    return found
+
+
+def _edge(start: float, end: float, row: float, rise: int) -> str:
     sign = 1 if end < start else -1
-    peak = row + sign * (_SIZE + _RISE * max(1, distance) * 0.75)
-    turn = row + sign * (_SIZE + _RISE * max(1, distance))
-    if distance == 0:
+    turn = row + sign * (_SIZE + rise)
+    if start == end:
         y = row - _SIZE
         path = f"M{start - 7:g} {y:g}C{start - 24:g} {turn:g} {start + 24:g} {turn:g} {start + 7:g} {y:g}"
     else:
         side = 8 if end > start else -8
         a, b, y = start + side, end - side, row + sign * (_SIZE - 2)
         path = f"M{a:g} {y:g}C{a:g} {turn:g} {b:g} {turn:g} {b:g} {y:g}"
-    yield f'<path d="{path}" marker-end="url(#a)"/>'
-    for at, text in enumerate(texts):
-        y = peak + sign * (_LINE * at + 6) + (8 if sign > 0 else 0)
-        yield f'<text x="{(start + end) / 2:g}" y="{y:g}">{escape(text)}</text>'
+    return f'<path d="{path}" marker-end="url(#a)"/>'

@@ -87,7 +87,8 @@ class _Writing:
         for index, row in enumerate(self._rows):
             text, level = self._write(row) if index in needed else ("", _ATOM)
             long = len(text) > _TOO_LONG or (uses[index] > 1 and len(text) > _LONG)
-            if index in named or (long and row[0] not in ("variable", "constant", "output", "network", "truth")):
+            long &= row[0] not in ("variable", "constant", "output", "network", "truth")
+            if index in named or long or (text and row[0] == "flow"):
                 name = named[index] if index in named else self._free_name()
                 self._lines.append((name, text))
                 text, level = name, _ATOM
@@ -154,6 +155,22 @@ class _Writing:
                 return f"case {chosen} of {{{self._cases(cases, self._labels.get(chosen, {}))}}}", _OPEN
             case ["where", condition, then, otherwise]:
                 return f"if {self._at(condition)} then {self._at(then)} else {self._at(otherwise)}", _OPEN
+            case ["product" | "quotient" as kind, left, right]:
+                return (
+                    f"{self._at(left, _PRODUCT)} {'*' if kind == 'product' else '/'} {self._at(right, _ATOM)}",
+                    _PRODUCT,
+                )
+            case ["apply", function, operand]:
+                return f"{function}({self._at(operand)})", _ATOM
+            case ["held", operand]:
+                return f"held({self._at(operand)})", _ATOM
+            case ["flow", period, rates]:
+                told = ", ".join(f"{self._at(v)}' = {self._at(e)}" for v, e in rates)
+                return f"for {_number(period)} of time: {told}", _OPEN
+            case ["end", flow, index]:
+                return f"{self._names[index]} at the end of {self._at(flow)}", _OPEN
+            case ["greatest" | "least" as kind, flow, expr]:
+                return f"the {kind} {self._at(expr, _ATOM)} in {self._at(flow)}", _OPEN
             case ["truth", value]:
                 return str(value).lower(), _ATOM
             case ["compare", expr, relation]:
@@ -209,11 +226,13 @@ def _parts(row: list[Any]) -> list[int]:
             return [index for _, index in terms]
         case ["network", _, parts] | ["maximum" | "argmax" | "all" | "any", parts]:
             return list(parts)
-        case ["output", index, _] | ["compare", index, _]:
+        case ["output" | "compare" | "end", index, _] | ["apply", _, index] | ["held", index]:
             return [index]
+        case ["flow", _, rates]:
+            return [index for rate in rates for index in rate]
         case ["switch", selector, cases]:
             return [selector, *(index for _, index in cases)]
-        case ["where", *parts]:
+        case ["where" | "product" | "quotient" | "greatest" | "least", *parts]:
             return list(parts)
     return []
 

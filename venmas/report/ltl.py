@@ -62,6 +62,8 @@ def _basis(report: LtlReport) -> str:
             f"All {report.answer.enumerated} states of design and automaton that runs from initial states reach were "
             "looked at: no loop among them is accepting."
         )
+    if report.stored is not None and report.stored.enumerated:
+        return "Each obligation was refuted as gates, or by trying every value: no solver is trusted."
     return "Each obligation was refuted as gates, and the refutations checked: no solver is trusted."
 
 
@@ -102,11 +104,12 @@ def edges_table(automaton: Automaton) -> Table:
 
 
 def _obligations(report: LtlReport) -> Table | None:
-    rows = []
+    rows, solver = [], report.answer.solver if isinstance(report.answer, Satisfied) else None
+    word = f"the word of {solver}" if solver else "in the certificate"
     for one in report.ranked:
         for at, edge in enumerate(one.goal.edges):
             what = "falls" if edge in one.goal.strict else "does not rise"
-            proof = f"{one.steps[at]} clauses, checked" if one.steps else "the SMT solver's word"
+            proof = f"{one.steps[at]} clauses, checked" if one.steps else word
             label = report.work.automaton.label_text(edge.label)
             rows.append((f"V{edge.source} to V{edge.target}", what, label, proof))
     if not rows:
@@ -121,9 +124,8 @@ def _begun(report: LtlReport) -> Facts:
     initial = report.answer.invariant.initial or report.answer.enumerated is not None
     found = [("the proof is of runs from", "the initial states" if initial else "every state")]
     if (stored := report.stored) is not None:
-        proofs = (
-            f"obligations enumerated: {stored.enumerated}, refuted: {stored.refuted}, by a solver's word: {stored.said}"
-        )
+        proofs = f"obligations enumerated: {stored.enumerated}, refuted: {stored.refuted}"
+        proofs += f", by a solver's word: {stored.said}" if stored.said else ""
         found.append(("certificate", f"{stored.size} bytes, sha256 {stored.sha256}; {proofs}"))
     return found + ([("no certificate", report.note)] if report.note is not None else [])
 

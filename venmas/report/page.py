@@ -118,7 +118,7 @@ def html_page(
         verdict=verdict.value,
         sign=SIGNS[verdict],
         meaning=meaning(verdict),
-        basis="" if problem else " ".join(basis(report)),
+        basis="" if problem else " ".join(basis(report, system)),
         doubt=problem,
         reason=REASONS.get(report.reason, ""),
         remedies=remedies(report) if verdict is report.verdict is Verdict.UNKNOWN else [],

@@ -62,5 +62,5 @@ def notes(found: ReachSets) -> list[str]:
             "there on sets speak of the runs that do not. Widen the range, or take fewer steps."
         )
     used = list(dict.fromkeys(w.name for w in found.worked))
-    told.append(f"Sources: {', '.join(used)}; {len(found.runs)} sampled runs; {found.seconds:.2f} s.")
+    told.append(f"Sources: {', '.join(used) or 'none'}; {len(found.runs)} sampled runs; {found.seconds:.2f} s.")
     return told

@@ -56,7 +56,7 @@ def print_report(out: Console, report: Report, system: System | None, *, verbose
     out.print(f"{report.formula}", soft_wrap=True)
     out.print(f"in every initial state of {report.scenario}" + (f" ({settings})" if settings else ""), soft_wrap=True)
     if report.verdict is Verdict.SATISFIED:
-        for sentence in basis(report):
+        for sentence in basis(report, system):
             out.print(sentence, soft_wrap=True)
     for note in report.notes:
         out.print(f"Note: {note}", soft_wrap=True)

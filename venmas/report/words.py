@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from venmas.engine.modes import DEFAULT, modes
 from venmas.engine.report import Report, Verdict
 from venmas.logic import Bounded
+from venmas.model.canonical import networks_of
+from venmas.model.system import System
 
 SIGNS = {Verdict.SATISFIED: "✓", Verdict.VIOLATED: "✗", Verdict.UNKNOWN: "?"}
 
@@ -31,8 +33,8 @@ def meaning(verdict: Verdict) -> str:
     return "Neither a proof nor a counterexample was found. This is no evidence for the property, nor against it."
 
 
-def basis(report: Report) -> tuple[str, ...]:
-    """What a verdict other than unknown rests on, and of which networks it speaks."""
+def basis(report: Report, system: System | None = None) -> tuple[str, ...]:
+    """What a verdict other than unknown rests on, and of which networks it speaks, where there are any."""
     if report.verdict is Verdict.VIOLATED:
         return ("It rests on the counterexample alone.",)
     if report.verdict is Verdict.UNKNOWN:
@@ -46,7 +48,8 @@ def basis(report: Report) -> tuple[str, ...]:
     if report.basis == "solver":
         how += f" Bounds refuted {counts.discarded} subproblems beforehand. "
         how += "Ask for --trust exact or --certificate FILE for a proof in rational numbers."
-    return how, networks
+    described = system or report.model
+    return (how,) if described is not None and not networks_of(described) else (how, networks)
 
 
 def rests_on(basis: str, solvers: Iterable[str] = (), programs: str = "programs") -> str:

@@ -26,6 +26,7 @@ from venmas.abstraction.states.task import Task, task_of
 from venmas.bounds.rounding import Bools, Ints
 from venmas.errors import UsageError
 from venmas.logic import Formula, disjunction, parse
+from venmas.model.given import check_system
 from venmas.model.invariant import Invariant
 from venmas.model.system import System
 
@@ -113,6 +114,7 @@ def abstract(
     with steps that only points between integers take, whose `witness` is none (`relaxed`). Raises `UsageError` for
     systems of another form, `FormulaError` for texts that are no conditions.
     """
+    check_system(system, "abstract")
     task = task_of(system)
     chosen: list[Predicate] = []
     for p in predicates:

@@ -52,7 +52,8 @@ def answers(branches: Sequence[Branch], values: Values) -> Answers:
     truths = [values.truth(branch.guard) for branch in branches]
     may = ~np.stack([no for _, no in truths], 1) | values.ring.broken[:, None]
     signs = _signs(branches, values)
-    if sum((found.sum(1) > 1).astype(int) for found in signs.values()).max(initial=0) > _OPEN:
+    unsure = sum(((found.sum(1) > 1).astype(int) for found in signs.values()), np.zeros(size, dtype=int))
+    if unsure.max(initial=0) > _OPEN:
         sure = np.stack([yes for yes, _ in truths], 1)
         groups = np.unique(sure, axis=0)
         return Answers(may, [(tuple(np.flatnonzero(g).tolist()), (sure == g).all(1)) for g in groups])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from venmas.formats.jani.affine import affine
 from venmas.formats.jani.automata import Composition, Operator
 from venmas.formats.jani.expressions import read_condition
 from venmas.formats.jani.interface import Interface, labelled
@@ -157,7 +158,8 @@ def _model_initial(space: Space) -> Condition:
         *((a.restriction, a.name, a.place) for a in model.automata),
     ):
         if data is not None:
-            parts.append(read_condition(data, space.scope(automaton), place["restrict-initial"]))
+            at = place["restrict-initial"]
+            parts.append(affine(read_condition(data, space.scope(automaton), at), at))
     return conjunction(parts)
 
 

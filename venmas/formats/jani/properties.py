@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from venmas.formats.jani.affine import affine
 from venmas.formats.jani.expressions import read_condition
 from venmas.formats.jani.model import value_of
 from venmas.formats.jani.records import (
@@ -63,7 +64,10 @@ def read_properties(entries: Sequence[object], place: Place) -> tuple[Property, 
 def read_property_file(path: Path) -> tuple[Property, ...]:
     """The properties of a file. Raises `ScenarioError`."""
     place = Place(path)
-    data = fields(read_json(path), PROPERTY_FILE, place)
+    read = read_json(path)
+    if isinstance(read, dict) and "automata" in read:
+        place.refuse("this is a model, and a property file is needed; without one, the properties of the model count")
+    data = fields(read, PROPERTY_FILE, place)
     return read_properties(items(data["properties"], "properties", place["properties"]), place["properties"])
 
 
@@ -149,7 +153,7 @@ class Conditions:
         found = fields(data, STATE_CONDITION, place)
         parts = [self._space.at(*at) for at in self._locations(found.get("locations", []), place["locations"])]
         if "exp" in found:
-            parts.append(read_condition(found["exp"], self._space.scope(None), place["exp"]))
+            parts.append(affine(read_condition(found["exp"], self._space.scope(None), place["exp"]), place["exp"]))
         return conjunction(parts)
 
     def _locations(self, entries: object, place: Place) -> list[tuple[Any, str]]:
@@ -197,4 +201,4 @@ class Conditions:
 def read_predicates(data: object, space: Space, place: Place) -> tuple[Condition, ...]:
     """The conditions of a list of predicates. Raises `ScenarioError`."""
     entries = items(data, "predicates", place)
-    return tuple(read_condition(entry, space.scope(None), place[i]) for i, entry in enumerate(entries))
+    return tuple(affine(read_condition(e, space.scope(None), place[i]), place[i]) for i, e in enumerate(entries))

@@ -1,0 +1,93 @@
+"""What the functions of the Python interface say of values of another type, and `verify_ltl` for both kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import venmas
+from tests.ltl.test_ltl_systems import counter
+from venmas.errors import FormulaError, InputError, UsageError
+from venmas.hardware import read
+from venmas.logic.ltl_parser import parse_ltl
+
+LINES = "1 sort bitvec 1\n2 state 1 b\n3 not 1 2\n4 next 1 2 3\n"
+
+
+@pytest.fixture
+def design(tmp_path: Path) -> Any:
+    (tmp_path / "flip.btor2").write_text(LINES)
+    return read(tmp_path / "flip.btor2")
+
+
+def test_one_name_takes_systems_and_designs(design: Any) -> None:
+    assert venmas.verify_ltl(design, "G F b").satisfied
+    found = venmas.verify_ltl(counter(), "G F n == 3")
+    assert isinstance(found, venmas.SystemLtlReport)
+    assert venmas.verify_ltl(counter(), parse_ltl("G F n == 3")).verdict == found.verdict
+
+
+def test_options_of_the_other_kind_are_refused_by_name(design: Any) -> None:
+    verify: Callable[..., Any] = venmas.verify_ltl
+    with pytest.raises(UsageError, match="no option 'init' for systems"):
+        verify(counter(), "G n < 9", init="n == 0")
+    with pytest.raises(UsageError, match="no option 'deadlock' for designs"):
+        verify(design, "G F b", deadlock="stutter")
+
+
+WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "a name": (lambda f: f("vcas"), r"load_scenario\('vcas'\).system\(\)"),
+    "nothing": (lambda f: f(None), "takes a system; got None"),
+    "a scenario": (lambda f: f(venmas.load_scenario("vcas")), r"its method system\(\)"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_no_system(name: str) -> None:
+    ask, told = WRONG[name]
+    doors: list[Any] = [
+        lambda s: venmas.verify(s, "AX safe"),
+        lambda s: venmas.verify_all(s, ["AX safe"]),
+        lambda s: venmas.verify_ltl(s, "G safe"),
+        lambda s: venmas.reach(s, 3),
+        lambda s: venmas.abstract(s, ["n > 0"]),
+    ]
+    for door in doors:
+        with pytest.raises(UsageError, match=told):
+            ask(door)
+
+
+def test_a_design_is_no_system_of_verify(design: Any) -> None:
+    with pytest.raises(UsageError, match="verify_ltl"):
+        venmas.verify(design, "AX b")
+
+
+@pytest.mark.parametrize("formula", [5, None, b"AX n == 0", ["AX n == 0"]])
+def test_what_is_no_formula(formula: Any) -> None:
+    with pytest.raises(InputError, match="AX\\^5"):
+        venmas.verify(counter(), formula)
+    with pytest.raises(FormulaError, match="text"):
+        venmas.verify_ltl(counter(), formula)
+    with pytest.raises(FormulaError, match="text"):
+        venmas.parse(formula, counter().vocabulary)
+
+
+def test_what_is_no_limit() -> None:
+    for options, told in (
+        ({"timeout": "5"}, "seconds"),
+        ({"timeout": float("nan")}, "seconds"),
+        ({"memory": "5"}, "MB"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            venmas.verify(counter(), "AX n == 0", **options)
+    with pytest.raises(UsageError, match="seed"):
+        venmas.reach(counter(), 2, seed=-1)
+    with pytest.raises(UsageError, match="list of expressions"):
+        venmas.reach(counter(), 2, 3)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="list of formulas"):
+        venmas.verify_all(counter(), 3)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="unknown mode 3"):
+        venmas.verify(counter(), "AX n == 0", mode=3)  # type: ignore[arg-type]
