@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from venmas.linear import format_number
+
 if TYPE_CHECKING:
     from venmas.model.system import System
 
@@ -16,5 +18,14 @@ def unnameable(system: System) -> dict[str, str]:
         **{b.name: branches for b in system.branches},
         **{a.name: f"the action of an agent, {no_state}" for a in system.agents},
         **dict.fromkeys(system.disturbances, f"a disturbance, {no_state}"),
+        **{name: f"a disturbance of one value: write {format_number(v)} for it" for name, v in system.still.items()},
         **{p: f"a property, which is asked for by itself: --formula {p}" for p in system.properties},
     }
+
+
+def still_text(system: System, name: str) -> str:
+    """Why a name is that of no variable, where it is that of a disturbance of one value; else empty."""
+    if name not in system.still:
+        return ""
+    number = format_number(system.still[name])
+    return f": the range of the disturbance {name!r} is the one number {number}; write {number} for it"
