@@ -260,7 +260,7 @@ def test_the_name_of_a_disturbance_of_one_value_stays_taken_and_is_explained() -
     with pytest.raises(ModelError, match=r"no variable 'w' .* is the one number 0.1; write 0.1 for it"):
         system["w"]
     for again in (lambda: system.real("w", 0, 1), lambda: system.proposition("w", system["x"] > 0)):
-        with pytest.raises(ModelError, match="twice|taken"):
+        with pytest.raises(ModelError, match=r"twice|taken"):
             again()
 
 

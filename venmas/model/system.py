@@ -296,14 +296,14 @@ class System(Shown):
 
     def __getitem__(self, name: str) -> Variable:
         """The node of a variable. Raises `ModelError` when there is none of that name."""
-        if name not in self.nodes_by_name:
+        if read_text(name, f"the name of a variable of system {self.name!r}", "x") not in self.nodes_by_name:
             hint = still_text(self, name) or did_you_mean(name, self.nodes_by_name)
             raise ModelError(f"no variable {name!r} in {self._listing()}{hint}")
         return self.nodes_by_name[name]
 
     def __contains__(self, name: str) -> bool:
         """Whether there is a variable of that name."""
-        return name in self.nodes_by_name
+        return isinstance(name, str) and name in self.nodes_by_name
 
     def __iter__(self) -> Iterator[Variable]:
         """The variables, in the order of their declarations."""
