@@ -1,4 +1,4 @@
-"""Values of other kinds than meant, wherever a scenario or a caller can give one: always an error that names a remedy."""
+"""Values of other kinds than meant, wherever a scenario or a caller can give one: each is refused in words."""
 
 import math
 from datetime import date
@@ -78,7 +78,7 @@ DOORS = {
 def test_odd_values_are_refused_in_words(door: str, value: Any) -> None:
     if isinstance(value, str) and door in ("specify", "branch, name"):
         value = 17  # any text is a name there
-    if door == "among" and value is None or door == "inputs" and isinstance(value, np.ndarray):
+    if (door == "among" and value is None) or (door == "inputs" and isinstance(value, np.ndarray)):
         value = 3
     with pytest.raises(VenmasError):
         DOORS[door](value)

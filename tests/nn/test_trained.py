@@ -86,7 +86,7 @@ def test_what_is_no_network_of_these_inputs_is_refused() -> None:
     normalized = VecNormalize(DummyVecEnv([lambda: World(gymnasium.spaces.Discrete(2))]))
     with pytest.raises(InputError, match="VecNormalize"):
         apply_network(sb3.PPO("MlpPolicy", normalized, device="cpu"), [x, x])
-    with pytest.raises(InputError, match="or cannot be exported|LSTM"):
+    with pytest.raises(InputError, match=r"or cannot be exported|LSTM"):
         apply_network(torch.nn.LSTM(2, 2), [x, x])
     with pytest.raises(InputError, match="squashed"):
         apply_network(Odd(), [x, x])
