@@ -97,3 +97,10 @@ class Odd(torch.nn.Module):  # type: ignore[misc,name-defined]
 
     def forward(self, _given: object) -> object:
         raise ValueError("squashed")
+
+
+def test_a_model_of_keras_is_told_to_be_saved() -> None:
+    keras = pytest.importorskip("keras")
+    model = keras.Sequential([keras.layers.Input((2,)), keras.layers.Dense(1)])
+    with pytest.raises(InputError, match=r'Sequential of Keras; write model.save\("policy.keras"\)'):
+        apply_network(model, [1, 2])
