@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from venmas.errors import did_you_mean
 from venmas.linear import format_number
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ def unnameable(system: System) -> dict[str, str]:
     }
 
 
-def still_text(system: System, name: str) -> str:
-    """Why a name is that of no variable, where it is that of a disturbance of one value; else empty."""
+def missing(system: System, name: str) -> str:
+    """The hint of a message about a name of no variable: a disturbance of one value, the nearest name, or nothing."""
     if name not in system.still:
-        return ""
+        return did_you_mean(name, system.nodes_by_name)
     number = format_number(system.still[name])
     return f": the range of the disturbance {name!r} is the one number {number}; write {number} for it"

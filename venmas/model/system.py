@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from venmas.budget import ask
-from venmas.errors import ModelError, did_you_mean
+from venmas.errors import ModelError
 from venmas.faces import Shown
 from venmas.logic import TRUE, Formula, Vocabulary
 from venmas.model.arguments import (
@@ -44,7 +44,7 @@ from venmas.model.limits import (
     check_count,
     check_nesting,
 )
-from venmas.model.naming import still_text, unnameable
+from venmas.model.naming import missing, unnameable
 from venmas.model.parts import Agent as Agent
 from venmas.model.parts import Branch as Branch
 from venmas.model.quantities import (
@@ -297,8 +297,7 @@ class System(Shown):
     def __getitem__(self, name: str) -> Variable:
         """The node of a variable. Raises `ModelError` when there is none of that name."""
         if read_text(name, f"the name of a variable of system {self.name!r}", "x") not in self.nodes_by_name:
-            hint = still_text(self, name) or did_you_mean(name, self.nodes_by_name)
-            raise ModelError(f"no variable {name!r} in {self._listing()}{hint}")
+            raise ModelError(f"no variable {name!r} in {self._listing()}{missing(self, name)}")
         return self.nodes_by_name[name]
 
     def __contains__(self, name: str) -> bool:
