@@ -273,13 +273,8 @@ class System(Shown):
         What is not linear in the variables, such as a comparison of the outputs of a network, becomes a `quantity`.
         """
         read_text(name, "the name of a proposition", "safe")
-        if (
-            name in self.propositions
-            or name in self.variables
-            or name in self.still
-            or name in KEYWORDS
-            or not name.isidentifier()
-        ):
+        taken = {*self.propositions, *self.variables, *self.still, *KEYWORDS}
+        if name in taken or not name.isidentifier():
             raise ModelError(f"{name!r} can not name a proposition: it is taken, a keyword or no identifier")
         (checked,) = read_conditions((condition,), f"proposition {name!r}")
         check_nesting(f"proposition {name!r}", [checked])
