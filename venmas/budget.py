@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from math import inf
+from math import inf, isnan
 from numbers import Real
 from time import monotonic
 from typing import TypeVar
@@ -72,9 +72,8 @@ class Budget:
         memory_mb: int | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        for what, given in (("timeout", seconds), ("memory", memory_mb)):
-            if given is not None and (not isinstance(given, Real) or given != given):
-                raise UsageError(f"{what} is a number of {'seconds' if what == 'timeout' else 'MB'}; got {given!r}")
+        check_limit("timeout", seconds, "seconds")
+        check_limit("memory", memory_mb, "MB")
         self.begun = monotonic()
         self.deadline = inf if seconds is None else self.begun + seconds
         self.memory_mb, self.progress = memory_mb, progress
@@ -204,3 +203,13 @@ class Shares:
             return budget.spend(left if most is None else min(most, left), work)
         finally:
             self._spent[name] += monotonic() - begun
+
+
+def check_limit(what: str, given: object, unit: str) -> None:
+    """Raise `UsageError` for a limit that is neither None nor a number of this unit that a float holds."""
+    try:
+        if given is None or (isinstance(given, Real) and not isinstance(given, bool) and not isnan(float(given))):
+            return
+    except OverflowError:
+        pass
+    raise UsageError(f"{what} is a number of {unit} or None, got {str(given)[:40]!r}; write {what}=60 without quotes")

@@ -48,7 +48,12 @@ def as_fraction(value: object) -> Fraction:
         try:
             if not _HUGE_EXPONENT.search(value) if isinstance(value, str) else isfinite(value := float(value)):
                 return Fraction(value.strip() if isinstance(value, str) else repr(value))
-        except (ValueError, OverflowError, ZeroDivisionError):
+        except (
+            ValueError,
+            OverflowError,
+            ZeroDivisionError,
+            TypeError,
+        ):  # arrays and dates have a __float__ that fails
             pass
     raise InputError(f"expected a finite number, got {value!r}")
 

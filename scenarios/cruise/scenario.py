@@ -71,9 +71,7 @@ def build(networks: NetworkFolder, gap: Range, lead: Range, speed: Range, brake:
     distance = front[0] - back[0]
     seen = (back[1] / 32, distance / 128, (front[1] - back[1]) / 16)
     command = system.agent(clip(apply_network(network, seen)[0], -3, 2), name="u", unit="m/s^2")
-    pushes: tuple[Expr | int, ...] = (0, 0)
-    if noise:
-        pushes = tuple(system.disturbance(name, -noise, noise, unit="m/s^2") for name in ("push_lead", "push"))
+    pushes = [system.disturbance(name, -noise, noise, unit="m/s^2") for name in ("push_lead", "push")]
     steps = (*drive(*front, brake + pushes[0]), *drive(*back, command + pushes[1]))
     system.branch("step", dict(zip((*front, *back), steps, strict=True)))
     system.initial(

@@ -97,7 +97,7 @@ def build(
     tau = system.real("tau", tau_min, 40, unit="s")
     adv = system.integer("adv", 1, 9, labels=ADVISORIES)
 
-    seen = climb + system.disturbance("error", -sensor, sensor, unit="ft/s") if sensor else climb
+    seen = climb + system.disturbance("error", -sensor, sensor, unit="ft/s")
     inputs = h / 16000, seen / 5000, (tau - 20) / 40
     patterns = [p for kind, names in FILES.items() if weights in ("auto", kind) for p in names]
     scores = {

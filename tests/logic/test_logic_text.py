@@ -430,3 +430,27 @@ def test_long_vocabularies_are_cut():
     names = tuple(f"cell[{i}]" for i in range(1, 401))
     with pytest.raises(FormulaError, match=r"cell\[24\], \.\.\. \(400 in all\)"):
         parse("room[3] > 0", Vocabulary(names))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "P=? [ F x > 3 ]",
+        "Pmax>=0.9 [ F x > 3 ]",
+        "P>=1 [ G x > 3 ]",
+        'R{"c"}min=? [ F x > 3 ]',
+        "!P<0.1 [x > 3]",
+    ],
+)
+def test_probabilities_are_refused_in_words(text: str) -> None:
+    """They were unexpected characters, with advice about names and indices."""
+    with pytest.raises(
+        FormulaError, match=r"probabilities and rewards are not decided: .* EF\^k p for what can happen"
+    ):
+        parse(text, Vocabulary(variables=("x",)))
+
+
+def test_a_variable_called_p_stays_one() -> None:
+    assert str(parse("AX P >= 1", Vocabulary(variables=("P",))))
+    with pytest.raises(FormulaError, match="index is one whole number"):
+        parse("AX P[ 1 ] > 0", Vocabulary(variables=("P",)))

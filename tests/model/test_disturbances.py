@@ -226,3 +226,45 @@ def test_quantities_are_measured_under_noise() -> None:
 @pytest.mark.parametrize("seed", [Random(19).randint(0, 10**6) + i for i in range(8)])
 def test_random_systems_agree_with_runs_under_sampled_noise(seed: int) -> None:
     assert check_noisy(seed).wrong == []
+
+
+def still(value: Fraction) -> System:
+    """A system whose noise has one value."""
+    system = System("still")
+    x = system.real("x", -5, 5)
+    w = system.disturbance("w", value, value)
+    system.branch("go", x=x / 2 + w)
+    system.initial(x >= -1, x <= 1)
+    return system
+
+
+@pytest.mark.parametrize("value", [Fraction(0), Fraction(1, 10)])
+def test_a_disturbance_of_one_value_is_that_number(value: Fraction, tmp_path: Path) -> None:
+    """No noise: formulas without a bound and with E are decided, proved and replayed as without it."""
+    system, proof = still(value), tmp_path / "proof.gz"
+    report = verify(system, "AG x < 2", certificate=proof)
+    assert report.satisfied
+    check_certificate(proof, system)
+    assert verify(system, "EF^3 x > 0").satisfied is (value > 0)  # from x = -1
+    for mode in MODES:
+        assert verify(system, f"AX x <= {Fraction(1, 2) + value}", mode=mode, isolated=False).satisfied
+        report = verify(system, f"AX x < {Fraction(1, 2) + value}", mode=mode, isolated=False)
+        assert report.violated and report.replay is not None and report.replay.confirmed
+        assert report.witness is not None and [v.name for v in report.witness.nodes[0].state] == ["x"]
+
+
+def test_the_name_of_a_disturbance_of_one_value_stays_taken_and_is_explained() -> None:
+    system = still(Fraction(1, 10))
+    with pytest.raises(FormulaError, match=r"'w': it is a disturbance of one value: write 0.1 for it"):
+        verify(system, "AG w < 2")
+    with pytest.raises(ModelError, match=r"no variable 'w' .* is the one number 0.1; write 0.1 for it"):
+        system["w"]
+    for again in (lambda: system.real("w", 0, 1), lambda: system.proposition("w", system["x"] > 0)):
+        with pytest.raises(ModelError, match=r"twice|taken"):
+            again()
+
+
+def test_noise_zero_of_scenarios_leaves_no_noise() -> None:
+    """`--set noise=0` is the system without noise."""
+    for name, parameter in (("cruise", "noise"), ("vcas", "sensor")):
+        assert load_scenario(name).system(**{parameter: 0}).disturbances == ()

@@ -46,7 +46,7 @@ def verify_several(
     from venmas.engine.plural import sought
     from venmas.engine.results import Result, Results
 
-    outputs = _outputs(plural, written)
+    outputs = outputs_of(plural, written)
     search = sought(plural.least, plural.most)
     sweeps = read_sweeps(plural.sweeps, settings)
     first = load(scenario, {**settings, **sweeps[0]}, networks)
@@ -55,16 +55,20 @@ def verify_several(
     check_kept(outputs, [*first.files, *given, *(("the formulas", path) for path in plural.formula_lists)])
     read_refinement(dict(refinement), first)  # says what is wrong with it before any work
     rows = [Result(text, swept=swept, sought=search[0] if search else "") for swept in sweeps for text in texts]
-    with suppress(KeyboardInterrupt), _line(rows, quiet) as line:  # what is done is shown
+    with suppress(KeyboardInterrupt), line_of(rows, quiet) as line:  # what is done is shown
         for i, swept in enumerate(sweeps):
             part = rows[i * len(texts) : (i + 1) * len(texts)]
-            loaded = first if i == 0 else _loaded(part, scenario, {**settings, **swept}, networks)
-            if loaded is not None and not _ask_all(part, loaded, options, refinement, search, line):
+            loaded = first if i == 0 else loaded_or_told(part, scenario, {**settings, **swept}, networks)
+            if loaded is not None and not ask_all(part, loaded, options, refinement, search, line):
                 break
-    results = Results(rows)
-    problems = _store(results, outputs)
+    return finished(Results(rows), outputs, quiet)
+
+
+def finished(results: Results, outputs: Mapping[str, str | None], quiet: bool) -> int:
+    """Write the files, print the table; the exit status."""
+    problems = store_all(results, outputs)
     if STDOUT not in outputs.values():
-        _print(results, quiet)
+        print_all(results, quiet)
     if problems:
         raise UsageError("; ".join(problems))
     return status(results)
@@ -77,9 +81,13 @@ def status(results: Results) -> int:
     return next((code for name, code in order.items() if counts[name]), SATISFIED)
 
 
-def _outputs(plural: Plural, written: Mapping[str, str | None]) -> dict[str, str | None]:
+def outputs_of(
+    plural: Plural,
+    written: Mapping[str, str | None],
+    single: tuple[str, ...] = ("--witness", "--certificate", "--journal"),
+) -> dict[str, str | None]:
     """The files to write by option. Raises `UsageError`, also for those that are about a single formula."""
-    for option in ("--witness", "--certificate", "--journal"):
+    for option in single:
         if written.get(option) is not None:
             raise UsageError(f"{option} is about one formula, and several are asked: leave it out, or ask for one")
     found = {"--csv": plural.csv, "--latex": plural.latex, "--junit": plural.junit}
@@ -104,21 +112,27 @@ def _texts(plural: Plural, loaded: Loaded) -> list[str]:
     return texts
 
 
-def _loaded(
+def loaded_or_told(
     part: list[Result], scenario: str | None, settings: Mapping[str, str], networks: str | None
 ) -> Loaded | None:
     """The scenario with these values, None where it takes them not, which is then told in every row."""
+    from venmas.engine.results import FAULT as FAULT_REASON
     from venmas.engine.results import REFUSED
 
     try:
         return load(scenario, settings, networks)
     except InputError as error:
-        for row in part:
-            row.reason, row.message = REFUSED, str(error)
-        return None
+        reason, message = REFUSED, str(error)
+    except MemoryError:
+        reason, message = Reason.MEMORY.value, "there is not enough memory for this model"
+    except Exception as error:  # a fault at one model does not lose what was found for others
+        reason, message = FAULT_REASON, f"{type(error).__name__}: {error}"
+    for row in part:
+        row.reason, row.message = reason, message
+    return None
 
 
-def _ask_all(
+def ask_all(
     part: list[Result],
     loaded: Loaded,
     options: Mapping[str, Any],
@@ -144,7 +158,9 @@ def _ask_all(
     return True
 
 
-def _line(rows: list[Result], quiet: bool) -> ProgressLine:
+def line_of(rows: list[Result], quiet: bool) -> ProgressLine:
+    """The line of progress: how many rows are done, and which formula is asked."""
+
     def tell(progress: Progress, _left: float | None) -> str:
         done = sum(row.message != "not asked" for row in rows)
         now = rows[min(done, len(rows) - 1)].formula
@@ -153,7 +169,7 @@ def _line(rows: list[Result], quiet: bool) -> ProgressLine:
     return ProgressLine(wanted=not quiet, tell=tell)
 
 
-def _store(results: Results, outputs: Mapping[str, str | None]) -> list[str]:
+def store_all(results: Results, outputs: Mapping[str, str | None]) -> list[str]:
     """Write the files that were asked for; what could not be written, and why."""
     forms = {"--csv": results.to_csv, "--latex": results.to_latex, "--junit": results.to_junit}
     failed = [store_json(outputs["--json"], results.to_json(), "--json")] if outputs["--json"] else []
@@ -166,7 +182,7 @@ def _store(results: Results, outputs: Mapping[str, str | None]) -> list[str]:
     return [str(error) for error in failed if error]
 
 
-def _print(results: Results, quiet: bool) -> None:
+def print_all(results: Results, quiet: bool) -> None:
     """The table, and how many have each verdict; quiet: a verdict a line."""
     out = console()
     if quiet:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_NAMES = ("formula_lists", "least", "most", "sweeps", "csv", "latex", "junit")
+_NAMES = ("formula_lists", "least", "most", "sweeps", "csv", "latex", "junit", "batch")
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,21 @@ class Plural:
     csv: str | None = None
     latex: str | None = None
     junit: str | None = None
+    batch: str | None = None
 
 
 def plural_options(command: _Command) -> _Command:
-    """`--formulas`, `--least`, `--most`, `--sweep`, `--csv`, `--latex`, `--junit`."""
+    """`--formulas`, `--least`, `--most`, `--sweep`, `--batch`, `--csv`, `--latex`, `--junit`."""
     bound = click.IntRange(1)
     for option in (
         click.option("--junit", metavar="FILE|-", help="Several formulas: write JUnit XML, a test case for each."),
         click.option("--latex", metavar="FILE|-", help="Several formulas: write the table for LaTeX."),
         click.option("--csv", metavar="FILE|-", help="Several formulas: write the table as CSV."),
+        click.option(
+            "--batch",
+            metavar="FILE.csv",
+            help="Ask a question a line, of many models: columns scenario, formula, networks, and parameters.",
+        ),
         click.option(
             "--sweep",
             "sweeps",

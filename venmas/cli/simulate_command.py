@@ -135,13 +135,14 @@ def _starts(system: System, fixed: dict[str, str], rng: np.random.Generator, cou
     """Random initial states with the fixed values. Raises `UsageError` where there are none."""
     from venmas.errors import InputError
     from venmas.linear import Comparison, LinearExpr, Relation, as_fraction
+    from venmas.model.naming import missing
     from venmas.model.regions import sample_initial
 
     extra: list[Comparison] = []
     labels = system.vocabulary.constants
     for name, text in fixed.items():
         if name not in system.variables:
-            hint = did_you_mean(name, system.variables)
+            hint = missing(system, name)
             raise UsageError(
                 f"--initial: there is no variable {name!r}; there are {_few(list(system.variables))}{hint}"
             )

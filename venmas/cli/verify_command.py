@@ -178,6 +178,11 @@ def command(
         from venmas.cli.plural import verify_several
 
         _log_solvers(solver)
+        if plural.batch is not None:
+            from venmas.cli.batch import verify_batch
+
+            given = {"--scenario": scenario, "--set": settings, "--networks": networks, "--formula": formulas}
+            return verify_batch(plural, given, written, {**options, "journal": journal}, refinement, quiet)
         return verify_several(plural, scenario, read_settings(settings), networks, written, options, refinement, quiet)
 
     from venmas.cli.progress import ProgressLine

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from venmas.engine.arguments import check_formula, check_formulas
 from venmas.engine.bound_search import BoundSearch, Sought
 from venmas.engine.report import Report, Verdict
 from venmas.engine.results import FAULT, REFUSED, Result, Results
@@ -47,9 +48,8 @@ def verify_all(
     ``fault``; neither ends the others. After Ctrl-C the remaining ones have the reason ``interrupted``. Raises
     `UsageError` for options that fit no formula, `ModelError` where the system is not well formed.
     """
-    if isinstance(formulas, str | Formula) or not isinstance(formulas, Iterable):
-        raise UsageError("verify_all takes a list of formulas: write [formula], or call verify for a single one")
     check_system(system, "verify_all")
+    check_formulas(formulas)
     for name in ("certificate", "journal"):
         if options.get(name) is not None:
             raise UsageError(f"a {name} is about one formula: call verify with {name}= for it")
@@ -61,6 +61,8 @@ def verify_all(
         return verify(system, formula, **options)
 
     asked = list(formulas)
+    for formula in asked:
+        check_formula(formula)
     rows = [Result(shown(formula), sought=search[0] if search else "") for formula in asked]
     for row, formula in zip(rows, asked, strict=True):
         answer(row, formula, system, ask, search)

@@ -53,6 +53,18 @@ class Result:
             "message": self.message,
         }
 
+    @property
+    def provenance(self) -> dict[str, str]:
+        """What a line of CSV says besides: model, its parameters, and the version; they name no value of the record."""
+        report = self.report
+        parameters = report.parameters if report is not None else {}
+        return {
+            "model": report.scenario if report is not None else "",
+            "parameters": "; ".join(f"{name}={value}" for name, value in parameters.items()),
+            "venmas_version": dict(versions())["venmas"],
+            "seed": "fixed",  # every draw of every search begins from one, so that a run can be repeated
+        }
+
     def to_json(self) -> dict[str, Any]:
         """An object of `docs/results.schema.json`."""
         return {
@@ -108,9 +120,9 @@ class Results(Sequence[Result]):
         return {"counts": self.counts, "results": [row.to_json() for row in self], "versions": dict(versions())}
 
     def to_csv(self) -> str:
-        """A line a row under a line of names (RFC 4180)."""
+        """A line a row under a line of names (RFC 4180): the records, and what each is about."""
         out = io.StringIO()
-        records = self.records()
+        records = [{**row.record, **(row.provenance | row.record)} for row in self]
         writer = csv.DictWriter(out, list(records[0]) if records else [])
         writer.writeheader()
         writer.writerows(records)

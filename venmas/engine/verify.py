@@ -13,9 +13,9 @@ from venmas.abstraction.refinement.figures import Refined
 from venmas.abstraction.settings import Choices
 from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.blas import on_one_thread
-from venmas.budget import Budget, BudgetError, Progress, limited
-from venmas.choices import check_choices
+from venmas.budget import Budget, BudgetError, Progress, check_limit, limited
 from venmas.encoding import ReluEncoding, Task
+from venmas.engine import arguments
 from venmas.engine.establish import Established, Proofs, establish
 from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, Mode, modes
@@ -24,7 +24,6 @@ from venmas.engine.report import Asked, Origin, Report, Tried, Verdict
 from venmas.engine.smooth import check_smooth
 from venmas.errors import Reason, SolverUnavailableError, UsageError, did_you_mean
 from venmas.faces import showing
-from venmas.files import why_not_writable
 from venmas.logic import Always, Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
 from venmas.memory import seldom_collected
@@ -106,14 +105,14 @@ def verify(
     `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are
     verdicts, not exceptions.
     """
+    text = asked_text(system, formula)
+    check_limit("workers", workers, "processes")
+    arguments.check_words(trust, semantics, encoding, bounds, mode, solver, invariant, cluster)
     budget = Budget(timeout, memory, progress if callable(progress) else None)
     chosen = _mode(mode, cluster, workers)
-    if certificate is not None and (problem := why_not_writable(str(certificate))):
-        raise UsageError(f"cannot write the certificate {str(certificate)!r}: {problem}")
-    check_choices(trust=trust, semantics=semantics, encoding=encoding, bounds=bounds)
+    arguments.check_certificate(certificate)
     solvers = _solvers(solver, chosen.solver)
     count = (workers or os.cpu_count() or 1) if chosen.workers else 1
-    text = asked_text(system, formula)
     source = source_of(system)
     report = Report(
         Verdict.UNKNOWN,

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from venmas.errors import ScenarioError
 from venmas.gym.captured import Copies, form_of
-from venmas.gym.models import is_of
 from venmas.gym.worlds import MOST_STATES, Feature, Outcome, World
+from venmas.nn.trained import is_of
 
 _PASSED = {
     "gymnasium.wrappers": ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics"),

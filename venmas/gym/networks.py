@@ -15,16 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.errors import NetworkError
-from venmas.gym.models import exported, is_of, scores_of
 from venmas.gym.worlds import check_wrappers
 from venmas.nn import Network, load_network
+from venmas.nn.trained import SAMPLES, check_forces, check_taken, converted, is_of, scores_of
 
 _EXPECTED = (
     "expected a model of Stable-Baselines3 (PPO, A2C, DQN with MlpPolicy), a torch module, a network file, or a Network"
 )
-_SAMPLES, _NEAR = 64, 1e-4
-"""How many observations a model is asked at, and the part of an answer that single precision is believed to change."""
-
 Answers: TypeAlias = "int | tuple[int, int]"
 """How many actions there are, of which that of the greatest score is taken; or the ends a force is cut off at."""
 
@@ -36,7 +33,7 @@ def network_of(policy: Any, most: NDArray[Any], answers: Answers) -> Network:
     of another shape, or answers otherwise than its network.
     """
     size, outputs = most.size, answers if isinstance(answers, int) else 1
-    points = np.random.default_rng(0).uniform(-most, most, (_SAMPLES, size)).astype(np.float32)
+    points = np.random.default_rng(0).uniform(-most, most, (SAMPLES, size)).astype(np.float32)
     if isinstance(policy, Network):
         network = policy
     elif isinstance(policy, (str, Path)):
@@ -49,10 +46,7 @@ def network_of(policy: Any, most: NDArray[Any], answers: Answers) -> Network:
             module = policy
         else:
             raise NetworkError(f"{str(policy)[:80]!r} is no policy: {_EXPECTED}")
-        with exported(module, points, f"observations of shape (batch, {size})") as (file, found):
-            network = load_network(file)
-        if found.shape == (_SAMPLES, network.output_size) and network.input_size == size:
-            _check_values(network, points, found)
+        network = converted(module, points, f"observations of shape (batch, {size})")
     if (network.input_size, network.output_size) != (size, outputs):
         meant = "the scores of the actions" if isinstance(answers, int) else "the force before it is cut off"
         raise NetworkError(
@@ -60,8 +54,12 @@ def network_of(policy: Any, most: NDArray[Any], answers: Answers) -> Network:
             f"{size} (the observation) and {outputs} ({meant})"
         )
     if is_of(policy, "stable_baselines3.", "BaseAlgorithm"):
-        taken = np.asarray(policy.predict(points, deterministic=True)[0]).reshape(_SAMPLES)
-        _check_taken(network.evaluate(points.astype(np.float64)), taken, points, answers)
+        taken = np.asarray(policy.predict(points, deterministic=True)[0]).reshape(SAMPLES, 1)
+        values = network.evaluate(points.astype(np.float64))
+        if isinstance(answers, int):
+            check_taken(values, taken[:, 0], points, answers)
+        else:
+            check_forces(values, taken, points, *answers)
     return network
 
 
@@ -85,30 +83,3 @@ def _check_model(model: Any, size: int, answers: Answers) -> None:
         )
     for env in getattr(getattr(model.get_env(), "unwrapped", None), "envs", ()):
         check_wrappers(env)
-
-
-def _check_values(network: Network, points: NDArray[Any], found: NDArray[Any]) -> None:
-    """Compare a network with what its module says, both of shape (samples, outputs)."""
-    values = network.evaluate(points.astype(np.float64))
-    off = np.abs(values - found).max(axis=1)
-    if not off.max() <= _NEAR * (1 + np.abs(values).max()):
-        worst = int(off.argmax())
-        raise NetworkError(
-            f"at {points[worst].tolist()} the module says {found[worst].tolist()} and the file that PyTorch writes of "
-            f"it {values[worst].tolist()}: give the file of another exporter"
-        )
-
-
-def _check_taken(values: NDArray[Any], taken: NDArray[Any], points: NDArray[Any], answers: Answers) -> None:
-    """Compare what a model does, shape (samples,), with what its network says, shape (samples, outputs)."""
-    if isinstance(answers, int):  # the action taken has one of the greatest scores
-        off = values.max(axis=1) - np.take_along_axis(values, taken.astype(int)[:, None], 1)[:, 0]
-    else:
-        off = np.abs(np.clip(values[:, 0], *answers) - taken)
-    if not off.max() <= _NEAR * (1 + np.abs(values).max()):
-        worst = int(off.argmax())
-        raise NetworkError(
-            f"in observation {points[worst].tolist()} the model answers {taken[worst]} and its network "
-            f"{values[worst].tolist()}: something between them is no part of the network; give a torch module of the "
-            "whole way from the observation"
-        )

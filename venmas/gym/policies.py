@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from venmas.errors import NetworkError
 from venmas.gym.enclosures import BITS, Ball, enclose
-from venmas.gym.models import exported, is_of, points_of, scores_of
 from venmas.gym.worlds import World
 from venmas.nn import Network, load_network
+from venmas.nn.trained import exported, is_of, points_of, scores_of
 
 EXPECTED = (
     "expected a model of Stable-Baselines3 (PPO, A2C, DQN with MlpPolicy), a torch module, a network file, a Network, "

@@ -95,7 +95,9 @@ def read_world(env: Any, start: Iterable[int] | None = None) -> World:
         raise ScenarioError(
             f"{str(env)[:80]} has no table: expected an environment of Gymnasium with a table env.unwrapped.P, whose "
             f"observations and actions are numbers from 0 (Discrete), such as FrozenLake-v1, CliffWalking-v1 or "
-            f"Taxi-v4; got {name}: describe another world in a scenario of its own"
+            f"Taxi-v4; got {name}. venmas.gym.pendulum and cartpole have the equations of Pendulum-v1 and CartPole-v1; "
+            "how to write another world as a system: docs/own-environment.md (with sines and differential equations: "
+            "docs/continuous.md)"
         )
     if getattr(world, "fickle_passenger", False):
         raise ScenarioError(

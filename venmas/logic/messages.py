@@ -33,6 +33,15 @@ _OTHERS = {
     "implies": "->",
 }
 """Words of SystemVerilog assertions and what LTL writes."""
+_CHANCE = re.compile(
+    r"""(?<![\w"\]])(P|S|R(\{[^}]*\})?)(max|min)?(=\?|\s*([<>]=?|=)\s*(\?|[0-9.eE+-]+))\s*(max|min)?\s*(=\?)?\s*\["""
+)
+"""Probabilities and rewards of PRISM and Storm: ``P=? [F p]``, ``Pmax>=0.9 [..]``, ``R{"cost"}min=? [..]``."""
+_NO_CHANCE = (
+    "probabilities and rewards are not decided: VenMAS says what can happen, whatever its chance. Ask AG p or AF p for "
+    "what happens in every run (for P>=1 [..] it is enough), EF^k p for what can happen (P>0 [..]); for a number use a "
+    "probabilistic model checker such as Storm or PRISM"
+)
 _TEMPORAL = ("NEXT", "ALWAYS", "SOMETIMES", "UNTIL")
 _NAMED = ("NAME", "NUMBER", "QUOTED", "TRUE", "FALSE", "LPAR")
 _OPENERS = ("PATH", "NOT", "NEXT", "ALWAYS", "SOMETIMES", "QUANTIFIER", *_NAMED)
@@ -40,6 +49,9 @@ _OPENERS = ("PATH", "NOT", "NEXT", "ALWAYS", "SOMETIMES", "QUANTIFIER", *_NAMED)
 
 def explain(error: UnexpectedInput, text: str, linear: bool = False) -> FormulaError:
     """The error of the parser generator as a `FormulaError` at the same place. linear: the text was to be LTL."""
+    if (chance := _CHANCE.search(text)) is not None:
+        before = text[: chance.start()].split("\n")
+        return FormulaError(f"`{chance[1]}`: {_NO_CHANCE}", text, len(before), len(before[-1]) + 1)
     if isinstance(error, UnexpectedToken) and error.token.type != "$END":
         found = f"unexpected `{_shortened(error.token)}`"
         return FormulaError(f"{found}: {_advice(error, linear)}", text, error.token.line or 1, error.token.column or 1)

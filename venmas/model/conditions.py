@@ -11,7 +11,7 @@ import numpy as np
 from venmas.errors import ModelError
 from venmas.linear import Comparison, Relation
 from venmas.model.arrays import NumpyOperand
-from venmas.model.refusals import OF_CONDITIONS, no_condition, refusing
+from venmas.model.refusals import OF_CONDITIONS, no_condition, refusing, shortened
 
 if TYPE_CHECKING:
     from venmas.model.expr import Expr
@@ -97,7 +97,7 @@ def as_condition(value: object, *, literal: bool = True) -> Condition:
 def conjunction(operands: Iterable[Condition | bool]) -> Condition:
     """The condition that all of the conditions hold (flattened)."""
     flat: list[Condition] = []
-    for c in map(as_condition, operands):
+    for c in map(as_condition, _several(operands, "conjunction")):
         if isinstance(c, Truth):
             if not c.value:
                 return c
@@ -109,10 +109,17 @@ def conjunction(operands: Iterable[Condition | bool]) -> Condition:
 def disjunction(operands: Iterable[Condition | bool]) -> Condition:
     """The condition that at least one of the conditions holds (flattened)."""
     flat: list[Condition] = []
-    for c in map(as_condition, operands):
+    for c in map(as_condition, _several(operands, "disjunction")):
         if isinstance(c, Truth):
             if c.value:
                 return c
         else:
             flat.extend(c.operands if isinstance(c, Any) else (c,))
     return flat[0] if len(flat) == 1 else Any(tuple(flat)) if flat else Truth(False)
+
+
+def _several(operands: object, name: str) -> Iterable[Condition | bool]:
+    """The operands of a function. Raises `ModelError` for what is no list of conditions."""
+    if isinstance(operands, Condition | str) or not isinstance(operands, Iterable) or getattr(operands, "ndim", 1) != 1:
+        raise ModelError(f"{name}() takes several conditions; write {name}([x > 0, y > 0]), got {shortened(operands)}")
+    return operands

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from venmas.errors import ModelError
 from venmas.model.arguments import read_text
 from venmas.model.disturbances import AHEAD, ahead
-from venmas.model.expr import Variable
+from venmas.model.expr import Constant, Expr, Variable
 from venmas.model.limits import MAX_VARIABLES, check_count, check_number
+from venmas.model.quantities import MEASURE
 from venmas.model.variables import VariableDecl
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def declare(system: System, decl: VariableDecl, drawn: bool = False) -> Variable
     check_count(len(system.variables) + 1, MAX_VARIABLES, f"variables of system {system.name!r}")
     for end in (decl.lower, decl.upper):
         check_number(end, f"the range of variable {decl.name!r}")
-    if decl.name in system.variables:
+    if decl.name in system.variables or decl.name in system.still:
         raise ModelError(f"variable {decl.name!r} is declared twice")
     if decl.lower > decl.upper:
         raise ModelError(f"variable {decl.name!r} has an empty range [{decl.lower}, {decl.upper}]")
@@ -43,3 +44,17 @@ def declare(system: System, decl: VariableDecl, drawn: bool = False) -> Variable
     system.nodes_by_name[decl.name] = Variable(decl.name, decl.integral)
     system.__dict__.pop("domains", None)
     return system.nodes_by_name[decl.name]
+
+
+def declare_noise(system: System, name: str, lower: object, upper: object, unit: str) -> Expr:
+    """Declare a disturbance of a system. One of a single value is that number, and no variable. Raises `ModelError`."""
+    if any(b.name != MEASURE for b in system.branches):
+        raise ModelError(f"disturbance {name!r} is declared after a branch: declare disturbances before branches")
+    node = system.real(name, lower, upper, unit)
+    decl = system.variables[name]
+    if decl.lower == decl.upper:
+        del system.variables[name], system.nodes_by_name[name]
+        system.still[name] = decl.lower
+        return Constant(decl.lower)
+    system.disturbances = (*system.disturbances, name)
+    return node

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from venmas.model.expr import (
 from venmas.model.refusals import no_number, shortened
 from venmas.model.vector import Vector, components, read_size
 from venmas.nn import Network
+from venmas.nn.trained import is_trained, network_of_trained
 
 
 def maximum(*operands: Scalar) -> Expr:
@@ -81,6 +82,8 @@ def argmax(scores: Iterable[Scalar], among: Iterable[Condition | bool] | None = 
     if not vector:
         raise ModelError("argmax() needs at least one score")
     if among is not None:
+        if isinstance(among, str | Condition) or not isinstance(among, Iterable) or getattr(among, "ndim", 1) != 1:
+            raise ModelError(f"argmax(scores, among=[condition, ...]) takes a condition for each score, got {among!r}")
         return _argmax_among(vector, list(map(as_condition, among)))
     if len(vector) == 1:
         return Constant(Fraction(0))
@@ -159,18 +162,24 @@ def where(condition: Condition | bool, then: Vector | Scalar, otherwise: Vector 
     return Where(test, as_expr(then), as_expr(otherwise))
 
 
-def apply_network(network: Network, inputs: Iterable[Scalar]) -> Vector:
-    """The outputs of a network for the given inputs. Raises `ModelError` when their number does not fit."""
-    if not hasattr(network, "input_size"):
+def apply_network(network: Network | Any, inputs: Iterable[Scalar]) -> Vector:
+    """The outputs of a network for the given inputs. Raises `ModelError` when their number does not fit.
+
+    network: a `Network`, such as that of a file, or a torch module or model of Stable-Baselines3 as it is
+    (`venmas.nn.trained`), which is read at each call.
+    """
+    trained = is_trained(network)
+    if not (trained or hasattr(network, "input_size")):
         raise ModelError(
             "apply_network(network, inputs) takes a network first, "
-            f'apply_network(networks.load("FILE"), [x, y]); got {no_number(network)}'
+            f'apply_network(networks.load("FILE"), [x, y]), or a torch module; got {no_number(network)}'
         )
-    exprs = components(inputs, f"network {network.name!r}")
-    if len(exprs) != network.input_size:
-        raise ModelError(f"network {network.name!r} takes {network.input_size} inputs, got {len(exprs)}")
-    application = Application(network, exprs)
-    return Vector(Output(application, i) for i in range(network.output_size))
+    exprs = components(inputs, "a trained model" if trained else f"network {network.name!r}")
+    read: Network = network_of_trained(network, len(exprs)) if trained else network
+    if len(exprs) != read.input_size:
+        raise ModelError(f"network {read.name!r} takes {read.input_size} inputs, got {len(exprs)}; give each one")
+    application = Application(read, exprs)
+    return Vector(Output(application, i) for i in range(read.output_size))
 
 
 def _whole_key(key: object) -> int:

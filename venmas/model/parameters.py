@@ -59,6 +59,24 @@ class Parameter:
     replaces: tuple[str, ...] = ()
     required: bool = False
 
+    def __post_init__(self) -> None:
+        """Raise `ScenarioError` for a declaration that says not what it takes."""
+        if not isinstance(self.name, str) or not self.name.isidentifier():
+            raise ScenarioError(
+                f"the name of a parameter is an argument of build(), such as 'start': got {self.name!r}"
+            )
+        for what, texts in (("choices", self.choices), ("replaces", self.replaces)):
+            if not isinstance(texts, tuple | list) or not all(isinstance(text, str) for text in texts):
+                raise ScenarioError(f"parameter {self.name!r}: {what} are texts, ('a', 'b'), got {texts!r}")
+        text = isinstance(self.default, str)
+        if text and not self.choices and _NUMBER.fullmatch(str(self.default).strip()):
+            raise ScenarioError(
+                f"parameter {self.name!r}: the default {self.default!r} is text, so build() would get text: write "
+                f"{str(self.default).strip()} without quotes for a number; text that looks like one needs choices=(..)"
+            )
+        if not text:
+            self.parse(self.default)
+
     @property
     def expected(self) -> str:
         """What it takes, in words."""

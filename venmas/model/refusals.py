@@ -163,6 +163,8 @@ def no_number(value: object) -> str:
         )
     if kind in _REMEDIES:
         return _REMEDIES[kind]
+    if type(value).__module__.startswith(("keras.", "tensorflow.", "tf_keras.")):
+        return f'a {kind} of Keras; write model.save("policy.keras"), and load_network("policy.keras") for the network'
     if isinstance(value, str | bytes):
         return f"the text {value!r}; write numbers without quotes and units, and the integer that a label stands for"
     if isinstance(value, Mapping | Set) or (hasattr(value, "__iter__") and not hasattr(value, "__float__")):

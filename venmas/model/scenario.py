@@ -25,6 +25,7 @@ from types import CodeType, ModuleType
 from venmas import plugins
 from venmas.errors import InputError, NetworkError, ScenarioError, did_you_mean
 from venmas.model.parameters import NetworkFolder, Parameter, ParameterValue, Range, show_value
+from venmas.model.refusals import shortened
 from venmas.model.source import Source, file_digests, file_names, remember_source
 from venmas.model.system import System
 
@@ -97,6 +98,8 @@ class Scenario:
 
         Raises `ScenarioError`, or `NetworkError` where the weights cannot be found or read.
         """
+        if not isinstance(networks, str | os.PathLike | NetworkFolder | None):
+            raise ScenarioError(f"networks is a folder or a file, networks='my_networks', got {shortened(networks)}")
         folder = networks if isinstance(networks, NetworkFolder) else NetworkFolder(networks or self.networks)
         values = self.values(settings)
         system = self.made(folder, values)
@@ -159,6 +162,8 @@ def bundled_names() -> tuple[str, ...]:
 def load_scenario(name_or_path: str | Path) -> Scenario:
     """Load a bundled or plugged-in scenario by its name, or a file by its path. Raises `ScenarioError`."""
     given = str(name_or_path)
+    if not isinstance(name_or_path, str | os.PathLike) or len(given) > 4000 or "\0" in given:
+        raise ScenarioError(f"a scenario is a name or the path of a .py file, got {shortened(name_or_path)}")
     if given in bundled_names():
         return _load(Path(str(bundled().joinpath(given).joinpath("scenario.py"))))
     if given in _plugged():

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from venmas.budget import ask
-from venmas.errors import ModelError, did_you_mean
+from venmas.errors import ModelError
 from venmas.faces import Shown
 from venmas.logic import TRUE, Formula, Vocabulary
 from venmas.model.arguments import (
@@ -21,7 +21,7 @@ from venmas.model.arguments import (
     read_unit,
     read_updates,
 )
-from venmas.model.declarations import KEYWORDS, declare
+from venmas.model.declarations import KEYWORDS, declare, declare_noise
 from venmas.model.disturbances import ahead, check_undisturbed
 from venmas.model.domain import Domains
 from venmas.model.expr import (
@@ -44,7 +44,7 @@ from venmas.model.limits import (
     check_count,
     check_nesting,
 )
-from venmas.model.naming import unnameable
+from venmas.model.naming import missing, unnameable
 from venmas.model.parts import Agent as Agent
 from venmas.model.parts import Branch as Branch
 from venmas.model.quantities import (
@@ -84,6 +84,7 @@ class System(Shown):
         """Variables that always equal an expression, once they are measured (`venmas.model.quantities`)."""
         self.disturbances: tuple[str, ...] = ()
         """Variables that are no part of the state: chosen anew in each step (`venmas.model.disturbances`)."""
+        self.still: dict[str, Fraction] = {}  # disturbances of a single value: this number wherever they stand
         self.nodes_by_name: dict[str, Variable] = {}
         self.picture: Callable[..., object] | None = None  # draws a trace: docs/plots.md
         self._steady = False  # can some branch be taken in every state? (the quantities' own one before it left out)
@@ -116,6 +117,7 @@ class System(Shown):
             *self.agents,
             *self.branches,
             *self.disturbances,
+            *self.still,
             *self.initial_set.regions,
             self.initial_condition,
         )
@@ -167,17 +169,15 @@ class System(Shown):
         self._named.add(MEASURE)
         return node
 
-    def disturbance(self, name: str, lower: object, upper: object, unit: str = "") -> Variable:
+    def disturbance(self, name: str, lower: object, upper: object, unit: str = "") -> Expr:
         """Declare bounded noise: a real number of [lower, upper] that the environment chooses anew in each step.
 
         It has one value in a step, wherever agents, guards and branches read it. It is not part of the state, so
         formulas and initial sets cannot name it. Declare it before branches. Raises `ModelError`.
+
+        A range of one number is no noise: it is that number, and the system has one disturbance less.
         """
-        if any(b.name != MEASURE for b in self.branches):
-            raise ModelError(f"disturbance {name!r} is declared after a branch: declare disturbances before branches")
-        node = self.real(name, lower, upper, unit)
-        self.disturbances = (*self.disturbances, name)
-        return node
+        return declare_noise(self, name, lower, upper, unit)
 
     # -- behaviour -----------------------------------------------------------------------------------------------------
 
@@ -273,7 +273,8 @@ class System(Shown):
         What is not linear in the variables, such as a comparison of the outputs of a network, becomes a `quantity`.
         """
         read_text(name, "the name of a proposition", "safe")
-        if name in self.propositions or name in self.variables or name in KEYWORDS or not name.isidentifier():
+        taken = {*self.propositions, *self.variables, *self.still, *KEYWORDS}
+        if name in taken or not name.isidentifier():
             raise ModelError(f"{name!r} can not name a proposition: it is taken, a keyword or no identifier")
         (checked,) = read_conditions((condition,), f"proposition {name!r}")
         check_nesting(f"proposition {name!r}", [checked])
@@ -290,13 +291,13 @@ class System(Shown):
 
     def __getitem__(self, name: str) -> Variable:
         """The node of a variable. Raises `ModelError` when there is none of that name."""
-        if name not in self.nodes_by_name:
-            raise ModelError(f"no variable {name!r} in {self._listing()}{did_you_mean(name, self.nodes_by_name)}")
+        if read_text(name, f"the name of a variable of system {self.name!r}", "x") not in self.nodes_by_name:
+            raise ModelError(f"no variable {name!r} in {self._listing()}{missing(self, name)}")
         return self.nodes_by_name[name]
 
     def __contains__(self, name: str) -> bool:
         """Whether there is a variable of that name."""
-        return name in self.nodes_by_name
+        return isinstance(name, str) and name in self.nodes_by_name
 
     def __iter__(self) -> Iterator[Variable]:
         """The variables, in the order of their declarations."""

@@ -16,6 +16,7 @@ from venmas.errors import ModelError
 from venmas.faces import Shown
 from venmas.model.arrays import NumpyOperand
 from venmas.model.expr import Condition, Expr, Scalar, Several, add, as_expr
+from venmas.model.limits import MAX_VARIABLES, check_count
 from venmas.model.refusals import OF_VECTORS, no_number, refusing, shortened
 
 Operand: TypeAlias = "Vector | Scalar | NDArray[Any]"
@@ -129,8 +130,8 @@ def components(values: object, what: str) -> tuple[Expr, ...]:
     """
     if isinstance(values, Vector):
         return values.items
-    if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise ModelError(f"{what} takes an array of one dimension, got one of shape {values.shape}")
+    if not isinstance(values, str) and getattr(values, "ndim", 1) != 1:  # of numpy, of torch
+        raise ModelError(f"{what} takes an array of one dimension, got one of shape {tuple(values.shape)}")  # type: ignore[attr-defined]
     if isinstance(values, Expr | Condition):
         raise ModelError(f"{what} takes several expressions, got one; write [x]")
     if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
@@ -142,6 +143,7 @@ def read_size(size: object, where: str) -> int:
     """A number of components. Raises `ModelError` where it is no whole number above 0."""
     if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
         raise ModelError(f"{where}: the size is a whole number above 0, got {shortened(size)}")
+    check_count(int(size), MAX_VARIABLES, f"components of {where}")
     return int(size)
 
 

@@ -54,6 +54,8 @@ def load_network(
     """
     if normalization not in ("apply", "ignore"):
         raise NetworkError(f'normalization {normalization!r}: expected "apply" or "ignore"')
+    if not isinstance(path, str | PathLike):
+        raise NetworkError(f"a network is loaded from a file, load_network('policy.onnx'), got {str(path)[:80]!r}")
     file = Path(path)
     extension = file.suffix.lower().removeprefix(".")
     if (outputs is not None or inputs is not None) and extension != "onnx":
