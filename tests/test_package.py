@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("yaml")
+
 import re
 import subprocess
 from configparser import ConfigParser

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("jsonschema")
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

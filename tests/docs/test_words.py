@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("markdown_it")
+
 import re
 from importlib import import_module
 from pathlib import Path

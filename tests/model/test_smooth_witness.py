@@ -1,5 +1,9 @@
 """Witnesses of systems that are not piecewise linear: enclosed runs, replayed from their exact initial state."""
 
+from tests.needs import needs
+
+needs("jsonschema")
+
 import json
 from dataclasses import replace
 from fractions import Fraction
