@@ -58,7 +58,7 @@ def test_the_workflow_tests_every_version_that_is_promised() -> None:
 
 
 def test_the_dockerfile_installs_and_asks_as_the_readme_does() -> None:
-    steps, page = (ROOT / "Dockerfile").read_text(), (ROOT / "README.md").read_text()
+    steps, page, make = ((ROOT / name).read_text() for name in ("Dockerfile", "README.md", "Makefile"))
     (question,) = re.findall(r"^RUN .*bin/venmas (--scenario .*)$", steps, re.MULTILINE)
-    assert f"$ venmas {question}\n" in page
+    assert f"$ venmas {question}\n" in page and f"-m venmas {question}\n" in make
     assert "pip install ." in page and re.search(r"pip install (--no-cache-dir )?\. ", steps)
