@@ -29,7 +29,7 @@ quick: $(TO_TEST)
 	$(PYTHON) -m ruff check --quiet .
 	$(PYTHON) -m ruff format --check --quiet .
 	$(PYTHON) -c "from importlinter.cli import lint_imports_command as lint; lint()"
-	$(PYTHON) -m pytest -m quick
+	$(PYTHON) -m pytest -m "quick and not thorough"
 
 lint: $(TO_TEST)
 	$(PYTHON) -m ruff check .

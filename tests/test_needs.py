@@ -14,6 +14,8 @@ from packaging.requirements import Requirement
 
 from tests.needs import needs
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).parents[1]
 HARNESS = {"pytest", "hypothesis", "packaging"}
 """What running tests takes, whichever: pytest needs packaging itself."""

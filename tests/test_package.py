@@ -11,9 +11,12 @@ import subprocess
 from configparser import ConfigParser
 from pathlib import Path
 
+import pytest
 import yaml
 
 from venmas import __version__
+
+pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).parents[1]
 ALWAYS = {"README.md", "LICENSE", "setup.cfg", "pyproject.toml", "MANIFEST.in", "venmas"}

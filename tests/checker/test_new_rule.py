@@ -30,6 +30,8 @@ from venmas.logic import Bounded, parse
 from venmas.model import System, where
 from venmas.question import Question
 
+pytestmark = pytest.mark.quick
+
 
 @dataclass(frozen=True, slots=True)
 class Halve(Step):

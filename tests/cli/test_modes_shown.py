@@ -19,6 +19,8 @@ from venmas.engine.stored import read_report
 from venmas.errors import UsageError
 from venmas.report import Checks, Source, html_page
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,8 @@ import pytest
 
 from tests.cli.test_plugins import ENTRIES, Edit, instead, venmas, write
 
+pytestmark = pytest.mark.quick
+
 PROVER = "toys/forever.py"
 SOURCE = '''"""A prover that knows one answer."""
 

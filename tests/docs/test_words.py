@@ -18,6 +18,8 @@ from tests.docs.test_blocks import PAGES
 from venmas.cli.main import COMMANDS
 from venmas.errors import install
 
+pytestmark = pytest.mark.quick
+
 SOURCES = [p for folder in ("venmas", "experiments", "scenarios") for p in sorted((ROOT / folder).rglob("*.py"))]
 READMES = [*PAGES, *sorted(ROOT.glob("experiments/**/README.md"))]
 HEADING = re.compile(r"^#+ +(.*?) *$", re.MULTILINE)

@@ -37,6 +37,8 @@ from venmas.logic import (
 )
 from venmas.testing.formulas import finite_atoms, finite_models, formulas
 
+pytestmark = pytest.mark.quick
+
 XY = Vocabulary(("x", "y"))
 CORE = Top | Bottom | Atom | And | Or | EX | AX
 
@@ -221,6 +223,7 @@ def test_iff_does_not_explode():
     assert sum(1 for _ in subformulas(nnf(formula))) < 60 * 12
 
 
+@pytest.mark.thorough
 def test_too_large_is_said():
     deep = Next(Quantifier.ALL, MAX_DEPTH + 1, read("x > 0"))
     with pytest.raises(FormulaError, match=f"{MAX_DEPTH + 1} steps ahead, at most {MAX_DEPTH}"):

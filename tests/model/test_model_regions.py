@@ -14,6 +14,8 @@ from venmas.model.regions import bounding_box, contains, sample, snap, snaps
 from venmas.model.simulate import misfit
 from venmas.testing import systems
 
+pytestmark = pytest.mark.quick
+
 
 def space(*conditions):
     system = System("space")

@@ -14,6 +14,8 @@ from venmas.model.simulate import Batch, Exact, actions, step_batch, successors
 from venmas.nn import relu_network
 from venmas.testing import conditions, expressions, networks, states, systems
 
+pytestmark = pytest.mark.quick
+
 
 def as_batch(points):
     return {name: np.array([float(p[name]) for p in points]) for name in points[0]}

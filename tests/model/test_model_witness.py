@@ -20,6 +20,8 @@ from venmas.model.witness.build import UndecidedError
 from venmas.model.witness.tree import Value, number_json, read_number
 from venmas.testing import atoms, formulas, systems
 
+pytestmark = pytest.mark.quick
+
 small_formulas = formulas(atoms(("x", "y", "m"), st.integers(-2, 2).map(Fraction)), longest=2, size=4)
 
 

@@ -26,6 +26,8 @@ from venmas.model.witness.noise import folded
 from venmas.nn import load_network
 from venmas.question import read_formula
 
+pytestmark = pytest.mark.quick
+
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "result.schema.json").read_text(encoding="utf-8"))
 
 
