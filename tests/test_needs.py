@@ -63,8 +63,10 @@ def files(module: str, folder: Path) -> list[Path]:
     parts = module.split(".")
     tree = [ROOT.joinpath(*parts[: i + 1]) for i in range(len(parts))]
     found = [f for at in tree for f in (at.with_suffix(".py"), at / "__init__.py") if f.is_file()]
+    if found or parts[0] in ALWAYS:
+        return found
     named = [p for p in SOURCES if p.stem == parts[0]]
-    return found or [p for p in named if p.parent == folder] or named
+    return [p for p in named if p.parent == folder] or named
 
 
 def guards(node: ast.stmt) -> set[str]:

@@ -13,8 +13,6 @@ from venmas.model.regions import is_initial
 from venmas.model.simulate import Step, successors
 from venmas.search.explicit.reach import StateGraph
 
-pytestmark = pytest.mark.quick
-
 
 def system_of(tmp_path, data, **options):
     return load_jani(put(tmp_path, data), **options).system()

@@ -17,8 +17,6 @@ from venmas.functions.function import DomainError, Function
 from venmas.functions.registry import FUNCTIONS
 from venmas.functions.trigonometry import pi_enclosure
 
-pytestmark = pytest.mark.quick
-
 ALL = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 
 
