@@ -151,6 +151,7 @@ def test_deadlocks():
     assert evaluate(parse_property("EF[3,*] true", WORDS).formula, model) == {3}
 
 
+@pytest.mark.thorough
 def test_deep_nesting_is_read_and_kept():
     text = "AX " * 20_000 + "AG x > 0"
     asked = parse_property(text, WORDS)

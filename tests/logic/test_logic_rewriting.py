@@ -47,6 +47,7 @@ def read(text: str) -> Formula:
     return parse(text, XY)
 
 
+@pytest.mark.thorough
 @settings(max_examples=400, deadline=None)
 @given(formulas(finite_atoms), finite_models())
 def test_core_form_keeps_the_meaning(formula, model):

@@ -73,6 +73,7 @@ def test_printed_text_parses_back(formula):
     assert parse(str(formula), VOCABULARY) is formula
 
 
+@pytest.mark.thorough
 @settings(max_examples=200, deadline=None)
 @given(formulas(longest=3, size=6))
 def test_core_text_parses_back(formula):

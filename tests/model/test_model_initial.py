@@ -56,6 +56,7 @@ def conditions(system):
     return st.recursive(atoms(system), joined, max_leaves=12)
 
 
+@pytest.mark.thorough
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_regions_are_disjoint_and_make_up_the_formula(data):
@@ -149,6 +150,7 @@ def test_slices_of_a_condition():
         assert (report.verdict.value, report.decided_by) == (expected, "closure"), formula
 
 
+@pytest.mark.thorough
 def test_witnesses_of_a_condition_are_replayed():
     system, states = many()
     report = verify(system, "AG^3 !(x == 4 & y == 1)")

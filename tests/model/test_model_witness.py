@@ -45,6 +45,7 @@ def unrolled(system, root, depth):
     return FiniteModel(len(found), tuple(successor_lists.get(i, ()) for i in range(len(found))), tuple(found))
 
 
+@pytest.mark.thorough
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(systems(depth=1), small_formulas, st.integers(0, 2**32), st.data())
 def test_explain_agrees_with_the_oracle_and_replays(system, formula, seed, data):

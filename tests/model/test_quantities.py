@@ -13,8 +13,6 @@ from venmas.model import System, apply_network, maximum
 from venmas.model.canonical import system_from_json, system_to_json
 from venmas.nn import relu_network
 
-pytestmark = pytest.mark.quick
-
 MODES = ("adaptive", "mono", "comp-seq", "exact")
 
 

@@ -23,8 +23,6 @@ from venmas.model.smooth.courses import BallCourse
 from venmas.model.smooth.enclosed import Enclosed, decided
 from venmas.model.smooth.nodes import Apply, Product, Quotient
 
-pytestmark = pytest.mark.quick
-
 mpmath.mp.dps = 60
 REAL = {"sin": mpmath.sin, "cos": mpmath.cos, "tanh": mpmath.tanh, "exp": mpmath.exp, "sqrt": mpmath.sqrt}
 REAL["sigmoid"] = lambda x: 1 / (1 + mpmath.exp(-x))
