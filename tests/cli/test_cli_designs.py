@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.needs import needs
 from venmas.cli.main import main
 
 DESIGN = """
@@ -41,6 +42,7 @@ def ask(*arguments: object) -> Result:
 
 
 def test_a_design_and_its_warnings(tmp_path: Path) -> None:
+    needs("bitwuzla", "pysat")
     path = tmp_path / "timer.sv"
     path.write_text(DESIGN)
     found = ask("--design", path, "--top", "TIMER", "--property", "F G !rst -> G F cnt == 0")
@@ -51,6 +53,7 @@ def test_a_design_and_its_warnings(tmp_path: Path) -> None:
 
 
 def test_a_machine_of_ones_own_and_a_bundled_one(tmp_path: Path) -> None:
+    needs("bitwuzla", "pysat")
     path = tmp_path / "mine.py"
     path.write_text(MACHINE)
     assert ask("--machine", path, "--property", "top", "-q").stdout == "satisfied\n"
@@ -61,6 +64,7 @@ def test_a_machine_of_ones_own_and_a_bundled_one(tmp_path: Path) -> None:
 
 
 def test_learners_by_name_and_their_networks(tmp_path: Path) -> None:
+    needs("bitwuzla", "pysat")
     path = tmp_path / "rank.onnx"
     found = ask("--machine", "delay", "--property", "rings", "--learner", "milp", "--network", path)
     assert found.exit_code == 0

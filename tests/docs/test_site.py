@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.needs import needs
 
-needs("markdown_it")
+needs("markdown_it", "mkdocs")
 
 import os
 import re
