@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from collections.abc import Iterator
 from configparser import ConfigParser
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tests.needs import needs
+from tests.needs import BROUGHT_BY, extras, needs
 
 pytestmark = pytest.mark.quick
 
@@ -123,6 +124,25 @@ def test_guards_count_from_where_they_stand(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setitem(globals(), "SOURCES", list(tmp_path.iterdir()))
     found = {name: unguarded(tmp_path / f"{name}.py") for name in texts if name != "helper"}
     assert found == {"early": set(), "late": {"scipy"}, "through": {"scipy"}, "inside": set(), "tried": {"torch"}}
+
+
+COLLECT = """
+import sys, pytest
+names = sys.argv[1].split(",")
+sys.modules |= dict.fromkeys(names)  # None there: no module of this name
+sys.exit(pytest.main(["--collect-only", "-qq", "-n", "0", "-p", "no:cacheprovider"]))
+"""
+
+
+@pytest.mark.thorough
+def test_without_extras_all_tests_are_collected() -> None:
+    """Calls at the top of a file may import, too: that is seen where the packages are missing indeed."""
+    names = {name.replace("-", "_") for name in extras()} | BROUGHT_BY.keys()
+    names -= {"venmas", "markdown_it"} | HARNESS  # rich has the second
+    missing = sorted(name for name in names if not name.startswith("pytest_"))
+    command = [sys.executable, "-c", COLLECT, ",".join(missing)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
 def test_what_is_missing_is_skipped_by_name_or_told(monkeypatch: pytest.MonkeyPatch) -> None:
