@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("bitwuzla", "pyosys", "pysat")
+
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.needs import needs
 from venmas.budget import Budget
 from venmas.circuit import verilog
 from venmas.circuit.simulate import first_states, step, values
@@ -53,7 +56,6 @@ def test_a_design_runs_as_it_is_written(tmp_path: Path) -> None:
 
 
 def test_a_design_is_decided(tmp_path: Path) -> None:
-    needs("bitwuzla", "pysat", "pyosys")
     circuit = read_verilog(written(tmp_path, TIMER)).circuit
     assert isinstance(decide(circuit, parse_ltl("F G !rst -> G F ring"), Budget(20))[0], Satisfied)
     assert isinstance(decide(circuit, parse_ltl("G F ring"), Budget(20))[0], Violated)

@@ -88,6 +88,7 @@ def test_learners_by_name_and_their_networks(tmp_path: Path) -> None:
     ],
 )
 def test_designs_that_are_not_there(arguments: list[str], message: str) -> None:
+    needs("pyosys")
     found = ask(*arguments, "--property", "G F p")
     assert found.exit_code == 2
     assert message in found.stderr
