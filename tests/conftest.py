@@ -18,3 +18,10 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"published data not found at {folder}; set VENMAS_DATA to the folder that holds it")
     return folder
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m quick`, files without that mark are not even imported: it would take longer than the tests."""
+    if config.option.markexpr.startswith("quick") and collection_path.suffix == ".py":
+        return "pytest.mark.quick" not in collection_path.read_text(encoding="utf-8") or None
+    return None

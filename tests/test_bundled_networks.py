@@ -1,5 +1,9 @@
 """The networks that come with the project are the files their manifests describe, and do what their manifests say."""
 
+from tests.needs import needs
+
+needs("onnxruntime")
+
 import hashlib
 import json
 import subprocess
@@ -18,13 +22,13 @@ NETWORKS = ROOT / "networks"
 TRAINING = ROOT / "experiments" / "training"
 sys.path.insert(0, str(TRAINING))
 
-import cruise  # noqa: E402
-import double_integrator  # noqa: E402
-import frozenlake  # noqa: E402
-import pendulum  # noqa: E402
-import vcas_loop  # noqa: E402
-import vcas_table  # noqa: E402
-from export import evaluate, fold_input_scaling, he_layers, read_onnx, write_onnx  # noqa: E402
+import cruise
+import double_integrator
+import frozenlake
+import pendulum
+import vcas_loop
+import vcas_table
+from export import evaluate, fold_input_scaling, he_layers, read_onnx, write_onnx
 
 ARCHITECTURES = {
     "frozenlake": {"agent.onnx": [9, 32, 32, 4]},

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("yaml")
+
 import re
 import subprocess
 from configparser import ConfigParser
 from pathlib import Path
 
+import pytest
 import yaml
 
 import venmas
 from venmas import __version__
+
+pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).parents[1]
 ALWAYS = {"README.md", "LICENSE", "setup.cfg", "pyproject.toml", "MANIFEST.in", "venmas"}
@@ -55,9 +62,9 @@ def test_the_workflow_tests_every_version_that_is_promised() -> None:
 
 
 def test_the_dockerfile_installs_and_asks_as_the_readme_does() -> None:
-    steps, page = (ROOT / "Dockerfile").read_text(), (ROOT / "README.md").read_text()
+    steps, page, make = ((ROOT / name).read_text() for name in ("Dockerfile", "README.md", "Makefile"))
     (question,) = re.findall(r"^RUN .*bin/venmas (--scenario .*)$", steps, re.MULTILINE)
-    assert f"$ venmas {question}\n" in page
+    assert f"$ venmas {question}\n" in page and f"-m venmas {question}\n" in make
     assert "pip install ." in page and re.search(r"pip install (--no-cache-dir )?\. ", steps)
 
 

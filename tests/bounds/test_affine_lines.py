@@ -1,5 +1,9 @@
 """Every univariate rule holds at points of random boxes, tiny and huge ones included, by mpmath in 60 digits."""
 
+from tests.needs import needs
+
+needs("mpmath")
+
 import mpmath
 import numpy as np
 import pytest

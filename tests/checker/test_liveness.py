@@ -11,6 +11,7 @@ import pytest
 
 from experiments.certificates.liveness import OWN, accepts, claim, mutants, stored
 from tests.ltl.test_decide import COUNTER, broken, random_circuit, random_property
+from tests.needs import needs
 from venmas.budget import Budget
 from venmas.checker.gates import TRUE, Bits, Blaster
 from venmas.checker.json_lines import numbered_lines
@@ -171,6 +172,7 @@ def test_random_circuits_are_certified_and_lies_are_told_apart(
     bits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every certificate is accepted; one with a change is refused, or what it claims is true by explicit search."""
+    needs("bitwuzla", "pysat")
     monkeypatch.setattr(writer, "ENUMERATED_BITS", bits)
     certified = refused = accepted = 0
     for seed in range(100 + bits, 125 + bits):
@@ -192,6 +194,7 @@ def test_random_circuits_are_certified_and_lies_are_told_apart(
 @pytest.mark.parametrize("number", range(len(OWN)))
 def test_changes_of_certificates_of_designs(number: int, tmp_path: Path) -> None:
     """Of the proof: what is changed is refused, or was of no account. Width and what falls: always refused."""
+    needs("bitwuzla", "pysat")
     netlist, text = OWN[number]
     lines = stored(parse_btor2(netlist), text, tmp_path)
     assert lines is not None and accepts(lines)
@@ -244,6 +247,7 @@ CYCLE = """
 
 def test_invariants_begin_and_are_kept(tmp_path: Path) -> None:
     """That n < 13 is inductive from 0, that n < 9 is not, and that nothing but true holds from every state."""
+    needs("bitwuzla", "pysat")
     circuit, formula = parse_btor2(CYCLE), parse_ltl("G F n == 0")
     answer, work = decide(circuit, formula, Budget(10))
     assert isinstance(answer, Satisfied)
@@ -269,6 +273,7 @@ def test_invariants_begin_and_are_kept(tmp_path: Path) -> None:
 
 
 def test_fairness_and_a_solver_s_word_are_told(tmp_path: Path) -> None:
+    needs("bitwuzla", "pysat")
     counter, path = parse_btor2(COUNTER), tmp_path / "c.gz"
     done = decide_trusted(counter, parse_ltl("G F n == 0"), Budget(20), [parse_ltl("nine")], "solver", path)
     assert isinstance(done.answer, Satisfied)
@@ -325,6 +330,7 @@ def test_enumeration_looks_at_all_values() -> None:
     ],
 )
 def test_what_is_wrong_is_named(change: object, message: str, tmp_path: Path) -> None:
+    needs("bitwuzla", "pysat")
     lines = stored(parse_btor2(OWN[0][0]), OWN[0][1], tmp_path)
     assert lines is not None
     change(lines)  # type: ignore[operator]
@@ -344,6 +350,7 @@ def test_multiplications_that_are_too_large_are_refused() -> None:
 
 def test_names_of_negated_lines(tmp_path: Path) -> None:
     """``output -25 a`` names the inverse of line 25: in letters, in conditions of initial states."""
+    needs("bitwuzla", "pysat")
     netlist, text = OWN[0]
     inverse = netlist.replace("13 eq 1 4 7\n14 output 13 done", "13 neq 1 4 7\n14 output -13 done")
     lines = stored(parse_btor2(inverse), text, tmp_path)

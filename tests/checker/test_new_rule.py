@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("jsonschema")
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +29,8 @@ from venmas.engine.certify import Certificate, write_certificate
 from venmas.logic import Bounded, parse
 from venmas.model import System, where
 from venmas.question import Question
+
+pytestmark = pytest.mark.quick
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("flint")
+
 from fractions import Fraction
 from itertools import pairwise, zip_longest
 from math import exp, pi

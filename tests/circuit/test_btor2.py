@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from btor2_reference import reference
 
+from tests.needs import needs
 from venmas.circuit.btor2 import OPERATORS, parse_btor2, read_btor2
 from venmas.circuit.builder import Builder
 from venmas.circuit.nodes import Circuit
@@ -96,6 +97,7 @@ def test_constants_are_folded_to_what_plain_integers_compute(operator: str) -> N
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_every_operator_means_the_same_to_bitwuzla(operator: str) -> None:
     """The solver is asked whether the node may differ from what simulation gives, at points, some inputs constant."""
+    needs("bitwuzla")
     rng = random.Random(operator)
     for _ in range(6):
         text, widths, _ = case(operator, rng)

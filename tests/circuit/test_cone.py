@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+from tests.needs import needs
 from venmas.circuit.builder import Builder
 from venmas.circuit.cone import cone
 from venmas.circuit.nodes import Circuit
@@ -77,6 +78,7 @@ def _in(whole: Circuit, part: Circuit, node: int) -> bool:
 @pytest.mark.parametrize("seed", range(10))
 def test_the_solver_finds_what_enumeration_finds(seed: int) -> None:
     """A register is asked for a value one step later: 2^20 points at most, by simulation."""
+    needs("bitwuzla")
     rng = random.Random(seed)
     circuit = random_circuit(rng, 12)
     part, (root,) = cone(circuit, [circuit.names["root"]])

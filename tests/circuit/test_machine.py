@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.needs import needs
 from venmas.budget import Budget
 from venmas.circuit.designs import design_names, load_machine
 from venmas.circuit.integers import Word, ite
@@ -40,6 +41,7 @@ def test_the_designs_are_there() -> None:
 
 @pytest.mark.parametrize("name", VIOLATED)
 def test_each_property_of_the_designs_is_decided(name: str) -> None:
+    needs("bitwuzla", "pysat")
     machine = load_machine(name)
     circuit = circuit_of(machine, Budget(30))
     assert len(machine.properties) >= 3
@@ -49,6 +51,7 @@ def test_each_property_of_the_designs_is_decided(name: str) -> None:
 
 
 def test_other_sizes_of_a_design() -> None:
+    needs("bitwuzla", "pysat")
     circuit = circuit_of(load_machine("lcd", power=300, setup="1000", send=7), Budget(30))
     assert circuit.register_bits == 12
     assert isinstance(decide(circuit, parse_ltl("F G lcd_enable -> G F begins"), Budget(30))[0], Satisfied)
@@ -106,6 +109,8 @@ def test_arithmetic_is_that_of_integers(seed: int) -> None:
 
 
 def test_a_register_by_width_wraps_and_one_by_range_is_refused_where_it_leaves() -> None:
+    needs("bitwuzla", "pysat")
+
     def counter(guarded: bool, **size: int) -> Machine:
         machine = Machine("counter")
         up = machine.input("up")
@@ -124,6 +129,7 @@ def test_a_register_by_width_wraps_and_one_by_range_is_refused_where_it_leaves()
 
 
 def test_ranges_hold_at_first_and_for_inputs() -> None:
+    needs("bitwuzla", "pysat")
     machine = Machine("m")
     speed = machine.input("speed", low=1, high=3)
     place = machine.register("place", low=5, high=20)

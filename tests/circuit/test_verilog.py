@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("bitwuzla", "pyosys", "pysat")
+
 from pathlib import Path
 
 import numpy as np

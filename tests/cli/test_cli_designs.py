@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.needs import needs
 from venmas.cli.main import main
 
 DESIGN = """
@@ -42,6 +43,7 @@ def ask(*arguments: object) -> Result:
 
 
 def test_a_design_and_its_warnings(tmp_path: Path) -> None:
+    needs("bitwuzla", "pysat")
     path = tmp_path / "timer.sv"
     path.write_text(DESIGN)
     found = ask("--design", path, "--top", "TIMER", "--property", "F G !rst -> G F cnt == 0")
@@ -52,6 +54,7 @@ def test_a_design_and_its_warnings(tmp_path: Path) -> None:
 
 
 def test_a_machine_of_ones_own_and_a_bundled_one(tmp_path: Path) -> None:
+    needs("bitwuzla", "pysat")
     path = tmp_path / "mine.py"
     path.write_text(MACHINE)
     assert ask("--machine", path, "--property", "top", "-q").stdout == "satisfied\n"
@@ -62,6 +65,7 @@ def test_a_machine_of_ones_own_and_a_bundled_one(tmp_path: Path) -> None:
 
 
 def test_learners_by_name_and_their_networks(tmp_path: Path) -> None:
+    needs("bitwuzla", "pysat")
     path = tmp_path / "rank.onnx"
     found = ask("--machine", "delay", "--property", "rings", "--learner", "milp", "--network", path)
     assert found.exit_code == 0
@@ -147,6 +151,7 @@ def test_parameters_of_a_design(counter: Path, tmp_path: Path) -> None:
     ],
 )
 def test_designs_that_are_not_there(arguments: list[str], message: str) -> None:
+    needs("pyosys")
     found = ask(*arguments, "--property", "G F p")
     assert found.exit_code == 2
     assert message in found.stderr

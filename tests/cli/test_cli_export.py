@@ -1,5 +1,9 @@
 """`venmas export` as its users run it, and the graphs as another parser reads them."""
 
+from tests.needs import needs
+
+needs("pydot")
+
 import json
 import re
 from fractions import Fraction

@@ -10,6 +10,8 @@ from venmas.cli.main import main
 from venmas.logic import parse_property
 from venmas.model import System
 
+pytestmark = pytest.mark.quick
+
 
 def vocabulary():
     """The names on the screen."""

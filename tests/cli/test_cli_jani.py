@@ -13,6 +13,8 @@ from venmas.cli.main import main
 sys.path.append(str(Path(__file__).parents[1] / "formats"))
 from jani_models import automaton, bounded, edge, model, op, put
 
+from tests.needs import needs
+
 
 def run(*args):
     return CliRunner().invoke(main, [str(a) for a in args])
@@ -109,6 +111,7 @@ def test_mistakes_have_a_message(files, args, message):
 
 
 def test_a_result_and_its_page_tell_which_options_were_given(files, tmp_path):
+    needs("jinja2", "matplotlib")
     given = ("--scenario", files[0], "--property", files[1], "--policy", "none", "--goal-terminal")
     chosen = ("--mode", "abstraction", "--predicates", "none", "--refine", "ws", "--seed", "3")
     stored, page = tmp_path / "r.json", tmp_path / "r.html"

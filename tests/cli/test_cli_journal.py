@@ -1,5 +1,9 @@
 """Runs of the command that are killed, and go on: the published networks, 81 programs of which the last has a point."""
 
+from tests.needs import needs
+
+needs("jsonschema")
+
 import json
 import os
 import random

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.needs import needs
 from venmas import load_scenario, verify
 from venmas.cli.main import main
 from venmas.errors import UsageError
@@ -79,6 +80,7 @@ CLOSED = {
 @pytest.mark.parametrize("case", CLOSED)
 def test_a_reader_that_leaves_early_takes_nothing_away(case: str, made: Path, tmp_path: Path) -> None:
     """Neither files nor the exit status, as with `venmas ... 2>&1 | true`."""
+    needs("jinja2", "matplotlib")
     args, status, files = CLOSED[case]
     reader, writer = os.pipe()
     os.close(reader)
@@ -241,6 +243,7 @@ ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0"}
     [(ASCII, "zähler".encode()), (ASCII, b"z\xe4hler"), ({"LC_ALL": "C.UTF-8"}, b"z\xe4hler")],
 )
 def test_paths_are_bytes_whatever_the_locale(locale: dict[str, str], name: bytes, made: Path, tmp_path: Path) -> None:
+    needs("jinja2", "matplotlib")
     (tmp_path / os.fsdecode(name)).mkdir()
     folder = os.fsencode(tmp_path) + b"/" + name + b"/" + name
 

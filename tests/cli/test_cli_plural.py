@@ -1,5 +1,9 @@
 """Several questions on the command line: one table, files for others, statuses, and nothing lost to a bad one."""
 
+from tests.needs import needs
+
+needs("jsonschema")
+
 import csv
 import io
 import json

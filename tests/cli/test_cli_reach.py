@@ -1,5 +1,9 @@
 """``venmas reach``: what it prints and writes, and how it ends."""
 
+from tests.needs import needs
+
+needs("jsonschema")
+
 import json
 import os
 import signal

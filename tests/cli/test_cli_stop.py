@@ -1,5 +1,9 @@
 """Ctrl-C, a time limit and the death of a worker in the middle of a long run."""
 
+from tests.needs import needs
+
+needs("jsonschema", "psutil")
+
 import json
 import os
 import pty

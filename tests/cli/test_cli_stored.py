@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.needs import needs
 from venmas.cli.limits import LimitError, limits
 from venmas.cli.main import main
 from venmas.engine.certify import certify
@@ -86,6 +87,7 @@ def scenario_names(folder: Path) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_stored_file_runs_code(name: str, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs("jinja2", "matplotlib")
     monkeypatch.chdir(tmp_path)
     file, command = COMMANDS[name]
     (tmp_path / "proof.gz").write_bytes((stored / "proof.gz").read_bytes())
@@ -108,6 +110,7 @@ def test_no_stored_file_chooses_where_networks_come_from(
     name: str, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The folder of the file is never opened; that of an option is, though the file names another."""
+    needs("jinja2", "matplotlib")
     monkeypatch.chdir(tmp_path)
     opened: list[str] = []
 
@@ -144,6 +147,7 @@ def test_what_is_no_header_of_ours_is_no_fault(stored: Path, tmp_path: Path) -> 
 
 def test_a_result_does_not_choose_the_certificate(stored: Path, tmp_path: Path) -> None:
     """Only a file beside it is opened, whatever its path says; the user may name another."""
+    needs("jinja2", "matplotlib")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "proof.gz").write_bytes((stored / "proof.gz").read_bytes())

@@ -1,5 +1,9 @@
 """Whole runs in processes of their own: exit statuses, results against the published schema, replay (design 5)."""
 
+from tests.needs import needs
+
+needs("jsonschema")
+
 import json
 import subprocess
 import sys

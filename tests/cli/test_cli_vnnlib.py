@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.needs import needs
 from venmas import load_network
 from venmas.cli.main import main
 from venmas.engine import query_replay
@@ -40,6 +41,7 @@ def asking(folder: Path, condition: str) -> Path:
 
 
 def test_sat_prints_a_counterexample_as_in_vnn_comp(tent: Path) -> None:
+    needs("onnxruntime")
     result = run(tent, asking(tent.parent, "(>= Y_0 0.45)"))
     assert result.exit_code == 10
     found = re.fullmatch(r"sat\n\(\(X_0 ([-0-9.e]+)\)\n \(Y_0 ([-0-9.e]+)\)\)\n", result.stdout)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("jsonschema")
+
 import json
 from pathlib import Path
 
@@ -14,6 +18,8 @@ from venmas.engine.modes import MODES, of_bounded, with_programs
 from venmas.engine.stored import read_report
 from venmas.errors import UsageError
 from venmas.report import Checks, Source, html_page
+
+pytestmark = pytest.mark.quick
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("jsonschema", "markdown_it")
+
 import gzip
 import json
 from pathlib import Path
@@ -9,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_plugins import ENTRIES, Edit, instead, venmas, write
+
+pytestmark = pytest.mark.quick
 
 PROVER = "toys/forever.py"
 SOURCE = '''"""A prover that knows one answer."""

@@ -5,6 +5,10 @@ A distribution is made in a folder on the path of Python: nothing is installed, 
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("jsonschema", "markdown_it")
+
 import json
 import os
 import subprocess

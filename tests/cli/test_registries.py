@@ -22,6 +22,8 @@ from venmas.search.milp.procedure import strategy_of
 from venmas.search.registry import PROCEDURES, get_procedure
 from venmas.solvers import SOLVERS, get_solver, solver_names
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "result.schema.json").read_text())
 

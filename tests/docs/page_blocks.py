@@ -24,7 +24,15 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = ("text", "json", "yaml")  # never run
-SETUP = ("git clone ", "cd ", "python3 -m venv ", ". .venv/bin/activate", "pip install ", ".venv/bin/pip install ")
+SETUP = (
+    "git clone ",
+    "cd ",
+    "python3 -m venv ",
+    ". .venv/bin/activate",
+    "pip install ",
+    ".venv/bin/pip install ",
+    *(f"make {target}" for target in ("demo", "test", "quick", "lint")),
+)
 OPTIONS = ("title", "hl_lines", "linenums")
 TAGS = ("python", "pycon", "console", "sh", *SHOWN)
 

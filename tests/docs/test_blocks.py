@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("markdown_it")
+
 import contextlib
 import os
 import re
@@ -44,11 +48,11 @@ def run_page(page: Path, folder: Path, **more: str) -> tuple[int, str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     more = {}
-    needs = {need.strip() for found in NEEDS.findall(page.read_text()) for need in found.split(",")}
-    assert needs <= {"data", "repository"}, f"{page}: blocks may need data or repository, not {needs}"
-    if "data" in needs:
+    named = {need.strip() for found in NEEDS.findall(page.read_text()) for need in found.split(",")}
+    needs(*sorted(named - {"data", "repository"}))
+    if "data" in named:
         more["VENMAS_DATA"] = str(request.getfixturevalue("data_dir"))
-    if "repository" in needs:
+    if "repository" in named:
         more["PYTHONPATH"] = str(ROOT)
     folder = tmp_path / "empty"
     folder.mkdir()

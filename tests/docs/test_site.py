@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("markdown_it", "mkdocs")
+
 import os
 import re
 import subprocess

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("markdown_it")
+
 import re
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +17,8 @@ from tests.docs.page_blocks import ROOT, extras
 from tests.docs.test_blocks import PAGES
 from venmas.cli.main import COMMANDS
 from venmas.errors import install
+
+pytestmark = pytest.mark.quick
 
 SOURCES = [p for folder in ("venmas", "experiments", "scenarios") for p in sorted((ROOT / folder).rglob("*.py"))]
 READMES = [*PAGES, *sorted(ROOT.glob("experiments/**/README.md"))]

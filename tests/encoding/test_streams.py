@@ -12,6 +12,8 @@ from venmas.model import System, apply_network, argmax, load_scenario, switch, w
 from venmas.model.regions import bounding_box
 from venmas.nn import relu_network
 
+pytestmark = pytest.mark.quick
+
 
 def stream(system: System, formula: str, strategy: str, encoding: str = "big-m") -> Stream:
     target = nnf(parse(formula, system.vocabulary), negate=True)

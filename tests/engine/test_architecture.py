@@ -13,6 +13,8 @@ import pytest
 from venmas.engine.modes import modes
 from venmas.search.registry import PROCEDURES, get_procedure
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
 

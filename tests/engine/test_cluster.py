@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("distributed", "psutil")
+
 import itertools
 import json
 import logging

@@ -14,6 +14,7 @@ import pytest
 from tests.corpus.finite import finite_case
 from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build
+from tests.needs import needs
 from venmas import System, load_scenario, verify
 from venmas.checker import rules
 from venmas.checker.check import CheckError
@@ -32,6 +33,7 @@ from venmas.search.procedure import Settings
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
+    needs("distributed")
     cluster = LocalCluster(2)
     yield cluster.address
     cluster.close()

@@ -11,6 +11,8 @@ import pytest
 
 from venmas.search.registry import PROCEDURES
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).parents[2]
 SHARED = ("venmas.search.space", "venmas.search.states")
 """Rooms of `search/` beside the procedures."""

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from journal_systems import walker
 
+from tests.needs import needs
 from venmas import identity, verify
 from venmas.encoding import Task, encode
 from venmas.engine import journal as journals
@@ -244,6 +245,8 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_question_finds_nothing(change: str, journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options, patched = CHANGES[change]
+    if options.get("solver") == "scip":
+        needs("pyscipopt")
     if "system" in options:
         options = options | {"system": options["system"]()}
     plain = run(None, **options)

@@ -1,3 +1,7 @@
+from tests.needs import needs
+
+needs("psutil")
+
 import itertools
 import json
 import logging

@@ -20,6 +20,8 @@ from venmas.engine.modes import MODES, Mode
 from venmas.search.registry import PROCEDURES
 from venmas.solvers import registry as solvers
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).parents[2]
 OWN_TESTS = {
     "A solver": "tests/engine/test_recipes.py",

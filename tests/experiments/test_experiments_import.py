@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.needs import needs
+from tests.test_needs import unguarded
+
 ROOT = Path(__file__).parents[2]
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
@@ -15,4 +18,5 @@ MODULES = [
 
 @pytest.mark.parametrize("name", MODULES)
 def test_it_is_imported(name: str) -> None:
+    needs(*sorted(unguarded(ROOT.joinpath(*name.split(".")).with_suffix(".py"))))
     import_module(name)

@@ -1,5 +1,9 @@
 """Killed and interrupted experiments go on where they stopped, and end as if nothing had happened."""
 
+from tests.needs import needs
+
+needs("psutil")
+
 import csv
 import os
 import random

@@ -15,6 +15,7 @@ from experiments.papers.known import Expected, Known
 from experiments.papers.main import Choice, main
 from experiments.papers.run import Watch
 from experiments.papers.table import rows_of
+from tests.needs import needs
 
 PAPER = ("jaamas2022", "", TABLES)
 ARCH = ("archcomp_vcas", "", INSTANCES)
@@ -37,6 +38,7 @@ def test_the_cells_of_the_full_tables() -> None:
 
 
 def test_published_networks_give_the_verdicts_of_the_paper(data_dir: Path, tmp_path: Path) -> None:
+    needs("matplotlib")
     some = ["--k", "1", "3", "--climb", "-19.5", "-22.5", "--networks", str(data_dir), "--out", str(tmp_path)]
     assert main(*PAPER, [*some, "--quiet"]) == 0
     rows = _rows(tmp_path / "table1.csv") + _rows(tmp_path / "table2.csv")

@@ -6,6 +6,8 @@ from jani_models import automaton, bounded, counter, edge, model, op, put
 from venmas import load_jani
 from venmas.errors import InputError
 
+pytestmark = pytest.mark.quick
+
 
 def changed(**more):
     return counter(**more)

@@ -11,6 +11,7 @@ from random import Random
 import pytest
 from click.testing import CliRunner
 
+from tests.needs import needs
 from venmas.cli.main import main
 from venmas.errors import FormulaError, UsageError
 from venmas.formats.vnnlib import parse_vnnlib, read_vnnlib
@@ -62,6 +63,7 @@ def both(rng: Random) -> tuple[str, str]:
 
 
 def test_random_queries_say_the_same_in_both_versions() -> None:
+    needs("vnnlib")
     rng, held = Random(3), 0
     for _ in range(60):
         one, other = map(parse_vnnlib, both(rng))
@@ -74,6 +76,7 @@ def test_random_queries_say_the_same_in_both_versions() -> None:
 
 
 def test_numbers_are_the_decimals_that_are_written() -> None:
+    needs("vnnlib")
     text = (
         HEAD.format("real []", "real [1]")
         + "(assert (and (<= X 0.1000000000000000000001) (>= X 0.1)))(assert (< Y[0] X))"

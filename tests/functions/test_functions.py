@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("flint")
+
 from collections.abc import Iterator
 from random import Random
 

@@ -1,5 +1,9 @@
 """Pendulum and CartPole are Gymnasium's own, step by step, and policies trained with tanh are decided in them."""
 
+from tests.needs import needs
+
+needs("gymnasium", "stable_baselines3", "torch")
+
 from fractions import Fraction
 
 import gymnasium

@@ -1,5 +1,9 @@
 """FrozenLake of Gymnasium: what the system does is what the environment's own table says."""
 
+from tests.needs import needs
+
+needs("gymnasium")
+
 import json
 
 import gymnasium

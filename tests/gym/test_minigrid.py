@@ -1,14 +1,15 @@
 """Worlds of MiniGrid: tables are what stepping the environment itself does, verdicts are those of its episodes."""
 
+from tests.needs import needs
+
+needs("gymnasium", "minigrid", "stable_baselines3", "torch")
+
 import random
 import threading
 
 import gymnasium
 import numpy as np
 import pytest
-
-pytest.importorskip("minigrid")
-
 import torch
 from minigrid.core.world_object import Goal
 from minigrid.envs import DoorKeyEnv, EmptyEnv

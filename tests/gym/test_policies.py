@@ -1,5 +1,9 @@
 """Policies as people have them: trained by Stable-Baselines3, exported by PyTorch, verified; checked by enumeration."""
 
+from tests.needs import needs
+
+needs("gymnasium", "stable_baselines3", "torch")
+
 import logging
 import warnings
 from itertools import pairwise

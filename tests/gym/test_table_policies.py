@@ -1,5 +1,9 @@
 """Policies as tables: enclosures hold the values, and actions are those that models take themselves."""
 
+from tests.needs import needs
+
+needs("gymnasium", "stable_baselines3", "torch")
+
 from decimal import Decimal, getcontext
 
 import gymnasium

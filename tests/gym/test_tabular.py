@@ -1,5 +1,9 @@
 """Tabular worlds: verdicts are those of enumeration over the environment's own table."""
 
+from tests.needs import needs
+
+needs("gymnasium")
+
 import time
 from itertools import product
 

@@ -36,6 +36,8 @@ from venmas.logic import (
 from venmas.logic.formula import Window
 from venmas.testing.formulas import FINITE_NAMES, VOCABULARY, finite_atoms, finite_models, formulas, quantifiers
 
+pytestmark = pytest.mark.quick
+
 ALL, EXISTS = Quantifier.ALL, Quantifier.EXISTS
 WORDS = Vocabulary(FINITE_NAMES)
 X = Atom(Comparison(LinearExpr.variable("x"), Relation.GT))
@@ -70,6 +72,7 @@ def test_kinds(text, asked, printed):
     assert str(asked.formula) == printed
 
 
+@pytest.mark.thorough
 @settings(max_examples=400, deadline=None)
 @given(formulas(longest=12, unbounded=True))
 def test_printed_text_parses_back(formula):
@@ -80,6 +83,7 @@ def test_printed_text_parses_back(formula):
     assert pickle.loads(pickle.dumps(asked)) == asked
 
 
+@pytest.mark.thorough
 @settings(max_examples=200, deadline=None)
 @given(formulas(unbounded=True).filter(endless))
 def test_nothing_unrolls_what_has_no_bound(formula):
@@ -92,6 +96,7 @@ def test_nothing_unrolls_what_has_no_bound(formula):
     assert operator in ("AG", "EG", "AF", "EF", "U ", "U[")
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, deadline=None)
 @given(formulas(finite_atoms, size=6, unbounded=True).filter(endless), finite_models())
 def test_no_bound_is_a_bound_beyond_all_states(formula, model):
@@ -99,6 +104,7 @@ def test_no_bound_is_a_bound_beyond_all_states(formula, model):
     assert evaluate(formula, model) == evaluate(ended(formula, model.states), model)
 
 
+@pytest.mark.thorough
 @settings(max_examples=200, deadline=None)
 @given(quantifiers, formulas(finite_atoms, size=3), formulas(finite_atoms, size=3), finite_models())
 def test_one_step_more_changes_nothing(quantifier, left, right, model):
@@ -145,6 +151,7 @@ def test_deadlocks():
     assert evaluate(parse_property("EF[3,*] true", WORDS).formula, model) == {3}
 
 
+@pytest.mark.thorough
 def test_deep_nesting_is_read_and_kept():
     text = "AX " * 20_000 + "AG x > 0"
     asked = parse_property(text, WORDS)

@@ -37,6 +37,8 @@ from venmas.logic import (
 )
 from venmas.testing.formulas import finite_atoms, finite_models, formulas
 
+pytestmark = pytest.mark.quick
+
 XY = Vocabulary(("x", "y"))
 CORE = Top | Bottom | Atom | And | Or | EX | AX
 
@@ -45,6 +47,7 @@ def read(text: str) -> Formula:
     return parse(text, XY)
 
 
+@pytest.mark.thorough
 @settings(max_examples=400, deadline=None)
 @given(formulas(finite_atoms), finite_models())
 def test_core_form_keeps_the_meaning(formula, model):
@@ -221,6 +224,7 @@ def test_iff_does_not_explode():
     assert sum(1 for _ in subformulas(nnf(formula))) < 60 * 12
 
 
+@pytest.mark.thorough
 def test_too_large_is_said():
     deep = Next(Quantifier.ALL, MAX_DEPTH + 1, read("x > 0"))
     with pytest.raises(FormulaError, match=f"{MAX_DEPTH + 1} steps ahead, at most {MAX_DEPTH}"):

@@ -43,6 +43,8 @@ from venmas.logic import (
 )
 from venmas.testing.formulas import VOCABULARY, formulas
 
+pytestmark = pytest.mark.quick
+
 ALL, EXISTS = Quantifier.ALL, Quantifier.EXISTS
 
 
@@ -64,12 +66,14 @@ def read(text: str) -> Formula:
     return parse(text, WORDS)
 
 
+@pytest.mark.thorough
 @settings(max_examples=600, deadline=None)
 @given(formulas(longest=12))
 def test_printed_text_parses_back(formula):
     assert parse(str(formula), VOCABULARY) is formula
 
 
+@pytest.mark.thorough
 @settings(max_examples=200, deadline=None)
 @given(formulas(longest=3, size=6))
 def test_core_text_parses_back(formula):
@@ -258,6 +262,7 @@ def test_pickle_in_another_process():
 DEEP = 10_000
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["AX", "!", "EG[0,1]", "p ->", "p & (", "A(p U^1"])
 def test_deep_formulas(kind):
     opened = f"{kind} " * DEEP

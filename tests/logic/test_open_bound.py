@@ -11,6 +11,8 @@ from venmas.errors import FormulaError
 from venmas.logic import FiniteModel, Formula, Vocabulary, evaluate, parse
 from venmas.logic.open_bound import at_bound, course, first_bound
 
+pytestmark = pytest.mark.quick
+
 VOCABULARY = Vocabulary(("x", "y"))
 P, Q = "(x > 0)", "(y <= 0)"
 

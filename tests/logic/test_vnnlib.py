@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from venmas.errors import FormulaError, UsageError
 from venmas.formats.vnnlib import parse_vnnlib, read_vnnlib
 
+pytestmark = pytest.mark.quick
+
 DECLARED = "".join(f"(declare-const {v} Real)\n" for v in ("X_0", "X_1", "Y_0", "Y_1"))
 BOX = "(assert (>= X_0 0)) (assert (<= X_0 1)) (assert (and (>= X_1 -1.5e0) (<= X_1 (- 0.25))))\n"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.needs import needs
 from venmas.budget import Budget
 from venmas.circuit.btor2 import parse_btor2, read_btor2
 from venmas.circuit.builder import Builder
@@ -129,6 +130,7 @@ def broken(circuit: Circuit, formula: Formula) -> bool:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_circuits_are_decided_as_explicit_search_does(seed: int) -> None:
+    needs("bitwuzla", "pysat")
     rng = random.Random(seed)
     circuit, formula = random_circuit(rng), parse_ltl(random_property(rng, rng.randint(2, 5)))
     answer, _ = decide(circuit, formula, Budget(3))
@@ -137,6 +139,7 @@ def test_random_circuits_are_decided_as_explicit_search_does(seed: int) -> None:
 
 
 def test_most_random_circuits_are_decided() -> None:
+    needs("bitwuzla", "pysat")
     found = []
     for seed in range(100, 140):
         rng = random.Random(seed)
@@ -149,6 +152,7 @@ def test_most_random_circuits_are_decided() -> None:
 
 
 def test_published_properties_true_and_false(data_dir: Path) -> None:
+    needs("bitwuzla", "pysat")
     folder = data_dir / "ltl"
     for row in csv.DictReader((folder / "properties_extra.csv").open()):
         if row["from"] != "all":
@@ -176,6 +180,7 @@ def test_published_properties_true_and_false(data_dir: Path) -> None:
     ],
 )
 def test_published_designs_are_proved_from_every_state(data_dir: Path, name: str) -> None:
+    needs("bitwuzla", "pysat")
     key, index = name.split()
     folder = data_dir / "ltl"
     (row,) = [row for row in csv.DictReader((folder / "properties24.csv").open()) if row["property"] == key]
@@ -188,6 +193,7 @@ def test_published_designs_are_proved_from_every_state(data_dir: Path, name: str
 
 
 def test_initial_states_and_fairness() -> None:
+    needs("bitwuzla", "pysat")
     counter = parse_btor2(COUNTER)
     assert isinstance(decide(counter, parse_ltl("G F nine"), Budget(20))[0], Violated)
     assert isinstance(decide(counter, parse_ltl("F G !stop -> G F nine"), Budget(20))[0], Satisfied)
@@ -202,6 +208,7 @@ def test_initial_states_and_fairness() -> None:
 
 def test_a_violation_is_a_run_that_others_can_follow() -> None:
     """The lasso of the counter, by its own arithmetic."""
+    needs("bitwuzla", "pysat")
     answer, _ = decide(parse_btor2(COUNTER), parse_ltl("F G nine | G F n == 3"), Budget(3))
     assert isinstance(answer, Violated)
     run = answer.run
@@ -226,6 +233,7 @@ def test_names_that_the_design_does_not_have(text: str, message: str) -> None:
 
 def test_formulas_without_atoms() -> None:
     """Every run breaks them or none does; where there is no run, for the constraint, none does."""
+    needs("bitwuzla", "pysat")
     for netlist in (COUNTER, "1 sort bitvec 1\n2 input 1 a\n"):
         for text in ("false", "G false", "X F false"):
             answer, _ = decide(parse_btor2(netlist), parse_ltl(text), Budget(10))

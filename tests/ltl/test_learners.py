@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("onnxruntime")
+
 import csv
 import itertools
 import random

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.soundness.circuits import broken, circuits, judged, random_circuit, random_property
+from tests.needs import needs
 from venmas.budget import Budget, BudgetError
 from venmas.circuit.btor2 import parse_btor2, read_btor2
 from venmas.logic.ltl_parser import parse_ltl
@@ -58,6 +59,7 @@ def test_random_circuits(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(1000, 1060))
 def test_all_means_together(seed: int) -> None:
     """What `venmas ltl` says is right, and it says something of every small circuit."""
+    needs("bitwuzla", "pysat")
     rng = random.Random(seed)
     plain, text = random_circuit(rng), random_property(rng, rng.randint(2, 5))
     truth = broken(plain, parse_ltl(text))
@@ -66,6 +68,7 @@ def test_all_means_together(seed: int) -> None:
 
 
 def test_the_command_counts_what_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    needs("bitwuzla", "pysat")
     assert circuits(3) == 0
     monkeypatch.setattr("experiments.soundness.circuits.broken", lambda *_: False)
     assert circuits(8) == 1
@@ -74,6 +77,7 @@ def test_the_command_counts_what_is_wrong(monkeypatch: pytest.MonkeyPatch, capsy
 
 def test_inputs_that_do_not_matter() -> None:
     """`n` takes one step where `free`, else it stays; both undefined words change nothing."""
+    needs("bitwuzla", "pysat")
     circuit = parse_btor2(UNDEFINED)
     free = circuit.names["free"]
     idle = idle_inputs(circuit, circuit.next, Budget(20))
@@ -106,6 +110,7 @@ def test_time_is_kept_to() -> None:
 
 def test_published_design_that_needs_an_invariant(data_dir: Path) -> None:
     """i2c: violated from every state, satisfied from reset."""
+    needs("bitwuzla", "pysat")
     circuit = read_btor2(data_dir / "ltl" / "btor24" / "i2c_1.btor2")
     parsed = parse_ltl("(F G !rst) -> (G F scl_clk)")
     automaton = refuting(parsed)

@@ -10,6 +10,8 @@ from venmas.errors import ModelError
 from venmas.model import System, Vector, absolute
 from venmas.model.simulate import Step
 
+pytestmark = pytest.mark.quick
+
 NUMBERS = [-3.0, -0.1, 0.0, 0.1, 2.0]
 FUNCTIONS = {
     "maximum": lambda a, b: np.maximum(a, b),

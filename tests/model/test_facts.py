@@ -10,6 +10,8 @@ from venmas.model.canonical import networks_of, shared, system_digest, system_to
 from venmas.model.regions import several_wide
 from venmas.question import read_formula
 
+pytestmark = pytest.mark.quick
+
 
 def plain() -> System:
     system = System("plain")

@@ -12,6 +12,8 @@ from venmas.errors import InputError
 from venmas.model.invariant import Invariant
 from venmas.model.system import System
 
+pytestmark = pytest.mark.quick
+
 
 def _system() -> System:
     system = System("three")

@@ -18,6 +18,8 @@ from venmas.logic import parse
 from venmas.model import System, load_scenario
 from venmas.nn.network import relu_network
 
+pytestmark = pytest.mark.quick
+
 REMEDY = re.compile(
     "write|written|did you mean|take |takes|give|count|rename|leave|choose|declare|such as|: it is |needs low|multiply|"
     "use |build another|ask|as in|compare it|is indexed by|the size is|name integers"

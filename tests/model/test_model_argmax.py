@@ -12,6 +12,8 @@ from venmas.model import apply_network, argmax
 from venmas.model.simulate import Batch, Step
 from venmas.nn.network import relu_network
 
+pytestmark = pytest.mark.quick
+
 
 def chosen(scores, able):
     among = [i for i, a in enumerate(able) if a] or range(len(scores))

@@ -21,6 +21,8 @@ from venmas.model.starts import regions_of
 from venmas.search.explicit.reach import StateGraph
 from venmas.testing.finite import finite_model
 
+pytestmark = pytest.mark.quick
+
 SIZE = 4
 
 
@@ -54,6 +56,7 @@ def conditions(system):
     return st.recursive(atoms(system), joined, max_leaves=12)
 
 
+@pytest.mark.thorough
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_regions_are_disjoint_and_make_up_the_formula(data):
@@ -99,6 +102,7 @@ def test_a_disjunction_of_many_cases_becomes_few_regions():
         system.initial(conjunction(disjunction((v == 1, v >= 7 - k, v == 3)) for v in (x, y, z) for k in range(4)))
 
 
+@pytest.mark.thorough
 def test_more_than_1000_states_stay_a_condition():
     system, states = many()
     assert system.initial_condition is not TRUE
@@ -114,6 +118,7 @@ def test_more_than_1000_states_stay_a_condition():
     assert len({p["x"] for p in drawn}) > 30
 
 
+@pytest.mark.thorough
 def test_verdicts_of_a_condition(tmp_path):
     system, _ = many()
     assert verify(system, "AG^3 y <= 36").verdict.value == "satisfied"
@@ -145,6 +150,7 @@ def test_slices_of_a_condition():
         assert (report.verdict.value, report.decided_by) == (expected, "closure"), formula
 
 
+@pytest.mark.thorough
 def test_witnesses_of_a_condition_are_replayed():
     system, states = many()
     report = verify(system, "AG^3 !(x == 4 & y == 1)")

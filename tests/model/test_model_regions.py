@@ -14,6 +14,8 @@ from venmas.model.regions import bounding_box, contains, sample, snap, snaps
 from venmas.model.simulate import misfit
 from venmas.testing import systems
 
+pytestmark = pytest.mark.quick
+
 
 def space(*conditions):
     system = System("space")
@@ -68,6 +70,7 @@ def test_snap_and_sample_give_members(region):
             assert all(abs(near[name] - value) < 1e-5 for name, value in exact.items())
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @given(systems(depth=0, max_branches=1), st.integers(0, 2**32), st.floats(0, 1e-6))
 def test_random_regions_give_members(system, seed, noise):

@@ -14,11 +14,14 @@ from venmas.model.simulate import Batch, Exact, actions, step_batch, successors
 from venmas.nn import relu_network
 from venmas.testing import conditions, expressions, networks, states, systems
 
+pytestmark = pytest.mark.quick
+
 
 def as_batch(points):
     return {name: np.array([float(p[name]) for p in points]) for name in points[0]}
 
 
+@pytest.mark.thorough
 @settings(max_examples=80, deadline=None)
 @given(st.data(), st.lists(states(), min_size=1, max_size=5))
 def test_floats_and_rationals_agree_on_expressions(data, points):
@@ -33,6 +36,7 @@ def test_floats_and_rationals_agree_on_expressions(data, points):
         assert (values[row], truths[row]) == (exact.value(expr), exact.holds(condition))
 
 
+@pytest.mark.thorough
 @settings(max_examples=80, deadline=None)
 @given(systems(), st.lists(states(), min_size=1, max_size=4), st.data())
 def test_batched_steps_are_the_exact_steps(system, points, data):

@@ -20,6 +20,8 @@ from venmas.model.witness.build import UndecidedError
 from venmas.model.witness.tree import Value, number_json, read_number
 from venmas.testing import atoms, formulas, systems
 
+pytestmark = pytest.mark.quick
+
 small_formulas = formulas(atoms(("x", "y", "m"), st.integers(-2, 2).map(Fraction)), longest=2, size=4)
 
 
@@ -43,6 +45,7 @@ def unrolled(system, root, depth):
     return FiniteModel(len(found), tuple(successor_lists.get(i, ()) for i in range(len(found))), tuple(found))
 
 
+@pytest.mark.thorough
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(systems(depth=1), small_formulas, st.integers(0, 2**32), st.data())
 def test_explain_agrees_with_the_oracle_and_replays(system, formula, seed, data):

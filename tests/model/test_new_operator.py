@@ -42,6 +42,8 @@ from venmas.search.polytopes.step import Partition
 from venmas.search.states.undecided import StateRows
 from venmas.search.states.vectorised import Columns
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(venmas.__file__).parent
 PAGE = (ROOT.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
 

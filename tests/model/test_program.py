@@ -16,6 +16,8 @@ from venmas.model.witness.build import satisfies
 from venmas.nn import Layer, Network, relu_network
 from venmas.testing.loops import random_loop
 
+pytestmark = pytest.mark.quick
+
 FORMULAS = (
     "AG^2 (x[1] <= 1)",
     "EX^3 (x[1] > 0 & x[1] < 2)",

@@ -20,6 +20,8 @@ from venmas.model import Condition, Expr, System, Vector, argmax, held, maximum,
 from venmas.model.expr import All, Any, Application, Drawn, Smooth, Truth
 from venmas.model.refusals import OF_CONDITIONS, OF_EXPRESSIONS, OF_VECTORS
 
+pytestmark = pytest.mark.quick
+
 
 class Protocols:
     """Those that no type among the holders has."""

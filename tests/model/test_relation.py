@@ -9,6 +9,8 @@ import pytest
 
 from venmas.linear import Relation
 
+pytestmark = pytest.mark.quick
+
 ENDS = (-3, -1, 0, 1, 2)
 
 

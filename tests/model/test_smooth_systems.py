@@ -23,6 +23,8 @@ from venmas.model.expr import Constant, Product, Quotient, Sum, children
 from venmas.model.smooth.nodes import Apply, End, Extremum, Held
 from venmas.nn import Layer, Network
 
+pytestmark = pytest.mark.quick
+
 
 def plain() -> tuple[System, list]:
     s = System("s")

@@ -1,5 +1,9 @@
 """Values of smooth expressions and flows: balls contain what mpmath says, floats are near, known solutions are met."""
 
+from tests.needs import needs
+
+needs("mpmath")
+
 from fractions import Fraction
 
 import mpmath

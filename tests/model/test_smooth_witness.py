@@ -1,5 +1,9 @@
 """Witnesses of systems that are not piecewise linear: enclosed runs, replayed from their exact initial state."""
 
+from tests.needs import needs
+
+needs("jsonschema")
+
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -21,6 +25,8 @@ from venmas.model.witness.enclosed import run
 from venmas.model.witness.noise import folded
 from venmas.nn import load_network
 from venmas.question import read_formula
+
+pytestmark = pytest.mark.quick
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "result.schema.json").read_text(encoding="utf-8"))
 

@@ -1,5 +1,9 @@
 """Broken, unsupported and hostile ONNX files: one clear message, quickly, and nothing executed."""
 
+from tests.needs import needs
+
+needs("onnxruntime")
+
 import time
 import tracemalloc
 

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
+from tests.needs import needs
 from venmas.nn import load_network
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -188,6 +189,7 @@ def test_published_configurations(data_dir):
 
 
 def test_published_matlab_network(data_dir):
+    needs("scipy")
     from data_readers import read_reachsdp_mat
 
     network = read_reachsdp_mat(data_dir / "double_integrator" / "nnmpc_nets_di_1.mat")

@@ -14,6 +14,8 @@ from hypothesis.extra.numpy import arrays
 from venmas.errors import NetworkError
 from venmas.nn import Layer, Network, relu_network
 
+pytestmark = pytest.mark.quick
+
 
 def naive(network: Network, x):
     """The definition of design S2, in fractions and term by term."""

@@ -1,5 +1,9 @@
 """Networks as graphs: skip connections, several inputs and outputs, and what single precision may be asked of them."""
 
+from tests.needs import needs
+
+needs("onnxruntime")
+
 import pickle
 import time
 from fractions import Fraction

@@ -4,6 +4,10 @@
 networks has to know it. Each step that is left out shows.
 """
 
+from tests.needs import needs
+
+needs("onnxruntime")
+
 from collections.abc import Callable
 from pathlib import Path
 

@@ -6,6 +6,8 @@ import pytest
 from venmas.errors import NetworkError
 from venmas.nn import load_network
 
+pytestmark = pytest.mark.quick
+
 TEXT = """// a comment, and another one below
 // 2 inputs
 2,2,1,3,

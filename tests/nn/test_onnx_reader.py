@@ -1,5 +1,9 @@
 """Every dress in which a fully connected ReLU network comes as ONNX, against onnxruntime."""
 
+from tests.needs import needs
+
+needs("onnxruntime")
+
 from fractions import Fraction
 
 import numpy as np

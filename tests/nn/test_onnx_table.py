@@ -1,5 +1,9 @@
 """The table of operators against the definitions of ONNX, and what it keeps out."""
 
+from tests.needs import needs
+
+needs("onnxruntime")
+
 from pathlib import Path
 
 import numpy as np

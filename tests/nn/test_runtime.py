@@ -1,5 +1,9 @@
 """Networks in floats: numpy and onnxruntime against the exact value, and against each other."""
 
+from tests.needs import needs
+
+needs("onnxruntime")
+
 import sys
 from fractions import Fraction
 

@@ -1,5 +1,9 @@
 """Networks with tanh and sigmoid units: read as files say, run as onnxruntime does, refused where ReLU is meant."""
 
+from tests.needs import needs
+
+needs("onnxruntime")
+
 from fractions import Fraction
 from pathlib import Path
 

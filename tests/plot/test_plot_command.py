@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.needs import needs
 from tests.plot.scenarios import LAMPS, PICTURE, result
 from venmas import load_scenario, verify
 from venmas.cli import plot_command
@@ -36,6 +37,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("kind", STARTS)
 def test_a_result_is_drawn(stored: Path, tmp_path: Path, kind: str) -> None:
+    needs("matplotlib")
     out = tmp_path / f"trace.{kind}"
     done = run("plot", stored, "-o", out)
     assert done.exit_code == 0, done.stderr
@@ -48,6 +50,7 @@ def test_a_result_is_drawn(stored: Path, tmp_path: Path, kind: str) -> None:
 
 
 def test_parts_and_variables_can_be_chosen(stored: Path, tmp_path: Path) -> None:
+    needs("matplotlib")
     out = tmp_path / "trace.svg"
     assert run("plot", stored, "-o", out, "--show", "states").exit_code == 0
     assert "Vertical geometry" not in out.read_text()
@@ -61,6 +64,7 @@ def test_parts_and_variables_can_be_chosen(stored: Path, tmp_path: Path) -> None
 
 
 def test_a_bare_witness_and_a_simulated_run_are_drawn(stored: Path, tmp_path: Path) -> None:
+    needs("matplotlib")
     bare, run_file, out = tmp_path / "bare.json", tmp_path / "run.json", tmp_path / "o.svg"
     bare.write_text(json.dumps(json.loads(stored.read_text())["witness"]))
     done = run("plot", bare, "-o", out)
@@ -124,6 +128,7 @@ def lamps(tmp_path: Path, picture: str = PICTURE) -> tuple[Path, Path]:
 
 
 def test_a_scenario_file_draws_its_own_picture_when_it_is_trusted(tmp_path: Path) -> None:
+    needs("matplotlib")
     scenario, stored = lamps(tmp_path)
     out = tmp_path / "o.svg"
     done = run("plot", stored, "-o", out)
@@ -137,6 +142,7 @@ def test_a_scenario_file_draws_its_own_picture_when_it_is_trusted(tmp_path: Path
 def test_an_error_in_a_picture_names_its_line_and_costs_no_other_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    needs("matplotlib")
     scenario, stored = lamps(tmp_path, PICTURE.replace("figure.subplots()", "figure.subplot()"))
     line = (LAMPS + PICTURE).splitlines().index("    axes = figure.subplots()") + 1
     done = run("plot", stored, "-o", tmp_path / "o.svg", "--scenario", scenario)
@@ -167,6 +173,7 @@ def test_a_picture_of_the_wrong_form_is_refused_when_the_scenario_is_loaded(
 
 
 def test_a_system_with_a_picture_goes_to_workers_and_systems_of_scripts_may_have_one(tmp_path: Path) -> None:
+    needs("matplotlib")
     scenario, _ = lamps(tmp_path)
     system = load_scenario(scenario).system()
     assert pickle.loads(pickle.dumps(system)).picture is None

@@ -1,5 +1,9 @@
 """What is in the figures: names, units, thresholds, and the points of the witness."""
 
+from tests.needs import needs
+
+needs("matplotlib")
+
 import math
 from itertools import pairwise
 from pathlib import Path

@@ -1,5 +1,9 @@
 """Pages in a browser: what can be seen on a desk and on a telephone, by day and by night, alone and without scripts."""
 
+from tests.needs import needs
+
+needs("selenium")
+
 import base64
 import json
 import os

@@ -1,5 +1,9 @@
 """What stands on the page of a result, and that nothing else can get there."""
 
+from tests.needs import needs
+
+needs("jsonschema")
+
 import json
 import re
 import sys

@@ -1,5 +1,9 @@
 """The convolutional agent of the 8x8 lake: the file of its manifest, as onnxruntime runs it, verified."""
 
+from tests.needs import needs
+
+needs("onnxruntime")
+
 import hashlib
 import json
 import sys
@@ -17,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "networks" / "frozenlake_image"
 sys.path.insert(0, str(ROOT / "experiments" / "training"))
 
-import frozenlake_image  # noqa: E402
+import frozenlake_image
 
 
 @pytest.fixture(scope="module")

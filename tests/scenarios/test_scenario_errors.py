@@ -8,6 +8,8 @@ import pytest
 from venmas.errors import InputError, NetworkError, ScenarioError
 from venmas.model import NetworkFolder, Parameter, Range, load_scenario
 
+pytestmark = pytest.mark.quick
+
 GOOD = '''
 """A counter.
 

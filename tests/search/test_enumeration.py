@@ -1,5 +1,9 @@
 """Enumeration by polytopes against exact runs: what is true of an initial state is left, where it is."""
 
+from tests.needs import needs
+
+needs("scipy")
+
 from fractions import Fraction
 from itertools import pairwise
 from random import Random

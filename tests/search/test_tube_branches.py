@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("scipy")
+
 from contextlib import suppress
 from fractions import Fraction
 from itertools import product

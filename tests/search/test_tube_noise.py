@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.corpus.smooth_noise import check
+from tests.needs import needs
 from venmas import verify
 from venmas.checker.file import check_certificate
 from venmas.checker.numbers import CheckError
@@ -191,6 +192,7 @@ def test_noise_decides_which_branches_there_are() -> None:
 
 
 def test_what_is_refused() -> None:
+    needs("distributed")
     system = gust()
     with pytest.raises(FormulaError, match="noise"):
         verify(system, "EX AX across > 0.3")

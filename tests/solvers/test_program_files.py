@@ -1,5 +1,9 @@
 """LP and MPS files: HiGHS and SCIP read the program that was written, and say of it what they say of it directly."""
 
+from tests.needs import needs
+
+needs("pyscipopt")
+
 import highspy
 import numpy as np
 import pyscipopt

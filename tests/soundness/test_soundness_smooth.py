@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("flint", "scipy")
+
 from importlib.util import find_spec
 from pathlib import Path
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.needs import needs
 from tests.nn.fuzz.run import FORMATS, load, run, run_case, total
 from venmas.nn import chain, onnx_operators, onnx_reader, onnx_table, pieces
 
@@ -11,6 +12,7 @@ CASES = {"onnx": 400}
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_nothing_differs(name):
+    needs("keras", "onnxruntime")
     numbers = range(CASES.get(name, 60))
     outcomes = run(name, load(name), 1, numbers)
     assert total(outcomes, "differs") == 0, outcomes
@@ -19,6 +21,7 @@ def test_nothing_differs(name):
 
 def test_onnx_that_the_table_holds_is_read():
     """Only what was made to be refused is."""
+    needs("keras", "onnxruntime")
     outcomes = run("onnx", load("onnx"), 2, range(200))
     assert [o for o in outcomes if o.startswith("refused") and "on purpose" not in o] == []
     assert total(outcomes, "refused") > 20
@@ -62,6 +65,7 @@ PLANTED = {
 
 @pytest.mark.parametrize("fault", PLANTED)
 def test_planted_faults_are_found(fault, monkeypatch):
+    needs("keras", "onnxruntime")
     monkeypatch.setattr(*PLANTED[fault])
     case = load("onnx")
     assert any(run_case("onnx", case, 3, number).startswith("differs") for number in range(200, 700))
