@@ -177,9 +177,11 @@ class Session:
         self._reading = None  # what a limit ends is begun again
         begun = monotonic()
         try:
-            while monotonic() - begun < _READ:
+            while True:
                 budget()
                 next(steps)
+                if monotonic() - begun > _READ:
+                    break
         except StopIteration as end:
             task: Task = end.value
             return self.run.once(("task", system), lambda: nullcontext(task))
