@@ -26,6 +26,8 @@ TIMEOUT = 300.0
 MEMORY = 2048
 """Megabytes that the process may hold then."""
 _PERIOD = 0.1
+_SOON = 0.01
+"""Seconds before which the timer does not come, so that it meets the block that it ends."""
 _AGAIN = 1.0
 """Seconds for what is being left to be tidied up, until what a handler of errors has swallowed is raised again."""
 
@@ -76,7 +78,7 @@ def reading(timeout: float | None, *written: str | None) -> Iterator[Callable[[]
     end = monotonic() + timeout
     unwritten = ", and no file is written" if any(written) else ""
     with limits(timeout, None, f" while the input was read{unwritten}") as ask:
-        yield lambda: end - monotonic()
+        yield lambda: max(0.0, end - monotonic())
         ask()
 
 
@@ -115,17 +117,24 @@ def limits(timeout: float, memory: int | None, when: str = "") -> Iterator[Calla
             signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
             raise
 
+    def disarm() -> None:
+        if timed:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, before)
+
     timed = threading.current_thread() is threading.main_thread()
     if timed:
         before = signal.signal(signal.SIGALRM, on_timer)
-        signal.setitimer(signal.ITIMER_REAL, min(_PERIOD, timeout), _PERIOD)
     try:
         try:
+            if timed:
+                signal.setitimer(signal.ITIMER_REAL, max(_SOON, min(_PERIOD, timeout)), _PERIOD)
             yield ask
         finally:
-            if timed:
-                signal.setitimer(signal.ITIMER_REAL, 0.0)
-                signal.signal(signal.SIGALRM, before)
+            try:
+                disarm()
+            except _Stopped:  # the timer came first
+                disarm()
     except BaseException as error:  # _Stopped, or what something made of it
         if met is not None:
             raise met from error

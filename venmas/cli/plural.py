@@ -50,8 +50,13 @@ def verify_several(
     outputs = _outputs(plural, written)
     search = sought(plural.least, plural.most)
     sweeps = read_sweeps(plural.sweeps, settings)
-    with reading(options["timeout"], *outputs.values()) as left:
-        first = load(scenario, {**settings, **sweeps[0]}, networks)
+    try:
+        with reading(options["timeout"]) as left:
+            first = load(scenario, {**settings, **sweeps[0]}, networks)
+    except LimitError as stop:
+        named = [*plural.formulas, *(f"@{path}" for path in plural.formula_lists)] or [""]
+        unread = [Result(text, swept=s, reason=stop.reason, message=str(stop)) for s in sweeps for text in named]
+        return _told(Results(unread), outputs, quiet)
     rest = left()
     texts = _texts(plural, first)
     given = [named for text in plural.formulas for named in formula_file(text)]
@@ -66,7 +71,11 @@ def verify_several(
             asked = {**options, "timeout": limit}
             if loaded is not None and not _ask_all(part, loaded, asked, refinement, search, line):
                 break
-    results = Results(rows)
+    return _told(Results(rows), outputs, quiet)
+
+
+def _told(results: Results, outputs: Mapping[str, str | None], quiet: bool) -> int:
+    """Write and print the results; the exit status."""
     problems = _store(results, outputs)
     if STDOUT not in outputs.values():
         _print(results, quiet)
