@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from dataclasses import replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -185,13 +186,14 @@ def command(
 
     from venmas.cli.progress import ProgressLine
 
-    formula = formulas[0] if formulas else None
+    formula, begun = formulas[0] if formulas else None, perf_counter()
     try:
         with reading(timeout) as left:
             loaded = load(scenario, read_settings(settings), networks)
             text = read_formula_text(formula or loaded.scenario.formula, loaded.system)
     except LimitError as stop:
         return _unread(stop, str(scenario), formula, dict(read_settings(settings)), options, json_path, quiet)
+    read = perf_counter() - begun
     check_kept(written, [*loaded.files, *formula_file(formula)])
     _log_solvers(solver)
 
@@ -208,6 +210,7 @@ def command(
             **{**options, "timeout": left()},
             **read_refinement(refinement, loaded),
         )
+    report.seconds.total += read
     if report.asked is not None:
         report.asked = replace(report.asked, timeout=timeout)
     tell_origin(report, loaded, refinement)
