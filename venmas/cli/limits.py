@@ -7,6 +7,7 @@ bound.
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -106,7 +107,10 @@ def limits(timeout: float, memory: int | None, when: str = "") -> Iterator[Calla
         raise _Stopped
 
     def on_timer(_signal: int, frame: FrameType | None) -> None:
-        # modules that are being loaded may crash when something is raised in them; the timer comes again
+        # modules that are being loaded may crash when something is raised in them, and a block that is entered or left
+        # would not be tidied up; the timer comes again
+        if frame is not None and frame.f_code.co_filename == contextlib.__file__:
+            return
         if any(f.f_code.co_filename.startswith("<frozen importlib") for f, _ in walk_stack(frame)):
             return
         if met is not None:
