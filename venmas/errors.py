@@ -52,6 +52,17 @@ class VenmasError(Exception):
     """Base of all errors raised on purpose by VenMAS."""
 
 
+class LimitError(VenmasError):
+    """A limit was met: nothing is known. `reason` is ``time`` or ``memory``."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return type(self), (self.reason, str(self))
+
+
 class InputError(VenmasError):
     """Something given by the user is wrong; `status` is the exit status of a command that ends with it."""
 

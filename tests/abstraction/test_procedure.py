@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Generator
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +14,14 @@ from tests.abstraction.random_systems import is_inductive
 from venmas import System, abstract, verify
 from venmas.abstraction.cegar import Cegar
 from venmas.abstraction.graph.explore import Explored
+from venmas.abstraction.procedure import Session
 from venmas.abstraction.settings import Choices
-from venmas.abstraction.states.task import task_of
+from venmas.abstraction.states.task import Task, _Reader, reading, task_of
 from venmas.checker.file import check_certificate
 from venmas.cli.main import main
 from venmas.errors import ModelError, UsageError
 from venmas.logic import parse
-from venmas.model.functions import apply_network, argmax, where
+from venmas.model.functions import absolute, apply_network, argmax, clip, where
 from venmas.nn import relu_network
 
 SCENARIO = '''"""A cart that a policy moves."""
@@ -197,3 +199,41 @@ def test_sums_that_nothing_changes_strengthen() -> None:
     assert is_inductive(s, bad, loop.invariant(found))
     report = verify(s, "AG !(l0 >= 4 & l1 >= 4 & l2 >= 4)", mode="abstraction", strengthen="on")
     assert report.satisfied and report.invariant is not None and report.invariant["iterations"] == 1
+
+
+def folded(maxima: int) -> System:
+    """Eight states, and a branch whose updates are the same sum however its many maxima turn out."""
+    s = System("folded")
+    x = s.integer("x", 0, 7)
+    same = sum((absolute(x - k) - absolute(x - k) for k in range(maxima)), x)
+    s.branch("up", x=clip(same + 1, 0, 7))
+    s.initial(x == 0)
+    return s
+
+
+def test_branches_are_not_read_where_a_few_states_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[object] = []
+    monkeypatch.setattr(_Reader, "operators", lambda *given: read.append(given) or iter(()))
+    report = verify(folded(2), "AG x <= 7")
+    assert report.satisfied and report.decided_by == "closure" and not read
+
+
+def test_branches_are_read_a_bit_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others have their turns while it reads, and nothing is read twice."""
+    monkeypatch.setattr("venmas.abstraction.procedure._READ", 0.0)
+    begun, whole, turns = [], reading, []
+
+    def counted(system: System) -> Generator[None, None, Task]:
+        begun.append(system)
+        return whole(system)
+
+    monkeypatch.setattr("venmas.abstraction.procedure.reading", counted)
+    monkeypatch.setattr(Session, "_read", lambda s, b, read=Session._read: turns.append(b) or read(s, b))
+    report = verify(cart(), "AG x <= 6", mode="abstraction")
+    assert report.satisfied and len(begun) == 1 and len(turns) >= 2
+
+
+def test_a_limit_that_is_met_while_branches_are_read_is_its_own() -> None:
+    report = verify(folded(6), "AG x <= 7", mode="abstraction", timeout=0.4)
+    (tried,) = report.procedures
+    assert report.reason == "time" and tried.seconds > 0.01 and "not tried" not in tried.why

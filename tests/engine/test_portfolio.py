@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from venmas import System
 from venmas.answer import Answer, Open, Refuted, Witnessed
-from venmas.budget import Budget, BudgetError, Shares
+from venmas.budget import Budget, BudgetError, Shares, ask, limited
 from venmas.engine import portfolio as engine
 from venmas.engine.modes import Mode, Turn
 from venmas.engine.portfolio import Portfolio
@@ -91,15 +92,18 @@ class Toy:
 def decide(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Answer, Portfolio]]:
     """Settles a question by stages of toys."""
 
-    def settled(stages: tuple[tuple[Turn, ...], ...], seconds: float | None = None, **toys: Toy):
+    def settled(stages: tuple[tuple[Turn, ...], ...], seconds: float | None = None, found: Any = None, **toys: Toy):
         monkeypatch.setattr(engine, "get_procedure", toys.__getitem__)
         system = System("toy")
         x = system.real("x", 0, 1)
         system.branch("stay")
         system.initial(x >= 0)
         budget = Budget(seconds)
-        found = Portfolio(Mode("toys", "toys", stages, resort=len(stages) > 1), Run(), budget, seconds)
-        return found.settle(Question(system, Bounded(read_formula(system, "AX x <= 1")))), found
+        portfolio = Portfolio(Mode("toys", "toys", stages, resort=len(stages) > 1), Run(), budget, seconds)
+        if found is not None:
+            found.append(portfolio)
+        with limited(budget):
+            return portfolio.settle(Question(system, Bounded(read_formula(system, "AX x <= 1")))), portfolio
 
     return settled
 
@@ -124,6 +128,42 @@ def test_the_first_answer_decides_and_the_others_say_why_not(decide) -> None:
         "late": "not tried: the run was over before",
     }
     assert len(toys["steps"].asked) == 3 and len(toys["side"].asked) == 1
+
+
+class Slow(Toy):
+    """It reads for so many seconds before it says whether it takes a question."""
+
+    def __init__(self, seconds: float, *answers: Answer | None) -> None:
+        super().__init__(*answers)
+        self.until = seconds
+
+    def accepts(self, question: Question, run: Run) -> str | None:
+        end = time.monotonic() + self.until
+        while time.monotonic() < end:
+            time.sleep(0.002)
+            ask()
+        return None
+
+
+def test_what_a_procedure_reads_is_its_time(decide) -> None:
+    answer, portfolio = decide(((Turn("slow"),),), slow=Slow(0.05, Refuted("bounds")))
+    assert answer == Refuted("bounds") and portfolio.tried["slow"].seconds >= 0.05
+
+
+def test_a_limit_that_is_met_while_a_procedure_reads_names_it(decide) -> None:
+    found: list[Portfolio] = []
+    with pytest.raises(BudgetError):
+        decide(((Turn("slow"),),), seconds=0.05, found=found, slow=Slow(60))
+    tried = found[0].tried["slow"]
+    assert tried.why == "the time limit was reached while it read the question" and tried.seconds > 0.01
+
+
+def test_a_part_of_the_time_that_is_left_holds_for_reading(decide) -> None:
+    answer, portfolio = decide(
+        ((Turn("slow", left=0.1),), (Turn("next"),)), 2.0, slow=Slow(60), next=Toy(Refuted("bounds"))
+    )
+    assert answer == Refuted("bounds") and portfolio.decided == "next"
+    assert "while it read" in portfolio.tried["slow"].why
 
 
 def test_without_an_answer_the_last_word_is_open(decide) -> None:

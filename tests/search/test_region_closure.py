@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from venmas import System, verify
 from venmas.answer import IncompleteError, Open, Refuted
-from venmas.budget import Budget
+from venmas.budget import Budget, BudgetError, limited
 from venmas.checker.file import check_certificate
 from venmas.engine.certify_always import certify_inductive
 from venmas.model import clip, where
@@ -21,6 +21,7 @@ from venmas.model.simulate import successors
 from venmas.question import Question, read_property
 from venmas.search.procedure import Run
 from venmas.search.regions.cells import CELLS
+from venmas.search.space.boxes import Boxes, Grid, cells, cut, distinct
 from venmas.testing.systems import BOX, systems
 
 
@@ -113,3 +114,37 @@ def test_proofs_hold_on_runs_and_before_the_checker(tmp_path_factory, system, li
         except IncompleteError:
             return
         check_certificate(path, system)
+
+
+def test_the_time_is_looked_at_while_images_become_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their cells are the same, however few are taken at a time."""
+    system = around()
+    session = CELLS.start(Question(system, read_property(system, "AG outside")), Run())
+    boxes = session.space.root()
+    low = boxes.low + np.arange(60)[:, None] * (session.width // 70)
+    many = Boxes(np.zeros(60, np.intp), low, low + session.width // 5, np.ones((60, 1), bool))
+    grid = Grid(session.width // 32, session.low, sweep=0, swept=True)
+    whole = session._cells(many, grid)
+    keys = cells(cut(many, grid)[0], grid)
+    assert len(whole) == len({tuple(row) for row in keys.tolist()}) > 100
+    monkeypatch.setattr("venmas.search.regions.cells._TURN", 7)
+    few = session._cells(many, grid)
+    assert (few.low == whole.low).all() and (few.high == whole.high).all() and (few.location == whole.location).all()
+    with limited(Budget(-1)), pytest.raises(BudgetError):
+        session._cells(many, grid)
+
+
+def test_too_many_cells_are_refused_while_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("venmas.search.regions.cells.MAX_CELLS", 10)
+    monkeypatch.setattr("venmas.search.regions.cells._TURN", 1)
+    system = around()
+    session = CELLS.start(Question(system, read_property(system, "AG outside")), Run())
+    whole = Boxes(np.zeros(1, np.intp), session.low[None], (session.low + session.width)[None], np.ones((1, 1), bool))
+    with pytest.raises(OverflowError, match="more than 10 cells"):
+        session._cells(whole, Grid(session.width // 8, session.low, sweep=0, swept=True))
+
+
+@given(st.lists(st.tuples(*[st.integers(-3, 3) | st.integers(-(2**60), 2**60)] * 3), max_size=30))
+def test_distinct_rows(rows: list[tuple[int, ...]]) -> None:
+    keys = np.array(rows, np.int64).reshape(-1, 3)
+    assert distinct(keys).tolist() == [list(row) for row in sorted(set(rows))]

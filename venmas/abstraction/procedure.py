@@ -8,10 +8,11 @@ real: run the path in the whole system; it runs: witnessed; else the slice grows
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import nullcontext
 from fractions import Fraction
 from functools import partial
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from venmas.abstraction.states.conditions import first_point
 from venmas.abstraction.states.cover import TooManyError
 from venmas.abstraction.states.invariant import widened
 from venmas.abstraction.states.predicates import Predicate, of_formula
-from venmas.abstraction.states.task import Task, UnsuitableError, task_of
+from venmas.abstraction.states.task import Task, UnsuitableError, read_policy, reading
 from venmas.answer import Answer, Open, Refuted, Witnessed
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.errors import ModelError, Reason
@@ -41,6 +42,8 @@ from venmas.model.witness.tree import Witness
 from venmas.question import Question
 from venmas.search.procedure import Run
 
+_READ = 0.3
+"""Seconds of reading branches between two turns of others."""
 _SPLITTING = 0.8
 """Part of the time that is left for the other starts where one is known to be unsafe: its path is to be replayed."""
 
@@ -64,7 +67,7 @@ class Abstraction:
         if question.semantics != "real" and networks_of(question.system):
             return "choices of the policy are exact, and networks compute in float32"
         try:
-            _task(question, run)
+            read_policy(_part(question, run))
         except UnsuitableError as error:
             return str(error)
         return None
@@ -82,14 +85,14 @@ def _choices(run: Run) -> Choices:
     return run.settings.refinement or Choices()
 
 
-def _task(question: Question, run: Run) -> Task:
-    """The operators of the slice that the property depends on. Raises `UnsuitableError`."""
+def _part(question: Question, run: Run) -> System:
+    """The slice that the property depends on."""
     assert isinstance(question.asked, Always)
     if _choices(run).slice == "off":
-        return task_of(question.system)
+        return question.system
     cones = run.cones(question.system)
     kept = cones.kept(variables_of(question.asked.invariant), exact=False)
-    return run.once(("task", question.system, kept), lambda: nullcontext(task_of(cones.part(kept, exact=False))))
+    return run.once(("slice", question.system, kept), lambda: nullcontext(cones.part(kept, exact=False)))
 
 
 class Session:
@@ -100,9 +103,11 @@ class Session:
         self.question, self.run, self.choices = question, run, _choices(run)
         self.invariant = nnf(question.asked.invariant)
         self.figures = Refined()
+        self._reading: Generator[None, None, Task] | None = None
         self._cegar: Cegar | None = None
         self._split: SafeStarts | None = None
-        self._whole = self.choices.slice == "off"
+        self._whole, self._refuted = self.choices.slice == "off", False
+        """Is the whole system taken, and is that because a path of the slice is none of it?"""
 
     @property
     def struggling(self) -> bool:
@@ -110,7 +115,7 @@ class Session:
         return self.figures.iterations > 60
 
     def advance(self, budget: Budget) -> Answer | None:
-        """One iteration; where a verdict is to be split and one part is known, all of them."""
+        """Some reading or one iteration; where a verdict is to be split and one part is known, all of them."""
         with limited(budget):
             answer = self._advance(budget)
         if answer is not None or self._first is None:
@@ -134,10 +139,15 @@ class Session:
     def _advance(self, budget: Budget) -> Answer | None:
         if self._cegar is None:
             try:
-                self._cegar = self._begin()
+                task = self._read(budget)
+                if task is None:
+                    return None
+                self._cegar = self._begin(task)
             except TooManyError:
                 return Open(Reason.OPEN, "the unsafe condition is a union of too many boxes")
-            except UnsuitableError as error:  # of the whole, of which only a slice was taken before
+            except UnsuitableError as error:
+                if not self._refuted:
+                    return Open(Reason.OPEN, str(error))
                 return Open(Reason.OPEN, f"a path of its slice is none of the whole system: {error}")
         budget.root.describe = self._progress
         return self._iteration(self._cegar, budget)
@@ -157,9 +167,29 @@ class Session:
                 return self._unsafe(cegar, found, budget)
         return None
 
-    def _begin(self) -> Cegar:
+    def _read(self, budget: Budget) -> Task | None:
+        """The operators of the system or its slice; None where they are still read. Raises `UnsuitableError`."""
+        system = self.question.system if self._whole else _part(self.question, self.run)
+        known: Task | None = self.run.made(("task", system))
+        if known is not None:
+            return known
+        steps = self._reading or reading(system)
+        self._reading = None  # what a limit ends is begun again
+        begun = monotonic()
+        try:
+            while True:
+                budget()
+                next(steps)
+                if monotonic() - begun > _READ:
+                    break
+        except StopIteration as end:
+            task: Task = end.value
+            return self.run.once(("task", system), lambda: nullcontext(task))
+        self._reading = steps
+        return None
+
+    def _begin(self, task: Task) -> Cegar:
         whole = self.question.system
-        task = task_of(whole) if self._whole else _task(self.question, self.run)
         self._whole = task.system is whole
         if first_point(_starts(task), task.low, task.high, *_no_rows(task)) is None:
             raise ModelError(f"the initial set of system {whole.name!r} is empty: check the initial conditions")
@@ -222,7 +252,8 @@ class Session:
                 return Witnessed(shown)
         if self._whole:
             return Open(Reason.OPEN, "a path of states was found that no run of the system takes")
-        self._whole, self._cegar, self._split = True, None, None  # a guard that was left out blocks it
+        self._whole = self._refuted = True
+        self._cegar = self._split = None  # a guard that was left out blocks it
         return None
 
 

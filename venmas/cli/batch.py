@@ -63,7 +63,7 @@ def verify_batch(
     with suppress(KeyboardInterrupt), line_of(rows, quiet) as progress:  # what is done is shown
         for (scenario, networks, settings), members in pairs:
             part = [row for _, row in members]
-            loaded = loaded_or_told(part, scenario, dict(settings), networks)
+            loaded, limit = loaded_or_told(part, scenario, dict(settings), networks, options["timeout"])
             if loaded is None:
                 continue
             try:
@@ -75,7 +75,7 @@ def verify_batch(
                 continue
             for row, text in zip(part, texts, strict=True):
                 row.formula = text.strip()
-            if not ask_all(part, loaded, options, refinement, search, progress):
+            if not ask_all(part, loaded, {**options, "timeout": limit}, refinement, search, progress):
                 break
     return finished(Results(rows), outputs, quiet)
 

@@ -8,11 +8,11 @@ import click
 
 from venmas.cli.apart import check_kept
 from venmas.cli.check_result import Found
-from venmas.cli.limits import LimitError, limit_options, limits
+from venmas.cli.limits import limit_options, limits
 from venmas.cli.main import SATISFIED, UNKNOWN
 from venmas.cli.options import scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, store_json
-from venmas.errors import RefusedError
+from venmas.errors import LimitError, RefusedError
 
 
 @click.command("check")

@@ -7,6 +7,7 @@ bound.
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -19,28 +20,19 @@ from typing import Any, TypeVar
 import click
 
 from venmas.cli.options import Positive
-from venmas.errors import VenmasError
+from venmas.errors import LimitError
 
 TIMEOUT = 300.0
 """Seconds that checking a certificate may take unless the user says otherwise."""
 MEMORY = 2048
 """Megabytes that the process may hold then."""
 _PERIOD = 0.1
+_SOON = 0.01
+"""Seconds before which the timer does not come, so that it meets the block that it ends."""
 _AGAIN = 1.0
 """Seconds for what is being left to be tidied up, until what a handler of errors has swallowed is raised again."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-class LimitError(VenmasError):
-    """A limit was met: nothing is known. `reason` is ``time`` or ``memory``."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        self.reason = reason
-        super().__init__(message)
-
-    def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        return type(self), (self.reason, str(self))
 
 
 def limit_options(what: str) -> Callable[[_Command], _Command]:
@@ -76,11 +68,27 @@ class _Stopped(BaseException):
 
 
 @contextmanager
-def limits(timeout: float, memory: int) -> Iterator[Callable[[], None]]:
+def reading(timeout: float | None, *written: str | None) -> Iterator[Callable[[], float | None]]:
+    """Reading what a command is about, within its `--timeout`; gives what tells the seconds that are left (None: all).
+
+    written: files that are not written then. Raises `LimitError` where nothing is left at the end of the block.
+    """
+    if timeout is None:
+        yield lambda: None
+        return
+    end = monotonic() + timeout
+    unwritten = ", and no file is written" if any(written) else ""
+    with limits(timeout, None, f" while the input was read{unwritten}") as ask:
+        yield lambda: max(0.0, end - monotonic())
+        ask()
+
+
+@contextmanager
+def limits(timeout: float, memory: int | None, when: str = "") -> Iterator[Callable[[], None]]:
     """Within it, a limit that is met ends the work with `LimitError`, raised at the end of the block.
 
-    timeout in seconds; memory in MB, resident, beyond what was in use before. Gives what asks at once; where no timer
-    can be had (threads other than the main one) that is all that asks.
+    timeout in seconds; memory in MB, resident, beyond what was in use before. when: what was done meanwhile, in words.
+    Gives what asks at once; where no timer can be had (threads other than the main one) that is all that asks.
     """
     from venmas.memory import own_resident_mb
 
@@ -90,15 +98,19 @@ def limits(timeout: float, memory: int) -> Iterator[Callable[[], None]]:
     def ask() -> None:
         nonlocal met
         if monotonic() > deadline:
-            met = LimitError("time", f"the limit of {timeout:g} s was reached; --timeout SECONDS allows more")
-        elif own_resident_mb() - begun > memory:
+            told = f"the limit of {timeout:g} s was reached{when}; --timeout SECONDS allows more"
+            met = LimitError("time", told)
+        elif memory is not None and own_resident_mb() - begun > memory:
             met = LimitError("memory", f"the limit of {memory} MB was reached; --memory MB allows more")
         else:
             return
         raise _Stopped
 
     def on_timer(_signal: int, frame: FrameType | None) -> None:
-        # modules that are being loaded may crash when something is raised in them; the timer comes again
+        # modules that are being loaded may crash when something is raised in them, and a block that is entered or left
+        # would not be tidied up; the timer comes again
+        if frame is not None and frame.f_code.co_filename == contextlib.__file__:
+            return
         if any(f.f_code.co_filename.startswith("<frozen importlib") for f, _ in walk_stack(frame)):
             return
         if met is not None:
@@ -109,17 +121,24 @@ def limits(timeout: float, memory: int) -> Iterator[Callable[[], None]]:
             signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
             raise
 
+    def disarm() -> None:
+        if timed:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, before)
+
     timed = threading.current_thread() is threading.main_thread()
     if timed:
         before = signal.signal(signal.SIGALRM, on_timer)
-        signal.setitimer(signal.ITIMER_REAL, min(_PERIOD, timeout), _PERIOD)
     try:
         try:
+            if timed:
+                signal.setitimer(signal.ITIMER_REAL, max(_SOON, min(_PERIOD, timeout)), _PERIOD)
             yield ask
         finally:
-            if timed:
-                signal.setitimer(signal.ITIMER_REAL, 0.0)
-                signal.signal(signal.SIGALRM, before)
+            try:
+                disarm()
+            except _Stopped:  # the timer came first
+                disarm()
     except BaseException as error:  # _Stopped, or what something made of it
         if met is not None:
             raise met from error

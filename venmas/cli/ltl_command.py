@@ -12,6 +12,7 @@ import click
 
 from venmas.cli.apart import check_apart, check_kept
 from venmas.cli.design_options import Asked, design_options
+from venmas.cli.limits import reading
 from venmas.cli.ltl_options import output_options, proof_options, question_options, start_options
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.output import STDOUT, check_writable, console, store_json, store_text
@@ -87,12 +88,14 @@ def command(
         }
         return ask_scenario(asked, str(text), fair, timeout, written, quiet, only)
     begun = perf_counter()
-    budget = Budget(timeout)
     check_kept(written, [("the design", asked.path)])
-    path, circuit, properties = asked.read(budget, trust != "solver", [*filter(None, (text, init)), *fair])
+    with reading(timeout, *written.values()) as left:
+        asked_names = [*filter(None, (text, init)), *fair]
+        path, circuit, properties = asked.read(Budget(timeout), trust != "solver", asked_names)
+        chosen = None if text is None else properties.get(text, text)
+        circuit, formula, assumed = _question(circuit, chosen, justice, bad)
     if asked.machine is not None and certificate is not None:
         log.warning("the certificate is about the netlist, whose constraints are the proved ranges of the machine")
-    circuit, formula, assumed = _question(circuit, None if text is None else properties.get(text, text), justice, bad)
     with ProgressLine(wanted=not quiet, tell=describe) as line:
         report = verify_ltl_of_design(
             circuit,
@@ -105,7 +108,7 @@ def command(
             learner=learner,
             journal=journal,
             anew=network is not None,
-            timeout=None if budget.left is None else max(0.0, budget.left),
+            timeout=left(),
             progress=line.update,
             design=path,
             frontend=perf_counter() - begun,

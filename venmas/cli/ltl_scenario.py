@@ -12,6 +12,7 @@ from rich.table import Table
 
 from venmas.cli.apart import check_kept
 from venmas.cli.design_options import Asked
+from venmas.cli.limits import reading
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import load, read_settings
 from venmas.cli.output import STDOUT, console, printable, store_json, store_text
@@ -48,7 +49,8 @@ def ask_scenario(
         raise UsageError(f"--witness {witness_path!r}: the lasso of a scenario is written as .json")
     from venmas.engine.ltl_systems import verify_ltl_of_system
 
-    loaded = load(asked.scenario, read_settings(asked.settings), asked.networks)
+    with reading(timeout, *written.values()) as left:
+        loaded = load(asked.scenario, read_settings(asked.settings), asked.networks)
     check_kept(written, loaded.files)
     report = verify_ltl_of_system(
         loaded.system,
@@ -58,7 +60,7 @@ def ask_scenario(
         certificate=certificate,
         about={"origin": vars(loaded.origin)},
         journal=written["--journal"],
-        timeout=timeout,
+        timeout=left(),
         scenario=loaded.name,
         parameters=loaded.parameters,
     )

@@ -22,7 +22,7 @@ from venmas._version import __version__
 from venmas.cli.interrupt import interruptible
 from venmas.cli.output import is_verbose, printable, set_up_logging
 from venmas.cli.streams import NotShownError, guarded
-from venmas.errors import InputError, VenmasError, did_you_mean
+from venmas.errors import InputError, LimitError, VenmasError, did_you_mean
 
 SATISFIED, FAULT, BAD_INPUT, VIOLATED, UNKNOWN = 0, 1, 2, 10, 20
 
@@ -109,6 +109,9 @@ class Face(click.Group):
         except click.ClickException as error:
             _say(f"error: {error.format_message()}")
             return BAD_INPUT
+        except LimitError as stop:  # while what the command is about was read
+            print(f"unknown ({stop.reason}): {stop}")
+            return UNKNOWN
         except VenmasError as error:  # such as workers that can not be started here
             _say(f"error: {error}")
         except MemoryError:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from venmas.cli.apart import check_apart, check_kept
+from venmas.cli.limits import reading
 from venmas.cli.main import BAD_INPUT, FAULT, SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import Loaded, formula_file, load, read_formula_text
 from venmas.cli.origin import tell_origin
@@ -15,7 +16,7 @@ from venmas.cli.plural_options import Plural
 from venmas.cli.progress import ProgressLine, clock
 from venmas.cli.refinement import read_refinement
 from venmas.cli.sweep import read_sweeps
-from venmas.errors import InputError, Reason, UsageError
+from venmas.errors import InputError, LimitError, Reason, UsageError
 from venmas.report.text_tables import print_table
 
 if TYPE_CHECKING:
@@ -49,7 +50,14 @@ def verify_several(
     outputs = outputs_of(plural, written)
     search = sought(plural.least, plural.most)
     sweeps = read_sweeps(plural.sweeps, settings)
-    first = load(scenario, {**settings, **sweeps[0]}, networks)
+    try:
+        with reading(options["timeout"]) as left:
+            first = load(scenario, {**settings, **sweeps[0]}, networks)
+    except LimitError as stop:
+        named = [*plural.formulas, *(f"@{path}" for path in plural.formula_lists)] or [""]
+        unread = [Result(text, swept=s, reason=stop.reason, message=str(stop)) for s in sweeps for text in named]
+        return finished(Results(unread), outputs, quiet)
+    rest = left()
     texts = _texts(plural, first)
     given = [named for text in plural.formulas for named in formula_file(text)]
     check_kept(outputs, [*first.files, *given, *(("the formulas", path) for path in plural.formula_lists)])
@@ -58,8 +66,10 @@ def verify_several(
     with suppress(KeyboardInterrupt), line_of(rows, quiet) as line:  # what is done is shown
         for i, swept in enumerate(sweeps):
             part = rows[i * len(texts) : (i + 1) * len(texts)]
-            loaded = first if i == 0 else loaded_or_told(part, scenario, {**settings, **swept}, networks)
-            if loaded is not None and not ask_all(part, loaded, options, refinement, search, line):
+            known = (first, rest) if i == 0 else None
+            loaded, limit = known or loaded_or_told(part, scenario, {**settings, **swept}, networks, options["timeout"])
+            asked = {**options, "timeout": limit}
+            if loaded is not None and not ask_all(part, loaded, asked, refinement, search, line):
                 break
     return finished(Results(rows), outputs, quiet)
 
@@ -113,23 +123,31 @@ def _texts(plural: Plural, loaded: Loaded) -> list[str]:
 
 
 def loaded_or_told(
-    part: list[Result], scenario: str | None, settings: Mapping[str, str], networks: str | None
-) -> Loaded | None:
-    """The scenario with these values, None where it takes them not, which is then told in every row."""
+    part: list[Result],
+    scenario: str | None,
+    settings: Mapping[str, str],
+    networks: str | None,
+    timeout: float | None,
+) -> tuple[Loaded | None, float | None]:
+    """The scenario with these values, and the seconds that are left; None where there is none, which each row tells."""
     from venmas.engine.results import FAULT as FAULT_REASON
     from venmas.engine.results import REFUSED
 
     try:
-        return load(scenario, settings, networks)
+        with reading(timeout) as left:
+            loaded = load(scenario, settings, networks)
+        return loaded, left()
     except InputError as error:
         reason, message = REFUSED, str(error)
+    except LimitError as stop:
+        reason, message = stop.reason, str(stop)
     except MemoryError:
         reason, message = Reason.MEMORY.value, "there is not enough memory for this model"
     except Exception as error:  # a fault at one model does not lose what was found for others
         reason, message = FAULT_REASON, f"{type(error).__name__}: {error}"
     for row in part:
         row.reason, row.message = reason, message
-    return None
+    return None, timeout
 
 
 def ask_all(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from venmas.cli.apart import check_apart, check_kept
+from venmas.cli.limits import reading
 from venmas.cli.options import Positive, load, read_settings, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
 from venmas.errors import UsageError
@@ -84,7 +85,8 @@ def command(
     for option, path in outputs.items():
         check_writable(path, option)
     check_apart(outputs)
-    loaded = load(scenario, read_settings(settings), networks)
+    with reading(timeout, *outputs.values()) as left:
+        loaded = load(scenario, read_settings(settings), networks)
     check_kept(outputs, loaded.files)
     if kind:
         from venmas.plot.reach import check_plane
@@ -99,7 +101,7 @@ def command(
             loaded.system,
             steps,
             directions,
-            timeout=timeout,
+            timeout=left(),
             memory=memory,
             runs=runs,
             seed=seed,

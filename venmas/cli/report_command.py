@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venmas.cli.apart import check_kept
-from venmas.cli.limits import LimitError, limit_options, limits
+from venmas.cli.limits import limit_options, limits
 from venmas.cli.main import SATISFIED, UNKNOWN
 from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, read_input, write_file
-from venmas.errors import InputError, ModelError, UsageError
+from venmas.errors import InputError, LimitError, ModelError, UsageError
 
 if TYPE_CHECKING:
     from venmas.engine.report import Report

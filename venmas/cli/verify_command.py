@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from dataclasses import replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +24,7 @@ from venmas.cli.choices import (
     mode_names,
     solver_choices,
 )
+from venmas.cli.limits import reading
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import (
     Positive,
@@ -36,7 +39,7 @@ from venmas.cli.origin import tell_origin
 from venmas.cli.output import STDOUT, check_writable, console, is_verbose, store_json
 from venmas.cli.plural_options import plural_options, take_plural
 from venmas.cli.refinement import read_refinement, refinement_options
-from venmas.errors import ModelError, UsageError
+from venmas.errors import LimitError, ModelError, UsageError
 
 if TYPE_CHECKING:
     from venmas.encoding import ReluEncoding
@@ -106,7 +109,8 @@ log = logging.getLogger(__name__)
     "--timeout",
     type=Positive(),
     metavar="S",
-    help="Stop after so many seconds; the verdict is then unknown. Where a proof is asked for, a third is kept for it.",
+    help="Stop after so many seconds, reading included; the verdict is then unknown. Where a proof is asked for, a "
+    "third is kept for it.",
 )
 @click.option(
     "--memory", type=click.IntRange(1), metavar="MB", help="Stop when all processes together take more memory."
@@ -187,9 +191,14 @@ def command(
 
     from venmas.cli.progress import ProgressLine
 
-    formula = formulas[0] if formulas else None
-    loaded = load(scenario, read_settings(settings), networks)
-    text = read_formula_text(formula or loaded.scenario.formula, loaded.system)
+    formula, begun = formulas[0] if formulas else None, perf_counter()
+    try:
+        with reading(timeout) as left:
+            loaded = load(scenario, read_settings(settings), networks)
+            text = read_formula_text(formula or loaded.scenario.formula, loaded.system)
+    except LimitError as stop:
+        return _unread(stop, str(scenario), formula, dict(read_settings(settings)), options, json_path, quiet)
+    read = perf_counter() - begun
     check_kept(written, [*loaded.files, *formula_file(formula)])
     _log_solvers(solver)
 
@@ -203,9 +212,12 @@ def command(
             progress=line.update,
             certificate=certificate,
             journal=journal,
-            **options,
+            **{**options, "timeout": left()},
             **read_refinement(refinement, loaded),
         )
+    report.seconds.total += read
+    if report.asked is not None:
+        report.asked = replace(report.asked, timeout=timeout)
     tell_origin(report, loaded, refinement)
     if json_path is not None or (witness_path is not None and report.witness is not None):
         from venmas.model.canonical import system_digest
@@ -223,6 +235,47 @@ def command(
     if problems:  # the verdict is known all the same
         raise UsageError("; ".join(problems))
     return {"satisfied": SATISFIED, "violated": VIOLATED}.get(report.verdict.value, UNKNOWN)
+
+
+def _unread(
+    stop: LimitError,
+    scenario: str,
+    formula: str | None,
+    parameters: dict[str, str],
+    options: dict[str, Any],
+    json_path: str | None,
+    quiet: bool,
+) -> int:
+    """Tell that a limit was met before there was a system to ask about; the exit status."""
+    from venmas.engine.modes import DEFAULT
+    from venmas.engine.report import Asked, Report, Verdict
+    from venmas.report.text import print_report, print_verdict
+
+    names = ("solver", "timeout", "memory", "invariant")
+    report = Report(
+        Verdict.UNKNOWN,
+        formula or "",
+        scenario,
+        options["mode"] or DEFAULT,
+        options["encoding"],
+        options["bounds"],
+        stop.reason,
+        str(stop),
+        trust=options["trust"],
+        semantics=options["semantics"],
+        parameters=parameters,
+        asked=Asked(formula or "", *(options[name] for name in names)),
+    )
+    report.seconds.total = options["timeout"]
+    failed = store_json(json_path, report.to_json(), "--json")
+    if json_path != STDOUT:
+        if quiet:
+            print_verdict(console(), report)
+        else:
+            print_report(console(), report, None)
+    if failed:
+        raise failed
+    return UNKNOWN
 
 
 def _log_solvers(preference: str) -> None:

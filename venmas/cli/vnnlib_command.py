@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from math import inf
 from pathlib import Path
@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING
 import click
 
 from venmas.cli.apart import check_kept
+from venmas.cli.limits import reading
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import Positive, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, store_json
+from venmas.errors import LimitError
 
 if TYPE_CHECKING:
     from venmas.engine.query import QueryReport
     from venmas.engine.query_replay import QueryReplay
     from venmas.formats.vnnlib import Query
+    from venmas.nn import Network
 
 _STATUS = {"unsat": SATISFIED, "sat": VIOLATED, "timeout": UNKNOWN, "unknown": UNKNOWN}
 
@@ -46,13 +49,21 @@ def command(
     counterexample, for which the property holds in exact numbers, or `unsat` (stderr says what proves it), or `timeout`
     or `unknown`. Exit status: 0 unsat, 10 sat, 20 timeout or unknown.
     """
+    from venmas.engine.query import QueryReport
     from venmas.formats.vnnlib import read_vnnlib
+    from venmas.nn import load_network
 
     check_writable(json_path, "--json")
     check_kept({"--json": json_path}, [("the network", network), ("the property", prop)])
-    query = read_vnnlib(prop)
-    with _unpacked(network) as file:
-        return _decide(file, query, timeout, workers, json_path, quiet)
+    with ExitStack() as stack:
+        try:
+            with reading(timeout) as left:
+                query = read_vnnlib(prop)
+                file = stack.enter_context(_unpacked(network))
+                loaded = load_network(file)
+        except LimitError as stop:
+            return _told(QueryReport("timeout", reason=str(stop)), None, json_path, quiet)
+        return _told(*_decide(file, loaded, query, left(), workers, quiet), json_path, quiet)
 
 
 @contextmanager
@@ -71,31 +82,36 @@ def _unpacked(network: str) -> Iterator[str]:
 
 
 def _decide(
-    network: str, query: Query, timeout: float | None, workers: int | None, json_path: str | None, quiet: bool
-) -> int:
+    file: str, network: Network, query: Query, timeout: float | None, workers: int | None, quiet: bool
+) -> tuple[QueryReport, QueryReplay | None]:
+    """The answer about the network of a file, and what the deployed network says of its counterexample."""
     from venmas.engine.query import decide_query
     from venmas.engine.query_replay import replay_query
     from venmas.errors import NetworkError
-    from venmas.nn import load_network
 
-    loaded = load_network(network)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     err = console(stderr=True)
     if quiet or not err.is_terminal:
-        report = decide_query(loaded, query, timeout=timeout, workers=workers or cores)
+        report = decide_query(network, query, timeout=timeout, workers=workers or cores)
     else:
         with err.status("looking for a counterexample") as status:
 
             def show(so_far: QueryReport) -> None:
                 status.update(f"{so_far.boxes} boxes bounded, {so_far.seconds:.0f} s")
 
-            report = decide_query(loaded, query, timeout=timeout, workers=workers or cores, progress=show)
+            report = decide_query(network, query, timeout=timeout, workers=workers or cores, progress=show)
     replay = None
     if report.verdict == "sat":
         try:
-            replay = replay_query(network, loaded, query, report)
+            replay = replay_query(file, network, query, report)
         except NetworkError as error:
             report.notes.append(f"the counterexample was not run as deployed: {error}")
+    return report, replay
+
+
+def _told(report: QueryReport, replay: QueryReplay | None, json_path: str | None, quiet: bool) -> int:
+    """Print and write the answer; the exit status."""
+    err = console(stderr=True)
     failed = store_json(json_path, _as_json(report, replay), "--json")
     if json_path != STDOUT:
         print(answer(report))

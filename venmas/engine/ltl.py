@@ -177,12 +177,11 @@ def verify_ltl_of_design(
     """
     check_choice("trust", trust, LTL_TRUSTS)
     check_choice("learner", learner, LEARNERS)
-    begun = perf_counter()
+    begun, budget = perf_counter(), Budget(timeout, progress=progress)
     asked = formula if isinstance(formula, Formula) else parse_ltl(formula)
     fair = tuple(fair)
     conditions = [parse_ltl(text) for text in fair]
     circuit = system if init is None else started(system, parse_ltl(init))
-    budget = Budget(timeout, progress=progress)
     with ExitStack() as stack:
         kept = known = None
         if journal is not None:

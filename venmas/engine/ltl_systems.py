@@ -125,10 +125,9 @@ def verify_ltl_of_system(
     """
     if deadlock not in ("error", "stutter"):
         raise UsageError(f"deadlock {deadlock!r}: choose error or stutter")
-    begun, fair = perf_counter(), tuple(fair)
+    begun, fair, budget = perf_counter(), tuple(fair), Budget(timeout, progress=progress)
     asked = formula if isinstance(formula, Formula) else read(system, formula)
     conditions = [read(system, text) for text in fair]
-    budget = Budget(timeout, progress=progress)
     with ExitStack() as stack:
         kept = None
         if journal is not None:

@@ -138,15 +138,22 @@ class Portfolio:
         """Is the word of a solver an answer? Where solvers are asked first, others look for a proof later."""
         return self.mode.solver or self.run.settings.trusted
 
-    def start(self, name: str, question: Question) -> Session | None:
-        """A session of a procedure, None where it does not take the question."""
-        procedure = get_procedure(name)
-        why = unread(procedure, question) or procedure.accepts(question, self.run)
-        if why is None:
-            return procedure.start(question, self.run)
+    def start(self, name: str, question: Question, budget: Budget) -> Session | None:
+        """A session of a procedure, None where it does not take the question; what it reads before is its time."""
+        procedure, begun, entry = get_procedure(name), monotonic(), self.tried[name]
+        try:
+            with limited(budget):
+                why = unread(procedure, question) or procedure.accepts(question, self.run)
+                if why is None:
+                    return procedure.start(question, self.run)
+        except BudgetError as error:
+            entry.why = f"{error.message} while it read the question"
+            raise
+        finally:
+            entry.seconds += monotonic() - begun
         self._refused[name] = why
         if question.about == "property":
-            self.tried[name].why = f"does not take it: {why}"
+            entry.why = f"does not take it: {why}"
         return None
 
     def advance(self, name: str, session: Session, budget: Budget) -> Answer | None:
@@ -188,15 +195,27 @@ class _Stage:
     ) -> None:
         self.portfolio, self.question, self.sessions, self.budget = portfolio, question, sessions, budget
         *self.others, self.main = stage
+        left = budget.left
+        self.own = budget if self.main.left == 1 or left is None else budget.within(self.main.left * left)
+        """The budget of the main procedure."""
         self.shares = Shares({turn.procedure: turn.share for turn in self.others}, least=0.0)
         self.begun = monotonic()
         self.open: Open | None = None
 
     def run(self) -> Answer | None:
         """Turns until one decides or the main one is at its end, whose answer is returned."""
+        try:
+            return self._run()
+        except BudgetError as error:
+            if self.own is self.budget or error.budget is not self.own:
+                raise
+            return Open(Reason.TIME, error.message)
+
+    def _run(self) -> Answer | None:
         for turn in (*self.others, self.main):
             if turn.procedure not in self.sessions:
-                session = self.portfolio.start(turn.procedure, self.question)
+                budget = self.own if turn is self.main else self.budget
+                session = self.portfolio.start(turn.procedure, self.question, budget)
                 if session is not None:
                     self.sessions[turn.procedure] = session
         self.others = [turn for turn in self.others if turn.procedure in self.sessions]
@@ -238,19 +257,10 @@ class _Stage:
     def _step(self) -> Answer | None:
         """A step of the main one."""
         name, session = self.main.procedure, self.sessions[self.main.procedure]
-        budget, left = self.budget, self.budget.left
         if self.main.pause is not None:
-            return budget.spend(self.main.pause, lambda part: self.portfolio.advance(name, session, part))
-        if self.main.left < 1 and left is not None:
-            budget = budget.within(self.main.left * left)
-        try:
-            with limited(budget):
-                answer = self.portfolio.advance(name, session, budget)
-        except BudgetError as error:
-            if budget is self.budget or error.budget is not budget:
-                raise
-            return Open(Reason.TIME, error.message)
-        return answer
+            return self.own.spend(self.main.pause, lambda part: self.portfolio.advance(name, session, part))
+        with limited(self.own):
+            return self.portfolio.advance(name, session, self.own)
 
     def _without(self) -> Answer | None:
         """Without the main one the others have all its time, but for those that a later stage goes on with."""

@@ -131,7 +131,10 @@ class Procedure(Protocol):
     """One line for people."""
 
     def accepts(self, question: Question, run: Run) -> str | None:
-        """None, or why it does not take the question."""
+        """None, or why it does not take the question.
+
+        All procedures of a stage are asked before one works, so that what may take long belongs to `Session.advance`.
+        """
         ...
 
     def eager(self, question: Question, run: Run) -> bool:

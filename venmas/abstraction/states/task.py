@@ -7,7 +7,7 @@ Each operator has a conjunctive guard, as a box and rows, and an affine update. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -138,22 +138,41 @@ class Task:
 
 def task_of(system: System) -> Task:
     """The operators of a system. Raises `UnsuitableError`, which says what is not of their form."""
+    steps = reading(system)
+    try:
+        while True:
+            next(steps)
+    except StopIteration as end:
+        task: Task = end.value
+        return task
+
+
+def reading(system: System) -> Generator[None, None, Task]:
+    """The operators of a system, read piece by piece. Raises `UnsuitableError` for what is not of their form."""
+    policy, node = read_policy(system)
+    names = tuple(system.variables)
+    low = np.array([-(-d.lower // 1) for d in system.variables.values()], dtype=np.int64)
+    high = np.array([d.upper // 1 for d in system.variables.values()], dtype=np.int64)
+    reader = _Reader({name: i for i, name in enumerate(names)}, low, high, node)
+    operators: list[Operator] = []
+    for i, branch in enumerate(system.branches):
+        for operator in reader.operators(i, branch):
+            operators += [] if operator is None else [operator]
+            yield
+    return Task(system, names, low, high, policy, tuple(operators), system.initial_set.formula, _points(system))
+
+
+def read_policy(system: System) -> tuple[Policy | None, ArgMax | None]:
+    """The policy and its choice: all that is looked at before branches. Raises `UnsuitableError`."""
     if system.smooth:
         raise UnsuitableError(f"it is for piecewise linear systems, and {system.smooth}")
-    names = tuple(system.variables)
     for decl in system.variables.values():
         if not decl.integral:
             raise UnsuitableError(f"variable {decl.name!r} is real; predicate abstraction takes integers only")
         if max(abs(decl.lower), abs(decl.upper)) > LARGEST:
             raise UnsuitableError(f"variable {decl.name!r} has numbers beyond 2^40")
-    low = np.array([-(-d.lower // 1) for d in system.variables.values()], dtype=np.int64)
-    high = np.array([d.upper // 1 for d in system.variables.values()], dtype=np.int64)
     node = _choice(system)
-    columns = {name: i for i, name in enumerate(names)}
-    policy = None if node is None else _policy(node, columns)
-    reader = _Reader(columns, low, high, node)
-    operators = [o for i, branch in enumerate(system.branches) for o in reader.operators(i, branch)]
-    return Task(system, names, low, high, policy, tuple(operators), system.initial_set.formula, _points(system))
+    return None if node is None else _policy(node, {name: i for i, name in enumerate(system.variables)}), node
 
 
 def _points(system: System) -> Ints | None:
@@ -229,13 +248,17 @@ class _Reader:
         self.columns, self.low, self.high, self.node = columns, low, high, node
         self.names = list(columns)
 
-    def operators(self, index: int, branch: Branch) -> Iterator[Operator]:
-        """Of one branch."""
+    def operators(self, index: int, branch: Branch) -> Iterator[Operator | None]:
+        """Of one branch; None after work that has found none yet."""
         labels = self._labels(branch)
         count = 0
         for label in labels:
             fixed = {} if label == FREE else {id(self.node): label}
-            for guard, updates in self._split(branch, fixed):
+            for found in self._split(branch, fixed):
+                if found is None:
+                    yield None
+                    continue
+                guard, updates = found
                 try:
                     cases = cover(guard, self.columns, self.low, self.high, MAX_CASES)
                 except TooManyError:
@@ -261,8 +284,13 @@ class _Reader:
                     return [0]
         return range(len(self.node.scores))
 
-    def _split(self, branch: Branch, fixed: dict[int, int]) -> Iterator[tuple[Formula, list[tuple[int, LinearExpr]]]]:
-        """Guard and affine updates, a pair for each way that conditions and maxima within them can turn out."""
+    def _split(
+        self, branch: Branch, fixed: dict[int, int]
+    ) -> Iterator[tuple[Formula, list[tuple[int, LinearExpr]]] | None]:
+        """Guard and affine updates, a pair for each way that conditions and maxima within them can turn out.
+
+        None after each choice that is told apart.
+        """
         waiting: list[tuple[dict[int, int], tuple[Condition, ...]]] = [(fixed, ())]
         made = 0
         while waiting:
@@ -277,6 +305,7 @@ class _Reader:
                 if made > MAX_CASES:
                     raise UnsuitableError(f"branch {branch.name!r} has more than {MAX_CASES} cases") from None
                 waiting += [({**fixed, **f}, (*assumed, c)) for f, c in _outcomes(error.node)]
+                yield None
                 continue
             yield guard, [(self.columns[name], self._whole(e, branch, name)) for name, e in updates]
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from venmas.answer import Answer, Open, Refuted
 from venmas.bounds.rounding import Ints
-from venmas.budget import Budget, limited
+from venmas.budget import Budget, ask, limited
 from venmas.errors import Reason
 from venmas.logic import Always, nnf
 from venmas.logic.closure import Stage
@@ -30,7 +30,7 @@ from venmas.model.invariant import Invariant
 from venmas.question import Question
 from venmas.search.procedure import Run
 from venmas.search.regions.graph.step import advance, classify
-from venmas.search.space.boxes import Boxes, Grid, cells, cut, present
+from venmas.search.space.boxes import Boxes, Grid, cells, cut, distinct, present
 from venmas.search.space.frames import Frame, to_boxes
 from venmas.search.space.view import Space
 
@@ -38,6 +38,8 @@ _FIRST, MAX_CELLS = 16, 200_000
 """Cells along a variable's range in the first grid, and all of them at most."""
 MAX_WORDS = 4096
 """Cells of a set that is written down."""
+_TURN = 2000
+"""Boxes that are cut into cells between two looks at the time."""
 _PARTS = 8
 """Parts of a cell's side that are not cut further where a choice is open."""
 
@@ -158,8 +160,16 @@ class CellSession:
 
     def _cells(self, boxes: Boxes, grid: Grid) -> Boxes:
         """The whole cells that some boxes meet, each once."""
-        parts, _ = cut(boxes, grid)
-        rows = np.unique(cells(parts, grid), axis=0)  # the location first
+        found: list[Ints] = [np.zeros((0, 1 + len(grid.cell)), np.int64)]
+        for first in range(0, len(boxes), _TURN):
+            ask()
+            parts, _ = cut(boxes.take(slice(first, first + _TURN)), grid)
+            found.append(distinct(cells(parts, grid)))  # the location first
+            if sum(map(len, found)) > 2 * MAX_CELLS:
+                found = [distinct(np.concatenate(found))]
+                if len(found[0]) > MAX_CELLS:
+                    raise OverflowError(f"there are more than {MAX_CELLS} cells")
+        rows = distinct(np.concatenate(found))
         top = self.low + self.width
         low = np.minimum(self.low + rows[:, 1:] * grid.cell, top)
         return Boxes(rows[:, 0], low, np.minimum(low + grid.cell, top), np.ones((len(rows), 1), bool))

@@ -132,6 +132,17 @@ def _groups(keys: Ints) -> Index:
     return group
 
 
+def distinct(keys: Ints) -> Ints:
+    """The different rows of keys (B, n), in their order."""
+    if not len(keys):
+        return keys
+    floor = keys.min(0)
+    span = keys.max(0) - floor + 1
+    if not codable(span):
+        return np.unique(keys, axis=0)
+    return keys[np.unique(code_of(keys, floor, span), return_index=True)[1]]  # many times as fast
+
+
 def codable(span: Ints) -> bool:
     """Do rows of keys with these spans have numbers of 64 bits?"""
     return float(np.prod(span.astype(float))) < 2.0**62
