@@ -15,6 +15,7 @@ from venmas.cli.design_options import Asked, design_options
 from venmas.cli.ltl_options import output_options, proof_options, question_options, start_options
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.output import STDOUT, check_writable, console, store_json, store_text
+from venmas.cli.table import Command, refuse
 from venmas.errors import CircuitError, UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@click.command("ltl")
+@click.command("ltl", cls=Command)
 @design_options
 @start_options
 @question_options
@@ -62,6 +63,7 @@ def command(
     if automaton_only:
         if text is None:
             raise UsageError("--automaton-only shows the automaton of a formula: give it with --property")
+        refuse("verdict", "--automaton-only decides nothing")
         return _print_automaton(text, fair)
     written = {"--json": json_path, "--witness": witness_path, "--html": page_path, "--certificate": certificate}
     written |= {"--network": network, "--journal": journal}
@@ -79,13 +81,7 @@ def command(
     if asked.scenario is not None:
         from venmas.cli.ltl_scenario import ask_scenario
 
-        only = {
-            "--init": init,
-            "--justice": justice,
-            "--bad": bad,
-            "--network": network,
-        }
-        return ask_scenario(asked, str(text), fair, timeout, written, quiet, only)
+        return ask_scenario(asked, str(text), fair, timeout, written, quiet)
     begun = perf_counter()
     budget = Budget(timeout)
     check_kept(written, [("the design", asked.path)])

@@ -37,13 +37,10 @@ def ask_scenario(
     timeout: float | None,
     written: Mapping[str, str | None],
     quiet: bool,
-    others: Mapping[str, object],
 ) -> int:
-    """Decide and print; written: files by option; others: options that a scenario does not take. The exit status."""
+    """Decide and print; written: files by option. The exit status."""
     asked.check()
     json_path, witness_path, certificate = (written[name] for name in ("--json", "--witness", "--certificate"))
-    if given := [name for name, value in others.items() if value is not None]:
-        raise UsageError(f"{', '.join(given)}: about designs, and not yet about a --scenario; leave it out")
     if witness_path is not None and Path(witness_path).suffix != ".json":
         raise UsageError(f"--witness {witness_path!r}: the lasso of a scenario is written as .json")
     from venmas.engine.ltl_systems import verify_ltl_of_system

@@ -9,6 +9,7 @@ import click
 
 from venmas.cli.jani_options import is_jani, jani_options, without_policy
 from venmas.cli.options import find_scenario, read_settings, verbose_option
+from venmas.cli.table import Command, refuse
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from venmas.model.variables import VariableDecl
 
 
-@click.command("scenarios")
+@click.command("scenarios", cls=Command)
 @click.argument("name", required=False, metavar="[NAME|FILE]")
 @jani_options
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable.")
@@ -37,6 +38,7 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
 
     out = console()
     if name is None:
+        refuse("scenario", "none is named")
         from venmas.report.text_tables import print_table
 
         rows = [[n, load_scenario(n).description.partition("\n")[0]] for n in scenario_names()]

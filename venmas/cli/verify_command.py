@@ -36,6 +36,7 @@ from venmas.cli.origin import tell_origin
 from venmas.cli.output import STDOUT, check_writable, console, is_verbose, store_json
 from venmas.cli.plural_options import plural_options, take_plural
 from venmas.cli.refinement import read_refinement, refinement_options
+from venmas.cli.table import Command, refuse_for_mode
 from venmas.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@click.command("verify")
+@click.command("verify", cls=Command)
 @scenario_options
 @click.option(
     "--formula",
@@ -181,11 +182,13 @@ def command(
         return verify_several(plural, scenario, read_settings(settings), networks, written, options, refinement, quiet)
 
     from venmas.cli.progress import ProgressLine
+    from venmas.question import read_property
 
     formula = formulas[0] if formulas else None
     loaded = load(scenario, read_settings(settings), networks)
     text = read_formula_text(formula or loaded.scenario.formula, loaded.system)
     check_kept(written, [*loaded.files, *formula_file(formula)])
+    refuse_for_mode(mode, [read_property(loaded.system, text).kind], cluster is not None, bool(invariant))
     _log_solvers(solver)
 
     from venmas.engine.verify import verify

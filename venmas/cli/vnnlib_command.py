@@ -17,6 +17,7 @@ from venmas.cli.apart import check_kept
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import Positive, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, store_json
+from venmas.cli.table import Command
 
 if TYPE_CHECKING:
     from venmas.engine.query import QueryReport
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _STATUS = {"unsat": SATISFIED, "sat": VIOLATED, "timeout": UNKNOWN, "unknown": UNKNOWN}
 
 
-@click.command("vnnlib")
+@click.command("vnnlib", cls=Command)
 @click.argument("network", metavar="NETWORK")
 @click.argument("prop", metavar="PROPERTY.vnnlib")
 @click.option("--timeout", type=Positive(), metavar="SECONDS", help="Give up after this long; no limit by default.")

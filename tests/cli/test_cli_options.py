@@ -1,0 +1,189 @@
+"""The table of options: every option of every command is in it, and what a path does not read is refused by name."""
+
+import json
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from venmas.cli.main import COMMANDS, main
+from venmas.cli.table import PARTS, TABLE, Command, long_name
+
+SYSTEM = """
+from venmas.model import System
+def build(networks):
+    system = System("counter")
+    x = system.integer("x", 0, 3)
+    system.initial(x == 0)
+    system.branch("up", x=x)
+    return system
+"""
+NETLIST = """1 sort bitvec 1
+2 zero 1
+3 state 1 x
+4 init 1 3 2
+5 next 1 3 3
+6 bad 3
+"""
+
+
+def commands():
+    for name in COMMANDS:
+        command = main.get_command(click.Context(main), name)
+        inner = command.commands.values() if isinstance(command, click.Group) else [command]
+        yield from inner
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("options")
+    (made / "counter.py").write_text(SYSTEM)
+    (made / "net.btor2").write_text(NETLIST)
+    (made / "nets").mkdir()
+    result = {"verdict": "unknown", "formula": "AX (x > 5)", "witness": None, "scenario": "counter"}
+    result["origin"] = {"scenario": str(made / "counter.py"), "networks": None, "digests": {}}
+    (made / "r.json").write_text(json.dumps(result))
+    done = CliRunner().invoke(
+        main,
+        [*"verify --formula AX(x==0) -q".split(), "--scenario", str(made / "counter.py")]
+        + ["--certificate", str(made / "proof.gz")],
+    )
+    assert done.exit_code == 0, done.output
+    words = ["ltl", "--bad", "0", "--btor2", str(made / "net.btor2"), "--certificate", str(made / "ltl.gz")]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    return made
+
+
+def run(folder, words):
+    return CliRunner().invoke(main, [word.replace("{d}", str(folder)) for word in words])
+
+
+def test_every_option_of_every_command_is_in_the_table():
+    found = {c.name: {long_name(p) for p in c.params if isinstance(p, click.Option)} for c in commands()}
+    assert {name: set(rows) for name, rows in TABLE.items()} == found
+    assert {part for rows in TABLE.values() for needs in rows.values() for part in needs} == set(PARTS)
+    assert all(isinstance(command, Command) for command in commands())
+
+
+VALUES = {
+    "--from": "all",
+    "--trust": "solver",
+    "--learner": "milp",
+    "--deadlock": "error",
+    "--encoding": "big-m",
+    "--bounds": "symbolic",
+    "--leave-range": "error",
+    "--set": "a=1",
+    "--solver": "auto",
+    "--refine": "ws",
+    "--split": "mid",
+    "--guards": "all",
+    "--search": "breadth",
+    "--slice": "on",
+    "--reuse": "on",
+    "--tests": "both",
+    "--entailed": "on",
+    "--strengthen": "on",
+    "--starts": "split",
+    "--predicates": "none",
+    "--design": "{d}/net.sv",
+    "--btor2": "{d}/net.btor2",
+    "--machine": "servo",
+    "--scenario": "{d}/counter.py",
+    "--networks": "{d}/nets",
+}
+VERIFY = ["verify", "--scenario", "{d}/counter.py", "--formula"]
+PATHS = {
+    "adaptive": ([*VERIFY, "AX (x == 0)"], {"abstraction", "jani"}),
+    "exact": ([*VERIFY, "AX (x == 0)", "--mode", "exact"], {"programs", "workers", "abstraction", "jani"}),
+    "mono": ([*VERIFY, "AX (x == 0)", "--mode", "mono"], {"workers", "abstraction", "jani"}),
+    "abstraction": ([*VERIFY, "AG x == 0", "--mode", "abstraction"], {"programs", "workers", "jani"}),
+    "invariant": ([*VERIFY, "AG x == 0", "--invariant", "x == 0"], {"abstraction", "jani"}),
+    "several": ([*VERIFY, "AX (x == 0)", "--formula", "AX (x == 1)"], {"one formula", "abstraction", "jani"}),
+    "several exact": ([*VERIFY, "AX (x == 0)", "--least", "2", "--mode", "exact"], {"one formula", "programs"}),
+    "automaton": (["ltl", "--property", "G a", "--automaton-only"], {"verdict"}),
+    "ltl scenario": (["ltl", "--property", "G x == 0", "--scenario", "{d}/counter.py"], {"netlist", "verilog"}),
+    "netlist": (["ltl", "--property", "G !x", "--btor2", "{d}/net.btor2"], {"verilog", "parameters", "scenario"}),
+    "report": (["report", "{d}/r.json"], {"check", "scenario", "jani"}),
+    "plot": (["plot", "{d}/r.json", "-o", "{d}/p.svg", "--show", "tree"], {"states", "scenario"}),
+    "reach": (["reach", "--scenario", "{d}/counter.py", "--steps", "1", "--runs", "0"], {"runs", "picture", "jani"}),
+    "scenarios": (["scenarios"], {"scenario", "jani"}),
+    "check": (["check", "{d}/proof.gz"], {"netlist"}),
+    "check netlist": (["check", "{d}/ltl.gz"], {"scenario", "jani"}),
+    "simulate": (["simulate", "--scenario", "{d}/counter.py"], {"jani"}),
+    "abstract": (["abstract", "--scenario", "{d}/counter.py"], {"jani"}),
+    "export": (
+        ["export", "programs", "--scenario", "{d}/counter.py", "--formula", "AX x == 0", "-o", "{d}/o"],
+        {"jani"},
+    ),
+}
+
+
+def unread():
+    by_name = {command.name: command for command in commands()}
+    for path, (words, lacking) in PATHS.items():
+        name = words[1] if words[0] == "export" else words[0]
+        given = {word.split("=")[0] for word in words}
+        for parameter in by_name[name].params:
+            option = long_name(parameter)
+            if option not in given and lacking & set(TABLE[name].get(option, ())):
+                yield pytest.param(words, parameter, id=f"{path} {option}")
+
+
+@pytest.mark.parametrize(("words", "parameter"), list(unread()))
+def test_an_option_that_the_path_does_not_read_is_refused_by_name(folder, words, parameter):
+    option = long_name(parameter)
+    value = VALUES.get(option, "1" if option != "--json" else "{d}/out.json")
+    found = run(folder, [*words, option, *([] if parameter.is_flag else [value])])
+    assert found.exit_code == 2, found.output
+    assert option in found.output
+    assert any(part in found.output for part in (" about ", "several questions")), found.output
+
+
+READ = {
+    "adaptive": [
+        *VERIFY,
+        "AX (x == 0)",
+        "--encoding",
+        "big-m",
+        "--workers",
+        "1",
+        "--solver",
+        "auto",
+        "--trust",
+        "auto",
+    ],
+    "invariant": [*VERIFY, "AG x == 0", "--slice", "on", "--bounds", "interval"],
+    "several": [*VERIFY, "AX (x == 0)", "--formula", "AG x == 0", "--workers", "1"],
+    "netlist": ["ltl", "--bad", "0", "--btor2", "{d}/net.btor2", "--from", "initial", "--init", "!x", "--show"],
+    "scenario": ["ltl", "--property", "G x == 0", "--scenario", "{d}/counter.py", "--deadlock", "stutter"],
+    "reach": ["reach", "--scenario", "{d}/counter.py", "--steps", "1", "--seed", "3"],
+}
+
+
+@pytest.mark.parametrize("path", READ)
+def test_options_that_are_read_are_taken(folder, path):
+    found = run(folder, READ[path])
+    assert found.exit_code == 0, found.output
+
+
+REPEATED = [
+    (["verify", "--scenario", "vcas", "--scenario", "blocks", "--formula", "AX true"], "--scenario"),
+    (["--scenario", "vcas", "--formula", "AX true", "--mode", "mono", "--mode", "exact"], "--mode"),
+    (["verify", "--scenario", "vcas", "--formula", "AX true", "--timeout", "5", "--timeout=500"], "--timeout"),
+    (["ltl", "--btor2", "a", "--btor2", "b", "--property", "G a"], "--btor2"),
+    (["ltl", "--btor2", "a", "--property", "G a", "--property", "F a"], "--property"),
+    (["abstract", "--scenario", "a.jani", "--policy", "a", "--policy", "b"], "--policy"),
+    (["reach", "--scenario", "vcas", "--steps", "1", "--steps", "2"], "--steps"),
+    (["vnnlib", "n.onnx", "p.vnnlib", "--timeout", "1", "--timeout", "2"], "--timeout"),
+    (["export", "formula", "--scenario", "vcas", "--formula", "a", "--formula", "b"], "--formula"),
+    (["report", "r.json", "-o", "a", "--output", "b"], "--output"),
+    (["check", "c.gz", "--json", "a", "--json", "b"], "--json"),
+]
+
+
+@pytest.mark.parametrize(("words", "option"), REPEATED)
+def test_an_option_of_one_value_that_is_repeated_is_refused(words, option):
+    found = CliRunner().invoke(main, words)
+    assert found.exit_code == 2
+    assert f"{option} is given twice" in found.output
