@@ -43,11 +43,8 @@ def folder(tmp_path_factory):
     result = {"verdict": "unknown", "formula": "AX (x > 5)", "witness": None, "scenario": "counter"}
     result["origin"] = {"scenario": str(made / "counter.py"), "networks": None, "digests": {}}
     (made / "r.json").write_text(json.dumps(result))
-    done = CliRunner().invoke(
-        main,
-        [*"verify --formula AX(x==0) -q".split(), "--scenario", str(made / "counter.py")]
-        + ["--certificate", str(made / "proof.gz")],
-    )
+    words = ["verify", "--formula", "AX(x==0)", "-q", "--scenario", str(made / "counter.py")]
+    done = CliRunner().invoke(main, [*words, "--certificate", str(made / "proof.gz")])
     assert done.exit_code == 0, done.output
     words = ["ltl", "--bad", "0", "--btor2", str(made / "net.btor2"), "--certificate", str(made / "ltl.gz")]
     assert CliRunner().invoke(main, words).exit_code == 0
