@@ -184,3 +184,74 @@ def test_an_option_of_one_value_that_is_repeated_is_refused(words, option):
     found = CliRunner().invoke(main, words)
     assert found.exit_code == 2
     assert f"{option} is given twice" in found.output
+
+
+KINDS = [
+    (["report", "{d}/r.json", "-o", "{d}/x.pdf"], ".html"),
+    ([*VERIFY, "AX (x == 0)", "--json", "{d}/x.csv"], ".json"),
+    ([*VERIFY, "AX (x == 0)", "--certificate", "{d}/x.zip"], ".gz"),
+    ([*VERIFY, "AX (x == 0)", "--formula", "AX (x == 1)", "--csv", "{d}/x.json"], ".csv"),
+    (["ltl", "--bad", "0", "--btor2", "{d}/net.btor2", "--html", "{d}/x.pdf"], ".html"),
+    (["ltl", "--bad", "0", "--btor2", "{d}/net.btor2", "--network", "{d}/x.json"], ".onnx"),
+    (["abstract", "--scenario", "{d}/counter.py", "--dot", "{d}/x.png"], ".dot"),
+    (["export", "formula", "--scenario", "{d}/counter.py", "--formula", "AX x == 0", "-o", "{d}/x.svg"], ".dot"),
+    (["archive", "{d}/r.json", "-o", "{d}/x.gz"], ".zip"),
+]
+
+
+@pytest.mark.parametrize(("words", "ending"), KINDS)
+def test_a_name_that_ends_as_another_kind_of_file_is_refused(folder, words, ending):
+    found = run(folder, words)
+    assert found.exit_code == 2
+    assert f"name one that ends in {ending}" in found.output
+    assert not list(folder.glob("x.*"))
+
+
+OLD = {
+    "witness": [*VERIFY, "AX (x == 0)", "--witness", "{d}/old.json"],
+    "certificate": [*VERIFY, "AX (x == 1)", "--certificate", "{d}/old.json"],
+    "lasso": ["ltl", "--bad", "0", "--btor2", "{d}/net.btor2", "--witness", "{d}/old.json"],
+    "lasso of a scenario": [
+        "ltl",
+        "--property",
+        "G x == 0",
+        "--scenario",
+        "{d}/counter.py",
+        "--witness",
+        "{d}/old.json",
+    ],
+    "ranks": ["ltl", "--property", "G x == 1", "--scenario", "{d}/counter.py", "--certificate", "{d}/old.json"],
+    "proof": ["ltl", "--property", "F x", "--btor2", "{d}/net.btor2", "--certificate", "{d}/old.json"],
+}
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_a_file_of_another_run_is_not_passed_over(folder, name):
+    """The verdict is known; the file would be taken for what it says."""
+    old = folder / "old.json"
+    old.write_text("{}")
+    found = run(folder, OLD[name])
+    assert found.exit_code == 2, found.output
+    assert f"{old}' is of another run: remove it" in found.output
+    assert old.read_text() == "{}"
+    old.unlink()
+    assert run(folder, OLD[name]).exit_code in (0, 10)
+    assert not old.exists()
+
+
+def test_a_certificate_that_is_not_written_is_an_error(folder, tmp_path, monkeypatch):
+    """A netlist whose states were all enumerated has no certificate yet."""
+    monkeypatch.setattr("venmas.ltl.decide.Prover.prove", lambda self, budget: None)
+    words = ["ltl", "--bad", "0", "--btor2", "{d}/net.btor2", "--quiet"]
+    assert run(folder, words).exit_code == 0
+    found = run(folder, [*words, "--certificate", str(tmp_path / "proof.gz")])
+    assert found.exit_code == 2
+    assert found.output.startswith("satisfied")
+    assert "--certificate: no certificate was written: all states were enumerated" in found.output
+    assert not (tmp_path / "proof.gz").exists()
+
+
+def test_networks_that_no_network_is_read_from_are_refused(folder):
+    found = run(folder, [*VERIFY, "AX (x == 0)", "--networks", "{d}/nets"])
+    assert found.exit_code == 2
+    assert "reads no network" in found.output

@@ -46,7 +46,7 @@ def command(
     target = output if output is not None else str(Path(path).with_suffix(".zip"))
     if target == STDOUT:
         raise UsageError("-o takes a file: an archive is not written to standard output")
-    check_writable(target, "-o")
+    check_writable(target, "-o", "archive")
     stored = read_stored(path)
     report = read_report(stored)
     if not report.satisfied or report.certificate is None:

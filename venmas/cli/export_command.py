@@ -141,7 +141,7 @@ def formula(
     output: str,
 ) -> int:
     """Write a formula as a graph for Graphviz, its names and propositions resolved by the scenario."""
-    check_writable(output, "--output")
+    check_writable(output, "--output", "--dot")
     from venmas.cli.dot import formula_dot
     from venmas.engine.verify import read_formula
     from venmas.logic import nnf
@@ -163,7 +163,7 @@ def witness(path: str, scenario: str | None, settings: tuple[str, ...], networks
 
     It is replayed first; a file whose violation does not replay is refused.
     """
-    check_writable(output, "--output")
+    check_writable(output, "--output", "--dot")
     from venmas.cli.dot import witness_dot
 
     loaded, found = _replayed(path, scenario, settings, networks)

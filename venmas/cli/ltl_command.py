@@ -14,7 +14,7 @@ from venmas.cli.apart import check_apart, check_kept
 from venmas.cli.design_options import Asked, design_options
 from venmas.cli.ltl_options import output_options, proof_options, question_options, start_options
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
-from venmas.cli.output import STDOUT, check_writable, console, store_json, store_text
+from venmas.cli.output import STDOUT, check_writable, console, nothing_to_write, store_json, store_text
 from venmas.cli.table import Command, refuse
 from venmas.errors import CircuitError, UsageError
 
@@ -106,7 +106,7 @@ def command(
             design=path,
             frontend=perf_counter() - begun,
         )
-    problems = _store(report, json_path, witness_path, page_path, network)
+    problems = _store(report, json_path, witness_path, page_path, network, certificate)
     if json_path != STDOUT:
         print_report(console(), report, quiet=quiet, show=show)
     if problems:  # the verdict is known all the same
@@ -152,14 +152,24 @@ def _print_automaton(text: str, fair: tuple[str, ...]) -> int:
 
 
 def _store(
-    report: LtlReport, json_path: str | None, witness_path: str | None, page_path: str | None, network: str | None
+    report: LtlReport,
+    json_path: str | None,
+    witness_path: str | None,
+    page_path: str | None,
+    network: str | None,
+    certificate: str | None,
 ) -> list[str]:
     """Write the files that were asked for, each whatever becomes of the others; what could not be written, and why."""
     data = report.to_json()
     failed = [store_json(json_path, data, "--json")]
+    problems: list[str] = []
+    if report.stored is None:
+        if report.satisfied and certificate is not None:
+            problems.append(f"--certificate: {report.note or 'none was written'}")
+        else:
+            problems += nothing_to_write(certificate, "--certificate", "proof")
     if report.lasso is None:
-        if witness_path is not None:
-            log.warning("there is no lasso to write: %s is left as it is", witness_path)
+        problems += nothing_to_write(witness_path, "--witness", "lasso")
     elif witness_path is not None and witness_path.endswith(".json"):
         failed.append(store_json(witness_path, data, "--witness"))
     elif witness_path is not None:
@@ -172,7 +182,7 @@ def _store(
         failed.append(store_text(page_path, partial(ltl_page, report), "--html"))
     if network is not None:
         failed.append(_write_network(network, report))
-    return [str(error) for error in failed if error]
+    return [*problems, *(str(error) for error in failed if error)]
 
 
 def _write_network(path: str, report: LtlReport) -> UsageError | None:

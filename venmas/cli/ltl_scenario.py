@@ -14,7 +14,7 @@ from venmas.cli.apart import check_kept
 from venmas.cli.design_options import Asked
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import load, read_settings
-from venmas.cli.output import STDOUT, console, printable, store_json, store_text
+from venmas.cli.output import STDOUT, console, nothing_to_write, printable, store_json, store_text
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,14 +63,14 @@ def ask_scenario(
     failed: list[object] = [store_json(json_path, data, "--json")]
     if report.unwritten:
         failed.append(f"--certificate: {report.unwritten}")
-    if certificate is not None and not report.satisfied:
-        log.warning("there is no proof to write: %s is left as it is", certificate)
+    if not report.satisfied:
+        failed += nothing_to_write(certificate, "--certificate", "proof")
     if (page := written["--html"]) is not None:
         from venmas.report.ltl_systems import ltl_system_page
 
         failed.append(store_text(page, partial(ltl_system_page, report, loaded.system), "--html"))
-    if witness_path is not None and report.lasso is None:
-        log.warning("there is no lasso to write: %s is left as it is", witness_path)
+    if report.lasso is None:
+        failed += nothing_to_write(witness_path, "--witness", "lasso")
     elif witness_path is not None:
         failed.append(store_json(witness_path, data, "--witness"))
     if json_path != STDOUT:

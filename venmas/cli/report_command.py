@@ -63,7 +63,7 @@ def command(
     if not check:
         refuse("check", "--check is not given")
     check_kept({"-o": target}, [("the result", path)])
-    check_writable(target, "-o")
+    check_writable(target, "-o", "--html")
 
     from venmas.cli.stored import certificate_beside, read_stored
     from venmas.engine.stored import read_report

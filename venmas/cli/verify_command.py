@@ -33,7 +33,7 @@ from venmas.cli.options import (
     verbose_option,
 )
 from venmas.cli.origin import tell_origin
-from venmas.cli.output import STDOUT, check_writable, console, is_verbose, store_json
+from venmas.cli.output import STDOUT, check_writable, console, is_verbose, nothing_to_write, store_json
 from venmas.cli.plural_options import plural_options, take_plural
 from venmas.cli.refinement import read_refinement, refinement_options
 from venmas.cli.table import Command, refuse_for_mode
@@ -246,9 +246,10 @@ def _store(report: Report, json_path: str | None, witness_path: str | None, cert
     failed = [store_json(json_path, data, "--json")]
     if report.witness is not None:
         failed.append(store_json(witness_path, data, "--witness"))
-    elif witness_path is not None:
-        log.warning("there is no witness to write: %s is left as it is", witness_path)
-    if certificate is not None and report.certificate is None and report.unwritten is None:
-        log.warning("there is no proof to write: %s is left as it is", certificate)
-    problems = [] if report.unwritten is None else [f"--certificate: {report.unwritten}"]
+        witness_path = None
+    problems = nothing_to_write(witness_path, "--witness", "witness")
+    if report.unwritten is not None:
+        problems.append(f"--certificate: {report.unwritten}")
+    elif report.certificate is None:
+        problems += nothing_to_write(certificate, "--certificate", "proof")
     return [*problems, *(str(error) for error in failed if error)]
