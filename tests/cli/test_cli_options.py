@@ -27,6 +27,17 @@ NETLIST = """1 sort bitvec 1
 """
 
 
+KIND = {"kind": "bounded", "base": "int", "lower-bound": 0, "upper-bound": 5}
+JANI = {
+    "jani-version": 1,
+    "name": "m",
+    "type": "lts",
+    "variables": [{"name": "x", "type": KIND, "initial-value": 0}],
+    "automata": [{"name": "a", "locations": [{"name": "l"}], "initial-locations": ["l"], "edges": []}],
+    "system": {"elements": [{"automaton": "a"}]},
+}
+
+
 def commands():
     for name in COMMANDS:
         command = main.get_command(click.Context(main), name)
@@ -39,6 +50,7 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("options")
     (made / "counter.py").write_text(SYSTEM)
     (made / "net.btor2").write_text(NETLIST)
+    (made / "m.jani").write_text(json.dumps(JANI))
     (made / "nets").mkdir()
     result = {"verdict": "unknown", "formula": "AX (x > 5)", "witness": None, "scenario": "counter"}
     result["origin"] = {"scenario": str(made / "counter.py"), "networks": None, "digests": {}}
@@ -196,6 +208,7 @@ KINDS = [
     (["abstract", "--scenario", "{d}/counter.py", "--dot", "{d}/x.png"], ".dot"),
     (["export", "formula", "--scenario", "{d}/counter.py", "--formula", "AX x == 0", "-o", "{d}/x.svg"], ".dot"),
     (["archive", "{d}/r.json", "-o", "{d}/x.gz"], ".zip"),
+    ([*VERIFY, "AX (x == 0)", "--witness", "{d}/x.vcd"], ".json"),
 ]
 
 
@@ -255,3 +268,24 @@ def test_networks_that_no_network_is_read_from_are_refused(folder):
     found = run(folder, [*VERIFY, "AX (x == 0)", "--networks", "{d}/nets"])
     assert found.exit_code == 2
     assert "reads no network" in found.output
+    found = run(folder, ["scenarios", "{d}/counter.py", "--networks", "{d}/nets"])
+    assert found.exit_code == 2
+    assert "reads no network" in found.output
+
+
+@pytest.mark.parametrize("start", ["x", "x & !x", "false"])
+def test_a_design_without_an_initial_state_is_refused(folder, start):
+    words = ["ltl", "--bad", "0", "--btor2", "{d}/net.btor2", "--init"]
+    found = run(folder, [*words, start])
+    assert found.exit_code == 2
+    assert f"no initial state of the design meets {start}" in found.output
+    assert run(folder, [*words, "!x"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "words", [["--masking"], ["--policy", "none", "--masking"], ["--policy", "none", "--inputs", "x"]]
+)
+def test_what_is_about_a_policy_is_refused_without_one(folder, words):
+    found = run(folder, ["verify", "--scenario", "{d}/m.jani", "--formula", "AX (x == 0)", *words])
+    assert found.exit_code == 2
+    assert "masking is about" in found.output or "name it with --policy NET" in found.output

@@ -76,7 +76,8 @@ def load_model(scenario: str, networks: str | None) -> JaniScenario:
 
 def without_policy(scenario: str) -> JaniScenario | None:
     """The model with every action free, where the options do not name a policy themselves. Raises `ScenarioError`."""
-    return None if "policy" in _given() else _loaded(scenario, {**_given(), "policy": "none"})
+    given = {name: value for name, value in _given().items() if name != "masking"}
+    return None if "policy" in given else _loaded(scenario, {**given, "policy": "none"})
 
 
 def _loaded(scenario: str, given: dict[str, Any]) -> JaniScenario:

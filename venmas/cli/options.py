@@ -141,8 +141,7 @@ def load(scenario: str | None, settings: Mapping[str, str], networks: str | None
         raise UsageError(f"--networks: there is no folder {networks!r}; give the folder that holds the network files")
     folder = NetworkFolder(networks if networks is not None else loaded.networks)
     system = loaded.system(folder, **values)
-    if networks is not None and not folder.files:
-        raise UsageError(f"--networks: {scenario} reads no network, so {networks!r} changes nothing: leave it out")
+    check_read(folder, networks, scenario)
     for note in loaded.notes:
         log.info("%s", note)
     return Loaded(
@@ -153,6 +152,12 @@ def load(scenario: str | None, settings: Mapping[str, str], networks: str | None
         {name: show_value(value) for name, value in values.items()},
         system,
     )
+
+
+def check_read(folder: NetworkFolder, networks: str | None, scenario: str) -> None:
+    """Raise `UsageError` where a folder was given, and a scenario that was built of it reads no network."""
+    if networks is not None and not folder.files:
+        raise UsageError(f"--networks: {scenario} reads no network, so {networks!r} changes nothing: leave it out")
 
 
 def find_scenario(name: str, networks: str | None = None) -> Scenario:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from venmas.cli.jani_options import is_jani, jani_options, without_policy
-from venmas.cli.options import find_scenario, read_settings, verbose_option
+from venmas.cli.options import check_read, find_scenario, read_settings, verbose_option
 from venmas.cli.table import Command, refuse
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
     """
     from venmas.cli.output import console
     from venmas.errors import NetworkError, ScenarioError, VenmasError
-    from venmas.model import load_scenario, scenario_names
+    from venmas.model import NetworkFolder, load_scenario, scenario_names
 
     out = console()
     if name is None:
@@ -75,7 +75,9 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
         out.print(f"\nIts variables and properties are known once {', '.join(lacking)} have values: --set NAME=VALUE")
         return
     try:
-        system = model or loaded.system(networks, **given)
+        folder = NetworkFolder(networks or loaded.networks)
+        system = model or loaded.system(folder, **given)
+        check_read(folder, networks, name)
     except (NetworkError, ScenarioError) as error:
         if given or networks or not isinstance(error, NetworkError):
             raise

@@ -159,7 +159,7 @@ def command(
     plural = take_plural(refinement, formulas)
     written = {"--json": json_path, "--witness": witness_path, "--certificate": certificate}
     for option, path in written.items():
-        check_writable(path, option)
+        check_writable(path, option, "--json" if option == "--witness" else "")
     written["--journal"] = journal
     check_apart(written)
     options: dict[str, Any] = {

@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from math import lcm
 
+from venmas.budget import Budget
 from venmas.circuit.builder import Builder
 from venmas.circuit.cone import cone, influence
 from venmas.circuit.nodes import Circuit, needed
 from venmas.circuit.operators import Op
+from venmas.circuit.smt import Smt, Unsat
 from venmas.errors import CircuitError
 from venmas.linear import Comparison, Relation
 from venmas.logic.formula import And, Atom, Bottom, Formula, Not, Or, Top, subformulas
@@ -50,6 +52,27 @@ def started(circuit: Circuit, condition: Formula) -> Circuit:
     there = dict(zip(order, b.copy(whole, known, order), strict=True))
     start = _truth(b, condition, dict(zip(atoms, (there[node] for node in letters), strict=True)))
     return _moved(whole, b, there, start)
+
+
+def check_started(circuit: Circuit, text: str, budget: Budget) -> None:
+    """Refuse a circuit without an initial state, of which everything holds. Raises `CircuitError`, `BudgetError`.
+
+    text: the condition that was given. Where the solver comes to no end, nothing is refused.
+    """
+    b = Builder()
+    known = {node: b.input(circuit.width(node)) for node in circuit.inputs}
+    known |= {node: b.register(circuit.width(node)) for node in circuit.registers}
+    places = zip(circuit.registers, circuit.init, strict=True)
+    prescribed = [(register, first) for register, first in places if first is not None]
+    firsts = b.copy(circuit, known, [first for _, first in prescribed])
+    conditions = b.copy(circuit, known, (*circuit.starts, *circuit.constraints))
+    pairs = zip(prescribed, firsts, strict=True)
+    conditions += [b.apply(Op.EQ, [known[register], first]) for (register, _), first in pairs]
+    if conditions and isinstance(Smt(b).check(conditions, budget.left), Unsat):
+        raise CircuitError(
+            f"no initial state of the design meets {text}: nothing would be asked; see what its `init` and "
+            "`constraint` lines say, or state another condition"
+        )
 
 
 def _truth(b: Builder, condition: Formula, atoms: Mapping[Leaf, int]) -> int:
