@@ -207,7 +207,7 @@ KINDS = [
     (["ltl", "--bad", "0", "--btor2", "{d}/net.btor2", "--network", "{d}/x.json"], ".onnx"),
     (["abstract", "--scenario", "{d}/counter.py", "--dot", "{d}/x.png"], ".dot"),
     (["export", "formula", "--scenario", "{d}/counter.py", "--formula", "AX x == 0", "-o", "{d}/x.svg"], ".dot"),
-    (["archive", "{d}/r.json", "-o", "{d}/x.gz"], ".zip"),
+    (["archive", "{d}/r.json", "-o", "{d}/x.json"], ".zip"),
     ([*VERIFY, "AX (x == 0)", "--witness", "{d}/x.vcd"], ".json"),
 ]
 

@@ -70,7 +70,7 @@ _KINDS = {
     "--network": (".onnx",),
     "--witness": (".json", ".vcd"),
     "--certificate": (".gz", ".json"),
-    "archive": (".zip",),
+    "archive": (".zip", ".gz"),
 }
 """Endings of the files that options write."""
 _KNOWN = {ending for endings in _KINDS.values() for ending in endings} | {".pdf", ".png", ".svg"}
