@@ -75,7 +75,7 @@ def test_learners_by_name_and_their_networks(tmp_path: Path) -> None:
     [
         ([], "one design is wanted"),
         (["--machine", "lcd", "--btor2", "x.btor2"], "one design is wanted"),
-        (["--machine", "lcd", "--top", "LCD"], "--top names the top module"),
+        (["--machine", "lcd", "--top", "LCD"], "--top is about a --design"),
         (["--btor2", "x.btor2", "--set", "a=1"], "--set is about parameters of a --machine"),
         (["--machine", "lcd", "--set", "volume=1"], "has no parameter 'volume'"),
         (["--machine", "fridge"], "no design 'fridge'; bundled ones are blink"),
