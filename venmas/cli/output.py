@@ -85,9 +85,7 @@ def check_writable(path: str | None, option: str, kind: str = "") -> None:
         return
     endings = _KINDS.get(kind or option, ())
     if endings and Path(path).suffix.lower() in _KNOWN.difference(endings):
-        raise UsageError(
-            f"{option} {path[:200]!r}: what is written is no such file: name one that ends in {endings[0]}"
-        )
+        raise UsageError(f"{option} {path[:200]!r}: no such file is written; name one that ends in {endings[0]}")
     if problem := why_not_writable(path):
         raise UsageError(f"{option}: cannot write {path[:200]!r}: {problem}")
 
