@@ -61,7 +61,7 @@ def command(
     """
     target = output if output is not None else str(Path(path).with_suffix(".html"))
     if not check:
-        refuse("check", "--check is not given")
+        refuse("check", "it is not given (add it)")
     check_kept({"-o": target}, [("the result", path)])
     check_writable(target, "-o", "--html")
 
