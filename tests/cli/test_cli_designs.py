@@ -142,8 +142,8 @@ def test_parameters_of_a_design(counter: Path, tmp_path: Path) -> None:
     [
         ([], "one design is wanted"),
         (["--machine", "lcd", "--btor2", "x.btor2"], "one design is wanted"),
-        (["--machine", "lcd", "--top", "LCD"], "--top names the top module"),
-        (["--btor2", "x.btor2", "--set", "a=1"], "a netlist (--btor2) has none"),
+        (["--machine", "lcd", "--top", "LCD"], "--top is about a --design"),
+        (["--btor2", "x.btor2", "--set", "a=1"], "--set is about parameters"),
         (["--machine", "lcd", "--set", "volume=1"], "has no parameter 'volume'"),
         (["--machine", "fridge"], "no design 'fridge'; bundled ones are blink"),
         (["--design", "none.sv"], "cannot read the design 'none.sv'"),

@@ -21,6 +21,7 @@ from jsonschema import Draft202012Validator
 
 from venmas.budget import Progress
 from venmas.cli.progress import Estimate, describe
+from venmas.engine.modes import MODES
 from venmas.store import Store
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "result.schema.json").read_text())
@@ -30,7 +31,8 @@ PAGE = 4096
 
 def command(data_dir: Path, mode: str, *more: str) -> list[str]:
     question = ["--networks", str(data_dir / "vcas"), "--set", "climb0=-22.5", "--set", "h_min=-157"]
-    question += ["--set", "h_max=-120", "--formula", "AX^6 (h > -215)", "--mode", mode, "--workers", "2"]
+    question += ["--set", "h_max=-120", "--formula", "AX^6 (h > -215)", "--mode", mode]
+    question += ["--workers", "2"] if MODES[mode].workers else []
     solving = ["--solver", "highs", "--trust", "solver", "--json", "-"]
     return [sys.executable, "-m", "venmas", "--scenario", "vcas", *question, *solving, *more]
 

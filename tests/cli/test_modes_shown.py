@@ -37,7 +37,7 @@ HOLDS, FALLS = ("--formula", "AX^2 safe"), ("--set", "climb0=-25.5", "--formula"
 
 
 def run(*args: str) -> Result:
-    return CliRunner().invoke(main, ["verify", "--scenario", "vcas", "--workers", "2", *args])
+    return CliRunner().invoke(main, ["verify", "--scenario", "vcas", *args])
 
 
 def figures(text: str) -> dict[str, str]:

@@ -27,6 +27,7 @@ OWN_TESTS = {
     "A solver": "tests/engine/test_recipes.py",
     "A procedure": "tests/engine/test_recipes.py",
     "A mode": "tests/engine/test_recipes.py",
+    "An option of the command line": "tests/cli/test_cli_options.py",
     "A scenario": "tests/engine/test_recipes.py",
     "An operator of expressions": "tests/model/test_new_operator.py",
     "An ONNX operator": "tests/nn/test_new_onnx_operator.py",

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from venmas.errors import ModelError
 from venmas.model import System
-from venmas.model.propagation import check_initial
 from venmas.model.regions import bounding_box, contains, sample, snap, snaps
 from venmas.model.simulate import misfit
 from venmas.testing import systems
@@ -27,7 +26,7 @@ def space(*conditions):
 
 
 def checked(system):
-    check_initial(system.name, system.variables, system.regions)
+    system.initial_set.check()
 
 
 def point(x=0.0, y=0.0, z=0.0, n=0.0):

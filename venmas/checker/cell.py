@@ -10,37 +10,26 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any, TypeAlias
+from typing import Any
 
 from venmas.checker.maps import Map
 from venmas.linear import LinearExpr
+from venmas.simplex import Form as Form
+from venmas.simplex import Q as Q
+from venmas.simplex import Row as Row
+from venmas.simplex import plus as plus
+from venmas.simplex import rational as rational
 
-rational: Any
 _digits: Callable[[Any], str | bytes]
 """The digits of a rational: unlike hashes of numbers, those of texts can not be made equal by whoever chooses them."""
 try:
     import gmpy2
 
-    rational, _digits = gmpy2.mpq, gmpy2.to_binary
-except ImportError:  # the same, slower
-    rational = Fraction
+    _digits = gmpy2.to_binary
+except ImportError:
 
     def _digits(value: Fraction) -> str:
         return f"{value.numerator:x}/{value.denominator:x}"
-
-
-Q: TypeAlias = Any
-"""An exact rational: gmpy2's mpq, or a Fraction."""
-
-Form: TypeAlias = tuple[Q, ...]
-
-
-@dataclass(frozen=True)
-class Row:
-    """``form >= 0``, or ``form > 0``."""
-
-    form: Form
-    strict: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,11 +176,6 @@ def fraction(value: Q) -> Fraction:
 def negative(form: Form) -> Form:
     """``-form``."""
     return tuple(-c for c in form)
-
-
-def plus(left: Form, right: Form, factor: Q = 1) -> Form:
-    """``left + factor * right``."""
-    return tuple(a + factor * b for a, b in zip(left, right, strict=True))
 
 
 def _direction(form: Form) -> tuple[Q, Form]:

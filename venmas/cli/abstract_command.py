@@ -8,12 +8,13 @@ import click
 
 from venmas.cli.options import load, read_formula_text, read_settings, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
+from venmas.cli.table import Command
 from venmas.errors import UsageError
 
 _MOST_DRAWN = 2000
 
 
-@click.command("abstract")
+@click.command("abstract", cls=Command)
 @scenario_options
 @click.option(
     "--predicates",

@@ -13,10 +13,11 @@ from venmas.cli.jani_options import is_jani
 from venmas.cli.main import SATISFIED
 from venmas.cli.options import Loaded, load, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console
+from venmas.cli.table import Command
 from venmas.errors import InputError, ModelError, UsageError
 
 
-@click.command("archive")
+@click.command("archive", cls=Command)
 @click.argument("path", metavar="RESULT.json")
 @click.option("-o", "--output", metavar="FILE", help="The archive [default: RESULT.zip beside the result].")
 @click.option("--certificate", metavar="FILE", help="The certificate, where it does not lie beside the result.")
@@ -45,7 +46,7 @@ def command(
     target = output if output is not None else str(Path(path).with_suffix(".zip"))
     if target == STDOUT:
         raise UsageError("-o takes a file: an archive is not written to standard output")
-    check_writable(target, "-o")
+    check_writable(target, "-o", "archive")
     stored = read_stored(path)
     report = read_report(stored)
     if not report.satisfied or report.certificate is None:

@@ -53,7 +53,7 @@ def verify_batch(
     assert plural.batch is not None
     search = sought(plural.least, plural.most)
     names, lines = read_batch(plural.batch)
-    outputs = outputs_of(plural, written, ("--witness", "--certificate"))
+    outputs = outputs_of(plural, written, batch=True)
     check_kept({**outputs, "--journal": written.get("--journal")}, [("the batch", Path(plural.batch))])
     rows = []
     for line in lines:

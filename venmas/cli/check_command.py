@@ -12,10 +12,11 @@ from venmas.cli.limits import limit_options, limits
 from venmas.cli.main import SATISFIED, UNKNOWN
 from venmas.cli.options import scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, store_json
+from venmas.cli.table import Command
 from venmas.errors import LimitError, RefusedError
 
 
-@click.command("check")
+@click.command("check", cls=Command)
 @click.argument("path", metavar="CERTIFICATE")
 @scenario_options
 @click.option("--btor2", metavar="FILE", help="The netlist that a certificate of `venmas ltl` must be about.")

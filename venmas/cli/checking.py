@@ -13,6 +13,7 @@ from venmas.cli.check_result import Found
 from venmas.cli.options import Loaded, load, read_settings
 from venmas.cli.packed import Packed, packed
 from venmas.cli.stored import named_elsewhere, stored_parameters
+from venmas.cli.table import refuse
 from venmas.errors import InputError, RefusedError, UsageError
 
 Tick = Callable[[int], None]
@@ -64,9 +65,9 @@ def _checked(path: str, packed: Packed | None, told: Told, found: Found, tick: T
         except OSError as error:
             raise UsageError(f"cannot read {path[:200]!r}: {error.strerror or error}") from error
     if (liveness := read_liveness(path)) is not None:
+        refuse("scenario", f"{path} is about a design, and holds its netlist")
         return _liveness(*liveness, told, found, tick)
-    if told.btor2 is not None:
-        raise UsageError(f"{path} is no certificate of `venmas ltl` about a design, which --btor2 is about")
+    refuse("netlist", f"{path} is no certificate of `venmas ltl` about one")
     return _system(path, packed, told, found, tick)
 
 

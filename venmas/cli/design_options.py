@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venmas.cli.options import read_settings
+from venmas.cli.table import refuse
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,12 +46,14 @@ class Asked:
             raise UsageError(
                 "one design is wanted: --design FILE.sv, --btor2 FILE, --machine NAME|FILE.py, or --scenario NAME|FILE"
             )
-        if self.top is not None and self.design is None:
-            raise UsageError("--top names the top module of a --design; leave it out")
-        if self.settings and self.btor2 is not None:
-            raise UsageError("--set is about parameters, and a netlist (--btor2) has none; leave it out")
-        if self.scenario is None and (self.networks is not None or self.deadlock != "error"):
-            raise UsageError("--networks and --deadlock are about a --scenario; leave them out")
+        if self.scenario is not None:
+            refuse("netlist", f"{self.scenario!r} is a scenario")
+        else:
+            refuse("scenario", "a design is given")
+        if self.design is None:
+            refuse("verilog", "another kind of design is given")
+        if self.btor2 is not None:
+            refuse("parameters", "a netlist has none")
 
     def read(self, budget: Budget, exact: bool, texts: Sequence[str]) -> tuple[str, Circuit, Mapping[str, str]]:
         """Its name, the circuit, and the properties that a machine names. Raises `InputError`.

@@ -19,6 +19,7 @@ from venmas.cli.options import (
     verbose_option,
 )
 from venmas.cli.output import STDOUT, check_writable, console, write_file
+from venmas.cli.table import Command
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def command() -> None:
     """
 
 
-@command.command("programs")
+@command.command("programs", cls=Command)
 @scenario_options
 @_formula
 @click.option("-o", "--output", metavar="DIR", required=True, help="The folder: empty or new.")
@@ -125,7 +126,7 @@ def programs(
     return SATISFIED
 
 
-@command.command("formula")
+@command.command("formula", cls=Command)
 @scenario_options
 @_formula
 @click.option("--negated", is_flag=True, help="Draw the negated formula in core form: what a violation has to show.")
@@ -140,7 +141,7 @@ def formula(
     output: str,
 ) -> int:
     """Write a formula as a graph for Graphviz, its names and propositions resolved by the scenario."""
-    check_writable(output, "--output")
+    check_writable(output, "--output", "--dot")
     from venmas.cli.dot import formula_dot
     from venmas.engine.verify import read_formula
     from venmas.logic import nnf
@@ -152,7 +153,7 @@ def formula(
     return SATISFIED
 
 
-@command.command("witness")
+@command.command("witness", cls=Command)
 @click.argument("path", metavar="WITNESS.json")
 @scenario_options
 @_dot
@@ -162,7 +163,7 @@ def witness(path: str, scenario: str | None, settings: tuple[str, ...], networks
 
     It is replayed first; a file whose violation does not replay is refused.
     """
-    check_writable(output, "--output")
+    check_writable(output, "--output", "--dot")
     from venmas.cli.dot import witness_dot
 
     loaded, found = _replayed(path, scenario, settings, networks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from venmas.cli.table import Command
 from venmas.errors import UsageError, did_you_mean
 
 FORMULAS = """\
@@ -33,7 +34,7 @@ A formula is about every initial state. Bounds, as in AG^5, count steps.
 TOPICS = {"formulas": FORMULAS}
 
 
-@click.command("help")
+@click.command("help", cls=Command)
 @click.argument("topic", required=False)
 def command(topic: str | None) -> None:
     """Show how formulas are written, on one screen: `venmas help formulas`.

@@ -62,13 +62,6 @@ def is_jani(scenario: str) -> bool:
     return Path(scenario).suffix.lower() in _SUFFIXES
 
 
-def refuse_options(scenario: str) -> None:
-    """Raise `UsageError` where options of JANI models are given for another scenario."""
-    if given := sorted(_given()):
-        name = f"--{given[0].replace('_', '-')}"
-        raise UsageError(f"{name} is about JANI models, and {scenario!r} is none: leave it out, or give a .jani file")
-
-
 def given_options() -> dict[str, str]:
     """Those that were given, as they were given, by name; those of flags are empty."""
     return {name.replace("_", "-"): "" if value is True else str(value) for name, value in _given().items()}
@@ -83,7 +76,8 @@ def load_model(scenario: str, networks: str | None) -> JaniScenario:
 
 def without_policy(scenario: str) -> JaniScenario | None:
     """The model with every action free, where the options do not name a policy themselves. Raises `ScenarioError`."""
-    return None if "policy" in _given() else _loaded(scenario, {**_given(), "policy": "none"})
+    given = {name: value for name, value in _given().items() if name != "masking"}
+    return None if "policy" in given else _loaded(scenario, {**given, "policy": "none"})
 
 
 def _loaded(scenario: str, given: dict[str, Any]) -> JaniScenario:

@@ -15,7 +15,8 @@ from venmas.cli.design_options import Asked, design_options
 from venmas.cli.limits import reading
 from venmas.cli.ltl_options import output_options, proof_options, question_options, start_options
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
-from venmas.cli.output import STDOUT, check_writable, console, store_json, store_text
+from venmas.cli.output import STDOUT, check_writable, console, nothing_to_write, store_json, store_text
+from venmas.cli.table import Command, refuse
 from venmas.errors import CircuitError, UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@click.command("ltl")
+@click.command("ltl", cls=Command)
 @design_options
 @start_options
 @question_options
@@ -63,6 +64,7 @@ def command(
     if automaton_only:
         if text is None:
             raise UsageError("--automaton-only shows the automaton of a formula: give it with --property")
+        refuse("verdict", "--automaton-only decides nothing")
         return _print_automaton(text, fair)
     written = {"--json": json_path, "--witness": witness_path, "--html": page_path, "--certificate": certificate}
     written |= {"--network": network, "--journal": journal}
@@ -80,13 +82,7 @@ def command(
     if asked.scenario is not None:
         from venmas.cli.ltl_scenario import ask_scenario
 
-        only = {
-            "--init": init,
-            "--justice": justice,
-            "--bad": bad,
-            "--network": network,
-        }
-        return ask_scenario(asked, str(text), fair, timeout, written, quiet, only)
+        return ask_scenario(asked, str(text), fair, timeout, written, quiet)
     begun = perf_counter()
     check_kept(written, [("the design", asked.path)])
     with reading(timeout, *written.values()) as left:
@@ -113,7 +109,7 @@ def command(
             design=path,
             frontend=perf_counter() - begun,
         )
-    problems = _store(report, json_path, witness_path, page_path, network)
+    problems = _store(report, json_path, witness_path, page_path, network, certificate)
     if json_path != STDOUT:
         print_report(console(), report, quiet=quiet, show=show)
     if problems:  # the verdict is known all the same
@@ -159,14 +155,24 @@ def _print_automaton(text: str, fair: tuple[str, ...]) -> int:
 
 
 def _store(
-    report: LtlReport, json_path: str | None, witness_path: str | None, page_path: str | None, network: str | None
+    report: LtlReport,
+    json_path: str | None,
+    witness_path: str | None,
+    page_path: str | None,
+    network: str | None,
+    certificate: str | None,
 ) -> list[str]:
     """Write the files that were asked for, each whatever becomes of the others; what could not be written, and why."""
     data = report.to_json()
     failed = [store_json(json_path, data, "--json")]
+    problems: list[str] = []
+    if report.stored is None:
+        if report.satisfied and certificate is not None:
+            problems.append(f"--certificate: {report.note or 'none was written'}")
+        else:
+            problems += nothing_to_write(certificate, "--certificate", "proof")
     if report.lasso is None:
-        if witness_path is not None:
-            log.warning("there is no lasso to write: %s is left as it is", witness_path)
+        problems += nothing_to_write(witness_path, "--witness", "lasso")
     elif witness_path is not None and witness_path.endswith(".json"):
         failed.append(store_json(witness_path, data, "--witness"))
     elif witness_path is not None:
@@ -179,7 +185,7 @@ def _store(
         failed.append(store_text(page_path, partial(ltl_page, report), "--html"))
     if network is not None:
         failed.append(_write_network(network, report))
-    return [str(error) for error in failed if error]
+    return [*problems, *(str(error) for error in failed if error)]
 
 
 def _write_network(path: str, report: LtlReport) -> UsageError | None:

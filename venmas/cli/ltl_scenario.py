@@ -15,7 +15,7 @@ from venmas.cli.design_options import Asked
 from venmas.cli.limits import reading
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import load, read_settings
-from venmas.cli.output import STDOUT, console, printable, store_json, store_text
+from venmas.cli.output import STDOUT, console, nothing_to_write, printable, store_json, store_text
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,13 +38,10 @@ def ask_scenario(
     timeout: float | None,
     written: Mapping[str, str | None],
     quiet: bool,
-    others: Mapping[str, object],
 ) -> int:
-    """Decide and print; written: files by option; others: options that a scenario does not take. The exit status."""
+    """Decide and print; written: files by option. The exit status."""
     asked.check()
     json_path, witness_path, certificate = (written[name] for name in ("--json", "--witness", "--certificate"))
-    if given := [name for name, value in others.items() if value is not None]:
-        raise UsageError(f"{', '.join(given)}: about designs, and not yet about a --scenario; leave it out")
     if witness_path is not None and Path(witness_path).suffix != ".json":
         raise UsageError(f"--witness {witness_path!r}: the lasso of a scenario is written as .json")
     from venmas.engine.ltl_systems import verify_ltl_of_system
@@ -68,14 +65,14 @@ def ask_scenario(
     failed: list[object] = [store_json(json_path, data, "--json")]
     if report.unwritten:
         failed.append(f"--certificate: {report.unwritten}")
-    if certificate is not None and not report.satisfied:
-        log.warning("there is no proof to write: %s is left as it is", certificate)
+    if not report.satisfied:
+        failed += nothing_to_write(certificate, "--certificate", "proof")
     if (page := written["--html"]) is not None:
         from venmas.report.ltl_systems import ltl_system_page
 
         failed.append(store_text(page, partial(ltl_system_page, report, loaded.system), "--html"))
-    if witness_path is not None and report.lasso is None:
-        log.warning("there is no lasso to write: %s is left as it is", witness_path)
+    if report.lasso is None:
+        failed += nothing_to_write(witness_path, "--witness", "lasso")
     elif witness_path is not None:
         failed.append(store_json(witness_path, data, "--witness"))
     if json_path != STDOUT:

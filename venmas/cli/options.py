@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venmas.cli.jani_options import is_jani, jani_options, load_model, read_files, refuse_options
+from venmas.cli.jani_options import is_jani, jani_options, load_model, read_files
 from venmas.cli.output import read_input, set_up_logging
+from venmas.cli.table import refuse
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ def load(scenario: str | None, settings: Mapping[str, str], networks: str | None
         raise UsageError(f"--networks: there is no folder {networks!r}; give the folder that holds the network files")
     folder = NetworkFolder(networks if networks is not None else loaded.networks)
     system = loaded.system(folder, **values)
+    check_read(folder, networks, scenario)
     for note in loaded.notes:
         log.info("%s", note)
     return Loaded(
@@ -152,13 +154,19 @@ def load(scenario: str | None, settings: Mapping[str, str], networks: str | None
     )
 
 
+def check_read(folder: NetworkFolder, networks: str | None, scenario: str) -> None:
+    """Raise `UsageError` where a folder was given, and a scenario that was built of it reads no network."""
+    if networks is not None and not folder.files:
+        raise UsageError(f"--networks: {scenario} reads no network, so {networks!r} changes nothing: leave it out")
+
+
 def find_scenario(name: str, networks: str | None = None) -> Scenario:
     """The scenario of a name, or of a file: Python or JANI. Raises `UsageError` and `ScenarioError`."""
     from venmas.model import load_scenario
 
     if is_jani(name):
         return load_model(name, networks)
-    refuse_options(name)
+    refuse("jani", f"{name!r} is none")
     return load_scenario(name)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 STDOUT = "-"
+log = logging.getLogger(__name__)
 _PIPE_WIDTH = 200
 """Columns of tables that go to a file or a pipe, where no window limits them."""
 
@@ -59,10 +60,44 @@ def is_verbose() -> bool:
     return logging.getLogger("venmas").level == logging.INFO
 
 
-def check_writable(path: str | None, option: str) -> None:
-    """Find out before the long work whether a file can be written. Raises `UsageError`."""
-    if path is not None and path != STDOUT and (problem := why_not_writable(path)):
+_KINDS = {
+    "--json": (".json",),
+    "--csv": (".csv",),
+    "--latex": (".tex",),
+    "--junit": (".xml",),
+    "--html": (".html", ".htm"),
+    "--dot": (".dot", ".gv"),
+    "--network": (".onnx",),
+    "--witness": (".json", ".vcd"),
+    "--certificate": (".gz", ".json"),
+    "archive": (".zip", ".gz"),
+}
+"""Endings of the files that options write."""
+_KNOWN = {ending for endings in _KINDS.values() for ending in endings} | {".pdf", ".png", ".svg"}
+
+
+def check_writable(path: str | None, option: str, kind: str = "") -> None:
+    """Find out before the long work whether a file can be written, and whether its name says what it will hold.
+
+    kind: the option whose files have the endings of this one. Raises `UsageError`.
+    """
+    if path is None or path == STDOUT:
+        return
+    endings = _KINDS.get(kind or option, ())
+    if endings and Path(path).suffix.lower() in _KNOWN.difference(endings):
+        raise UsageError(f"{option} {path[:200]!r}: no such file is written; name one that ends in {endings[0]}")
+    if problem := why_not_writable(path):
         raise UsageError(f"{option}: cannot write {path[:200]!r}: {problem}")
+
+
+def nothing_to_write(path: str | None, option: str, what: str) -> list[str]:
+    """Say that there is nothing for a file; where it exists, the problem that another run's is there in its place."""
+    if path is None:
+        return []
+    if os.path.isfile(path) and os.path.getsize(path):
+        return [f"{option}: there is no {what} to write, and {path!r} is of another run: remove it, or name a new file"]
+    log.warning("there is no %s to write", what)
+    return []
 
 
 def write_json(path: str, data: Mapping[str, Any], option: str) -> None:

@@ -13,6 +13,7 @@ from venmas.cli.apart import check_kept
 from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.output import check_writable, write_file
 from venmas.cli.stored import load_stored, named_elsewhere, read_stored
+from venmas.cli.table import Command, refuse
 from venmas.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ KINDS = ("picture", "states", "tree")
 FORMATS = ("svg", "png", "pdf")
 
 
-@click.command("plot")
+@click.command("plot", cls=Command)
 @click.argument("path", metavar="RESULT.json")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The picture: a .svg, .png or .pdf file.")
 @click.option(
@@ -53,6 +54,8 @@ def command(
     kind = Path(output).suffix[1:].lower()
     if kind not in FORMATS:
         raise UsageError(f"--output {output!r}: name a file that ends in .{', .'.join(FORMATS)}")
+    if show and "states" not in show:
+        refuse("states", "--show leaves them out")
     check_writable(output, "--output")
 
     from venmas.plot import read_trace, save
@@ -84,8 +87,7 @@ def _loaded(
     """The scenario of the file, or the one that the options name; None where it would be code of a stranger."""
     if scenario is None and (problem := named_elsewhere(stored.get("origin"), networks)):
         log.warning("%s %s; drawn without units and without its own picture, --scenario gives them", path, problem)
-        if settings or networks is not None:
-            raise UsageError("--set and --networks change a scenario: give it with --scenario")
+        refuse("scenario", "none is read without --scenario")
         return None
     loaded, changed = load_stored(path, stored, scenario, settings, networks)
     if changed and "trace" not in stored:

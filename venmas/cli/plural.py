@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from venmas.cli.plural_options import Plural
 from venmas.cli.progress import ProgressLine, clock
 from venmas.cli.refinement import read_refinement
 from venmas.cli.sweep import read_sweeps
+from venmas.cli.table import refuse, refuse_for_mode
 from venmas.errors import InputError, LimitError, Reason, UsageError
 from venmas.report.text_tables import print_table
 
@@ -61,6 +62,8 @@ def verify_several(
     texts = _texts(plural, first)
     given = [named for text in plural.formulas for named in formula_file(text)]
     check_kept(outputs, [*first.files, *given, *(("the formulas", path) for path in plural.formula_lists)])
+    kinds = set(_kinds(texts, first))
+    refuse_for_mode(options["mode"], kinds, options["cluster"] is not None, bool(options["invariant"]))
     read_refinement(dict(refinement), first)  # says what is wrong with it before any work
     rows = [Result(text, swept=swept, sought=search[0] if search else "") for swept in sweeps for text in texts]
     with suppress(KeyboardInterrupt), line_of(rows, quiet) as line:  # what is done is shown
@@ -91,15 +94,11 @@ def status(results: Results) -> int:
     return next((code for name, code in order.items() if counts[name]), SATISFIED)
 
 
-def outputs_of(
-    plural: Plural,
-    written: Mapping[str, str | None],
-    single: tuple[str, ...] = ("--witness", "--certificate", "--journal"),
-) -> dict[str, str | None]:
+def outputs_of(plural: Plural, written: Mapping[str, str | None], batch: bool = False) -> dict[str, str | None]:
     """The files to write by option. Raises `UsageError`, also for those that are about a single formula."""
-    for option in single:
-        if written.get(option) is not None:
-            raise UsageError(f"{option} is about one formula, and several are asked: leave it out, or ask for one")
+    refuse("one formula", "several are asked")
+    if not batch:
+        refuse("journal", "several are asked")
     found = {"--csv": plural.csv, "--latex": plural.latex, "--junit": plural.junit}
     for option, path in found.items():
         check_writable(path, option)
@@ -120,6 +119,15 @@ def _texts(plural: Plural, loaded: Loaded) -> list[str]:
     if not texts:
         raise UsageError(f"--formulas: {plural.formula_lists[0]} has no formula: write one a line")
     return texts
+
+
+def _kinds(texts: list[str], loaded: Loaded) -> Iterator[str]:
+    """Of the properties that can be read; rows tell what is wrong with others."""
+    from venmas.question import read_property
+
+    for text in texts:
+        with suppress(InputError):
+            yield read_property(loaded.system, text).kind
 
 
 def loaded_or_told(

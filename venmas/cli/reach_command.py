@@ -11,6 +11,7 @@ from venmas.cli.apart import check_apart, check_kept
 from venmas.cli.limits import reading
 from venmas.cli.options import Positive, load, read_settings, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
+from venmas.cli.table import Command, refuse
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 FORMATS = ("svg", "png", "pdf")
 
 
-@click.command("reach")
+@click.command("reach", cls=Command)
 @scenario_options
 @click.option("--steps", type=click.IntRange(0), required=True, metavar="K", help="Number of steps.")
 @click.option(
@@ -81,7 +82,11 @@ def command(
     from venmas.report.text import print_reach
 
     outputs = {"--json": json_path, "--plot": plot_path}
-    kind, axes = _kind(plot_path, plane), _plane(plane)
+    if plot_path is None:
+        refuse("picture", "there is none (add --plot FILE)")
+    if runs == 0:
+        refuse("runs", "--runs 0 takes none")
+    kind, axes = _kind(plot_path), _plane(plane)
     for option, path in outputs.items():
         check_writable(path, option)
     check_apart(outputs)
@@ -119,11 +124,9 @@ def command(
     return UNKNOWN if found.reason or len(found) <= found.steps else SATISFIED
 
 
-def _kind(path: str | None, plane: str | None) -> str:
+def _kind(path: str | None) -> str:
     """The format of the picture, empty without one. Raises `UsageError`."""
     if path is None:
-        if plane is not None:
-            raise UsageError("--plane is about the picture: add --plot FILE")
         return ""
     kind = Path(path).suffix[1:].lower()
     if kind not in FORMATS:

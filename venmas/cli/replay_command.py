@@ -14,6 +14,7 @@ import click
 from venmas.cli.main import UNKNOWN, VIOLATED
 from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.stored import HOW, field_text, load_stored, read_stored
+from venmas.cli.table import Command
 from venmas.errors import FormulaError, UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@click.command("replay")
+@click.command("replay", cls=Command)
 @click.argument("path", metavar="WITNESS.json")
 @scenario_options
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")

@@ -17,6 +17,7 @@ from venmas.cli.limits import limit_options, limits
 from venmas.cli.main import SATISFIED, UNKNOWN
 from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, read_input, write_file
+from venmas.cli.table import Command, refuse
 from venmas.errors import InputError, LimitError, ModelError, UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 _MAX_BYTES = 64 << 20
 
 
-@click.command("report")
+@click.command("report", cls=Command)
 @click.argument("path", metavar="RESULT.json|ARCHIVE")
 @click.option("-o", "--output", metavar="FILE|-", help="Write the page there [default: RESULT.html beside the result].")
 @click.option("--check", is_flag=True, help="Check the certificate of the result, and say so on the page.")
@@ -61,10 +62,10 @@ def command(
     that is no result.
     """
     target = output if output is not None else str(Path(path).with_suffix(".html"))
-    if certificate is not None and not check:
-        raise UsageError("--certificate says what --check checks: give both")
+    if not check:
+        refuse("check", "it is not given (add it)")
     check_kept({"-o": target}, [("the result", path)])
-    check_writable(target, "-o")
+    check_writable(target, "-o", "--html")
 
     from venmas.cli.packed import packed
     from venmas.cli.stored import certificate_beside
@@ -125,8 +126,7 @@ def _loaded(
     from venmas.cli.stored import load_stored, named_elsewhere
 
     if scenario is None and (problem := named_elsewhere(stored.get("origin"), networks)):
-        if settings or networks is not None:
-            raise UsageError("--set and --networks change a scenario: give it with --scenario")
+        refuse("scenario", "none is read without --scenario")
         return None, [], f"The system is not described: the result {problem}."
     loaded, changed = load_stored(path, stored, scenario, settings, networks)
     return loaded, changed, ""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from venmas.cli.jani_options import is_jani, jani_options, without_policy
-from venmas.cli.options import find_scenario, read_settings, verbose_option
+from venmas.cli.options import check_read, find_scenario, read_settings, verbose_option
+from venmas.cli.table import Command, refuse
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from venmas.model.variables import VariableDecl
 
 
-@click.command("scenarios")
+@click.command("scenarios", cls=Command)
 @click.argument("name", required=False, metavar="[NAME|FILE]")
 @jani_options
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable.")
@@ -34,10 +35,11 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
     """
     from venmas.cli.output import console
     from venmas.errors import NetworkError, ScenarioError, VenmasError
-    from venmas.model import load_scenario, scenario_names
+    from venmas.model import NetworkFolder, load_scenario, scenario_names
 
     out = console()
     if name is None:
+        refuse("scenario", "none is named")
         from venmas.report.text_tables import print_table
 
         rows = [[n, load_scenario(n).description.partition("\n")[0]] for n in scenario_names()]
@@ -76,7 +78,9 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
         out.print(f"\nIts variables and properties are known once {', '.join(lacking)} have values: --set NAME=VALUE")
         return
     try:
-        system = model or loaded.system(networks, **given)
+        folder = NetworkFolder(networks or loaded.networks)
+        system = model or loaded.system(folder, **given)
+        check_read(folder, networks, name)
     except (NetworkError, ScenarioError) as error:
         if given or networks or not isinstance(error, NetworkError):
             raise

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venmas.cli.options import load, read_settings, scenario_options, verbose_option
+from venmas.cli.table import Command
 from venmas.errors import ModelError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from venmas.model.witness.tree import Value, Witness
 
 
-@click.command("simulate")
+@click.command("simulate", cls=Command)
 @scenario_options
 @click.option(
     "--steps", type=click.IntRange(0, 10_000), help="Number of steps (default 10, or one for each of --branches)."

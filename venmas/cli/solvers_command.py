@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from venmas.cli.table import Command
 
-@click.command("solvers")
+
+@click.command("solvers", cls=Command)
 def command() -> None:
     """List the solvers: versions, limits, and why one cannot be used."""
     from rich.table import Table

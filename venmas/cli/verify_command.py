@@ -36,9 +36,10 @@ from venmas.cli.options import (
     verbose_option,
 )
 from venmas.cli.origin import tell_origin
-from venmas.cli.output import STDOUT, check_writable, console, is_verbose, store_json
+from venmas.cli.output import STDOUT, check_writable, console, is_verbose, nothing_to_write, store_json
 from venmas.cli.plural_options import plural_options, take_plural
 from venmas.cli.refinement import read_refinement, refinement_options
+from venmas.cli.table import Command, refuse_for_mode
 from venmas.errors import LimitError, ModelError, UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@click.command("verify")
+@click.command("verify", cls=Command)
 @scenario_options
 @click.option(
     "--formula",
@@ -162,7 +163,7 @@ def command(
     plural = take_plural(refinement, formulas)
     written = {"--json": json_path, "--witness": witness_path, "--certificate": certificate}
     for option, path in written.items():
-        check_writable(path, option)
+        check_writable(path, option, "--json" if option == "--witness" else "")
     written["--journal"] = journal
     check_apart(written)
     options: dict[str, Any] = {
@@ -190,6 +191,7 @@ def command(
         return verify_several(plural, scenario, read_settings(settings), networks, written, options, refinement, quiet)
 
     from venmas.cli.progress import ProgressLine
+    from venmas.question import read_property
 
     formula, begun = formulas[0] if formulas else None, perf_counter()
     try:
@@ -200,6 +202,7 @@ def command(
         return _unread(stop, str(scenario), formula, dict(read_settings(settings)), options, json_path, quiet)
     read = perf_counter() - begun
     check_kept(written, [*loaded.files, *formula_file(formula)])
+    refuse_for_mode(mode, [read_property(loaded.system, text).kind], cluster is not None, bool(invariant))
     _log_solvers(solver)
 
     from venmas.engine.verify import verify
@@ -301,9 +304,10 @@ def _store(report: Report, json_path: str | None, witness_path: str | None, cert
     failed = [store_json(json_path, data, "--json")]
     if report.witness is not None:
         failed.append(store_json(witness_path, data, "--witness"))
-    elif witness_path is not None:
-        log.warning("there is no witness to write: %s is left as it is", witness_path)
-    if certificate is not None and report.certificate is None and report.unwritten is None:
-        log.warning("there is no proof to write: %s is left as it is", certificate)
-    problems = [] if report.unwritten is None else [f"--certificate: {report.unwritten}"]
+        witness_path = None
+    problems = nothing_to_write(witness_path, "--witness", "witness")
+    if report.unwritten is not None:
+        problems.append(f"--certificate: {report.unwritten}")
+    elif report.certificate is None:
+        problems += nothing_to_write(certificate, "--certificate", "proof")
     return [*problems, *(str(error) for error in failed if error)]

@@ -18,6 +18,7 @@ from venmas.cli.limits import reading
 from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import Positive, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, store_json
+from venmas.cli.table import Command
 from venmas.errors import LimitError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _STATUS = {"unsat": SATISFIED, "sat": VIOLATED, "timeout": UNKNOWN, "unknown": UNKNOWN}
 
 
-@click.command("vnnlib")
+@click.command("vnnlib", cls=Command)
 @click.argument("network", metavar="NETWORK")
 @click.argument("prop", metavar="PROPERTY.vnnlib")
 @click.option("--timeout", type=Positive(), metavar="SECONDS", help="Give up after this long; no limit by default.")

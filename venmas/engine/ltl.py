@@ -20,7 +20,7 @@ from venmas.logic.formula import Formula
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.logic.printing import to_text
 from venmas.ltl.answers import Unknown, Violated
-from venmas.ltl.binding import started
+from venmas.ltl.binding import check_started, started
 from venmas.ltl.certificate import Stored
 from venmas.ltl.decide import Satisfied, Work
 from venmas.ltl.hoa import to_hoa
@@ -182,6 +182,8 @@ def verify_ltl_of_design(
     fair = tuple(fair)
     conditions = [parse_ltl(text) for text in fair]
     circuit = system if init is None else started(system, parse_ltl(init))
+    if init is not None:
+        check_started(circuit, init, budget)
     with ExitStack() as stack:
         kept = known = None
         if journal is not None:

@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import lcm
 
+from venmas.budget import Budget
 from venmas.circuit.builder import Builder
 from venmas.circuit.cone import cone, influence
 from venmas.circuit.nodes import Circuit, needed
 from venmas.circuit.operators import Op
 from venmas.circuit.signals import STORED, bases, shown_as
+from venmas.circuit.smt import Smt, Unsat
 from venmas.errors import CircuitError
 from venmas.linear import Comparison, Relation
 from venmas.logic.formula import And, Atom, Bottom, Formula, Not, Or, Top, subformulas
@@ -96,6 +98,27 @@ def signals(formula: Formula) -> tuple[str, ...]:
 def word_of(circuit: Circuit, name: str) -> str | None:
     """The signal that a name is, or is a bit of; None where there is none."""
     return next((base for base in bases(name) if base in circuit.names), None)
+
+
+def check_started(circuit: Circuit, text: str, budget: Budget) -> None:
+    """Refuse a circuit without an initial state, of which everything holds. Raises `CircuitError`, `BudgetError`.
+
+    text: the condition that was given. Where the solver comes to no end, nothing is refused.
+    """
+    b = Builder()
+    known = {node: b.input(circuit.width(node)) for node in circuit.inputs}
+    known |= {node: b.register(circuit.width(node)) for node in circuit.registers}
+    places = zip(circuit.registers, circuit.init, strict=True)
+    prescribed = [(register, first) for register, first in places if first is not None]
+    firsts = b.copy(circuit, known, [first for _, first in prescribed])
+    conditions = b.copy(circuit, known, (*circuit.starts, *circuit.constraints))
+    pairs = zip(prescribed, firsts, strict=True)
+    conditions += [b.apply(Op.EQ, [known[register], first]) for (register, _), first in pairs]
+    if conditions and isinstance(Smt(b).check(conditions, budget.left), Unsat):
+        raise CircuitError(
+            f"no initial state of the design meets {text}: nothing would be asked; see what its `init` and "
+            "`constraint` lines say, or state another condition"
+        )
 
 
 def _truth(b: Builder, condition: Formula, atoms: Mapping[Leaf, int]) -> int:

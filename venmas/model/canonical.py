@@ -254,7 +254,7 @@ def _check_sizes(form: Mapping[str, Anything]) -> None:
 
 
 def _check_regions(regions: Sequence[Region], variables: int) -> None:
-    """Refuse what `check_initial` would take too long for: eight rounds of bound propagation, where one is empty."""
+    """Refuse what `InitialSet.check` would take too long for: eight rounds of bound propagation, where one is empty."""
     if sum(variables + 8 * sum(len(row.expr.terms) for row in region) for region in regions) > MAX_WORK:
         raise ModelError(
             f"the {len(regions)} initial sets are too many, or their comparisons too long, for a canonical form with "

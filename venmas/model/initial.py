@@ -8,14 +8,15 @@ from fractions import Fraction
 from venmas.errors import ModelError
 from venmas.linear import Comparison, LinearExpr, Relation
 from venmas.logic import TRUE, And, Atom, Bottom, Formula, Or, Top, conjunction, disjunction, nnf
+from venmas.model.emptiness import has_point
 from venmas.model.expr import All, Any, Compare, Condition, Truth, to_comparison
 from venmas.model.limits import MAX_REGIONS, check_count
-from venmas.model.propagation import check_initial
+from venmas.model.propagation import check_inside
 from venmas.model.starts import cases, common_part, regions_of
 from venmas.model.variables import Region, VariableDecl
 
-_FIRST = 100_000
-_NOTHING = object()
+_FIRST = 300_000
+"""Parts of formulas that are looked at for a first state: a second, where there is none."""
 
 
 class InitialSet:
@@ -62,12 +63,20 @@ class InitialSet:
         self.regions, self.condition = ([], TRUE) if found is None else ([found[0]], found[1])
 
     def check(self) -> None:
-        """Raise `ModelError` where it is seen to be empty, or to reach outside of the declared ranges (design S1)."""
+        """Raise `ModelError` where it is empty, or reaches outside of the declared ranges (design S1)."""
         if not self.regions:
             raise ModelError(f"system {self._system!r} has no initial states: add a set with system.initial(...)")
-        check_initial(self._system, self._variables, self.regions)
-        if self.condition is not TRUE and next(self.cases(_FIRST), _NOTHING) is _NOTHING:
+        check_inside(self._system, self._variables, self.regions)
+        if self._empty(self.regions):
+            shown = " & ".join(map(str, self.regions[0]))
+            raise ModelError(
+                f"system {self._system!r} has no initial states: nothing satisfies {shown}; change its bounds"
+            )
+        if self.condition is not TRUE and self._empty(self.cases(_FIRST)):
             raise ModelError(f"system {self._system!r} has no initial states: nothing satisfies their condition")
+
+    def _empty(self, regions: Iterable[Region | None]) -> bool:
+        return all(region is not None and has_point(self._variables, region) is False for region in regions)
 
     def cases(self, work: int) -> Iterator[Region | None]:
         """Disjoint regions that make up the set, None as the last where they take more than so much work."""

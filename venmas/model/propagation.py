@@ -1,4 +1,4 @@
-"""Bound propagation in exact rationals: the box around a polytope, and the check of initial sets."""
+"""Bound propagation in exact rationals: the box around a polytope, and initial sets inside their ranges."""
 
 from __future__ import annotations
 
@@ -89,13 +89,11 @@ def _cut(
     return low, high
 
 
-def check_initial(system: str, variables: Mapping[str, VariableDecl], regions: Sequence[Region]) -> None:
-    """Refuse initial sets that would make every formula hold, or that the declared ranges would cut in silence.
+def check_inside(system: str, variables: Mapping[str, VariableDecl], regions: Sequence[Region]) -> None:
+    """Refuse initial sets that the declared ranges would cut in silence (design S1).
 
-    Raises `ModelError` when no region can have a point, and where a bound of a region lies outside the declared range
-    of its variable (design S1).
+    Raises `ModelError` where a bound of a region lies outside the declared range of its variable.
     """
-    box = {name: (decl.lower, decl.upper) for name, decl in variables.items()}
     for region in regions:
         single: dict[str, list[Comparison]] = {}
         for row in region:
@@ -117,9 +115,6 @@ def check_initial(system: str, variables: Mapping[str, VariableDecl], regions: S
                         f"([{format_number(decl.lower)}, {format_number(decl.upper)}]): "
                         f"{' & '.join(map(str, rows))}; change one of the two"
                     )
-    if all(propagate(variables, region, box) is None for region in regions):
-        shown = " & ".join(str(row) for row in regions[0])
-        raise ModelError(f"system {system!r} has no initial states: nothing satisfies {shown}; change its bounds")
 
 
 def _bounding(row: Comparison, upper: bool) -> tuple[Fraction, ...]:

@@ -21,9 +21,12 @@ from venmas.formats.jani.model import Automaton, Sync, VariableInfo
 from venmas.formats.jani.records import ASSIGNMENT, DESTINATION, EDGE, fields, items
 from venmas.formats.jani.space import Space
 from venmas.formats.jani.text import Place, shown
-from venmas.model.domain import is_integral
+from venmas.model.domain import Ranges, is_integral
 from venmas.model.expr import Condition, Constant, Expr, Truth, conjunction
 from venmas.model.limits import MAX_BRANCHES
+
+_NEAR = Fraction(1, 10**6)
+"""What sums of probabilities, which are written as decimals, may be off."""
 
 
 @dataclass
@@ -75,13 +78,26 @@ class Edge:
 
 
 @dataclass(frozen=True)
+class Passing:
+    """A value that no state keeps, of a transient variable or assigned anew; it has to be in its range all the same."""
+
+    info: VariableInfo
+    value: Expr
+    place: Place
+
+
+@dataclass(frozen=True)
 class Operator:
-    """One way to step: `label` is the action that a policy chooses, None where it is silent."""
+    """One way to step: `label` is the action that a policy chooses, None where it is silent.
+
+    passing: further values that are assigned.
+    """
 
     name: str
     label: str | None
     guard: Condition
     updates: Mapping[str, Expr]
+    passing: tuple[Passing, ...] = ()
 
 
 class Composition:
@@ -144,12 +160,15 @@ class Composition:
         several = any(len(e.destinations) > 1 for e in edges)
         for chosen in product(*(e.destinations for e in edges)):
             suffix = "." + "+".join(str(d.number) for d in chosen) if several else ""
-            yield Operator(name + suffix, label, guard, self._updates(edges, chosen))
+            yield Operator(name + suffix, label, guard, *self._updates(edges, chosen))
 
-    def _updates(self, edges: Sequence[Edge], chosen: Sequence[Destination]) -> dict[str, Expr]:
-        """The new values by name of the system, all read in the state before the step."""
+    def _updates(
+        self, edges: Sequence[Edge], chosen: Sequence[Destination]
+    ) -> tuple[dict[str, Expr], tuple[Passing, ...]]:
+        """The new values by name of the system, all read in the state before the step, and those that it keeps not."""
         space, new = self.space, {}
-        for key, value in self._assigned([a for d in chosen for a in d.assignments]).items():
+        last, every = self._assigned([a for d in chosen for a in d.assignments])
+        for key, value in last.items():
             if not space.infos[key].transient and value is not space.values[key]:
                 new[space.names[key]] = space.booleans.number(value)
         for edge, destination in zip(edges, chosen, strict=True):
@@ -157,9 +176,16 @@ class Composition:
                 variable = space.locations[edge.automaton.name]
                 index = edge.automaton.locations.index(destination.location)
                 new[variable.name] = Constant(Fraction(index))
-        return new
+        passing = [
+            Passing(a.target, value, a.place["value"])
+            for a, value in every
+            if isinstance(value, Expr) and (a.target.transient or value is not last[a.target.key])
+        ]
+        return new, tuple(passing)
 
-    def _assigned(self, assignments: list[Assignment]) -> dict[str, Value]:
+    def _assigned(self, assignments: list[Assignment]) -> tuple[dict[str, Value], list[tuple[Assignment, Value]]]:
+        """The last value of each variable, and every value."""
+        every: list[tuple[Assignment, Value]] = []
         indices = sorted({a.index for a in assignments})
         current: dict[str, Value] = {}
         for index in indices:
@@ -174,8 +200,9 @@ class Composition:
                     group[a.target.key] = a.first
                 else:
                     group[a.target.key] = a.read(self.space.during(a.automaton, {**self.space.values, **current}))
+                every.append((a, group[a.target.key]))
             current |= group
-        return current
+        return current, every
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -190,20 +217,31 @@ class Composition:
         if "guard" in data:
             guard = read_condition(data["guard"], self.space.scope(automaton.name), place["guard"])
         found = []
+        total: Expr = Constant(Fraction(0))
         for i, part in enumerate(items(data["destinations"], "destinations", place["destinations"])):
             at = place["destinations"][i]
             destination = fields(part, DESTINATION, at)
-            if "probability" in destination and not self._possible(destination["probability"], automaton, at):
+            chance: Expr = Constant(Fraction(1))
+            if "probability" in destination:
+                chance = self._probability(destination["probability"], automaton, at)
+            total = total + chance
+            if isinstance(chance, Constant) and chance.value == 0:
                 continue
             location = self._location(automaton, destination["location"], at["location"])
             entries = items(destination.get("assignments", []), "assignments", at["assignments"])
             read = tuple(self._assignment(automaton, e, at["assignments"][j]) for j, e in enumerate(entries))
             found.append(Destination(location, read, i))
+        least, most = Ranges(self.space.system.box).of(total)
+        if least > 1 + _NEAR or most < 1 - _NEAR:
+            place["destinations"].refuse(
+                f"the probabilities of an edge add up to 1, and these to {float(least):g}"
+                f"{'' if least == most else f' or more, at most {float(most):g}'} (one that is left out is 1)"
+            )
         location = self._location(automaton, data["location"], place["location"])
         return Edge(automaton, number, action, location, guard, tuple(found))
 
-    def _possible(self, value: object, automaton: Automaton, place: Place) -> bool:
-        """Whether a probability is above 0."""
+    def _probability(self, value: object, automaton: Automaton, place: Place) -> Expr:
+        """A probability, from 0 to 1 where it is one number."""
         found = read_value(value, self.space.scope(automaton.name), place["probability"])
         if isinstance(found, Condition):
             place["probability"].refuse("a probability is a number, got a Boolean expression")
@@ -211,10 +249,10 @@ class Composition:
             note = "a probability that depends on the state counts as possible everywhere"
             if note not in self.notes:
                 self.notes.append(note)
-            return True
+            return found
         if not 0 <= found.value <= 1:
             place["probability"].refuse(f"a probability is between 0 and 1, got {found.value}")
-        return found.value > 0
+        return found
 
     def _location(self, automaton: Automaton, name: object, place: Place) -> str:
         if name not in automaton.locations:

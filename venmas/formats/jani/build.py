@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from venmas.formats.jani.affine import affine
-from venmas.formats.jani.automata import Composition, Operator
+from venmas.formats.jani.automata import Composition, Operator, Passing
 from venmas.formats.jani.expressions import read_condition
 from venmas.formats.jani.interface import Interface, labelled
 from venmas.formats.jani.model import Header, Setting, read_model
@@ -16,7 +16,19 @@ from venmas.formats.jani.properties import Conditions, Property
 from venmas.formats.jani.space import Space
 from venmas.linear import Relation
 from venmas.model.domain import Ranges
-from venmas.model.expr import Condition, Expr, Truth, as_condition, compare, conjunction, disjunction
+from venmas.model.emptiness import has_point
+from venmas.model.expr import (
+    All,
+    Compare,
+    Condition,
+    Expr,
+    Truth,
+    as_condition,
+    compare,
+    conjunction,
+    disjunction,
+    to_comparison,
+)
 from venmas.model.functions import apply_network, argmax
 from venmas.model.parameters import NetworkFolder
 from venmas.model.system import System
@@ -94,7 +106,11 @@ def build(
 
 def _restricted(system: System, operator: Operator, running: Condition, options: Options) -> Operator:
     """The operator with what the options add to its guard."""
-    stays = _stays(system, operator) if options.leave_range == "block" else Truth(True)
+    if options.leave_range == "block":
+        stays = _stays(system, operator)
+    else:
+        stays = Truth(True)
+        _check_passing(system, operator)
     return replace(operator, guard=conjunction((operator.guard, running, stays)))
 
 
@@ -121,8 +137,14 @@ def _agent(
 
 
 def _stays(system: System, operator: Operator) -> Condition:
-    """The condition that the new values are in their ranges."""
-    ranges, parts = Ranges(system.box), []
+    """The condition that the new values are in their ranges, and those that no state keeps."""
+    ranges = Ranges(system.box)
+    return conjunction((*_kept(system, operator), *(part for p in operator.passing for part in _inside(ranges, p))))
+
+
+def _kept(system: System, operator: Operator) -> list[Condition]:
+    """The conditions under which the new state is in its ranges, as far as they are open."""
+    ranges, parts = Ranges(system.box), list[Condition]()
     for name, expr in operator.updates.items():
         decl = system.variables[name]
         low, high = ranges.of(expr)
@@ -130,7 +152,33 @@ def _stays(system: System, operator: Operator) -> Condition:
             parts.append(compare(expr, Relation.GE, decl.lower))
         if high > decl.upper:
             parts.append(compare(expr, Relation.LE, decl.upper))
-    return conjunction(parts)
+    return parts
+
+
+def _inside(ranges: Ranges, passing: Passing) -> list[Condition]:
+    """The conditions under which a value is in its range, as far as they are open."""
+    low, high = ranges.of(passing.value)
+    parts = [compare(passing.value, Relation.GE, passing.info.lower)] if low < passing.info.lower else []
+    return [*parts, *([compare(passing.value, Relation.LE, passing.info.upper)] if high > passing.info.upper else [])]
+
+
+def _check_passing(system: System, operator: Operator) -> None:
+    """Refuse values that may be out of range and that no state shows.
+
+    Steps that the guard excludes are none, and where a new state is out of its ranges, too, the verifier says so.
+    """
+    guard = operator.guard.operands if isinstance(operator.guard, All) else (operator.guard,)
+    kept = _kept(system, operator) if operator.passing else []
+    rows = [row for part in (*guard, *kept) if isinstance(part, Compare) and (row := to_comparison(part)) is not None]
+    for passing in operator.passing:
+        for inside in _inside(Ranges(system.box), passing):
+            row = to_comparison(inside) if isinstance(inside, Compare) else None
+            if row is None or has_point(system.variables, (*rows, row.negated)) is not False:
+                info = passing.info
+                passing.place.refuse(
+                    f"the value of {info.key} may leave its range {info.lower} to {info.upper}; widen the range, "
+                    "restrict the guard, or take such steps out with --leave-range block"
+                )
 
 
 def _initial(space: Space, conditions: Conditions | None, options: Options) -> None:

@@ -149,6 +149,8 @@ def load_jani(
     if leave_range not in LEAVE_RANGE:
         raise ScenarioError(f"leave_range {leave_range!r}: expected one of {', '.join(LEAVE_RANGE)}")
     acting = _policy(policy, inputs, outputs, chosen)
+    if masking is not None and acting is None:
+        raise ScenarioError("masking is about what a policy chooses among, and none acts: name one, or leave it out")
     scenario: JaniScenario
 
     def make(networks: NetworkFolder, **values: Setting) -> System:
@@ -206,11 +208,11 @@ def _chosen(
 def _policy(
     policy: FilePath | None, inputs: Sequence[str] | None, outputs: Sequence[str] | None, chosen: Property | None
 ) -> Interface | None:
+    if (policy is None or str(policy) == "none") and (inputs is not None or outputs is not None):
+        raise ScenarioError("inputs and outputs are those of a network: name it with --policy NET")
     if policy is not None and str(policy) == "none":
         return None
     if policy is None:
-        if inputs is not None or outputs is not None:
-            raise ScenarioError("inputs and outputs are those of a network: name it with --policy NET")
         if chosen is None or chosen.policy is None:
             return None
         place = chosen.place["file"]

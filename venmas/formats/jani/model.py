@@ -319,6 +319,8 @@ def _syncs(
     data: Mapping[str, Any], automata: tuple[Automaton, ...], actions: list[str], place: Place
 ) -> tuple[Sync, ...]:
     system, place = data["system"], place["system"]["syncs"]
+    if "syncs" not in system and len(automata) == 1:  # its labelled edges are its edges, as Storm has it
+        return tuple(Sync((action,), action, place) for action in actions)
     found = []
     for i, entry in enumerate(items(system.get("syncs", []), "synchronisations", place)):
         sync = fields(entry, SYNC, place[i])
