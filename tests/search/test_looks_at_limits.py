@@ -1,7 +1,5 @@
 """What takes states one by one looks at the limits often, and makes nothing that the memory limit has no room for."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -65,22 +63,14 @@ def test_transitions_for_which_there_is_no_room_are_not_put_together(make) -> No
         work()
 
 
-def test_successors_by_several_branches_are_one_set_before_they_are_many(monkeypatch) -> None:
-    """The same few states from fifty branches take no more room than from one."""
-    directions = [LinearExpr.variable("n0"), LinearExpr.variable("n2")]
-
-    def found(branches: int) -> tuple[list[list[float]], float]:
-        tracemalloc.start()
-        try:
-            steps = layers.ExplicitLayers().layers(cube(branches), directions, 1, 0, lambda: None)
-            return [[*layer.low, *layer.high] for layer in steps], tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
+def test_successors_by_many_branches_are_one_set_before_they_are_many(monkeypatch) -> None:
+    put_together, different = [], layers._different
     monkeypatch.setattr(layers, "_MOST", SIDE**3)
-    (one, little), (many, much) = found(2), found(12)
-    assert one == many == [[0, 0, SIDE - 1, SIDE - 1]] * 2
-    assert much < 2 * little
+    monkeypatch.setattr(layers, "_different", lambda p: (put_together.append(sum(map(len, p))), different(p))[1])
+    directions = [LinearExpr.variable("n0"), LinearExpr.variable("n2")]
+    found = list(layers.ExplicitLayers().layers(cube(30), directions, 1, 0, lambda: None))
+    assert [[*layer.low, *layer.high] for layer in found] == [[0, 0, SIDE - 1, SIDE - 1]] * 2
+    assert len(put_together) > 5 and max(put_together) <= 4 * SIDE**3
 
 
 def test_reach_sets_of_regions_are_cut_in_turns(monkeypatch) -> None:
