@@ -23,7 +23,7 @@ from time import monotonic
 from typing import TypeVar
 
 from venmas.errors import Reason, UsageError, VenmasError
-from venmas.memory import own_resident_mb
+from venmas.memory import own_resident_mb, peak_mb
 
 _LOOK = 0.1
 """Seconds between two looks at the memory, and between two reports of progress."""
@@ -63,7 +63,7 @@ class Budget:
     """Deadline, memory limit and progress of some work.
 
     seconds: from now to the deadline, None for none. memory_mb: of this process, MB. progress: called a few times a
-    second.
+    second. part: of another one.
     """
 
     def __init__(
@@ -71,6 +71,7 @@ class Budget:
         seconds: float | None = None,
         memory_mb: int | None = None,
         progress: Callable[[Progress], None] | None = None,
+        part: bool = False,
     ) -> None:
         check_limit("timeout", seconds, "seconds")
         check_limit("memory", memory_mb, "MB")
@@ -83,7 +84,8 @@ class Budget:
         of a step keeps to the latter."""
         self.describe: Callable[[float], Progress] = self._steps
         """Makes the progress of the whole from the seconds so far; whoever works may set another one."""
-        self.steps, self.peak_mb, self._shown = 0, 0.0, 0.0
+        self.steps, self._shown = 0, 0.0
+        self._seen, self._before = 0.0, 0.0 if part else peak_mb()
 
     @property
     def left(self) -> float | None:
@@ -95,9 +97,27 @@ class Budget:
         """Seconds since the whole budget was given."""
         return monotonic() - self.root.begun
 
+    @property
+    def peak_mb(self) -> float:
+        """Largest resident memory of this process, and of its workers, since the whole budget was given.
+
+        Exact where it is the largest of the process so far; else the largest that was seen.
+        """
+        root, largest = self.root, peak_mb()
+        return max(root._seen, largest if largest > root._before else own_resident_mb())
+
+    def saw(self, used_mb: float) -> None:
+        """Take note of what this process and its workers held together."""
+        self.root._seen = max(self.root._seen, used_mb)
+
+    @property
+    def room_mb(self) -> float:
+        """Memory that may still be taken."""
+        return inf if self.memory_mb is None else self.memory_mb - own_resident_mb()
+
     def within(self, seconds: float | None) -> Budget:
         """A part that ends after so many seconds (None: with the whole)."""
-        part = Budget(seconds)
+        part = Budget(seconds, part=True)
         part.deadline = min(part.deadline, self.deadline)
         part.parent, part.root, part.memory_mb = self, self.root, self.memory_mb
         return part
@@ -138,7 +158,7 @@ class Budget:
     def _look(self, now: float) -> None:
         self._shown = now
         used = own_resident_mb()
-        self.peak_mb = max(self.peak_mb, used)
+        self.saw(used)
         if self.memory_mb is not None and used > self.memory_mb:
             raise BudgetError(self, Reason.MEMORY, f"the memory limit of {self.memory_mb} MB was reached")
         if self.progress is not None:
@@ -159,10 +179,16 @@ def limited(budget: Budget) -> Iterator[None]:
 
 
 def ask() -> None:
-    """Raise `BudgetError` where the time of the block is over; in every loop that may be long. 0.1 microseconds."""
+    """Raise `BudgetError` where a limit of the block is met; in every loop that may be long. 0.2 microseconds."""
     budget = _ambient.get()
-    if budget is not None and monotonic() > budget.deadline:
+    if budget is not None and ((now := monotonic()) > budget.deadline or now - budget.root._shown >= _LOOK):
         budget()
+
+
+def room_mb() -> float:
+    """Memory that the block may still take: what needs more is not begun, but left to others."""
+    budget = _ambient.get()
+    return inf if budget is None else budget.room_mb
 
 
 def asking(items: Iterable[_Item]) -> Iterator[_Item]:

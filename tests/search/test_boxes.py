@@ -1,5 +1,6 @@
 """Sets of boxes and their lattice: nothing is lost when they are cut, merged, met and moved."""
 
+import tracemalloc
 from fractions import Fraction
 from itertools import pairwise, product
 from random import Random
@@ -7,9 +8,12 @@ from random import Random
 import numpy as np
 import pytest
 
+from venmas.budget import Budget, BudgetError, limited
 from venmas.linear import LinearExpr
+from venmas.memory import own_resident_mb
 from venmas.model import System
 from venmas.model.cases import UnsuitableError
+from venmas.search.space import boxes as module
 from venmas.search.space.boxes import Boxes, Grid, Known, cut, joined, merge
 from venmas.search.space.frames import MAX_COORDINATE, Frame, Map, to_boxes, unit_of
 
@@ -200,3 +204,73 @@ def test_the_lattice_holds_the_numbers_of_a_system_or_rounds_outward():
     assert unit % 30 == 0
     low, high = to_boxes(Frame.identity(1, unit), ["x"], [{"x": (Fraction(1, 7), Fraction(1, 7))}])
     assert low[0, 0] < Fraction(unit, 7) < high[0, 0] == low[0, 0] + 1
+
+
+def large(dims, parts):
+    """A box whose sides are so many cells of a grid each, and the grid."""
+    low = np.zeros((1, dims), dtype=np.int64)
+    box = Boxes(np.zeros(1, dtype=np.intp), low, low + 4 * parts, np.ones((1, 1), dtype=bool))
+    return box, Grid(np.full(dims, 4, dtype=np.int64), np.zeros(dims, dtype=np.int64), 0)
+
+
+def traced(work):
+    """What some work takes at its peak, MB."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1] / 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_parts_are_counted_before_they_are_made():
+    box, grid = large(80, 2)
+    parts, _ = large(80, 1)
+    known = Known(Boxes(*(np.repeat(a, 2, 0) for a in (box.location, box.low, parts.high, box.wanted))), grid)
+
+    def refused(work):
+        with pytest.raises(OverflowError, match="too many regions"):
+            work()
+
+    assert traced(lambda: refused(lambda: cut(box, grid))) < 1
+    known._span[:] = 2  # as if it had some in every cell
+    assert traced(lambda: refused(lambda: known.meet(box))) < 1
+
+
+def test_parts_for_which_the_memory_limit_leaves_no_room_are_not_made():
+    box, grid = large(16, 2)  # 32768 parts of 16 coordinates
+    cut(*large(17, 2))
+    with limited(Budget(memory_mb=int(own_resident_mb() + 40))):
+        cut(box, grid)
+        with pytest.raises(OverflowError, match="memory limit leaves no room for 65536 regions"):
+            cut(*large(17, 2))
+
+
+def test_every_turn_of_a_cut_looks_at_the_limit(monkeypatch):
+    box, grid = large(8, 2)
+    monkeypatch.setattr(module, "_TURN", 64)
+    found = module.cuts(box, grid)
+    assert len(next(found)[0]) == 8
+    with limited(Budget(-1)), pytest.raises(BudgetError):
+        next(found)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_turns_make_the_same_parts(seed, monkeypatch):
+    rng = Random(f"turns {seed}")
+    dims = rng.choice((1, 2, 3))
+
+    def grid():
+        cells = np.array([rng.choice((1, 2, 4, 8)) for _ in range(dims)], dtype=np.int64)
+        return Grid(cells, np.array([rng.randint(-9, 9) for _ in range(dims)]), rng.randrange(dims), rng.random() < 0.5)
+
+    one, other = grid(), grid()
+    boxes, old = (some_boxes(rng, rng.randint(1, 9), dims, 2) for _ in range(2))
+    known = Known(merge(*(cut(old, other)[0], other))[0], other)
+    expected = [*cut(boxes, one), *known.meet(boxes)]
+    for turn in (1, 7, 50):
+        monkeypatch.setattr(module, "_TURN", turn)
+        found = [*cut(boxes, one), *known.meet(boxes)]
+        for a, b in zip(expected, found, strict=True):
+            for x, y in zip(*((vars(v).values() if isinstance(v, Boxes) else [v]) for v in (a, b)), strict=True):
+                assert (x == y).all() and x.shape == y.shape

@@ -9,6 +9,7 @@ from math import lcm
 import numpy as np
 
 from venmas.bounds.rounding import float_beside
+from venmas.budget import ask
 from venmas.linear import LinearExpr
 from venmas.model.cases import UnsuitableError
 from venmas.model.system import System
@@ -49,16 +50,28 @@ class ExplicitLayers:
                 low, high = np.array(ends, dtype=float).reshape(-1, 2).T
                 yield Layer(low, high, np.zeros(len(ends)), may_leave=leaves)
                 found: list[Integers] = []
+                states_found = 0
                 for first in range(0, len(states), graph.columns.rows):
                     tick()
                     for _, _, new, outside in graph.columns.steps(states[first : first + graph.columns.rows]):
                         leaves |= bool(outside.any())
                         found.append(np.unique(new[~outside], axis=0))
-                states = np.unique(np.concatenate(found), axis=0) if found else states[:0]
-                if len(states) > _MOST:
-                    raise NotExplicitError
+                        states_found += len(found[-1])
+                        if states_found > 2 * _MOST:  # of several branches, most are often the same
+                            found = [_different(found)]
+                            states_found = len(found[0])
+                states = _different(found) if found else states[:0]
         except NotExplicitError as error:
             raise UnsuitableError(str(error) or f"more than {_MOST} states of one step") from error
+
+
+def _different(parts: Sequence[Integers]) -> Integers:
+    """Each of the states once. Raises `NotExplicitError` for too many."""
+    ask()
+    found = np.unique(np.concatenate(parts), axis=0)
+    if len(found) > _MOST:
+        raise NotExplicitError
+    return found
 
 
 def _range(direction: LinearExpr, names: Sequence[str], states: Integers) -> list[float]:
@@ -66,6 +79,7 @@ def _range(direction: LinearExpr, names: Sequence[str], states: Integers) -> lis
     scale = lcm(direction.constant.denominator, *(c.denominator for _, c in direction.terms))
     total = np.full(len(states), int(direction.constant * scale), dtype=object)
     for name, factor in direction.terms:
+        ask()
         total = total + states[:, names.index(name)].astype(object) * int(factor * scale)
     return [float_beside(Fraction(int(e), scale), side) for e, side in ((total.min(), -1), (total.max(), 1))]
 

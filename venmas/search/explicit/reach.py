@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.budget import room_mb
 from venmas.logic import TRUE
 from venmas.model.system import System
 from venmas.search.states.initial import integer_points
@@ -132,6 +133,11 @@ class StateGraph:
         return found
 
     def successors(self) -> NDArray[np.int64]:
-        """(branches, states); -1 and -2 address the places behind the last state."""
+        """(branches, states); -1 and -2 address the places behind the last state.
+
+        Raises `NotExplicitError` where the memory limit leaves no room for them.
+        """
+        if len(self.columns.guards) * len(self.keys) * 12 / 2**20 > room_mb():
+            raise NotExplicitError
         unknown = np.full((len(self.columns.guards), len(self.keys) - self.expanded), OUTSIDE, np.int32)
         return np.concatenate([*self._found, unknown], axis=1).astype(np.intp)

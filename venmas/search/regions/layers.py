@@ -24,7 +24,7 @@ from venmas.model.system import System
 from venmas.search.layers import Layer
 from venmas.search.regions.graph.graph import DISTINCT
 from venmas.search.regions.graph.step import advance, classify
-from venmas.search.space.boxes import MAX_BOXES, Boxes, Grid, cut, merge, present
+from venmas.search.space.boxes import MAX_BOXES, Boxes, Grid, check_count, cuts, joined, merge, present
 from venmas.search.space.frames import MAX_COORDINATE, check_size
 from venmas.search.space.view import Space, space_of
 
@@ -76,9 +76,20 @@ class RegionLayers:
                     continue
                 origin = (grid.origin + moves.drift) % (4 * MAX_COORDINATE)
                 grid = Grid(_cells(images, side, level), origin, grid.sweep)
-                boxes, _ = merge(cut(images, grid)[0], grid)
-                if len(boxes) > MAX_BOXES // 4:
-                    raise OverflowError("too many regions")
+                boxes = _merged(images, grid)
+
+
+def _merged(images: Boxes, grid: Grid) -> Boxes:
+    """Images cut along the grid and merged, some at a time. Raises `OverflowError` for too many."""
+    unions, count = [], 0
+    for parts, _ in cuts(images, grid):
+        unions.append(merge(parts, grid)[0])
+        count += len(unions[-1])
+        check_count(count, images.low.shape[1], MAX_BOXES)
+    found = merge(joined(unions), grid)[0] if len(unions) > 1 else unions[0]
+    if len(found) > MAX_BOXES // 4:
+        raise OverflowError("too many regions")
+    return found
 
 
 def _sweep(side: Ints) -> int:

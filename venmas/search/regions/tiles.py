@@ -138,7 +138,7 @@ def search_tiles(
             if found.trouble is not None:
                 raise UnsuitableError(f"a part of the initial set: {found.trouble}")
             graph.add(found.counts, found.may_leave_box, found.may_deadlock)
-            budget.root.peak_mb = max(budget.root.peak_mb, pool.peak_rss_mb)
+            budget.saw(pool.peak_rss_mb)
             if found.witness is not None:
                 return found.witness
     if answers < len(jobs):

@@ -1,22 +1,32 @@
 """Unions of boxes, those of one step: cutting along a grid, merging (join of the abstract domain), meeting another one.
 
+What comes out of a cut is counted before anything is copied, and made in turns of a few MB, with a look at the limits
+before each: large fresh arrays would cost more in the kernel than all that is done with them.
+
 Boxes are closed and hold integer vectors. Those of the same grid cell are merged: along one coordinate, the *sweep*, to
 a union of intervals, in the others to their hull. The grid need not divide the sweep.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from venmas.bounds.rounding import Bools, Index, Ints
+from venmas.budget import ask, room_mb
 
 MAX_BOXES = 2_000_000
 """Boxes that are handled together, at most."""
 MAX_EDGES = 8_000_000
 """Images of the boxes of one layer, at most, and parts that these are cut into."""
+_NUMBERS = 2**25
+"""Coordinates of the boxes that are handled together, at most: 0.5 GB. Only boxes of more than 16 are fewer for it."""
+_TURN = 2**20
+"""Coordinates of boxes that are handled in one turn."""
+_BYTES = 48
+"""For each coordinate of a box: both ends, and copies of them in between."""
 _PAIRS = 1_000_000
 """Pairs of boxes that are compared at a time, in a few MB for each coordinate."""
 
@@ -65,26 +75,65 @@ class Grid:
         return [i for i in range(len(self.cell)) if i != self.sweep or self.swept]
 
 
-def cut(boxes: Boxes, grid: Grid) -> tuple[Boxes, Index]:
-    """Cut boxes along the grid; for every part, which box it is from."""
-    origin = np.arange(len(boxes))
+def check_count(count: float, size: int, most: int = MAX_BOXES) -> None:
+    """Is there room for so many boxes of `size` coordinates? Raises `OverflowError` where not, before they are made."""
+    numbers = count * max(size, 1)
+    if count > most or numbers > _NUMBERS * (most / MAX_BOXES):
+        raise OverflowError("too many regions")
+    if numbers > _TURN and numbers * _BYTES / 2**20 > room_mb():
+        raise OverflowError(f"the memory limit leaves no room for {count:.0f} regions")
+
+
+def at_once(size: int) -> int:
+    """Boxes of `size` coordinates that are handled in one turn."""
+    return max(1, _TURN // max(size, 1))
+
+
+def turns(count: int, size: int) -> Iterator[slice]:
+    """The rows 0 .. count-1 in turns, with a look at the limits before each."""
+    for first in range(0, count, at_once(size)):
+        ask()
+        yield slice(first, min(count, first + at_once(size)))
+
+
+def cuts(boxes: Boxes, grid: Grid) -> Iterator[tuple[Boxes, Index]]:
+    """Cut boxes along the grid, in turns; for every part, which box it is from."""
+    axes: list[tuple[int, Ints, Index]] = []
+    total = np.ones(len(boxes))
     for at in grid.cut:
         size, start = grid.cell[at], grid.origin[at]
         first = (boxes.low[:, at] - start) // size
-        last = np.maximum(first, (boxes.high[:, at] - start - 1) // size)
-        count = (last - first + 1).astype(np.intp)
-        if (count == 1).all():
-            continue
-        if count.sum() > MAX_BOXES:
-            raise OverflowError("too many regions")
-        index = np.repeat(np.arange(len(boxes)), count)
-        cell = first[index] + ranks(count)
-        boxes, origin = boxes.take(index), origin[index]
-        low, high = boxes.low.copy(), boxes.high.copy()
-        low[:, at] = np.maximum(low[:, at], start + cell * size)
-        high[:, at] = np.minimum(high[:, at], start + (cell + 1) * size)
-        boxes = Boxes(boxes.location, low, high, boxes.wanted)
-    return boxes, origin
+        count = (np.maximum(first, (boxes.high[:, at] - start - 1) // size) - first + 1).astype(np.intp)
+        if not (count == 1).all():
+            axes.append((at, first, count))
+            total *= count
+    if not axes:
+        yield boxes, np.arange(len(boxes))
+        return
+    check_count(float(total.sum()), boxes.low.shape[1])
+    each = total.astype(np.intp)
+    ends = np.cumsum(each)
+    for turn in turns(int(ends[-1]), boxes.low.shape[1]):
+        begin, end = np.searchsorted(ends, [turn.start, turn.stop - 1], "right")
+        origin = np.repeat(np.arange(begin, end + 1), each[begin : end + 1])
+        skipped = turn.start - int(ends[begin] - each[begin])
+        origin = origin[skipped : skipped + turn.stop - turn.start]
+        rank = np.arange(turn.start, turn.stop) - (ends - each)[origin]
+        parts = boxes.take(origin)
+        for at, first, count in reversed(axes):  # parts differ first along the last one
+            number = count[origin]
+            above = rank // number
+            low = (first[origin] + rank - above * number) * grid.cell[at] + grid.origin[at]
+            np.maximum(parts.low[:, at], low, out=parts.low[:, at])
+            np.minimum(parts.high[:, at], low + grid.cell[at], out=parts.high[:, at])
+            rank = above
+        yield parts, origin
+
+
+def cut(boxes: Boxes, grid: Grid) -> tuple[Boxes, Index]:
+    """All at once."""
+    found = list(cuts(boxes, grid))
+    return joined([parts for parts, _ in found]), np.concatenate([origin for _, origin in found])
 
 
 def present(numbers: Index) -> Index:
@@ -208,19 +257,38 @@ class Known:
         part without width where its box has some is left out only where a wider one has it and asks for as much: what
         it asks for may be open in that known box alone, since paths that come together here need not have met before.
         """
-        origin = np.arange(len(boxes))
-        candidates: list[Ints] = [boxes.location.astype(np.int64)]
+        near, total = [], np.ones(len(boxes))
         for column, at in enumerate(self.grid.cut, 1):
             size = self.grid.cell[at]
-            low, high = (ends[origin, at] - self.grid.origin[at] for ends in (boxes.low, boxes.high))
+            low, high = (ends[:, at] - self.grid.origin[at] for ends in (boxes.low, boxes.high))
             least, most = self._floor[column], self._floor[column] + self._span[column] - 1
             # neighbours that only touch are among them
             first, last = np.maximum((low - 1) // size, least), np.minimum(high // size, most)
             count = np.maximum(last - first + 1, 0).astype(np.intp)
-            if count.sum() > MAX_BOXES:
-                raise OverflowError("too many regions")
-            index = np.repeat(np.arange(len(origin)), count)
-            candidates = [c[index] for c in candidates] + [first[index] + ranks(count)]
+            near.append((first, count))
+            total *= count
+        check_count(float(total.sum()), boxes.low.shape[1])
+        ends, found, done = np.cumsum(total), [], 0
+        while done < len(boxes):
+            ask()
+            before = ends[done - 1] if done else 0
+            stop = max(done + 1, int(np.searchsorted(ends, before + at_once(boxes.low.shape[1]), "right")))
+            few = slice(done, stop)
+            parts, origin = self._meet(boxes.take(few), [(first[few], count[few]) for first, count in near])
+            found.append((parts, origin + done))
+            done = stop
+        if not found:
+            return boxes, np.arange(0)
+        return joined([parts for parts, _ in found]), np.concatenate([origin for _, origin in found])
+
+    def _meet(self, boxes: Boxes, near: list[tuple[Ints, Index]]) -> tuple[Boxes, Index]:
+        """The same; near: along each coordinate that is cut, the first cell to look at, and how many."""
+        origin = np.arange(len(boxes))
+        candidates: list[Ints] = [boxes.location.astype(np.int64)]
+        for first, count in near:
+            number = count[origin]
+            index = np.repeat(np.arange(len(origin)), number)
+            candidates = [c[index] for c in candidates] + [first[origin][index] + ranks(number)]
             origin = origin[index]
         keys = np.stack(candidates, 1)
         inside = ((keys >= self._floor) & (keys < self._floor + self._span)).all(1)
@@ -234,8 +302,7 @@ class Known:
         start, stop = self._first[group], self._first[group + 1]
         first = bisect(self.boxes.high[:, sweep], boxes.low[origin, sweep], start, stop, "left")
         count = bisect(self.boxes.low[:, sweep], boxes.high[origin, sweep], first, stop, "right") - first
-        if count.sum() > MAX_BOXES:
-            raise OverflowError("too many regions")
+        check_count(float(count.sum()), boxes.low.shape[1])
         index = np.repeat(np.arange(len(group)), count)
         other = first[index] + ranks(count)
         origin = origin[index]

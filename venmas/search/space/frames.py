@@ -133,13 +133,18 @@ class Row:
         self.plus: Ints = np.array([max(w, 0) for w in weights], dtype=kind)
         self.minus: Ints = np.array([min(w, 0) for w in weights], dtype=kind)
         self.constant, self.scale = constant, scale
+        self._few = np.flatnonzero([w != 0 for w in weights])
+        """Coordinates that count: of many, most are often without weight."""
 
     def range(self, low: Ints, high: Ints) -> tuple[Floats, Floats]:
         """Least and greatest values over boxes (B, n), exact (64-bit, or Python's integers)."""
+        plus, minus = self.plus, self.minus
+        if 2 * len(self._few) < len(plus):
+            low, high, plus, minus = low[:, self._few], high[:, self._few], plus[self._few], minus[self._few]
         if self.big:
             low, high = low.astype(object), high.astype(object)
-        least = low @ self.plus + high @ self.minus + self.constant
-        greatest = high @ self.plus + low @ self.minus + self.constant
+        least = low @ plus + high @ minus + self.constant
+        greatest = high @ plus + low @ minus + self.constant
         return least, greatest
 
 

@@ -32,7 +32,7 @@ from venmas.model.system import System
 from venmas.model.variables import Region
 from venmas.question import Question
 from venmas.search.procedure import Run
-from venmas.search.space.boxes import Boxes, present
+from venmas.search.space.boxes import Boxes, at_once, present
 from venmas.search.space.frames import Frame, Map, Matrix, Row, check_size, product, to_boxes, unit_of
 
 if TYPE_CHECKING:
@@ -245,7 +245,8 @@ class Space:
     def decide(self, boxes: Boxes, step: int) -> Iterator[Decided]:
         """Possible outcomes of every choice over boxes, location by location."""
         every = [(int(n), np.flatnonzero(boxes.location == n)) for n in present(boxes.location)]
-        parts = [(n, rows[at : at + BATCH]) for n, rows in every for at in range(0, len(rows), BATCH)]
+        size = min(BATCH, at_once(boxes.low.shape[1] ** 2))
+        parts = [(n, rows[at : at + size]) for n, rows in every for at in range(0, len(rows), size)]
         Space.swept += len(boxes) + _CALL
         if len(boxes) <= MOST_ROWS:
             yield from self._decide_few(boxes, parts, step)

@@ -19,7 +19,7 @@ from venmas.model.variables import Region
 from venmas.search.states.integers import LARGEST, NotExplicitError
 
 _Longs = NDArray[np.int64]
-_BLOCK = 1 << 20
+_BLOCK = 1 << 18
 _FEW = 64
 
 
@@ -176,30 +176,41 @@ def integer_points(
     choices lead to none, and for numbers too large for the search.
     """
     search, failures = _Search(system, region, ranges), 0
-    low, high, combinations = search.low, search.high, np.zeros((1, 0), np.int64)
+    low, high = search.low, search.high
     single = [i for i in np.flatnonzero(low < high).tolist() if i not in search.uses] if search.fine else []
-    if single:  # no row relates them to others: every combination will do
-        sizes = [int(high[i] - low[i]) + 1 for i in single]
-        if prod(sizes) > limit:
-            raise NotExplicitError
-        combinations = np.indices(sizes).reshape(len(single), -1).T + low[single]
-        high[single] = low[single]
-    step = max(1, _BLOCK // len(low))
+    most = high[single]  # no row relates them to others: every combination will do
+    if prod((most - low[single] + 1).tolist()) > limit:
+        raise NotExplicitError
+    high[single] = low[single]
     going = True
     while going:
         tick()
         if search.fine and search.choose():
             continue
         if search.fine:
-            for start in range(0, len(combinations), step):
-                block = np.tile(low, (len(combinations[start : start + step]), 1))
-                block[:, single] = combinations[start : start + step]
-                yield block
+            last = low.copy()
+            last[single] = most
+            yield from grid_points(low.tolist(), last.tolist(), limit, tick)
         else:
             failures += 1
             if failures > limit:
                 raise NotExplicitError
         going = search.refute()
+
+
+def grid_points(low: list[int], high: list[int], limit: int, tick: Callable[[], None]) -> Iterator[_Longs]:
+    """The points of a box in blocks, with a tick after each. Raises `NotExplicitError` for more than `limit`."""
+    free = [i for i, (a, b) in enumerate(zip(low, high, strict=True)) if a < b]
+    sizes = [high[i] - low[i] + 1 for i in free]
+    count, step = prod(sizes), max(1, _BLOCK // len(low))
+    if count > limit:
+        raise NotExplicitError
+    for start in range(0, count, step):
+        states = np.tile(np.array(low, np.int64), (min(count - start, step), 1))
+        if free:
+            states[:, free] += np.stack(np.unravel_index(np.arange(start, start + len(states)), sizes), axis=1)
+        yield states
+        tick()
 
 
 def _first(low: _Longs, high: _Longs, start: int) -> int | None:

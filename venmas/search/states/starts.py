@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import ceil, floor, prod
+from math import ceil, floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from venmas.logic import TRUE
 from venmas.model.points import TooManyError, initial_points
 from venmas.model.system import System
 from venmas.model.variables import Region
-from venmas.search.states.initial import integer_points
+from venmas.search.states.initial import grid_points, integer_points
 from venmas.search.states.integers import Integers, NotExplicitError
 
 _BLOCK = 1 << 16
@@ -38,7 +38,7 @@ def initial_states(
         elif all(low == high for low, high in zip(*box, strict=True)):
             points.append(box[0])
         elif all(low <= high for low, high in zip(*box, strict=True)):
-            yield from _grid(*box, limit)
+            yield from grid_points(*box, limit, tick)
         if len(points) == _BLOCK:
             tick()
             yield np.array(points, np.int64)
@@ -69,17 +69,3 @@ def _box(region: Region, place: dict[str, int], ranges: NDArray[np.int64]) -> tu
         if relation is not Relation.GE and relation is not Relation.GT:
             high[i] = min(high[i], ceil(end) - 1 if relation is Relation.LT else floor(end))
     return low, high
-
-
-def _grid(low: list[int], high: list[int], limit: int) -> Iterator[Integers]:
-    """The points of a box, some at a time."""
-    free = [i for i, (a, b) in enumerate(zip(low, high, strict=True)) if a < b]
-    sizes = [high[i] - low[i] + 1 for i in free]
-    count = prod(sizes)
-    if count > limit:
-        raise NotExplicitError
-    for start in range(0, count, _BLOCK):
-        numbers = np.arange(start, min(count, start + _BLOCK))
-        states = np.tile(np.array(low, np.int64), (len(numbers), 1))
-        states[:, free] += np.stack(np.unravel_index(numbers, sizes), axis=1)
-        yield states

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.budget import room_mb
 from venmas.model.system import System
 from venmas.search.states.integers import Integers, NotExplicitError
 from venmas.search.states.starts import initial_states
@@ -154,7 +155,13 @@ class StateGraph:
         return None if source < 0 else (source, branch)
 
     def transitions(self) -> tuple[Numbers, Numbers, Numbers]:
-        """Sources, branches and targets (transitions,), ordered by source."""
+        """Sources, branches and targets (transitions,), ordered by source.
+
+        Raises `NotExplicitError` where the memory limit leaves no room for them.
+        """
+        if 32 * self._kept / 2**20 > room_mb():
+            raise NotExplicitError
+        self.tick()
         columns = [np.concatenate([e[i] for e in self._edges] or [np.zeros(0, np.int32)]) for i in range(3)]
         order = np.argsort(columns[0], kind="stable")
         sources, branches, targets = (column[order] for column in columns)

@@ -24,7 +24,7 @@ from venmas.logic.closure import Stage, agenda
 from venmas.search.regions.graph.figures import Regions
 from venmas.search.regions.graph.split import Pieces
 from venmas.search.regions.graph.step import Moves, advance, classify
-from venmas.search.space.boxes import MAX_EDGES, Boxes, Grid, Known, cut, joined, merge
+from venmas.search.space.boxes import MAX_EDGES, Boxes, Grid, Known, check_count, cuts, joined, merge
 from venmas.search.space.frames import MAX_COORDINATE, check_size
 from venmas.search.space.view import Space
 
@@ -223,15 +223,16 @@ class Graph:
             if known is not None:
                 few, kept = known.meet(few)
                 origin = origin[kept]
-            parts, again = cut(few, grid)
-            union, holder = merge(parts, grid)
-            moves.append(origin[again].astype(np.int32))
-            wanted.append(parts.wanted)
-            unions.append(union)
-            holders.append(holder + nodes_so_far)
-            parts_so_far, nodes_so_far = parts_so_far + len(parts), nodes_so_far + len(union)
-            if parts_so_far > MAX_EDGES:
-                raise OverflowError("too many regions")
+            for parts, again in cuts(few, grid):
+                self.tick()
+                union, holder = merge(parts, grid)
+                moves.append(origin[again].astype(np.int32))
+                wanted.append(parts.wanted)
+                unions.append(union)
+                holders.append(holder + nodes_so_far)
+                parts_so_far, nodes_so_far = parts_so_far + len(parts), nodes_so_far + len(union)
+                check_count(parts_so_far, 1, MAX_EDGES)
+                check_count(nodes_so_far, images.low.shape[1], MAX_EDGES)
         # one turn is merged already
         nodes, where = merge(joined(unions), grid) if len(unions) > 1 else (unions[0], np.arange(len(unions[0])))
         self.counts.nodes += len(nodes)

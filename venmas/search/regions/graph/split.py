@@ -22,7 +22,7 @@ from venmas.linear import Comparison, Relation
 from venmas.logic.closure import Stage
 from venmas.model.cases import MAX_CASES, Case, Location, Sign, UnsuitableError
 from venmas.model.expr import Application, ArgMax, Condition, Constant, Expr, children, to_linear, walk
-from venmas.search.space.boxes import MAX_BOXES, Boxes, present
+from venmas.search.space.boxes import Boxes, check_count, present
 from venmas.search.space.frames import Row
 from venmas.search.space.view import Space
 
@@ -233,7 +233,6 @@ def cut_compiled(
         total += len(kind)
         source = np.concatenate([origin[again], source[_BATCH:]])
         low, high = (np.concatenate([a[again], b[_BATCH:]]) for a, b in ((parts.low, low), (parts.high, high)))
-        if total + len(source) > MAX_BOXES:
-            raise OverflowError("too many regions")
+        check_count(total + len(source), low.shape[1])
     origin, low, high, kind = (np.concatenate(column) for column in zip(*done, strict=True))
     return Boxes(boxes.location[origin], low, high, boxes.wanted[origin]), origin, kind

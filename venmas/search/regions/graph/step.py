@@ -16,7 +16,7 @@ from venmas.budget import ask
 from venmas.logic.closure import Stage
 from venmas.model.cases import Move, UnsuitableError
 from venmas.search.regions.graph.split import Cases, Pieces, cut_compiled, too_many_cases
-from venmas.search.space.boxes import MAX_BOXES, MAX_EDGES, Boxes, joined, present, ranks
+from venmas.search.space.boxes import MAX_EDGES, Boxes, at_once, check_count, joined, present, ranks, turns
 from venmas.search.space.view import Space
 
 MINOR = 0.25
@@ -55,8 +55,8 @@ def classify(
     """Pieces of boxes (B,), cut until all choices that matter are decided or sides are at most `least` (n,).
 
     Each round bounds the choices over all boxes that are left (zonotopes) and halves those with an open one along the
-    side of the greatest influence on it. Raises `OverflowError` for more than `MAX_BOXES`, and `UnsuitableError` where
-    too many cases are left in a box too small to be cut.
+    side of the greatest influence on it. Raises `OverflowError` for too many, and `UnsuitableError` where too many
+    cases are left in a box too small to be cut.
 
     join: see `venmas.search.regions.graph.split.cut_compiled`.
     """
@@ -64,16 +64,25 @@ def classify(
     met = Cases()
     kind: Index
     done: list[tuple[Boxes, Index, Index]] = []
-    total = 0
-    while len(boxes):
+    total, most = 0, at_once(boxes.low.shape[1])
+    waiting: list[tuple[Boxes, Index]] = []
+    while len(boxes) or waiting:
         tick()
+        if not len(boxes):
+            boxes, node = waiting.pop()
+        if len(boxes) > most:
+            waiting.append((boxes.take(slice(most, None)), node[most:]))
+            boxes, node = boxes.take(slice(most)), node[:most]
         compiled = (
             cut_compiled(space, stage, met, boxes, step, least, tick, join) if space.worth_compiled_code else None
         )
         if compiled is not None:
             boxes, source, kind = compiled
             done.append((boxes, node[source], kind))
-            break
+            total += len(boxes)
+            check_count(total + sum(len(b) for b, _ in waiting), boxes.low.shape[1])
+            boxes = boxes.take(slice(0))
+            continue
         kind = np.zeros(len(boxes), dtype=np.intp)
         force = np.zeros(boxes.low.shape)
         open_, crowded = (np.zeros(len(boxes), dtype=bool) for _ in range(2))
@@ -108,8 +117,7 @@ def classify(
         boxes, node = halves(boxes.take(split), at), np.repeat(node[split], 2)
         if len(boxes) <= FEW:
             boxes, node = halves(boxes, np.repeat(at, 2)), np.repeat(node, 2)
-        if total + len(boxes) > MAX_BOXES:
-            raise OverflowError("too many regions")
+        check_count(total + len(boxes) + sum(len(b) for b, _ in waiting), boxes.low.shape[1])
     boxes, node, kind = joined([b for b, _, _ in done]), *(np.concatenate([d[i] for d in done]) for i in (1, 2))
     return Pieces(boxes, node, met.listed, kind)
 
@@ -160,20 +168,23 @@ def advance(space: Space, pieces: Pieces, wanted: Bools, step: int) -> tuple[Mov
     shifts = shifts.reshape(-1, n)
     targets = np.array([space.number(m.integers) for m in moves], dtype=np.intp)
     count = counts[pieces.kind]
-    if count.sum() > MAX_EDGES:
-        raise OverflowError("too many regions")
+    check_count(float(count.sum()), n, MAX_EDGES)
     piece = np.repeat(np.arange(len(pieces.kind)), count)
     row = first[pieces.kind][piece] + ranks(count)
     which = np.array(listed, dtype=np.intp)[row]
     start = np.cumsum(options[pieces.kind]) - options[pieces.kind]
     low, high = pieces.boxes.low[piece], pieces.boxes.high[piece]
-    low, high = low + shifts[which], high + shifts[which]
+    for few in turns(len(piece), n):
+        low[few] += shifts[which[few]]
+        high[few] += shifts[which[few]]
     for i, (move, map_) in enumerate(zip(moves, maps, strict=True)):
         ask()
         if map_ is None or map_.shift is None:
-            rows = np.flatnonzero(which == i)
-            boxes = pieces.boxes.take(piece[rows])
-            low[rows], high[rows] = image(space, move, boxes.low, boxes.high, step)
+            every = np.flatnonzero(which == i)
+            for few in turns(len(every), n * n):
+                rows = every[few]
+                boxes = pieces.boxes.take(piece[rows])
+                low[rows], high[rows] = image(space, move, boxes.low, boxes.high, step)
     made = Moves(
         piece,
         start[piece] + np.array(option, dtype=np.intp)[row],
