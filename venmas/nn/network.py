@@ -13,21 +13,20 @@ refuses what is neither ReLU nor the identity, until it is taught.
 2. Export to onnxruntime: venmas/nn/runtime.py. Readers build layers by a `Chain`: venmas/nn/chain.py.
 3. Bounds by two affine forms or intervals: venmas/bounds/methods.py, venmas/bounds/linear_forms.py, of unrolled loops
    venmas/bounds/intervals.py; the relaxation itself: venmas/bounds/relaxation.py.
-4. Zonotopes: venmas/bounds/zonotope.py, venmas/bounds/zonotope_stacked.py.
-5. Zonotopes with symbols, and substitution backward (CROWN): venmas/bounds/crown_plan.py, venmas/bounds/crown.py,
-   and its slopes: venmas/bounds/crown_slopes.py.
-6. Their compiled twins: venmas/bounds/compiled/crown.py, venmas/bounds/compiled/crown_kernel.py,
+4. Zonotopes: venmas/bounds/zonotope.py, venmas/bounds/zonotope_stacked.py; with symbols, and substitution backward
+   (CROWN): venmas/bounds/crown_plan.py, venmas/bounds/crown.py; its slopes: venmas/bounds/crown_slopes.py.
+5. Their compiled twins: venmas/bounds/compiled/crown.py, venmas/bounds/compiled/crown_kernel.py,
    venmas/bounds/compiled/crown_layers_kernel.py, venmas/bounds/compiled/crown_slopes_kernel.py,
    venmas/bounds/compiled/zonotope_kernel.py, venmas/bounds/compiled/relaxation_kernel.py, and what fills their arrays:
    venmas/bounds/compiled/cutting.py.
-7. MILP programs: venmas/procedures/milp/encoding/states/network.py.
-8. The explicit search: venmas/procedures/explicit/states/undecided.py; over polytopes:
-   venmas/procedures/polytopes/step.py.
-9. Unrolled loops as programs: venmas/model/transform/lowering.py, venmas/model/transform/program_writer.py; gradients
+6. MILP programs: venmas/procedures/milp/encoding/states/network.py.
+7. Explicit search: venmas/procedures/explicit/states/undecided.py; polytopes: venmas/procedures/polytopes/step.py.
+8. Unrolled loops as programs: venmas/model/transform/lowering.py, venmas/model/transform/program_writer.py; gradients
    through them: venmas/procedures/branch_and_bound/gradient.py.
-10. The checker, independent of the above: venmas/checker/exact/networks.py; tables:
-   venmas/checker/fixed_point/networks.py; words: venmas/checker/inductive/zonotopes.py; trees:
-   venmas/checker/goals/trees.py and, venmas/checker/affine: scaled.py, reference.py, batch.py, compiled.py, units.py.
+9. The checker, which is independent: venmas/checker/exact/networks.py; tables: venmas/checker/fixed_point/networks.py;
+   words: venmas/checker/inductive/zonotopes.py; trees: venmas/checker/affine/scaled.py, venmas/checker/affine/batch.py,
+   venmas/checker/affine/reference.py, venmas/checker/affine/compiled.py, venmas/checker/affine/units.py,
+   venmas/checker/goals/trees.py.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.soundness.smooth.mutants import Mutant
 
-_CHECKER = "checker.smooth."
+_CHECKER = "checker.flowpipes."
 _LINES, _FORMS, _INTERVALS = _CHECKER + "univariate", _CHECKER + "forms", _CHECKER + "intervals"
 _FLOW, _NETWORKS = _CHECKER + "flow", _CHECKER + "networks"
 _OF_LINES, _OF_FORMS = ("lines, checker",), ("forms, checker",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.soundness.smooth.mutants import Mutant
 
-_FUNCTIONS = "functions."
+_FUNCTIONS = "model.evaluation.elementary."
 _EXP, _WAVE, _LOGISTIC = _FUNCTIONS + "exponential", _FUNCTIONS + "trigonometry", _FUNCTIONS + "logistic"
 _OF_EXP = ("exp, values, integers",)
 _OF_WAVE = ("sin, values, integers", "cos, values, integers")
