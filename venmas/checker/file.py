@@ -5,14 +5,14 @@ Nothing of the file is believed: the caller says which system the claim must be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from venmas.checker.flowpipes.tree import check_trees
 from venmas.checker.format.header import Claim, Header, read_header
 from venmas.checker.format.json_lines import HOW, json_lines
-from venmas.checker.format.lines import Checked, Lines, Tick
+from venmas.checker.format.lines import Checked, Line, Lines, Tick
 from venmas.checker.format.numbers import CheckError
 from venmas.checker.goals.check import check
 from venmas.checker.inductive.check import check_inductive
@@ -110,16 +110,20 @@ _OF_NETLIST = frozenset({"fair", "initial"})
 
 
 def read_certificate(path: str | Path, tick: Tick = lambda _: None) -> tuple[Header, Lines]:
-    """The header, its fields checked, and the lines that follow, read as they are asked for.
-
-    tick: called with the number of every line. Raises `UsageError` for what is no certificate, `CheckError` for a
-    header that breaks the format.
-    """
-    rows = json_lines(path)
+    """`opened` of a file. Raises `UsageError` for what is no certificate, `CheckError` for what breaks the format."""
     try:
-        header = read_header(next(rows, {}))
+        return opened(json_lines(path), tick)
     except UsageError as error:
-        raise UsageError(f"{str(path)[:200]}: {error}; {HOW}") from None
+        raise UsageError(str(error) if HOW in str(error) else f"{str(path)[:200]}: {error}; {HOW}") from None
+
+
+def opened(rows: Iterable[Line], tick: Tick = lambda _: None) -> tuple[Header, Lines]:
+    """The header, the first line, its fields checked, and the lines that follow, read as they are asked for.
+
+    tick: called with the number of every line. Raises `UsageError`, `CheckError`.
+    """
+    rest = iter(rows)
+    header = read_header(next(rest, {}))
     kind = KINDS.get(header.proof)
     about, claims = (kind.about, kind.claims) if kind else (_OF_NETLIST, "linear")
     if kind is None and header.proof != NETLIST:
@@ -136,12 +140,12 @@ def read_certificate(path: str | Path, tick: Tick = lambda _: None) -> tuple[Hea
         raise CheckError(
             0, f"a proof of the kind {header.proof} shows that no run leaves the declared box: its claim must say so"
         )
-    return header, Lines(rows, tick)
+    return header, Lines(rest, tick)
 
 
 @on_one_thread
 def check_claim(header: Header, lines: Lines, system: System | None = None) -> Checked:
-    """Check what `read_certificate` returned: that it proves its claim, about this system, or about its netlist.
+    """Check what `opened` returned: that it proves its claim, about this system, or about its netlist.
 
     Raises `CheckError`, also where it is about another system.
     """

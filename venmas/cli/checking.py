@@ -8,14 +8,19 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from venmas.checker.format.fields import entries
 from venmas.cli.apart import check_kept
 from venmas.cli.check_result import Found
 from venmas.cli.jani_options import is_jani
 from venmas.cli.options import Loaded, load, read_settings
 from venmas.cli.stored import named_elsewhere, read_stored, stored_parameters
 from venmas.errors import InputError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from venmas.checker.format.header import Claim, Header
+    from venmas.checker.format.lines import Lines
 
 Tick = Callable[[int], None]
 
@@ -76,7 +81,7 @@ def _unpacked(path: str, found: Found) -> Iterator[_Packed]:
 
 
 def _checked(path: str, packed: _Packed | None, told: Told, found: Found, tick: Tick) -> list[str]:
-    from venmas.checker.netlists.file import read_liveness
+    from venmas.checker.file import read_certificate
     from venmas.runtime.files import sha256_of
 
     if Path(path).is_file():
@@ -84,32 +89,32 @@ def _checked(path: str, packed: _Packed | None, told: Told, found: Found, tick: 
             found.sha256 = sha256_of(path)
         except OSError as error:
             raise UsageError(f"cannot read {path[:200]!r}: {error.strerror or error}") from error
-    if (liveness := read_liveness(path)) is not None:
-        return _liveness(*liveness, told, found, tick)
+    header, lines = read_certificate(path, tick)
+    found.claim = {"proof": header.proof, **entries(header.claim)}
+    if header.netlist is not None:
+        return _netlist(header, lines, told, found)
     if told.btor2 is not None:
-        raise UsageError(f"{path} is no certificate of `venmas ltl` about a design, which --btor2 is about")
-    return _system(path, packed, told, found, tick)
+        raise UsageError(f"{path} is no certificate about a netlist, which --btor2 is about")
+    return _system(path, packed, told, found, header, lines)
 
 
-def _liveness(header: Any, lines: Any, told: Told, found: Found, tick: Tick) -> list[str]:
-    """Check a certificate of `venmas ltl`."""
-    from venmas.checker.netlists.check import check_liveness
-    from venmas.checker.netlists.lines import FORMAT
+def _netlist(header: Header, lines: Lines, told: Told, found: Found) -> list[str]:
+    """Check a certificate about the netlist that it holds."""
+    from venmas.checker.file import check_claim
     from venmas.checker.netlists.netlist import read
 
-    digest = sha256(header.netlist.encode()).hexdigest()
-    found.claim = {"format": FORMAT, "formula": header.formula, "fair": list(header.fair), "initial": header.initial}
-    if told.btor2 is not None and _text(told.btor2) != header.netlist:
+    claim, netlist = header.claim, str(header.netlist)
+    if told.btor2 is not None and _text(told.btor2) != netlist:
         raise RefusedError(f"the certificate is about another netlist than {told.btor2}: their texts differ")
-    done = check_liveness(header, lines, tick)
+    done = check_claim(header, lines)
+    digest = sha256(netlist.encode()).hexdigest()
     found.subject = {"netlist": digest}
-    counts = {**vars(done), "said": len(done.said), "invariant": int(done.invariant)}
-    found.proved(counts, len(done.said))
-    said = [header.formula, *(f"of runs with {condition} again and again" for condition in header.fair)]
-    start = "every state" if header.initial is None else "initial states"
-    more = "" if header.initial in (None, "true") else f" with {header.initial}"
+    found.proved(done.counts(), len(done.solvers()))
+    said = [claim.formula, *(f"of runs with {condition} again and again" for condition in claim.fair)]
+    start = "every state" if claim.initial is None else "initial states"
+    more = "" if claim.initial in (None, "true") else f" with {claim.initial}"
     said.append(f"of runs from {start}{more} of the netlist {digest[:16]}")
-    if many := len(read(header.netlist, "the netlist").constraints):
+    if many := len(read(netlist, "the netlist").constraints):
         which = "its `constraint` line" if many == 1 else f"its {many} `constraint` lines"
         said.append(f"that meet {which} at every step")
     return [*said, str(done)]
@@ -122,14 +127,12 @@ def _text(netlist: str) -> str:
         raise UsageError(f"cannot read the netlist {netlist!r}: {error}") from error
 
 
-def _system(path: str, packed: _Packed | None, told: Told, found: Found, tick: Tick) -> list[str]:
+def _system(path: str, packed: _Packed | None, told: Told, found: Found, header: Header, lines: Lines) -> list[str]:
     """Check a certificate about the system that the scenario describes now."""
-    from venmas.checker.file import check_claim, read_certificate
+    from venmas.checker.file import check_claim
     from venmas.model.canonical.canonical import system_digest
     from venmas.model.scenario.source import source_of
 
-    header, lines = read_certificate(path)
-    found.claim = {key: header[key] for key in ("format", "formula", "semantics", "inside")}
     told = _with_networks(told, packed, header)
     loaded = _loaded(path, header, told)
     check_kept({"--json": told.json}, loaded.files)
@@ -144,49 +147,45 @@ def _system(path: str, packed: _Packed | None, told: Told, found: Found, tick: T
     }
     if packed is not None:
         _agree(packed, header, loaded, digest, found.sha256)
-    done = check_claim(header, lines, loaded.system, tick)
-    found.proved(vars(done))
+    done = check_claim(header, lines, loaded.system)
+    found.proved(done.counts(), len(done.solvers()))
     theirs = packed is not None and told.networks == packed.networks is not None
     scenario = (told.scenario or loaded.name) + (" with the networks of the archive" if theirs else "")
-    single = ", networks in float32" if header["semantics"] == "float32" else ""
-    said = [header["formula"], f"{_where(header)} of {scenario}{single}, system {digest[:16]}"]
+    single = ", networks in float32" if header.claim.semantics == "float32" else ""
+    said = [header.claim.formula, f"{_where(header.claim)} of {scenario}{single}, system {digest[:16]}"]
     if theirs:
         said += [f"{name}: sha256 of its weights {weight}" for name, weight in weights.items()]
     return [*said, str(done)]
 
 
-def _where(header: Mapping[str, Any]) -> str:
+def _where(claim: Claim) -> str:
     """Of which runs a certificate about a system speaks."""
-    from venmas.checker.levels.claim import FORMAT
-
-    if header["format"] != FORMAT:
+    if claim.kind != "linear":
         return "in every initial state"
-    again = "".join(f", {condition} again and again," for condition in header["fair"])
-    stays = ", which stay in states without a successor," if header["deadlock"] == "stutter" else ""
+    again = "".join(f", {condition} again and again," for condition in claim.fair)
+    stays = ", which stay in states without a successor," if claim.deadlock == "stutter" else ""
     return f"on all runs{again}{stays} from initial states"
 
 
-def _with_networks(told: Told, packed: _Packed | None, header: Mapping[str, Any]) -> Told:
+def _with_networks(told: Told, packed: _Packed | None, header: Header) -> Told:
     """Networks are those of the archive, but where options name others, or the scenario comes with its own."""
     if packed is None or told.networks is not None or (told.scenario is not None and is_jani(told.scenario)):
         return told
-    origin = header.get("origin")
-    if told.scenario is None and isinstance(origin, dict) and origin.get("networks") is None:
+    if told.scenario is None and header.origin and header.origin.get("networks") is None:
         return told
     return replace(told, networks=packed.networks)
 
 
-def _loaded(path: str, header: Mapping[str, Any], told: Told) -> Loaded:
+def _loaded(path: str, header: Header, told: Told) -> Loaded:
     named, values = told.scenario, {}
     if named is None:
-        origin = header.get("origin", {})
-        if problem := named_elsewhere(origin, told.networks):
+        if problem := named_elsewhere(header.origin, told.networks):
             raise UsageError(f"{path} {problem}")
-        named, values = str(origin["scenario"]), stored_parameters(path, header)
+        named, values = str(header.origin["scenario"]), stored_parameters(path, {"parameters": header.parameters})
     return load(named, {**values, **read_settings(told.settings)}, told.networks)
 
 
-def _agree(packed: _Packed, header: Mapping[str, Any], loaded: Loaded, digest: str, certificate: str) -> None:
+def _agree(packed: _Packed, header: Header, loaded: Loaded, digest: str, certificate: str) -> None:
     """The result of an archive claims what its certificate does, of the same system. Raises `RefusedError`."""
     from venmas.logic import parse_property
     from venmas.question import posed, read_property
@@ -195,14 +194,14 @@ def _agree(packed: _Packed, header: Mapping[str, Any], loaded: Loaded, digest: s
     if result.get("verdict") != "satisfied":
         raise RefusedError("the archive's result does not say satisfied, which is what its certificate would prove")
     try:
-        claimed = parse_property(header["formula"], system.vocabulary).formula
+        claimed = parse_property(header.claim.formula, system.vocabulary).formula
         told = posed(system, read_property(system, str(result.get("formula")))).formula
     except InputError as error:
         raise RefusedError(f"the archive's result is about a formula that is none of this system: {error}") from error
     written = result.get("certificate")
     about = {
         "formula": (told, claimed),
-        "semantics": (result.get("semantics"), header["semantics"]),
+        "semantics": (result.get("semantics"), header.claim.semantics),
         "system": (result.get("system") or digest, digest),
         "certificate": (written.get("sha256") if isinstance(written, dict) else None, certificate),
     }

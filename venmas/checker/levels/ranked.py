@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
 
-from venmas.checker.format.fields import Count, Limit
 from venmas.checker.format.header import Claim
 from venmas.checker.format.lines import Checked, Lines
-from venmas.checker.format.rule import Rule, rule
 from venmas.checker.goals.check import check
 from venmas.checker.inductive.check import check_inductive
 from venmas.checker.inductive.rules import Set
@@ -21,38 +17,6 @@ from venmas.checker.netlists.automata import components
 from venmas.logic.formula import TRUE
 from venmas.model.invariant import Invariant
 from venmas.model.system.system import System
-
-_MOST = Limit(most=1000)
-"""Most rows of one kind in a rank."""
-_Number = Annotated[int, Limit(-(1 << 4096), 1 << 4096)]
-
-
-@rule("linear-rank")
-@dataclass(frozen=True, slots=True)
-class LinearRank(Rule):
-    """A weighted sum of 1, the variables, and predicates (0 or 1) that rises on none of these edges, and falls on some.
-
-    predicates: rows (c0, .., cn) over the variables, true where the sum is >= 0. weights: a row of each automaton state
-    that the edges touch, in order.
-    """
-
-    edges: tuple[Count, ...]
-    strict: tuple[Count, ...]
-    predicates: Annotated[tuple[tuple[_Number, ...], ...], _MOST]
-    weights: Annotated[tuple[tuple[_Number, ...], ...], _MOST]
-
-    def read_at(self, lines: Lines, about: Runs, variables: int) -> Rank:
-        """The rank, of the right shape. Raises `CheckError`."""
-        rank, edges = Rank(self.edges, self.strict, self.predicates, self.weights), about.edges
-        if any(one >= len(edges) for one in rank.edges) or not rank.strict or set(rank.strict) - set(rank.edges):
-            raise lines.refused("a rank is of edges of the automaton, and falls on one of them or more, and no others")
-        size, touched = 1 + variables, {edges[e].source for e in rank.edges} | {edges[e].target for e in rank.edges}
-        if any(len(row) != size for row in rank.predicates):
-            raise lines.refused(f"a predicate has {size} numbers")
-        size += len(rank.predicates)
-        if len(rank.weights) != len(touched) or any(len(row) != size for row in rank.weights):
-            raise lines.refused(f"a rank has {size} weights for each of {len(touched)} states of the automaton")
-        return rank
 
 
 def check_ranks(system: System, claim: Claim, lines: Lines) -> CheckedRuns:
@@ -75,8 +39,8 @@ def _check(system: System, claim: Claim, about: Runs, lines: Lines) -> int:
             raise lines.refused("ranks are about the states of one word, or, without a set, of the declared box")
     edges = about.edges
     ranks, open_ = list[Rank](), components(about.states, about.marks, edges, range(len(edges)))
-    while (found := lines.take(LinearRank)) is not None:
-        rank = found.read_at(lines, about, len(system.variables))
+    while (rank := lines.take(Rank)) is not None:
+        _check_shape(rank, lines, about, len(system.variables))
         if rank.edges not in open_:
             raise lines.refused("a rank is of all edges of a component that is accepting and has none yet")
         open_.remove(rank.edges)
@@ -95,6 +59,19 @@ def _check(system: System, claim: Claim, about: Runs, lines: Lines) -> int:
         with lines.part() as proof:
             one(proof)
     return len(checks)
+
+
+def _check_shape(rank: Rank, lines: Lines, about: Runs, variables: int) -> None:
+    """Refuse a rank that is not of this automaton and so many variables."""
+    edges = about.edges
+    if any(one >= len(edges) for one in rank.edges) or not rank.strict or set(rank.strict) - set(rank.edges):
+        raise lines.refused("a rank is of edges of the automaton, and falls on one of them or more, and no others")
+    size, touched = 1 + variables, {edges[e].source for e in rank.edges} | {edges[e].target for e in rank.edges}
+    if any(len(row) != size for row in rank.predicates):
+        raise lines.refused(f"a predicate has {size} numbers")
+    size += len(rank.predicates)
+    if len(rank.weights) != len(touched) or any(len(row) != size for row in rank.weights):
+        raise lines.refused(f"a rank has {size} weights for each of {len(touched)} states of the automaton")
 
 
 def _questions(

@@ -6,12 +6,13 @@ is the whole box where the search left no tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from venmas.answer import IncompleteError, Write
+from venmas.answer import IncompleteError
 from venmas.budget import ask
 from venmas.checker.affine.batch import Batch
 from venmas.checker.affine.reference import Weights
@@ -19,7 +20,7 @@ from venmas.checker.affine.scaled import ScaledProgram, UnscaledError
 from venmas.checker.affine.tree import AXES, CUT, DIGITS, LEAF, MIDDLE, MIXED, MOST_GROUPS, cut, written
 from venmas.checker.format.rule import Rule
 from venmas.checker.goals.lemmas import Book
-from venmas.checker.goals.rules import Narrowed
+from venmas.checker.goals.rules import Program
 from venmas.checker.goals.rules import Tree as TreeLine
 from venmas.checker.goals.trees import Checking, digest, program_of
 from venmas.logic import parse
@@ -47,22 +48,21 @@ class LargeError(IncompleteError):
 Box = tuple[list[int], list[int]]
 
 
-def writer(question: Question, trees: Mapping[int, Tree]) -> Write:
-    """Writes the proof of a question that speaks of the box, too (`Question.boxed`).
+@dataclass(frozen=True)
+class SplitTrees:
+    """The proof of a question that speaks of the box, too (`Question.boxed`).
 
     trees: by initial set, that of the search for its program, where it made one.
     """
 
-    def write(out: Callable[[Rule], None]) -> int:
-        lines: list[Rule] = []
+    trees: Mapping[int, Tree]
+    kind: ClassVar[str] = "goals"
+
+    def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
+        """The program of each initial set with its tree. Raises `IncompleteError`."""
         book = _book(question)
         for index in range(len(book.system.regions)):
-            lines += _proved(book, index, trees.get(index, Tree()))
-        for line in lines:
-            out(line)
-        return len(lines)
-
-    return write
+            yield from _proved(book, index, self.trees.get(index, Tree()))
 
 
 def _book(question: Question) -> Book:
@@ -85,7 +85,7 @@ def _proved(book: Book, region: int, tree: Tree) -> list[Rule]:
         except LargeError as error:
             problem = str(error)
             continue
-        return [Narrowed(region, bits, digest(program)), TreeLine(splits, weights)]
+        return [Program(region, bits, digest(program)), TreeLine(splits, weights)]
     raise IncompleteError(problem)
 
 
