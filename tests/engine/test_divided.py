@@ -18,7 +18,7 @@ from venmas import System, load_scenario, verify
 from venmas.checker.file import check_certificate
 from venmas.checker.goals import rules
 from venmas.checker.goals.check import CheckError
-from venmas.engine.certificates.goals import Certificate, write_certificate
+from venmas.engine.certificates.file import Certificate, write
 from venmas.engine.parts import divided, join
 from venmas.engine.parts.division import Piece, divide
 from venmas.engine.parts.part import Asked, Part
@@ -86,8 +86,8 @@ def joined_certificate(system: System, formula: str, roots: list[Piece], path: P
     found = [Part(question, leaf.region, 20.0).run(None) for root in roots for leaf in root.leaves()]
     if not all(part.certificate for part in found):
         return False
-    proof = join.joined(cuts_of(roots), lambda: [part.certificate for part in found if part.certificate])
-    assert isinstance(write_certificate(path, question.question(system), {}, proof), Certificate)
+    proof = join.Joined(cuts_of(roots), lambda: [part.certificate for part in found if part.certificate])
+    assert isinstance(write(path, question.question(system), proof), Certificate)
     return True
 
 
@@ -110,7 +110,7 @@ def test_proofs_by_trees_are_joined_as_well(tmp_path: Path) -> None:
     assert joined_certificate(system, "AG^2 (x[1] < 4)", grown(system, Random(3), 3), path)
     assert check_certificate(path, system).lines
     lines = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
-    assert [line["index"] for line in lines if line.get("rule") in ("narrowed", "region")] == [0, 1, 2, 3]
+    assert [line["index"] for line in lines if line.get("rule") in ("program", "region")] == [0, 1, 2, 3]
 
 
 def test_random_systems_have_joined_proofs_where_they_are_satisfied(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from venmas import System, verify
 from venmas.answer import IncompleteError, Open, Refuted
 from venmas.budget import Budget
 from venmas.checker.file import check_certificate
-from venmas.engine.certificates.always import certify_inductive
+from venmas.engine.certificates.file import write
 from venmas.model import clip, where
 from venmas.model.evaluation.regions import sample_initial
 from venmas.model.evaluation.simulate import successors
@@ -109,7 +109,7 @@ def test_proofs_hold_on_runs_and_before_the_checker(tmp_path_factory, system, li
     if isinstance(proof, Invariant) and len(proof.words) <= 40:
         path = tmp_path_factory.mktemp("cells") / "proof.gz"
         try:
-            certify_inductive(Question(system, read_property(system, formula)), proof, path, {})
+            write(path, Question(system, read_property(system, formula)), proof)
         except IncompleteError:
             return
         check_certificate(path, system)

@@ -46,8 +46,8 @@ class Limit:
 
 Count = Annotated[int, Limit(least=0)]
 """A whole number that is not negative, such as a place in a list, from 0."""
-Number = str
-"""A rational as text (`numbers.read_number`), which whoever applies a rule reads; its characters are counted before."""
+Number = Annotated[str, "number"]
+"""A rational as text, which whoever applies the rule reads (`numbers.read_number`)."""
 
 
 class MisfitError(Exception):
@@ -68,9 +68,7 @@ def short(value: object) -> str:
 
 def reader(hint: Any) -> Read:
     """What reads an entry of a type. Raises `TypeError` for types that it does not know."""
-    limit = Limit()
-    if get_origin(hint) is Annotated:
-        hint, limit, *_ = get_args(hint)
+    hint, limit = plain_type(hint)
     origin, args = get_origin(hint), get_args(hint)
     if hint is int:
         return _checked(lambda value: type(value) is int and limit.holds(value), f"a whole number{limit}")
@@ -99,6 +97,14 @@ def reader(hint: Any) -> Read:
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
         return _checked(lambda value: type(value) is dict, "an object")
     raise TypeError(f"no entry of a certificate is of the type {hint}")
+
+
+def plain_type(hint: Any) -> tuple[Any, Limit]:
+    """A type without its metadata, and its limit."""
+    if get_origin(hint) is not Annotated:
+        return hint, Limit()
+    plain_, *told = get_args(hint)
+    return plain_, next((one for one in told if isinstance(one, Limit)), Limit())
 
 
 def record(kind: type, besides: frozenset[str] = frozenset()) -> Read:
@@ -174,8 +180,7 @@ def _checked(fits: Callable[[Any], bool], expected: str) -> Read:
 
 def _several(hint: Any, limit: Limit) -> Read:
     each, most = reader(hint), "" if limit == Limit() else f"{limit} entries"
-    ends = get_args(hint)[1] if get_origin(hint) is Annotated else Limit()
-    kind = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    kind, ends = plain_type(hint)
 
     def read(value: Any) -> Any:
         if type(value) is not list or not limit.holds(len(value)):
