@@ -68,6 +68,8 @@ def short(value: object) -> str:
 
 def reader(hint: Any) -> Read:
     """What reads an entry of a type. Raises `TypeError` for types that it does not know."""
+    if hint == Number:
+        return _checked(lambda value: type(value) is str, 'a rational such as "-3/4"')
     hint, limit = plain_type(hint)
     origin, args = get_origin(hint), get_args(hint)
     if hint is int:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from venmas.checker.format.fields import MisfitError
 from venmas.checker.format.numbers import CheckError
-from venmas.checker.format.rule import RULES, End, Rule
+from venmas.checker.format.rule import End, Rule, kind_of
 from venmas.errors import InputError, RefusedError
 
 Line = Mapping[str, Any]
@@ -67,8 +67,7 @@ class Lines:
         if row is None:
             raise self.refused("the certificate ends before its proof does")
         self.tick()
-        name = row.get("rule")
-        kind = RULES.get(name) if isinstance(name, str) else None
+        kind = kind_of(row.get("rule"))
         if kind is None or not issubclass(kind, kinds):
             told = " or ".join(str(getattr(one, "name", one.__doc__)).partition("\n")[0] for one in kinds)
             raise self.refused(f"expected {told}: {str(row)[:60]}")

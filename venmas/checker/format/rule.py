@@ -29,6 +29,11 @@ RULES: dict[str, type[Rule]] = {}
 R = TypeVar("R", bound=Rule)
 
 
+def kind_of(name: object) -> type[Rule] | None:
+    """The rule of a name; None where there is none."""
+    return RULES.get(name) if isinstance(name, str) else None
+
+
 def rule(name: str) -> Callable[[type[R]], type[R]]:
     """Register a dataclass as the rule of a name. Raises `TypeError` where it lacks something, or the name is taken."""
 
