@@ -138,7 +138,7 @@ def opened(rows: Iterable[Line], tick: Tick = lambda _: None) -> tuple[Header, L
         raise CheckError(0, f"a proof of the kind {header.proof} shows nothing of {', '.join(more)}")
     if kind and kind.inside and not header.claim.inside:
         raise CheckError(
-            0, f"a proof of the kind {header.proof} shows that no run leaves the declared box: its claim must say so (inside)"
+            0, f"a {header.proof} proof shows that no run leaves the declared box: its claim must say so (inside)"
         )
     return header, Lines(rest, tick)
 
