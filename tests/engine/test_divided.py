@@ -17,7 +17,8 @@ from tests.corpus.spec import build
 from venmas import System, load_scenario, verify
 from venmas.checker.file import check_certificate
 from venmas.checker.goals import rules
-from venmas.checker.goals.check import CheckError
+from venmas.checker.format.numbers import CheckError
+from venmas.checker.goals.rule import Place
 from venmas.engine.certificates.file import Certificate, write
 from venmas.engine.parts import divided, join
 from venmas.engine.parts.division import Piece, divide
@@ -182,11 +183,7 @@ def test_an_integer_is_cut_between_two_of_its_values() -> None:
         [False, False, True, True],
     ]
     with pytest.raises(CheckError, match="an integer"):
-        rules.Divide(((0, 0, "11/2"),)).apply(system, _Nowhere())  # type: ignore[arg-type]
-
-
-class _Nowhere:
-    line = 1
+        rules.Divide(((0, 0, "11/2"),)).apply(system, Place(1, None))  # type: ignore[arg-type]
 
 
 def test_verdicts_and_certificates_over_a_cluster(cluster: str, tmp_path: Path) -> None:

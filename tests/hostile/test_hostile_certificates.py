@@ -16,7 +16,7 @@ import pytest
 from hostile_certificates import KINDS, RAW, certificate, form, proof
 from hostile_runner import Runner
 
-UNASKED = {"parameters", "a number"}
+UNASKED = {"parameters", "nested origin", "a number"}
 """Kinds that are refused before there is a claim, a system to check it of: bad input, not a refused proof."""
 
 

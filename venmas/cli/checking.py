@@ -171,7 +171,8 @@ def _with_networks(told: Told, packed: _Packed | None, header: Header) -> Told:
     """Networks are those of the archive, but where options name others, or the scenario comes with its own."""
     if packed is None or told.networks is not None or (told.scenario is not None and is_jani(told.scenario)):
         return told
-    if told.scenario is None and header.origin and header.origin.get("networks") is None:
+    origin = header.origin
+    if told.scenario is None and isinstance(origin, dict) and origin and origin.get("networks") is None:
         return told
     return replace(told, networks=packed.networks)
 
@@ -181,6 +182,7 @@ def _loaded(path: str, header: Header, told: Told) -> Loaded:
     if named is None:
         if problem := named_elsewhere(header.origin, told.networks):
             raise UsageError(f"{path} {problem}")
+        assert isinstance(header.origin, dict)  # it names a scenario
         named, values = str(header.origin["scenario"]), stored_parameters(path, {"parameters": header.parameters})
     return load(named, {**values, **read_settings(told.settings)}, told.networks)
 

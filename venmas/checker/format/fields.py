@@ -136,7 +136,7 @@ def record(kind: type, besides: frozenset[str] = frozenset()) -> Read:
                 value = values[name] = each(data[key])
             except MisfitError as error:
                 raise MisfitError(f"{error.expected} as {key}", error.value) from None
-            if default is not MISSING and value == default:
+            if default is not MISSING and hints[name] is not object and value == default:
                 raise MisfitError(f"{key} to be left out where it is what it is then", data[key])
         return kind(**values)
 

@@ -44,7 +44,7 @@ class Claim:
 class Header:
     """proof: the kind of proof. subject: a system in canonical form with the hashes of its networks, or a netlist.
 
-    venmas: version of the writer; origin, parameters: where the scenario is found. These have no influence.
+    venmas: version of the writer; origin, parameters: where the scenario is found. These have no influence, whatever they are.
     """
 
     format: Literal["venmas-certificate-1"]
@@ -52,8 +52,8 @@ class Header:
     claim: Claim
     subject: Mapping[str, object]
     venmas: str
-    origin: Mapping[str, object] = field(default_factory=dict)
-    parameters: Mapping[str, object] = field(default_factory=dict)
+    origin: object = field(default_factory=dict)
+    parameters: object = field(default_factory=dict)
 
     @property
     def netlist(self) -> str | None:
