@@ -16,8 +16,8 @@ from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build
 from venmas import System, load_scenario, verify
 from venmas.checker.file import check_certificate
-from venmas.checker.goals import rules
 from venmas.checker.format.numbers import CheckError
+from venmas.checker.goals import rules
 from venmas.checker.goals.rule import Place
 from venmas.engine.certificates.file import Certificate, write
 from venmas.engine.parts import divided, join
@@ -69,7 +69,7 @@ def test_pieces_cover_the_initial_set_and_cuts_make_them_again() -> None:
         roots = grown(system, rng, 6)
         leaves = [leaf.region for root in roots for leaf in root.leaves()]
         line = rules.Divide(tuple(cuts_of(roots)))
-        assert list(line.apply(system, _Nowhere()).regions) == leaves  # type: ignore[arg-type]
+        assert list(line.apply(system, Place(1, None)).regions) == leaves  # type: ignore[arg-type]
         for _ in range(20):
             point = {
                 name: Fraction(rng.randint(int(d.lower), int(d.upper)), 1 if d.integral else rng.randint(1, 7))

@@ -44,7 +44,8 @@ class Claim:
 class Header:
     """proof: the kind of proof. subject: a system in canonical form with the hashes of its networks, or a netlist.
 
-    venmas: version of the writer; origin, parameters: where the scenario is found. These have no influence, whatever they are.
+    venmas: version of the writer; origin, parameters: where the scenario is found. These have no influence, whatever
+    they are.
     """
 
     format: Literal["venmas-certificate-1"]
