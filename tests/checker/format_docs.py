@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from venmas.checker import file
-from venmas.checker.format.fields import Limit, Number, key_of, plain_type
+from venmas.checker.format.fields import Limit, Number, key_of, plain_type, power
 from venmas.checker.format.header import Header
 from venmas.checker.format.rule import RULES, Rule
 
@@ -127,7 +127,7 @@ def registry() -> dict[str, type[Rule]]:
     """The rules of VenMAS by name, by the kind of proof."""
     rooms = list(ROOMS)
     mine = {name: kind for name, kind in RULES.items() if kind.__module__.startswith("venmas.checker.")}
-    return dict(sorted(mine.items(), key=lambda pair: rooms.index(room(pair[1]))))
+    return dict(sorted(mine.items(), key=lambda pair: (rooms.index(room(pair[1])), pair[1].__module__)))
 
 
 def room(kind: type[Rule]) -> str:
@@ -149,29 +149,31 @@ def table() -> str:
     return "\n".join(rows) + "\n"
 
 
-def said(hint: Any, many: bool = False) -> str:
-    """A type in words."""
+def said(hint: Any) -> str:
+    """A type in a few characters."""
     if hint == Number:
-        return "numbers" if many else "number"
+        return "number"
     hint, limit = plain_type(hint)
     origin, args = get_origin(hint), get_args(hint)
-    ends = "" if limit in (Limit(), Limit(least=0)) else str(limit)
-    plural = "s" if many else ""
     if hint is int:
-        return ("count" if limit == Limit(least=0) else "integer") + plural + ends
-    if hint in (str, bool):
-        return {str: "text", bool: "truth"}[hint] + plural
-    if hint is object:
-        return "tokens" if many else "token"
+        return "count" if limit == Limit(least=0) else "int" if limit == Limit() else _ends(limit)
+    if hint in (str, bool, object):
+        return {str: "text", bool: "truth", object: "token"}[hint]
+    most = "" if limit.most is None else f" up to {limit.most}"
     if origin is np.ndarray:
-        return f"{'lists' if many else 'list'} of {said(Annotated[int, limit], True)}"
+        return f"[{said(Annotated[int, limit])}]"
     if origin is tuple and len(args) == 2 and args[1] is Ellipsis:
-        return f"{'lists' if many else 'list'} of {said(args[0], True)}{ends}"
+        return f"[{said(args[0])}]{most}"
     if isinstance(hint, type) and issubclass(hint, tuple):
         args = tuple(get_type_hints(hint, include_extras=True).values())
     if args and args[-1] is NoneType:
         return f"{said(args[0])} or null"
-    return f"{'lists' if many else 'list'} [{', '.join(said(part) for part in args)}]"
+    return f"({', '.join(said(part) for part in args)})"
+
+
+def _ends(limit: Limit) -> str:
+    low, high = ("" if end is None else power(end) for end in (limit.least, limit.most))
+    return f"{low}..{high}"
 
 
 def page() -> str:
@@ -186,7 +188,7 @@ def _first(kind: type[Rule]) -> str:
 
 
 def _left_out(field: Any) -> str:
-    return "" if field.default is MISSING else f" (left out: {field.default})"
+    return "" if field.default is MISSING else " (may be left out)"
 
 
 def _described(kind: type[Rule], shape: dict[str, object]) -> dict[str, object]:

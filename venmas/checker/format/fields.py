@@ -40,7 +40,7 @@ class Limit:
     def __str__(self) -> str:
         if self.most is None:
             return "" if self.least is None else f" from {self.least}"
-        ends = [_power(end) for end in (self.least, self.most) if end is not None]
+        ends = [power(end) for end in (self.least, self.most) if end is not None]
         return f" up to {ends[0]}" if len(ends) == 1 else f" from {ends[0]} to {ends[1]}"
 
 
@@ -220,7 +220,8 @@ def _integers(limit: Limit) -> Read:
     return read
 
 
-def _power(end: int) -> str:
+def power(end: int) -> str:
+    """A number as text, large ones as powers of two."""
     size = abs(end)
     for shift in (0, -1):  # 2^k, 2^k - 1
         if size > 1 << 24 and size - shift & (size - shift - 1) == 0:
