@@ -18,6 +18,7 @@ from venmas.checker.affine.batch import Batch
 from venmas.checker.affine.reference import Weights
 from venmas.checker.affine.scaled import ScaledProgram, UnscaledError
 from venmas.checker.affine.tree import AXES, CUT, DIGITS, LEAF, MIDDLE, MIXED, MOST_GROUPS, cut, written
+from venmas.checker.format.cuts import leaves
 from venmas.checker.format.rule import Rule
 from venmas.checker.goals.lemmas import Book
 from venmas.checker.goals.rules import Program
@@ -132,14 +133,11 @@ class _Proof:
 
     def _leaves(self) -> list[_Open]:
         """The leaves of the search, the first one last."""
-        found, stack = [], [_Open(0, (list(self.program.low), list(self.program.high)))]
-        while stack:
-            here = stack.pop()
-            if self.tree.axes[here.node] == NO_AXIS:
-                found.append(here)
-            else:
-                stack += reversed(self._halves(here))
-        return found[::-1]
+
+        def parts(here: _Open, _: int) -> list[_Open]:
+            return [] if self.tree.axes[here.node] == NO_AXIS else self._halves(here)
+
+        return list(leaves(_Open(0, (list(self.program.low), list(self.program.high))), parts))[::-1]
 
     def _halves(self, whole: _Open) -> list[_Open]:
         """The parts of a box that is cut; where it is too narrow for that, itself, which becomes a leaf."""
@@ -189,16 +187,15 @@ class _Proof:
 
     def text(self) -> tuple[str, str]:
         """Splits and weights."""
-        splits, weights, stack = [], [], [0]
-        while stack:
-            node = stack.pop()
+        splits: list[str] = []
+
+        def parts(node: int, _: int) -> tuple[int, ...]:
             axis, first, part = self.tree.axes[node], self.tree.children[node], self.tree.parts[node]
-            if axis != NO_AXIS:
-                splits.append(AXES[axis] if part == MIDDLE else CUT + AXES[axis] + DIGITS[part])
-                stack += [first + 1, first]
-            elif node in self.weights:
-                splits.append(MIXED)
-                weights.append(written(self.weights[node]))
-            else:
-                splits.append(LEAF)
+            if axis == NO_AXIS:
+                splits.append(MIXED if node in self.weights else LEAF)
+                return ()
+            splits.append(AXES[axis] if part == MIDDLE else CUT + AXES[axis] + DIGITS[part])
+            return first, first + 1
+
+        weights = [written(self.weights[leaf]) for leaf in leaves(0, parts) if leaf in self.weights]
         return "".join(splits), "".join(weights)
