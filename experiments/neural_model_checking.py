@@ -30,7 +30,8 @@ from experiments.neural_model_plot import cactus, published_times
 from experiments.policies.cells import Cells, line, table
 from experiments.policies.instances import data
 from venmas.budget import Budget
-from venmas.checker.netlists.file import check_liveness_file
+from venmas.checker.file import check_certificate
+from venmas.checker.netlists.check import Checked
 from venmas.engine.certificates.trust import Trust, decide_trusted
 from venmas.engine.ltl_decide import Satisfied, Unknown
 from venmas.errors import CircuitError
@@ -116,9 +117,9 @@ def solve(path: Path, text: str, trust: Trust, limit: float, certificate: Path |
         found |= {"steps": stored.clauses, "bytes": stored.size, "written": round(stored.seconds, 3)}
         found |= {"enumerated": stored.enumerated, "refuted": stored.refuted, "said": stored.said}
         begun = process_time()
-        checked = check_liveness_file(certificate)
-        assert checked is not None
-        found |= {"checked": round(process_time() - begun, 3), "dead": checked[1].dead}
+        checked = check_certificate(certificate)
+        assert isinstance(checked, Checked)
+        found |= {"checked": round(process_time() - begun, 3), "dead": checked.dead}
     return found
 
 

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 from venmas.errors import Reason, VenmasError
-from venmas.model.evaluation.cuts import Trees
-from venmas.model.invariant import Invariant, Phases
 from venmas.model.witness.tree import Witness
 
 if TYPE_CHECKING:
     from venmas.checker.format.rule import Rule
+    from venmas.question import Question
 
 Basis: TypeAlias = Literal["bounds", "exact", "solver"]
 """What a refutation rests on: enclosures with their rounding errors, exact rationals, or the word of a solver."""
 
-Write: TypeAlias = Callable[[Callable[["Rule"], None]], int]
-"""Writes the lines of a proof, one call each, and returns how many; raises `IncompleteError` where it can not."""
+Q_contra = TypeVar("Q_contra", contravariant=True)
 
 
-Proof: TypeAlias = Write | Invariant | Phases | Trees
-"""What a certificate is written from: the lines of a proof; for AG p without a bound a set that runs do not leave; of
-systems that are not piecewise linear how initial sets are cut."""
+class Proof(Protocol[Q_contra]):
+    """What a certificate is written from. kind: of proof, as its header says."""
+
+    @property
+    def kind(self) -> str: ...  # noqa: D102
+
+    def lines(self, question: Q_contra, tick: Callable[[], None]) -> Iterator[Rule]:
+        """The lines about a question, the last one left out; tick: called between them, ends it by raising.
+
+        Raises `IncompleteError` where it does not follow as the checker sees it.
+        """
+        ...
 
 
 class IncompleteError(VenmasError):
@@ -45,7 +52,7 @@ class Refuted:
     may_deadlock: bool = False
     deadlock: Mapping[str, Fraction] | None = None
     inside: bool = False
-    proof: Proof | None = None
+    proof: Proof[Question] | None = None
 
 
 @dataclass(frozen=True)

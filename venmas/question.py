@@ -225,6 +225,13 @@ def staying(system: System, names: Iterable[str], depth: int) -> Formula:
     return Globally(Quantifier.ALL, 1, max(1, depth), conjunction(atoms))
 
 
+def always(question: Question) -> Always:
+    """The property, of one that is AG p without a bound. Raises `FormulaError`."""
+    if not isinstance(question.asked, Always):
+        raise FormulaError("a set that runs do not leave proves AG p without a bound, p being about one state")
+    return question.asked
+
+
 def deadlocked(witness: Witness) -> dict[str, Fraction]:
     """The state without a successor of a witness that answers `Question.deadlocks`."""
     node = witness.nodes[witness.deadlocks[0] if witness.deadlocks else -1]

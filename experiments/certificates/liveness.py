@@ -19,9 +19,8 @@ from random import Random
 from typing import Any
 
 from venmas.budget import Budget
-from venmas.checker.format.json_lines import numbered_lines
-from venmas.checker.netlists.check import check_liveness
-from venmas.checker.netlists.lines import read_header
+from venmas.checker.file import check_claim, opened
+from venmas.checker.format.json_lines import json_lines
 from venmas.engine.certificates.trust import decide_trusted
 from venmas.engine.ltl_decide import Satisfied, Violated, decide
 from venmas.errors import InputError
@@ -30,6 +29,7 @@ from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.nodes import Circuit
 
 Lines = list[dict[str, Any]]
+PROOFS = ("enumerate", "rup", "solver")
 Mutation = Callable[[Lines, Random], None]
 
 
@@ -39,13 +39,13 @@ def stored(circuit: Circuit, text: str, folder: Path, seconds: float = 10.0) -> 
     done = decide_trusted(circuit, parse_ltl(text), Budget(seconds), certificate=path)
     if not isinstance(done.answer, Satisfied) or done.stored is None:
         return None
-    return [dict(line) for _, line in numbered_lines(path)]
+    return [dict(line) for line in json_lines(path)]
 
 
 def accepts(lines: Lines) -> bool:
     """Does the checker accept these lines?"""
     try:
-        return not check_liveness(read_header(lines[0], {"venmas"}), iter(list(enumerate(lines))[1:])).said
+        return not check_claim(*opened(lines)).solvers()
     except InputError:
         return False
 
@@ -86,7 +86,7 @@ def _rank_edge(lines: Lines, rng: Random) -> None:
     rank = _of(lines, "rank", rng)
     gone = rank["edges"].pop(_entry(rank["edges"], rng))
     rank["strict"] = [edge for edge in rank["strict"] if edge != gone]
-    at = next(i for i in range(lines.index(rank) + 1, len(lines)) if lines[i]["rule"] == "obligation")
+    at = next(i for i in range(lines.index(rank) + 1, len(lines)) if lines[i]["rule"] in PROOFS)
     del lines[at]
     lines[-1]["lines"] -= 1
 
@@ -132,10 +132,7 @@ def _label(lines: Lines, rng: Random) -> None:
 
 
 def _clause(lines: Lines, rng: Random) -> None:
-    proofs = [line["proof"] for line in lines if line.get("rule") == "obligation" and "rup" in line["proof"]]
-    if not proofs:
-        raise LookupError
-    clauses = rng.choice(proofs)["rup"]
+    clauses = _of(lines, "rup", rng)["clauses"]
     at = _entry(clauses, rng)
     if rng.random() < 0.5:
         del clauses[at : at + rng.choice([1, len(clauses)])]
@@ -145,8 +142,13 @@ def _clause(lines: Lines, rng: Random) -> None:
 
 
 def _proof(lines: Lines, rng: Random) -> None:
-    obligation = _of(lines, "obligation", rng)
-    obligation["proof"] = rng.choice([{"rup": [[]]}, {"enumerate": 1}, {"enumerate": 0}, {"rup": []}])
+    at = rng.choice([at for at, line in enumerate(lines) if line.get("rule") in PROOFS])
+    proof: dict[str, Any] = rng.choice(
+        [{"rule": "rup", "clauses": []}, {"rule": "enumerate", "bits": rng.randrange(2)}]
+    )
+    lines[at] = {**proof, "taken": lines[at]["taken"]}
+    if proof["rule"] == "rup" and rng.random() < 0.5:
+        lines[at]["clauses"] = [[]]
 
 
 def _line(lines: Lines, rng: Random) -> None:
@@ -190,15 +192,15 @@ def _neurons(lines: Lines, rng: Random) -> None:
 
 
 def _netlist(lines: Lines, rng: Random) -> None:
-    lines[0]["netlist"] = _text_changed(lines[0]["netlist"], rng)
+    lines[0]["subject"]["netlist"] = _text_changed(lines[0]["subject"]["netlist"], rng)
 
 
 def _formula(lines: Lines, rng: Random) -> None:
-    text = lines[0]["formula"]
+    text = lines[0]["claim"]["formula"]
     swaps = [("G F", "F G"), ("F G", "G F"), ("!", ""), ("->", "<->"), ("->", "&"), (" U ", " R "), ("&", "|")]
     swaps += [("F ", "G "), ("G ", "F "), ("X ", ""), ("==", "!="), ("| ", "& ")]
     usable = [(old, new) for old, new in swaps if old in text]
-    lines[0]["formula"] = text.replace(*rng.choice(usable), 1) if usable else f"G ({text})"
+    lines[0]["claim"]["formula"] = text.replace(*rng.choice(usable), 1) if usable else f"G ({text})"
 
 
 MUTATIONS: dict[str, Mutation] = {
@@ -236,7 +238,7 @@ def mutants(lines: Lines, rng: Random, count: int) -> Iterator[tuple[str, Lines]
 
 def claim(lines: Lines) -> tuple[Circuit, str]:
     """The netlist and the formula of a header. Raises `InputError`."""
-    return parse_btor2(lines[0]["netlist"]), lines[0]["formula"]
+    return parse_btor2(lines[0]["subject"]["netlist"]), lines[0]["claim"]["formula"]
 
 
 def main(arguments: list[str] | None = None) -> int:

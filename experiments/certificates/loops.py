@@ -21,7 +21,7 @@ from experiments.benchmarks.ask import Built
 from experiments.benchmarks.loops import FACTORS, LEADERS, LOOPS, Case, cruise, generated, questions
 from venmas import verify
 from venmas.checker.file import check_certificate
-from venmas.engine.certificates import establish
+from venmas.engine.certificates import file
 from venmas.engine.report import Verdict
 from venmas.runtime.extras import compiled
 
@@ -54,7 +54,7 @@ class Timed:
     """Writing, with the seconds that it took."""
 
     def __init__(self) -> None:
-        self.spent, self._write = 0.0, establish.write_certificate
+        self.spent, self._write = 0.0, file.write
 
     def __call__(self, *args: Any) -> Any:
         begun = process_time()
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
     timed = Timed()
-    establish.write_certificate = timed
+    file.write = timed
     compiled("venmas.checker.affine.compiled")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "certificate.gz"

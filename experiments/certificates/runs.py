@@ -13,7 +13,7 @@ import argparse
 import copy
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -21,8 +21,9 @@ from typing import Any
 from tests.corpus.spec import build
 from tests.soundness.ltl_systems import random_question
 from venmas.budget import Budget
-from venmas.checker.file import check_claim
-from venmas.engine.certificates.runs import run_lines
+from venmas.checker.file import check_claim, opened
+from venmas.engine.certificates.file import header
+from venmas.engine.certificates.runs import Runs, proof_of
 from venmas.errors import InputError
 from venmas.logic.automata.automaton import Automaton
 from venmas.logic.automata.translate import questioned
@@ -46,13 +47,13 @@ def proved(
         return None
     if by_ranks and (found := ranked(system, work.automaton, deadlock == "stutter")) is not None:
         answer = Satisfied(found.within, ranked=found)
-    return _read(run_lines(system, formula, fair, deadlock, answer, work.automaton, {}))
+    return written(Runs(system, formula, tuple(fair), deadlock, answer.within, work.automaton), answer)
 
 
 def accepts(lines: Lines, system: System) -> bool:
     """Does the checker accept these lines, of the system that they are about?"""
     try:
-        check_claim(lines[0], iter(list(enumerate(lines))[1:]), system, lambda _: None)
+        check_claim(*opened(lines), system)
     except InputError:
         return False
     return True
@@ -60,12 +61,12 @@ def accepts(lines: Lines, system: System) -> bool:
 
 def true(lines: Lines, system: System) -> bool:
     """Is what they claim true?"""
-    head = lines[0]
-    formula, *fair = (read(system, text) for text in (head["formula"], *head["fair"]))
-    answer, _ = decide(system, formula, Budget(20), fair, head["deadlock"])
+    claim = opened(lines)[0].claim
+    formula, *fair = (read(system, text) for text in (claim.formula, *claim.fair))
+    answer, _ = decide(system, formula, Budget(20), fair, claim.deadlock)
     if not isinstance(answer, Satisfied):
         return False
-    return head["within"] is None or (answer.within is not None and answer.within <= head["within"])
+    return claim.within is None or (answer.within is not None and answer.within <= claim.within)
 
 
 def forged(system: System, formula: Formula, fair: list[Formula], deadlock: Deadlock, rng: Random) -> Lines | None:
@@ -79,12 +80,15 @@ def forged(system: System, formula: Formula, fair: list[Formula], deadlock: Dead
         answer = searched(system, whole, automaton, deadlock, Work(automaton), levels=True)
     if not isinstance(answer, Satisfied):
         return None
-    return _read(run_lines(system, formula, fair, deadlock, answer, automaton, {}, sound=False))
+    return written(Runs(system, formula, tuple(fair), deadlock, answer.within, automaton), answer, sound=False)
 
 
-def _read(lines: Iterable[Mapping[str, object]]) -> Lines:
-    """Lines as they are read from a file."""
-    return [json.loads(json.dumps(line)) for line in lines]
+def written(question: Runs, answer: Satisfied, sound: bool = True) -> Lines:
+    """The lines of a certificate as they are read from a file."""
+    proof = proof_of(answer, sound)
+    found = [header(question, proof, {}).to_json()]
+    found += [rule.to_json() for rule in proof.lines(question, lambda: None)]
+    return [json.loads(json.dumps(line)) for line in (*found, {"rule": "end", "lines": len(found)})]
 
 
 def _less(automaton: Automaton, rng: Random) -> Automaton:
@@ -117,7 +121,7 @@ def _level(lines: Lines, rng: Random) -> None:
 
 
 def _rank(lines: Lines, rng: Random) -> None:
-    ranks = lines[2]["ranks"]
+    ranks = [line for line in lines if line.get("rule") == "linear-rank"]
     rank = ranks[_entry(ranks, rng)]
     row = rng.choice([*rank["weights"], *rank["predicates"]])
     row[_entry(row, rng)] += rng.choice([-1, 1])
@@ -127,15 +131,16 @@ def _rank(lines: Lines, rng: Random) -> None:
 
 def _inside(lines: Lines, rng: Random) -> None:
     """The set that ranks are about is another one."""
-    told = lines[2]["invariant"]
-    row, (word,) = rng.choice(told["predicates"]), told["states"]
+    told = lines[2]
+    row, (word,) = rng.choice(told["predicates"]), told["words"]
     at = _entry(row, rng)
     row[at] = str(Fraction(row[at]) + rng.choice([-1, 1]))
     if rng.random() < 0.4:
         at = _entry(list(word), rng)
-        told["states"] = [word[:at] + rng.choice("01-") + word[at + 1 :]]
+        told["words"] = [word[:at] + rng.choice("01-") + word[at + 1 :]]
     if rng.random() < 0.1:
-        del lines[2]["invariant"]
+        del lines[2]
+        lines[-1]["lines"] -= 1
 
 
 def _rows(lines: Lines, rng: Random) -> None:
@@ -191,30 +196,36 @@ def _line(lines: Lines, rng: Random) -> None:
 
 
 def _formula(lines: Lines, rng: Random) -> None:
-    text = lines[0]["formula"]
+    text = lines[0]["claim"]["formula"]
     swaps = [("G F", "F G"), ("F G", "G F"), ("!", ""), ("->", "<->"), (" U ", " R "), ("&", "|"), ("==", "!=")]
     swaps += [("F ", "G "), ("G ", "F "), ("X ", ""), ("| ", "& "), (">=", ">"), ("<=", "<"), (" R ", " U ")]
     usable = [(old, new) for old, new in swaps if old in text]
-    lines[0]["formula"] = text.replace(*rng.choice(usable), 1) if usable else f"G ({text})"
+    lines[0]["claim"]["formula"] = text.replace(*rng.choice(usable), 1) if usable else f"G ({text})"
 
 
 def _fair(lines: Lines, rng: Random) -> None:
-    fair = lines[0]["fair"]
+    fair = lines[0]["claim"].get("fair", [])
     fair.pop(_entry(fair, rng))
+    if not fair:
+        del lines[0]["claim"]["fair"]
 
 
 def _deadlock(lines: Lines, _: Random) -> None:
-    lines[0]["deadlock"] = "error" if lines[0]["deadlock"] == "stutter" else "stutter"
+    if lines[0]["claim"].pop("deadlock", "error") == "error":
+        lines[0]["claim"]["deadlock"] = "stutter"
 
 
 def _within(lines: Lines, rng: Random) -> None:
-    within = lines[0]["within"]
-    lines[0]["within"] = rng.randrange(3) if within is None else within - 1 if within else None
+    within = lines[0]["claim"].pop("within", None)
+    if within != 0:
+        lines[0]["claim"]["within"] = rng.randrange(3) if within is None else within - 1
 
 
 def _system(lines: Lines, rng: Random) -> None:
     """A number of its branches, or of where runs begin, is another."""
-    nodes = [node for node in lines[0]["system"]["nodes"] if isinstance(node[-1], str) and node[0] != "compare"]
+    nodes = [
+        node for node in lines[0]["subject"]["system"]["nodes"] if isinstance(node[-1], str) and node[0] != "compare"
+    ]
     node = nodes[_entry(nodes, rng)]
     node[-1] = str(Fraction(node[-1]) + rng.choice([-1, 1]))
 
@@ -248,8 +259,8 @@ def mutants(lines: Lines, system: System, rng: Random, count: int) -> Iterator[t
             MUTATIONS[kind](changed, rng)
             about = system
             if kind == "system":
-                about = system_from_json(changed[0]["system"], networks_of(system))
-                changed[0]["system"] = system_to_json(about)
+                about = system_from_json(changed[0]["subject"]["system"], networks_of(system))
+                changed[0]["subject"]["system"] = system_to_json(about)
         except (LookupError, InputError):
             continue
         if changed != lines:
@@ -269,14 +280,14 @@ def lies(seed: int, rng: Random, count: int) -> Iterator[tuple[str, bool, str]]:
         return
     if lie is not None:
         taken = accepts(lie, system)
-        yield "forged", taken, f"case {seed}: {lie[0]['formula']}" if taken else ""
+        yield "forged", taken, f"case {seed}: {lie[0]['claim']['formula']}" if taken else ""
     elif lines is not None:
         if not accepts(lines, system):
             yield "nothing", False, f"case {seed} is refused as it is"
         for kind, changed, about in mutants(lines, system, rng, count):
             taken = accepts(changed, about)
             wrong = taken and not _true(changed, about)
-            yield kind, taken, f"case {seed}, {kind}: {changed[0]['formula']}" if wrong else ""
+            yield kind, taken, f"case {seed}, {kind}: {changed[0]['claim']['formula']}" if wrong else ""
 
 
 def _true(lines: Lines, system: System) -> bool:

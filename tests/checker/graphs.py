@@ -14,10 +14,11 @@ from tests.corpus.entries_more import CORPUS
 from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build
 from venmas.checker.exact.cell import fraction
+from venmas.checker.format.rule import RULES
 from venmas.checker.goals.check import claim
 from venmas.checker.goals.lemmas import Book
 from venmas.checker.goals.rule import Place
-from venmas.checker.goals.rules import Frame, Lemma, read_statement
+from venmas.checker.goals.rules import Frame, Lemma
 from venmas.errors import ModelError
 from venmas.logic import Formula, parse
 from venmas.model import System, absolute, apply_network, argmax, load_scenario, maximum, satisfies, switch, where
@@ -128,7 +129,7 @@ def false_lemma(certified: Certified, rng: Random, most: int = 6) -> str | None:
     book = Book(system, claim(system, certified.formula, certified.inside), certified.semantics)
     for number, line in enumerate(certified.lines, 1):
         at = Place(number, book)
-        match read_statement(line, at) if line.get("rule") in ("frame", "lemma") else None:
+        match RULES[line["rule"]].read(line) if line.get("rule") in ("frame", "lemma") else None:
             case Frame() as frame:
                 frame.apply(at)
                 continue

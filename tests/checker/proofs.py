@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 from typing import Any
 
 from venmas.checker.exact.cell import fraction, rational
+from venmas.checker.format.lines import Lines
+from venmas.checker.format.numbers import CheckError
 from venmas.checker.format.rule import Rule
-from venmas.checker.goals.check import Checked, CheckError, check, claim
+from venmas.checker.goals.check import Checked, check, claim
 from venmas.checker.goals.goals import Fact, Goal
 from venmas.checker.goals.paths import Holds, Requires, Unless
 from venmas.errors import ModelError
@@ -86,13 +87,19 @@ def refusal(certified: Certified) -> str | None:
 
 def checked(certified: Certified) -> Checked:
     """What the checker says. Raises `CheckError`."""
-    lines = numbered(certified.lines)
-    return check(certified.system, certified.formula, certified.inside, lines, lambda _: None, certified.semantics)
+    lines = Lines(certified.lines)
+    return check(certified.system, certified.formula, certified.inside, lines, certified.semantics)
 
 
-def numbered(lines: Iterable[Line]):
-    """Lines with their numbers; the header is line 0."""
-    return enumerate(lines, 1)
+def claiming(header: Line, **changes: Any) -> Line:
+    """A header with other fields of its claim; None: left out."""
+    claim_ = {**header["claim"], **changes}
+    return {**header, "claim": {key: value for key, value in claim_.items() if value is not None}}
+
+
+def about(header: Line, **changes: Any) -> Line:
+    """A header with another subject."""
+    return {**header, "subject": {**header["subject"], **changes}}
 
 
 def is_violated(system: System, formula: Formula, state: dict[str, Fraction]) -> bool:

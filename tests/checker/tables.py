@@ -13,17 +13,18 @@ from tests.checker.plain_table import PlainTable, Row
 from tests.checker.proofs import Certified, Line
 from venmas.answer import IncompleteError
 from venmas.checker.exact.cell import fraction
+from venmas.checker.format.rule import RULES
 from venmas.checker.goals.check import claim
 from venmas.checker.goals.lemmas import Book
 from venmas.checker.goals.rule import Place
-from venmas.checker.goals.rules import Frame, Lemma, read_statement
+from venmas.checker.goals.rules import Frame, Lemma
 from venmas.errors import ModelError
 from venmas.logic import Bounded, Formula, parse
 from venmas.model import System, satisfies
 from venmas.model.transform.cases import UnsuitableError
 from venmas.procedures.hybrid.view import Space
 from venmas.procedures.reachability.graph.graph import Graph
-from venmas.procedures.reachability.proof.tables import write_tables
+from venmas.procedures.reachability.proof.tables import GraphTables
 from venmas.question import Question
 
 
@@ -38,7 +39,7 @@ def table_proof(system: System, formula: Formula, inside: bool = False) -> Certi
                 if graph.counts.passes >= 4 or graph.counts.pieces > 500:
                     return None
             if box or not graph.may_leave_box:
-                write_tables(graph, question, lambda rule: lines.append(rule.to_json()))
+                lines += [rule.to_json() for rule in GraphTables(graph).lines(question, lambda: None)]
                 tables = any(line["rule"] == "table" for line in lines)
                 end = {"rule": "end", "lines": len(lines) + 1}
                 return Certified(system, formula, box, (*lines, end)) if tables else None
@@ -67,7 +68,7 @@ def opened(certified: Certified) -> Iterator[tuple[int, PlainTable]]:
     rows: dict[int, tuple[int, list[Row]]] = {}
     for number, line in enumerate(certified.lines, 1):
         at = Place(number, book)
-        match read_statement(line, at) if line["rule"] in ("frame", "lemma") else None:
+        match RULES[line["rule"]].read(line) if line["rule"] in ("frame", "lemma") else None:
             case Frame() as frame:
                 frame.apply(at)
             case Lemma() as stated:

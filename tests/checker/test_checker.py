@@ -12,10 +12,13 @@ import pytest
 
 from tests.checker.corpus import certificates, violated_entries
 from tests.checker.liar import lies
-from tests.checker.proofs import Certified, checked, numbered, proof_of, prover, refusal
+from tests.checker.proofs import Certified, about, checked, claiming, proof_of, prover, refusal
 from tests.corpus.entries_more import CORPUS
-from venmas.checker.file import FORMAT, check_certificate, read_certificate
-from venmas.checker.goals.check import CheckError, check
+from venmas.checker.file import check_certificate, read_certificate
+from venmas.checker.format.header import FORMAT
+from venmas.checker.format.lines import Lines
+from venmas.checker.format.numbers import CheckError
+from venmas.checker.goals.check import check
 from venmas.engine.certificates.goals import certify
 from venmas.engine.report import Verdict
 from venmas.errors import InputError, ModelError, UsageError
@@ -68,7 +71,7 @@ def test_a_false_claim_is_refused_whatever_is_said_for_it(at):
         rng = Random(f"{at} {seed}")
         inside = rng.random() < 0.3
         with pytest.raises(CheckError):
-            check(system, formula, inside, numbered(lies(system, formula, inside, rng)), lambda _: None)
+            check(system, formula, inside, Lines(lies(system, formula, inside, rng)))
 
 
 def test_leaving_the_declared_box_is_not_passed_over():
@@ -201,30 +204,25 @@ def test_a_stored_certificate_is_accepted(stored):
     system, path, lines = stored
     assert check_certificate(path, system).lines == len(lines) - 1
     header, _ = read_certificate(path)
-    assert header["format"] == FORMAT and header["formula"] == "AX^3 (h > 100 | h < -100)"
+    assert header.format == FORMAT and header.claim.formula == "AX^3 (h > 100 | h < -100)"
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"format": "venmas-certificate-2"},
-        {"formula": "AX^3 (h > 2000 | h < -2000)"},
-        {"formula": "AX^4 (h > 100 | h < -100)"},
-        {"formula": "AX^3 (h > 100 | climb < -100)"},
-        {"formula": "AX^3 unknown"},
-        {"formula": 3},
-        {"formula": "(" * 200_000},
-        {"inside": True},
-        {"inside": 0},
-        {"inside": None},
-        {"semantics": "float64"},
-        {"semantics": None},
-        {"system": None},
-        {"system": {}},
-        {"system": [1]},
-        {"networks": []},
-        {"networks": ["0" * 64]},
+        {"proof": "flowpipes"},
+        {"proof": "levels"},
+        {"proof": "netlist"},
+        {"proof": "inductive"},
+        {"proof": "nothing"},
+        {"proof": 1},
+        {"claim": None},
+        {"claim": []},
+        {"subject": None},
+        {"subject": {"netlist": "1 sort bitvec 1"}},
         {"verdict": "satisfied"},
+        {"rule": "end"},
     ],
 )
 def test_a_header_that_lies_is_refused(stored, change):
@@ -232,6 +230,51 @@ def test_a_header_that_lies_is_refused(stored, change):
     header = {k: v for k, v in {**lines[0], **change}.items() if v is not None}
     _rewrite(path, [header, *lines[1:]])
     with pytest.raises(InputError):
+        check_certificate(path, system)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"formula": "AX^3 (h > 2000 | h < -2000)"},
+        {"formula": "AX^4 (h > 100 | h < -100)"},
+        {"formula": "AX^3 (h > 100 | climb < -100)"},
+        {"formula": "AX^3 unknown"},
+        {"formula": 3},
+        {"formula": "(" * 200_000},
+        {"kind": "always"},
+        {"kind": "linear"},
+        {"kind": None},
+        {"inside": True},
+        {"inside": False},  # left out where it is so
+        {"inside": 0},
+        {"semantics": "float64"},
+        {"semantics": "real"},
+        {"fair": ["h > 0"]},
+        {"deadlock": "stutter"},
+        {"initial": "h > 0"},
+        {"within": 3},
+        {"chosen": ["h"]},
+        {"more": 1},
+        {"rule": "end"},
+    ],
+)
+def test_a_claim_that_lies_is_refused(stored, change):
+    """Also one with fields that the proof says nothing of."""
+    system, path, lines = stored
+    _rewrite(path, [claiming(lines[0], **change), *lines[1:]])
+    with pytest.raises(InputError):
+        check_certificate(path, system)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"system": None}, {"system": {}}, {"system": [1]}, {"networks": []}, {"networks": ["0" * 64]}, {"more": 1}],
+)
+def test_a_subject_that_lies_is_refused(stored, change):
+    system, path, lines = stored
+    _rewrite(path, [about(lines[0], **change), *lines[1:]])
+    with pytest.raises(CheckError):
         check_certificate(path, system)
 
 
@@ -244,10 +287,10 @@ def test_a_certificate_of_other_parameters_is_refused(stored, settings):
 
 def test_a_system_in_the_header_that_is_edited_is_refused(stored):
     system, path, lines = stored
-    form = lines[0]["system"]
+    form = lines[0]["subject"]["system"]
     for key in ("variables", "nodes", "agents", "branches", "initial", "propositions", "properties"):
         if form[key]:
-            _rewrite(path, [{**lines[0], "system": {**form, key: form[key][:-1]}}, *lines[1:]])
+            _rewrite(path, [about(lines[0], system={**form, key: form[key][:-1]}), *lines[1:]])
             with pytest.raises(CheckError, match=key):
                 check_certificate(path, system)
 

@@ -133,62 +133,72 @@ def _changed(certified: Certified, line: int, **fields: object) -> Certified:
     ("line", "fields", "problem", "at"),
     [
         (1, {"matrix": [["0"]]}, "no inverse", 1),
-        (1, {"matrix": [["1/2", "0"], ["0", "1"]]}, "no frame or lemma", 1),
-        (1, {"matrix": [["1/2", "0"]]}, "expected 1 numbers", 1),
-        (1, {"matrix": ["1"]}, "expected 1 numbers", 1),
+        (
+            1,
+            {"matrix": [["1/2", "0"], ["0", "1"]]},
+            "the matrix of a frame has 1 rows of 1 numbers, as there are real variables",
+            1,
+        ),
+        (
+            1,
+            {"matrix": [["1/2", "0"]]},
+            "the matrix of a frame has 1 rows of 1 numbers, as there are real variables",
+            1,
+        ),
+        (1, {"matrix": ["1"]}, "frame: expected a list as matrix", 1),
         (1, {"matrix": [[1]]}, "expected a rational", 1),
-        (1, {"matrix": []}, "no frame or lemma", 1),
-        (1, {"matrix": None}, "no frame or lemma", 1),
-        (1, {"more": 1}, "no frame or lemma", 1),
+        (1, {"matrix": []}, "the matrix of a frame has 1 rows of 1 numbers, as there are real variables", 1),
+        (1, {"matrix": None}, "frame: expected the entries matrix", 1),
+        (1, {"more": 1}, "frame: expected the entries matrix", 1),
         (1, {"matrix": [["1/4"]]}, "not within", 15),
-        (1, {"matrix": [["1"]]}, "no rule", 4),
+        (1, {"matrix": [["1"]]}, "expected a step of a proof of a goal", 4),
         (2, {"formula": 2}, "from 0 to 1", 2),
-        (2, {"formula": -1}, "from 0 to 1", 2),
-        (2, {"formula": True}, "from 0 to 1", 2),
-        (2, {"formula": "1"}, "from 0 to 1", 2),
-        (2, {"formula": None}, "no frame or lemma", 2),
-        (2, {"formula": 0}, "no rule", 4),
+        (2, {"formula": -1}, "lemma: expected a whole number from 0 as formula", 2),
+        (2, {"formula": True}, "lemma: expected a whole number from 0 as formula", 2),
+        (2, {"formula": "1"}, "lemma: expected a whole number from 0 as formula", 2),
+        (2, {"formula": None}, "lemma: expected the entries formula, frame, integers, low, high", 2),
+        (2, {"formula": 0}, "expected a step of a proof of a goal", 4),
         (2, {"frame": 1}, "from 0 to 0", 2),
-        (2, {"frame": False}, "from 0 to 0", 2),
-        (2, {"frame": -1}, "from 0 to 0", 2),
-        (2, {"integers": []}, "no frame or lemma", 2),
-        (2, {"integers": [0, 0]}, "no frame or lemma", 2),
-        (2, {"integers": [False]}, "no frame or lemma", 2),
-        (2, {"integers": ["0"]}, "no frame or lemma", 2),
+        (2, {"frame": False}, "lemma: expected a whole number from 0 as frame", 2),
+        (2, {"frame": -1}, "lemma: expected a whole number from 0 as frame", 2),
+        (2, {"integers": []}, "a lemma has 1 integers and 1 coordinates, as the system", 2),
+        (2, {"integers": [0, 0]}, "a lemma has 1 integers and 1 coordinates, as the system", 2),
+        (2, {"integers": [False]}, "lemma: expected a whole number as integers", 2),
+        (2, {"integers": ["0"]}, "lemma: expected a whole number as integers", 2),
         (2, {"integers": [1]}, "not within", 10),
         (2, {"low": ["5"]}, "box of the lemma is empty", 2),
-        (2, {"low": []}, "expected 1 numbers", 2),
-        (2, {"low": ["0", "0"]}, "expected 1 numbers", 2),
-        (2, {"low": "0"}, "no frame or lemma", 2),
+        (2, {"low": []}, "a lemma has 1 integers and 1 coordinates, as the system", 2),
+        (2, {"low": ["0", "0"]}, "a lemma has 1 integers and 1 coordinates, as the system", 2),
+        (2, {"low": "0"}, "lemma: expected a list as low", 2),
         (2, {"low": [0]}, "expected a rational", 2),
         (2, {"low": ["1"]}, "not within", 10),
         (2, {"high": ["3"]}, "not within", 10),
-        (2, {"high": ["7"]}, "no rule", 4),
-        (2, {"more": 1}, "no frame or lemma", 2),
+        (2, {"high": ["7"]}, "expected a step of a proof of a goal", 4),
+        (2, {"more": 1}, "lemma: expected the entries formula, frame, integers, low, high", 2),
         (6, {"high": ["9"]}, "not within", 10),
         (6, {"high": ["7"]}, "not within", 15),
-        (6, {"formula": 1}, "no rule", 9),
+        (6, {"formula": 1}, "keep: the goal has no obligation", 9),
         (7, {"choice": 1}, "from 0 to 0", 7),
-        (7, {"choice": -1}, "from 0 to 0", 7),
-        (7, {"choice": False}, "from 0 to 0", 7),
-        (7, {"choice": None}, "no rule", 7),
-        (7, {"more": 1}, "no rule", 7),
+        (7, {"choice": -1}, "case: expected a whole number from 0 as choice", 7),
+        (7, {"choice": False}, "case: expected a whole number from 0 as choice", 7),
+        (7, {"choice": None}, "case: expected the entries choice", 7),
+        (7, {"more": 1}, "case: expected the entries choice", 7),
         (9, {"at": 2}, "from 0 to 1", 9),
-        (9, {"at": -1}, "from 0 to 1", 9),
-        (9, {"at": True}, "from 0 to 1", 9),
-        (9, {"at": None}, "no rule", 9),
+        (9, {"at": -1}, "keep: expected a whole number from 0 as at", 9),
+        (9, {"at": True}, "keep: expected a whole number from 0 as at", 9),
+        (9, {"at": None}, "keep: expected the entries at", 9),
         (9, {"at": 0}, "no lemma about this", 10),
-        (9, {"more": 1}, "no rule", 9),
+        (9, {"more": 1}, "keep: expected the entries at", 9),
         (10, {"lemma": 4}, "not within", 10),
         (10, {"lemma": 6}, "no lemma about this", 10),
         (10, {"lemma": 3}, "no lemma about this", 10),
         (10, {"lemma": 1}, "no lemma about this", 10),
         (10, {"lemma": 14}, "no lemma about this", 10),
-        (10, {"lemma": "2"}, "no lemma about this", 10),
-        (10, {"lemma": True}, "no lemma about this", 10),
-        (10, {"lemma": [2]}, "no lemma about this", 10),
-        (10, {"lemma": None}, "no rule", 10),
-        (10, {"more": 1}, "no rule", 10),
+        (10, {"lemma": "2"}, "within: expected a whole number from 0 as lemma", 10),
+        (10, {"lemma": True}, "within: expected a whole number from 0 as lemma", 10),
+        (10, {"lemma": [2]}, "within: expected a whole number from 0 as lemma", 10),
+        (10, {"lemma": None}, "within: expected the entries lemma", 10),
+        (10, {"more": 1}, "within: expected the entries lemma", 10),
         (15, {"lemma": 2}, "no lemma about this", 15),
     ],
 )
@@ -212,15 +222,17 @@ def test_a_lemma_is_not_used_in_its_own_proof(halved):
 
 def test_a_lemma_without_proof_or_without_frame_is_refused(halved):
     frame, lemma = halved.lines[0], halved.lines[1]
-    assert "line 3: no rule" in _lines(halved, frame, lemma, {"rule": "region", "index": 0})
-    assert "line 3: no rule" in _lines(halved, frame, lemma, lemma)
-    assert "line 3: no rule" in _lines(halved, frame, lemma, frame)
+    assert "line 3: expected a step of a proof of a goal" in _lines(
+        halved, frame, lemma, {"rule": "region", "index": 0}
+    )
+    assert "line 3: expected a step of a proof of a goal" in _lines(halved, frame, lemma, lemma)
+    assert "line 3: expected a step of a proof of a goal" in _lines(halved, frame, lemma, frame)
     assert "line 1: " in _lines(halved, lemma)
 
 
 def test_lemmas_stand_before_a_region(halved):
     after = [*halved.lines[:-1], *halved.lines[:3], {"rule": "end", "lines": 19}]
-    assert "line 16: expected the line" in str(refusal(halved.but(lines=tuple(after))))
+    assert "line 16: expected end" in str(refusal(halved.but(lines=tuple(after))))
 
 
 def test_rules_about_an_obligation_need_one():
@@ -231,7 +243,9 @@ def test_rules_about_an_obligation_need_one():
     formula = parse("x <= 3", system.vocabulary)
     for line in ({"rule": "keep", "at": 0}, {"rule": "case", "choice": 0}, {"rule": "within", "lemma": 1}):
         lines = ({"rule": "region", "index": 0}, EXPAND, line)
-        assert "line 3: no rule" in str(refusal(Certified(system, formula, False, lines)))
+        assert f"line 3: {line['rule']}: the goal has no obligation" in str(
+            refusal(Certified(system, formula, False, lines))
+        )
 
 
 # -- faults that were found, or might be -------------------------------------------------------------------------------

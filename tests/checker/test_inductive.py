@@ -14,12 +14,13 @@ from tests.checker.finite_systems import closure, random_property, random_system
 from tests.checker.test_inductive_mutations import meets
 from venmas.answer import IncompleteError
 from venmas.checker.file import check_certificate
-from venmas.engine.certificates.goals import Certificate, certify_inductive
+from venmas.engine.certificates.file import Certificate, write
 from venmas.errors import InputError
 from venmas.logic import TRUE, Always, Atom, conjunction, parse_property
 from venmas.model import System, argmax, maximum
 from venmas.model.expressions.expr import to_comparison
 from venmas.model.invariant import Invariant
+from venmas.procedures.inductive.write import Inductive
 from venmas.question import Question
 
 
@@ -33,7 +34,7 @@ def test_closures_of_random_systems_are_certified_exactly_where_the_property_hol
         asked = Question(system, Always(0, holds))
         invariant = Invariant.of_states(system, sorted(states))
         try:
-            written = certify_inductive(asked, invariant, tmp_path / "c.gz", {})
+            written = write(tmp_path / "c.gz", asked, Inductive(invariant))
         except IncompleteError:
             written = None
         assert (written is not None) == true
@@ -59,14 +60,14 @@ def test_sets_of_real_states_are_cut_along_the_choices_of_the_policy(tmp_path: P
     system = thermostat()
     asked = Question(system, parse_property("AG (t >= 19.5 & t <= 20.75)", system.vocabulary))
     # at 20 itself the policy cools: the state 20.75 is not reached, but 19.5 is
-    written = certify_inductive(asked, Invariant.of_boxes(system, [{"t": ("19.5", "20.75")}]), tmp_path / "c.gz", {})
+    written = write(tmp_path / "c.gz", asked, Inductive(Invariant.of_boxes(system, [{"t": ("19.5", "20.75")}])))
     assert isinstance(written, Certificate)
     assert check_certificate(tmp_path / "c.gz", system).leaves > 4
     with pytest.raises(InputError, match="another system"):
         check_certificate(tmp_path / "c.gz", thermostat("1.01"))
     for low, high in (("19.51", "20.75"), ("19.5", "20.7"), ("19.95", "20.05")):
         with pytest.raises(IncompleteError):
-            certify_inductive(asked, Invariant.of_boxes(system, [{"t": (low, high)}]), tmp_path / "d.gz", {})
+            write(tmp_path / "d.gz", asked, Inductive(Invariant.of_boxes(system, [{"t": (low, high)}])))
     assert not (tmp_path / "d.gz").exists()
 
 
@@ -76,9 +77,9 @@ def test_two_boxes_cover_what_one_does_not_say(tmp_path: Path) -> None:
     asked = Question(system, parse_property("AG (t >= 19.5 & t <= 20.75)", system.vocabulary))
     boxes = [{"t": ("19.5", "20.1"), "on": (0, 0)}, {"t": ("19.5", "20.75"), "on": (1, 1)}, {"t": (20, "20.2")}]
     with pytest.raises(IncompleteError):
-        certify_inductive(asked, Invariant.of_boxes(system, boxes), tmp_path / "c.gz", {})
+        write(tmp_path / "c.gz", asked, Inductive(Invariant.of_boxes(system, boxes)))
     boxes[2]["t"] = (20, "20.25")
-    certify_inductive(asked, Invariant.of_boxes(system, boxes), tmp_path / "c.gz", {})
+    write(tmp_path / "c.gz", asked, Inductive(Invariant.of_boxes(system, boxes)))
     check_certificate(tmp_path / "c.gz", system)
 
 
@@ -92,10 +93,10 @@ def test_starts_may_be_a_condition_that_is_no_union_of_few_sets(tmp_path: Path) 
     system.validate()
     states = list(permutations(range(5)))
     asked = Question(system, Always(0, parse_property("AG (v0 != v1)", system.vocabulary).invariant))
-    certify_inductive(asked, Invariant.of_states(system, states), tmp_path / "c.gz", {})
+    write(tmp_path / "c.gz", asked, Inductive(Invariant.of_states(system, states)))
     assert check_certificate(tmp_path / "c.gz", system).leaves > 100
     with pytest.raises(IncompleteError, match="initial set 0"):
-        certify_inductive(asked, Invariant.of_states(system, states[1:]), tmp_path / "d.gz", {})
+        write(tmp_path / "d.gz", asked, Inductive(Invariant.of_states(system, states[1:])))
 
 
 @pytest.mark.parametrize("most", [40, 2**60])
@@ -109,8 +110,8 @@ def test_words_that_relate_variables_cut_the_parts_of_their_cells(most: int, tmp
     system.validate()
     asked = Question(system, parse_property("AG !(x >= 5 & y <= 3)", system.vocabulary))
     row = (Fraction(0), Fraction(-1), Fraction(1))
-    written = certify_inductive(asked, Invariant((row,), ("1",)), tmp_path / "c.gz", {})
+    written = write(tmp_path / "c.gz", asked, Inductive(Invariant((row,), ("1",))))
     assert isinstance(written, Certificate)
     assert check_certificate(tmp_path / "c.gz", system).lines == written.lines - 1
     with pytest.raises(IncompleteError):  # y >= x - 2 is inductive, and does not tell
-        certify_inductive(asked, Invariant(((Fraction(2), *row[1:]),), ("1",)), tmp_path / "d.gz", {})
+        write(tmp_path / "d.gz", asked, Inductive(Invariant(((Fraction(2), *row[1:]),), ("1",))))

@@ -13,12 +13,14 @@ from tests.checker.finite_systems import all_states, closure, initial, random_pr
 from tests.checker.mutants import another_claim
 from tests.checker.proofs import Certified
 from venmas.answer import IncompleteError
+from venmas.checker.format.lines import Lines
 from venmas.checker.inductive.check import check_inductive
 from venmas.errors import InputError
 from venmas.logic import Formula, nnf
 from venmas.model import System, satisfies
 from venmas.model.invariant import Invariant
-from venmas.procedures.inductive.write import inductive
+from venmas.procedures.inductive.merge import merged
+from venmas.procedures.inductive.write import closed
 
 Sample = tuple[Certified, Invariant]
 
@@ -40,9 +42,8 @@ def is_inductive(system: System, holds: Formula, invariant: Invariant) -> bool:
 
 def accepted(certified: Certified, invariant: Invariant) -> bool:
     """Does the checker accept it?"""
-    lines = iter(list(enumerate(certified.lines, 1)))
     try:
-        check_inductive(certified.system, certified.formula, invariant, lines, lambda _: None, certified.semantics)
+        check_inductive(certified.system, certified.formula, invariant, Lines(certified.lines), certified.semantics)
     except InputError:
         return False
     return True
@@ -60,11 +61,11 @@ def samples(rng: Random) -> Iterator[Sample]:
         while larger != (kept := {s for s in larger if larger.issuperset(successors(system, s))}):
             larger = kept
         invariant = Invariant.of_states(system, sorted(larger if rng.random() < 0.5 else states))
-        found = inductive(system, holds, invariant)
-        lines = (*found.lines, {"rule": "end", "lines": len(found.lines) + 1})
-        certified = Certified(system, holds, True, lines)
-        assert accepted(certified, found.invariant) and is_inductive(system, holds, found.invariant)
-        yield certified, found.invariant
+        found = merged(system, invariant)
+        lines = [rule.to_json() for rule in closed(system, holds, found, lambda: None)]
+        certified = Certified(system, holds, True, (*lines, {"rule": "end", "lines": len(lines) + 1}))
+        assert accepted(certified, found) and is_inductive(system, holds, found)
+        yield certified, found
 
 
 def _word(rng: Random, words: list[str]) -> str:
@@ -90,7 +91,7 @@ def _tree(rng: Random, lines: list[dict]) -> str | None:
         return "tree dropped"
     line = dict(lines[at])
     if rng.random() < 0.3:
-        key = rng.choice([k for k in line if k not in ("tree", "claim")])
+        key = rng.choice([k for k in line if k not in ("tree", "rule")])
         line[key] += rng.choice((-1, 1))
         lines[at] = line
         return "place of a tree"
@@ -166,5 +167,5 @@ def test_a_set_that_is_not_inductive_is_not_written() -> None:
         if is_inductive(certified.system, certified.formula, changed):
             continue
         with pytest.raises(IncompleteError):
-            inductive(certified.system, certified.formula, changed)
+            list(closed(certified.system, certified.formula, merged(certified.system, changed), lambda: None))
         refused += 1

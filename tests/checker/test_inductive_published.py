@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from venmas.checker.file import check_certificate
-from venmas.engine.certificates.goals import Certificate, certify_inductive
+from venmas.engine.certificates.file import Certificate, write
 from venmas.formats.jani.load import load_jani
 from venmas.logic import Always, parse
+from venmas.procedures.inductive.write import Inductive
 from venmas.procedures.predicate_abstraction.graph.graph import abstract
 from venmas.procedures.predicate_abstraction.states.invariant import invariant_of
 from venmas.question import Question
@@ -29,6 +30,6 @@ def test_six_blocks_are_safe_for_ever(data_dir: Path, tmp_path: Path) -> None:
     unsafe = next(name for name in system.propositions if name.startswith("unsafe"))
     graph = abstract(system, scenario.predicates(folder / "predicates" / "6_0.jani"), unsafe)
     asked = Question(system, Always(0, parse(f"!{unsafe}", system.vocabulary)))
-    written = certify_inductive(asked, invariant_of(graph.cells, graph.states), tmp_path / "c.gz", {})
+    written = write(tmp_path / "c.gz", asked, Inductive(invariant_of(graph.cells, graph.states)))
     assert isinstance(written, Certificate) and written.size < 100_000
     assert check_certificate(tmp_path / "c.gz", system).leaves > 349 * len(system.branches)

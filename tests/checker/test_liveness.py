@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from experiments.certificates.liveness import OWN, accepts, claim, mutants, stored
+from experiments.certificates.liveness import OWN, PROOFS, accepts, claim, mutants, stored
+from tests.checker.proofs import about, claiming
 from tests.engine.test_decide import COUNTER, broken, random_circuit, random_property
 from tests.needs import needs
 from venmas.budget import Budget
-from venmas.checker.format.json_lines import numbered_lines
+from venmas.checker.file import check_certificate, check_claim, opened, read_certificate
+from venmas.checker.format.json_lines import json_lines
 from venmas.checker.format.numbers import CheckError
-from venmas.checker.netlists.check import Checked, check_liveness
-from venmas.checker.netlists.file import check_liveness_file
+from venmas.checker.netlists.check import Checked
 from venmas.checker.netlists.gates import TRUE, Bits, Blaster
-from venmas.checker.netlists.lines import read_header
 from venmas.checker.netlists.netlist import read
 from venmas.checker.netlists.refutation import Question
 from venmas.checker.netlists.simulation import Edge, simulates
@@ -187,7 +187,7 @@ def test_random_circuits_are_certified_and_lies_are_told_apart(
                 refused += 1
                 continue
             accepted += 1
-            assert not broken(claim(changed)[0], parse_ltl(changed[0]["formula"])), (seed, kind)
+            assert not broken(claim(changed)[0], parse_ltl(changed[0]["claim"]["formula"])), (seed, kind)
     assert certified >= 2 and refused > 2 * accepted, (certified, refused, accepted)
 
 
@@ -253,23 +253,23 @@ def test_invariants_begin_and_are_kept(tmp_path: Path) -> None:
     assert isinstance(answer, Satisfied)
     path = tmp_path / "c.gz"
     writer.certify(circuit, formula, [], answer, work, path, Budget(10), invariant=Below(13))
-    found = check_liveness_file(path)
-    assert found is not None and found[1].invariant and found[0].initial == "true"
+    found = check_certificate(path)
+    assert isinstance(found, Checked) and found.invariant and read_certificate(path)[0].claim.initial == "true"
     for invariant in (Below(9), Below(13, initial=False)):
         with pytest.raises(writer.UnprovedError):
             writer.certify(circuit, formula, [], answer, work, path, Budget(10), invariant=invariant)
-    lines = [dict(line) for _, line in numbered_lines(path)]
-    lines[0]["initial"] = None  # from every state it is none
+    lines = [dict(line) for line in json_lines(path)]
+    lines[0] = claiming(lines[0], initial=None)  # from every state it is none
     assert not accepts(lines)
-    lines[0]["initial"] = "n == 14"
-    lines[0]["netlist"] = CYCLE.replace("11 init 2 3 5\n", "")
+    freed = CYCLE.replace("11 init 2 3 5\n", "")
+    lines[0] = about(claiming(lines[0], initial="n == 14"), netlist=freed)
     assert not accepts(lines)
-    lines[0]["initial"], lines[3]["taken"] = "n == 7", None  # the step that was shown begins at 0
+    lines[0] = claiming(lines[0], initial="n == 7")
+    lines[3]["taken"] = None  # the step that was shown begins at 0
     assert accepts(lines)
-    condition = started(parse_btor2(lines[0]["netlist"]), parse_ltl("n == 7"))
+    condition = started(parse_btor2(freed), parse_ltl("n == 7"))
     writer.certify(condition, formula, [], answer, work, path, Budget(10), invariant=Below(13))
-    found = check_liveness_file(path)
-    assert found is not None and found[0].initial == "start_0"
+    assert check_certificate(path).lines and read_certificate(path)[0].claim.initial == "start_0"
 
 
 def test_fairness_and_a_solver_s_word_are_told(tmp_path: Path) -> None:
@@ -277,14 +277,15 @@ def test_fairness_and_a_solver_s_word_are_told(tmp_path: Path) -> None:
     counter, path = parse_btor2(COUNTER), tmp_path / "c.gz"
     done = decide_trusted(counter, parse_ltl("G F n == 0"), Budget(20), [parse_ltl("nine")], "solver", path)
     assert isinstance(done.answer, Satisfied)
-    lines = [dict(line) for _, line in numbered_lines(path)]
-    assert lines[0]["fair"] == ["nine"]
-    for line in lines:
-        if line.get("rule") == "obligation":
-            line["proof"] = {"solver": "someone"}
-    checked: Checked = check_liveness(read_header(lines[0], {"venmas"}), iter(list(enumerate(lines))[1:]))
-    assert set(checked.said) == {"someone"} and not checked.enumerated
-    lines[0]["fair"] = []
+    lines = [dict(line) for line in json_lines(path)]
+    assert lines[0]["claim"]["fair"] == ["nine"]
+    lines = [
+        {"rule": "solver", "taken": line["taken"], "solvers": "someone"} if line.get("rule") in PROOFS else line
+        for line in lines
+    ]
+    checked = check_claim(*opened(lines))
+    assert isinstance(checked, Checked) and set(checked.solvers()) == {"someone"} and not checked.enumerated
+    lines[0] = claiming(lines[0], fair=None)
     assert not accepts(lines)
 
 
@@ -313,10 +314,10 @@ def test_enumeration_looks_at_all_values() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda lines: lines[0].update(formula="F G clear -> G F done"), "not seen that the automaton"),
-        (lambda lines: lines[0].update(formula="G F ("), "line 1"),
-        (lambda lines: lines[0].update(netlist="1 sort bitvec 70000\n"), "1 to 65536 bits"),
-        (lambda lines: lines[0].update(netlist="1 sort array 2 3\n"), "only words"),
+        (lambda lines: lines[0]["claim"].update(formula="F G clear -> G F done"), "not seen that the automaton"),
+        (lambda lines: lines[0]["claim"].update(formula="G F ("), "line 1"),
+        (lambda lines: lines[0]["subject"].update(netlist="1 sort bitvec 70000\n"), "1 to 65536 bits"),
+        (lambda lines: lines[0]["subject"].update(netlist="1 sort array 2 3\n"), "only words"),
         (lambda lines: lines[1].update(states=0), "no edge|another size"),
         (lambda lines: lines[1].update(marks=10**9), "no edge|another size"),
         (lambda lines: lines[-1].update(lines=3), "the end"),
@@ -324,9 +325,12 @@ def test_enumeration_looks_at_all_values() -> None:
         (lambda lines: lines.append(lines[-1]), "after the end"),
         (lambda lines: lines[2].update(neurons="1 sort bitvec 4\n2 state 1 99\n"), "no line of a register"),
         (lambda lines: lines[2].update(weights=[]), "a weight of each neuron"),
-        (lambda lines: lines[3].update(proof={"enumerate": 40}), "up to 24"),
+        (lambda lines: lines[3].update(bits=40), "up to 24"),
         (lambda lines: lines[3].update(taken=list(range(60))), "does not take the edge"),
-        (lambda lines: lines[3].update(proof={"trust": "me"}), "none that is known"),
+        (lambda lines: lines[3].update(rule="trust"), "expected the proof of an obligation"),
+        (lambda lines: lines[0].update(fair=[]), "the entries"),
+        (lambda lines: lines[0]["claim"].update(inside=True), "shows nothing of inside"),
+        (lambda lines: lines[0]["claim"].update(kind="bounded"), "of linear properties"),
     ],
 )
 def test_what_is_wrong_is_named(change: object, message: str, tmp_path: Path) -> None:
@@ -336,7 +340,7 @@ def test_what_is_wrong_is_named(change: object, message: str, tmp_path: Path) ->
     change(lines)  # type: ignore[operator]
     lines = json.loads(json.dumps(lines))
     with pytest.raises((CheckError, InputError), match=message):
-        check_liveness(read_header(lines[0], {"venmas"}), iter(list(enumerate(lines))[1:]))
+        check_claim(*opened(lines))
 
 
 def test_multiplications_that_are_too_large_are_refused() -> None:
@@ -355,7 +359,7 @@ def test_names_of_negated_lines(tmp_path: Path) -> None:
     inverse = netlist.replace("13 eq 1 4 7\n14 output 13 done", "13 neq 1 4 7\n14 output -13 done")
     lines = stored(parse_btor2(inverse), text, tmp_path)
     assert lines is not None
-    assert lines[0]["netlist"] == inverse
+    assert lines[0]["subject"]["netlist"] == inverse
     assert accepts(lines)
-    lines[0]["netlist"] = inverse.replace("-13", "13")
+    lines[0]["subject"]["netlist"] = inverse.replace("-13", "13")
     assert not accepts(lines)

@@ -9,7 +9,7 @@ needs("jsonschema")
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import ClassVar
 
 import pytest
 
@@ -18,15 +18,15 @@ from tests.checker.test_certificate_schema import assert_schema_has
 from venmas.checker.exact.cell import rational
 from venmas.checker.file import check_certificate
 from venmas.checker.format import rule as registry
-from venmas.checker.format.numbers import read_index
-from venmas.checker.format.rule import Line, Rule
+from venmas.checker.format.fields import Count
+from venmas.checker.format.numbers import CheckError
+from venmas.checker.format.rule import Rule
 from venmas.checker.goals import rules
-from venmas.checker.goals.check import CheckError
 from venmas.checker.goals.goals import Goal
 from venmas.checker.goals.initial import first_goal
 from venmas.checker.goals.lemmas import Book
 from venmas.checker.goals.rule import Place, Step
-from venmas.engine.certificates.goals import Certificate, write_certificate
+from venmas.engine.certificates.file import Certificate, write
 from venmas.logic import Bounded, parse
 from venmas.model import System, where
 from venmas.question import Question
@@ -38,14 +38,10 @@ pytestmark = pytest.mark.quick
 class Halve(Step):
     """The cell is cut in the middle of one of its variables: the halves cover it."""
 
-    axis: int
-
-    @classmethod
-    def from_json(cls, data: Line, at: Place) -> Self:
-        (axis,) = cls.entries(data, at)
-        return cls(read_index(at.line, axis, at.free))
+    axis: Count
 
     def apply(self, goal: Goal, at: Place) -> list[Goal]:
+        at.index(self.axis, at.free)
         cell = goal.world.cell
         middle = (cell.low[self.axis] + cell.high[self.axis]) / 2
         return goal.split((-middle, *(rational(int(i == self.axis)) for i in range(len(cell.names)))))
@@ -81,9 +77,16 @@ def steps(question: Question, first: Step) -> Iterator[Rule]:
         left[-1:] = reversed(left[-1].expand())
 
 
-def proof(question: Question, first: Step) -> Callable[[Callable[[Rule], None]], int]:
-    """What writes it."""
-    return lambda write: sum(write(made) is None for made in steps(question, first))
+@dataclass(frozen=True)
+class Halved:
+    """The proof by a step."""
+
+    first: Step
+    kind: ClassVar[str] = "goals"
+
+    def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
+        """Its lines."""
+        return steps(question, self.first)
 
 
 def lines(question: Question) -> tuple[dict[str, object], ...]:
@@ -94,7 +97,7 @@ def lines(question: Question) -> tuple[dict[str, object], ...]:
 
 def test_a_new_rule_is_written_and_checked(registered: type[Halve], question: Question, tmp_path: Path) -> None:
     path = tmp_path / "c.gz"
-    written = write_certificate(path, question, {}, proof(question, registered(0)))
+    written = write(path, question, Halved(registered(0)))
     assert isinstance(written, Certificate)
     assert check_certificate(path, question.system).lines == written.lines - 1
     by_hand = Certified(question.system, question.formula, False, lines(question))
@@ -107,11 +110,12 @@ def test_a_new_rule_is_written_and_checked(registered: type[Halve], question: Qu
     ("entries", "problem"),
     [
         ({"axis": 1}, "from 0 to 0"),
-        ({"axis": True}, "from 0 to 0"),
-        ({"axis": "0"}, "from 0 to 0"),
-        ({}, "no rule for this goal"),
-        ({"axis": 0, "more": 0}, "no rule for this goal"),
-        ({"at": 0}, "no rule for this goal"),
+        ({"axis": -1}, "halve: expected a whole number from 0 as axis, got -1"),
+        ({"axis": True}, "halve: expected a whole number from 0 as axis, got True"),
+        ({"axis": "0"}, "halve: expected a whole number from 0 as axis, got '0'"),
+        ({}, "halve: expected the entries axis, got []"),
+        ({"axis": 0, "more": 0}, "halve: expected the entries axis, got ['axis', 'more']"),
+        ({"at": 0}, "halve: expected the entries axis, got ['at']"),
     ],
 )
 def test_its_lines_are_read_strictly(registered: type[Halve], question: Question, entries, problem) -> None:
@@ -122,20 +126,25 @@ def test_its_lines_are_read_strictly(registered: type[Halve], question: Question
 
 def test_without_registration_its_lines_are_refused(question: Question) -> None:
     refused = refusal(Certified(question.system, question.formula, False, lines(question)))
-    assert refused is not None and "line 2: no rule for this goal: {'rule': 'halve'" in refused
+    assert refused is not None and "line 2: expected a step of a proof of a goal: {'rule': 'halve'" in refused
 
 
-@pytest.mark.parametrize("missing", ["from_json", "apply"])
-def test_without_one_of_its_methods_it_can_not_be_registered(missing: str) -> None:
-    kept = {name: Halve.__dict__[name] for name in ("from_json", "apply") if name != missing}
-    part = dataclass(frozen=True)(type("Part", (Step,), {"__annotations__": {"axis": "int"}, **kept}))
-    with pytest.raises(TypeError, match=f"Part lacks {missing}"):
+def test_without_its_method_it_can_not_be_registered() -> None:
+    part = dataclass(frozen=True)(type("Part", (Step,), {"__annotations__": {"axis": "int"}}))
+    with pytest.raises(TypeError, match="Part lacks apply"):
         registry.rule("part")(part)
     assert "part" not in rules.RULES
 
 
+def test_a_field_of_a_type_that_no_line_has_can_not_be_registered() -> None:
+    odd = {"__annotations__": {"axis": "float"}, "apply": Halve.apply}
+    with pytest.raises(TypeError, match="no entry of a certificate is of the type <class 'float'>"):
+        registry.rule("odd")(dataclass(frozen=True)(type("Odd", (Step,), odd)))
+    assert "odd" not in rules.RULES
+
+
 def test_a_class_that_is_no_dataclass_and_a_name_that_is_taken_are_refused(registered: type[Halve]) -> None:
-    plain = type("Plain", (Step,), {name: Halve.__dict__[name] for name in ("from_json", "apply")})
+    plain = type("Plain", (Step,), {"apply": Halve.apply})
     with pytest.raises(TypeError, match="no dataclass"):
         registry.rule("plain")(plain)
     with pytest.raises(TypeError, match="'split' exists already: Split"):
@@ -150,16 +159,18 @@ def test_without_its_documentation_the_schema_disagrees(registered: type[Halve])
 def test_a_step_is_no_statement(registered: type[Halve], question: Question) -> None:
     first, step, *rest = lines(question)
     refused = refusal(Certified(question.system, question.formula, False, (step, first, *rest)))
-    assert refused is not None and 'line 1: expected the line {"rule": "region", "index": 0}' in refused
+    assert refused is not None and "line 1: expected frame or lemma or table or region or program" in refused
 
 
 def test_a_rule_that_its_goal_does_not_follow_from_is_refused(registered: type[Halve], question: Question) -> None:
     """What `apply` raises is the refusal, with the line."""
 
+    @dataclass(frozen=True)
     class Never(Halve):
         def apply(self, goal: Goal, at: Place) -> list[Goal]:
             raise CheckError(at.line, "it does not follow")
 
-    registry.RULES["halve"] = Never
+    del registry.RULES["halve"]
+    registry.rule("halve")(Never)
     refused = refusal(Certified(question.system, question.formula, False, lines(question)))
     assert refused == "certificate refused at line 2: it does not follow"

@@ -12,14 +12,16 @@ from typing import Any
 import pytest
 
 from tests.checker.finite_systems import closure, random_property, random_system
+from tests.checker.proofs import claiming
 from tests.checker.test_inductive_mutations import meets
 from venmas.answer import IncompleteError
 from venmas.checker.file import check_certificate
-from venmas.engine.certificates.goals import Certificate, certify_phases
+from venmas.engine.certificates.file import Certificate, write
 from venmas.errors import InputError, ModelError
 from venmas.logic import Always, parse, parse_property
 from venmas.model import System, load_scenario
 from venmas.model.invariant import Invariant, Phases
+from venmas.procedures.kinduction.proof import PhaseProof
 from venmas.question import Question
 
 AROUND = "x[1] >= -0.291 & x[1] <= 0.309 & x[2] >= -0.2 & x[2] <= 0.2"
@@ -36,7 +38,7 @@ def stored(system: System, tmp_path_factory: pytest.TempPathFactory) -> list[dic
     """The lines of a valid certificate."""
     path = tmp_path_factory.mktemp("phases") / "c.gz"
     question = Question(system, parse_property("AG within", system.vocabulary))
-    written = certify_phases(question, Phases(parse(AROUND, system.vocabulary), 5, 2), path, {})
+    written = write(path, question, PhaseProof(Phases(parse(AROUND, system.vocabulary), 5, 2)))
     assert isinstance(written, Certificate)
     lines = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
     assert check_certificate(path, system).lines == written.lines - 1 == len(lines) - 1
@@ -51,8 +53,8 @@ def _refusal(lines: list[dict[str, Any]], system: System, path: Path) -> str:
 
 
 def test_the_double_integrator_stays_within_its_limits_for_ever(stored: list[dict[str, Any]]) -> None:
-    assert stored[0]["format"] == "venmas-certificate-3" and stored[0]["formula"].startswith("AG ")
-    assert [line["rule"] for line in stored[1:]].count("end") == 2
+    assert stored[0]["proof"] == "two-phase" and stored[0]["claim"]["formula"].startswith("AG ")
+    assert [line["rule"] for line in stored[1:]].count("end") == 3
 
 
 @pytest.mark.parametrize(
@@ -67,22 +69,24 @@ def test_the_double_integrator_stays_within_its_limits_for_ever(stored: list[dic
         ({"again": 0}, "whole number"),
         ({"into": True}, "whole number"),
         ({"inside": [1, 0]}, "true or false"),
-        ({"more": 1}, "no object of the fields"),
+        ({"more": 1}, "line 1: phases: expected the entries"),
     ],
 )
 def test_other_phases_are_refused(change, problem, stored, system, tmp_path) -> None:
-    header = {**stored[0], "phases": {**stored[0]["phases"], **change}}
-    assert re.search(problem, _refusal([header, *stored[1:]], system, tmp_path / "c.gz"))
+    lines = [stored[0], {**stored[1], **change}, *stored[2:]]
+    assert re.search(problem, _refusal(lines, system, tmp_path / "c.gz"))
 
 
 def test_other_claims_are_refused(stored, system, tmp_path) -> None:
     for formula in ("AG (x[1] <= 2.9)", "AG^5 within", "AX AG within"):
-        assert _refusal([{**stored[0], "formula": formula}, *stored[1:]], system, tmp_path / "c.gz")
-    assert "inside" in _refusal([{**stored[0], "inside": False}, *stored[1:]], system, tmp_path / "c.gz")
+        assert _refusal([claiming(stored[0], formula=formula), *stored[1:]], system, tmp_path / "c.gz")
+    assert "inside" in _refusal([claiming(stored[0], inside=None), *stored[1:]], system, tmp_path / "c.gz")
     first = next(i for i, line in enumerate(stored) if line.get("rule") == "end")
-    head, one, two = stored[0], stored[1 : first + 1], stored[first + 1 :]
-    for proofs in (one, [*two, *one], [*one, *two, *two], [*one, *one]):
-        assert _refusal([head, *proofs], system, tmp_path / "c.gz")
+    head, one, two, end = stored[:2], stored[2 : first + 1], stored[first + 1 : -1], stored[-1]
+    for proofs in (one, [*two, *one], [*one, *two, *two], [*one, *one], [*one, *two]):
+        for last in ([], [end], [{"rule": "end", "lines": 2 + len(proofs)}]):
+            if last != [end] or proofs != [*one, *two]:
+                assert _refusal([*head, *proofs, *last], system, tmp_path / "c.gz")
 
 
 def test_random_systems_are_proved_in_phases_only_where_that_is_true(tmp_path) -> None:
@@ -97,7 +101,7 @@ def test_random_systems_are_proved_in_phases_only_where_that_is_true(tmp_path) -
             Invariant.of_states(system, sorted(reached)).formula(system), rng.randint(0, 3), rng.randint(1, 2)
         )
         try:
-            written = certify_phases(Question(system, Always(0, holds)), phases, tmp_path / "c.gz", {})
+            written = write(tmp_path / "c.gz", Question(system, Always(0, holds)), PhaseProof(phases))
         except IncompleteError:
             continue
         except ModelError:  # a run that leaves the declared box

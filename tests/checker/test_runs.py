@@ -18,8 +18,10 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator, ValidationError
 
 from experiments.certificates.runs import Lines, accepts, lies, proved
+from tests.checker.proofs import about, claiming
 from venmas import System, load_scenario
-from venmas.checker.file import CheckError, check_certificate, check_claim
+from venmas.checker.file import check_certificate, check_claim, opened
+from venmas.checker.format.numbers import CheckError
 from venmas.checker.levels import points as points_module
 from venmas.checker.levels.check import CheckedRuns
 from venmas.checker.levels.claim import read_formula
@@ -37,7 +39,7 @@ from venmas.nn.network import Layer, Network
 from venmas.procedures.explicit.ltl import read
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = Draft202012Validator(json.loads((ROOT / "docs" / "ltl-system-certificate.schema.json").read_text()))
+SCHEMA = Draft202012Validator(json.loads((ROOT / "docs" / "certificate.schema.json").read_text()))
 
 
 def counter(top: int = 9, *, stays: bool = True) -> System:
@@ -54,14 +56,14 @@ def lines_of(system: System, text: str, *fair: str, deadlock: str = "error") -> 
     formula, *given = (read(system, one) for one in (text, *fair))
     found = proved(system, formula, given, deadlock)  # type: ignore[arg-type]
     assert found is not None
-    for line in found[: 3 if found[2]["rule"] == "ranks" else None]:  # proofs are as of bounded formulas
+    for line in found:
         SCHEMA.validate(line)
     return found
 
 
 def refusal(lines: Lines, system: System) -> str:
     with pytest.raises(CheckError) as error:
-        check_claim(lines[0], iter(list(enumerate(lines))[1:]), system, lambda _: None)
+        check_claim(*opened(lines), system)
     return str(error.value)
 
 
@@ -81,14 +83,16 @@ def test_what_is_claimed_of_runs() -> None:
     system = counter()
     lines = lines_of(system, "G F n == 9 & G F odd", '"branch up"')
     assert accepts(lines, system) and lines[1]["marks"] >= 1
-    assert "accepts every run" in refusal([{**lines[0], "fair": ['! "branch up"']}, *lines[1:]], system)
-    assert "none of the formula" in refusal([{**lines[0], "fair": []}, *lines[1:]], system)
+    assert "accepts every run" in refusal([claiming(lines[0], fair=['! "branch up"']), *lines[1:]], system)
+    assert "none of the formula" in refusal([claiming(lines[0], fair=None), *lines[1:]], system)
     quick = counter(stays=False)
     lines = lines_of(quick, "F n == 7")
-    assert lines[0]["within"] == 7 and accepts(lines, quick)
-    assert "more than the steps claimed" in refusal([{**lines[0], "within": 6}, *lines[1:]], quick)
+    assert lines[0]["claim"]["within"] == 7 and accepts(lines, quick)
+    assert "more than the steps claimed" in refusal([claiming(lines[0], within=6), *lines[1:]], quick)
     lines = lines_of(quick, "G F n == 7")
-    assert "must not rise" in refusal([{**lines[0], "within": 40}, *lines[1:]], quick)  # levels fall on some steps only
+    assert "must not rise" in refusal(
+        [claiming(lines[0], within=40), *lines[1:]], quick
+    )  # levels fall on some steps only
 
 
 def test_each_level_matters() -> None:
@@ -125,7 +129,7 @@ def test_states_are_all_there() -> None:
     ending.branch("up", when=n <= 2, n=n + 1)
     lines = lines_of(ending, "F n == 3", deadlock="stutter")
     assert accepts(lines, ending)
-    assert "has no successor" in refusal([{**lines[0], "deadlock": "error"}, *lines[1:]], ending)
+    assert "has no successor" in refusal([claiming(lines[0], deadlock=None), *lines[1:]], ending)
 
 
 def test_agents_and_blocks(tmp_path: Path) -> None:
@@ -238,7 +242,7 @@ def test_the_checkers_reading_of_formulas() -> None:
 def test_broken_certificates(line: int, entries: dict[str, object]) -> None:
     system = counter(stays=False)
     lines = lines_of(system, "G F n == 7")
-    lines[line] = {**lines[line], **entries}
+    lines[line] = {**lines[line], **entries} if line else claiming(lines[0], **entries)
     assert not accepts(lines, system)
     for cut in (lines[:2], lines[:-1], [*lines, lines[-1]]):
         assert not accepts(cut, system)
@@ -284,7 +288,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     status, _, err = run("check", str(path))
     assert status == 30 and "refused at line" in err
     assert "no proof to write" in run(*about, "--property", "F goal")[2]
-    assert "about a design" in run("check", str(path), "--btor2", str(ROOT / "README.md"))[2]
+    assert "no certificate about a netlist" in run("check", str(path), "--btor2", str(ROOT / "README.md"))[2]
 
 
 def far(top: int = 10**9, *, stays: bool = False) -> System:
@@ -323,11 +327,11 @@ def test_ranks_where_states_are_too_many(tmp_path: Path) -> None:
         done = check_certificate(path, system)
         assert isinstance(done, CheckedRuns) and done.questions >= 3 and done.within == within
         lines = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
-        for line in lines[:3]:
+        for line in lines:
             SCHEMA.validate(line)
         assert accepts(lines, system)
         if within is not None:
-            assert "bounds runs by" in refusal([{**lines[0], "within": within - 1}, *lines[1:]], system)
+            assert "bounds runs by" in refusal([claiming(lines[0], within=within - 1), *lines[1:]], system)
     assert report.ranks == ("V1 = - x - y", "V2 = - x - y")
 
 
@@ -335,23 +339,26 @@ def test_lies_about_ranks() -> None:
     """Each weight, constant of a predicate, edge and proof of a rank matters; a false claim is never accepted."""
     system, taken = far(stays=True), 0
     report_lines = lines_of(system, "G F n == 7", '"branch up"')
-    rank = report_lines[2]["ranks"][0]
+    rank = report_lines[2]
+    assert rank["rule"] == "linear-rank"
     for kind in ("weights", "predicates"):
         for row in range(len(rank[kind])):
             for at in range(0, len(rank[kind][row]), 1 + (kind == "weights")):
                 for change in (-1, -2 * rank[kind][row][at]):
                     lines = copy.deepcopy(report_lines)
-                    lines[2]["ranks"][0][kind][row][at] += change
+                    lines[2][kind][row][at] += change
                     taken += change != 0 and accepts(lines, system)
     assert taken < 10  # constants that all steps share, say
     for claim in ({"fair": ['"branch stay"']}, {"formula": "G F n == 8"}, {"formula": "F G n == 7"}, {"within": 9}):
-        assert not accepts([{**report_lines[0], **claim}, *report_lines[1:]], system)
+        assert not accepts([claiming(report_lines[0], **claim), *report_lines[1:]], system)
     for entries in ({"strict": []}, {"edges": []}, {"edges": [0, 0]}, {"weights": [[0]]}, {"predicates": [[1]]}):
         lines = copy.deepcopy(report_lines)
-        lines[2]["ranks"][0].update(entries)
+        lines[2].update(entries)
         assert not accepts(lines, system)
-    for ranks in ([], [rank, rank], 7, [7], [{**rank, "more": 1}]):
-        assert not accepts([*report_lines[:2], {"rule": "ranks", "ranks": ranks}, *report_lines[3:]], system)
+    for ranks in ([], [rank, rank], [{"rule": "linear-rank"}], [{**rank, "more": 1}], [{**rank, "rule": "rank"}]):
+        lines = [*report_lines[:2], *ranks, *report_lines[3:]]
+        lines[-1] = {"rule": "end", "lines": len(lines) - 1}
+        assert not accepts(lines, system)
     for at in range(3, len(report_lines), 9):
         assert not accepts([*report_lines[:at], *report_lines[at + 1 :]], system)
 
@@ -375,22 +382,20 @@ def test_ranks_under_an_invariant(tmp_path: Path) -> None:
     done = check_certificate(path, system)
     assert isinstance(done, CheckedRuns) and done.questions >= 3
     lines = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
-    for line in lines[:3]:
+    for line in lines:
         SCHEMA.validate(line)
     assert accepts(lines, system)
     for first in (5, 10**9):
         other = together(first)
-        assert not accepts([{**lines[0], "system": system_to_json(other)}, *lines[1:]], other)
-    told = lines[2].pop("invariant")
-    assert not accepts(lines, system)
-    for kind in ("predicates", "states"):
+        assert not accepts([about(lines[0], system=system_to_json(other)), *lines[1:]], other)
+    told = lines[2]
+    assert told["rule"] == "set" and not accepts([*lines[:2], *lines[3:]], system)
+    for kind in ("predicates", "words"):
         for at in range(len(told[kind])):
             for change in (told[kind][:at] + told[kind][at + 1 :], [*told[kind], told[kind][at]], [], 7):
-                lines[2]["invariant"] = {**told, kind: change}
-                assert not accepts(lines, system)
+                assert not accepts([*lines[:2], {**told, kind: change}, *lines[3:]], system)
     for word in ("", "1" * 99, "0" * len(told["predicates"]), "-" * len(told["predicates"])):
-        lines[2]["invariant"] = {**told, "states": [word]}
-        assert not accepts(lines, system)
+        assert not accepts([*lines[:2], {**told, "words": [word]}, *lines[3:]], system)
     assert not verify_ltl_of_system(together(5), "G F x == 7", fair=['"branch up"'], timeout=2).satisfied
 
 
@@ -399,12 +404,12 @@ def test_false_claims_have_no_rank() -> None:
     good, bad = plane(), plane()
     bad.branch("back", when=bad["x"] >= 7, x=bad["x"] - 1)
     lines = lines_of(good, "F (x == 1000000 & y == 1000000)")
-    other = [{**lines[0], "system": system_to_json(bad)}, *lines[1:]]
+    other = [about(lines[0], system=system_to_json(bad)), *lines[1:]]
     assert accepts(lines, good) and not accepts(other, bad)
     ending = System("ending")
     n = ending.integer("n", 0, 10**9)
     ending.initial(n == 0)
     ending.branch("up", when=n <= 10**9 - 1, n=n + 1)
     lines = lines_of(ending, "F n == 1000000000", deadlock="stutter")
-    assert accepts(lines, ending) and not accepts([{**lines[0], "deadlock": "error"}, *lines[1:]], ending)
+    assert accepts(lines, ending) and not accepts([claiming(lines[0], deadlock=None), *lines[1:]], ending)
     assert verify_ltl_of_system(ending, "G F n == 7", deadlock="stutter", timeout=1).verdict == "unknown"

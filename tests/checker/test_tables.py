@@ -71,7 +71,7 @@ def test_the_default_mode_writes_tables(tmp_path, monkeypatch):
 
 
 def test_a_stored_table_is_accepted():
-    """Written by the version that had tables first."""
+    """Its lines are those of the version that had tables first."""
     system = load_scenario("vcas").system(climb0="-22.5")
     assert check_certificate(STORED, system).lines == len(gzip.decompress(STORED.read_bytes()).splitlines()) - 1
     with pytest.raises(CheckError, match="another system"):
@@ -125,9 +125,9 @@ WRONG = [
     (2, {"side": [[12, 13]]}, "row 1 says"),  # x up to 3.25
     (2, {"side": [[12, -1]]}, "empty"),
     (2, {"low": [[2**50, 0]]}, "too large"),
-    (2, {"low": [[2**50 + 1, 0]]}, "no table"),
-    (2, {"low": [[0.0, 0]]}, "no table"),
-    (2, {"low": [[True, 0]]}, "no table"),
+    (2, {"low": [[2**50 + 1, 0]]}, "table: expected a list of whole numbers from -2\\^50 to 2\\^50 as low"),
+    (2, {"low": [[0.0, 0]]}, "table: expected a list of whole numbers from -2\\^50 to 2\\^50 as low"),
+    (2, {"low": [[True, 0]]}, "table: expected a list of whole numbers from -2\\^50 to 2\\^50 as low"),
     (2, {"low": [[0]]}, "no table"),
     (2, {"says": [1, 2]}, "no table"),
     (2, {"says": [1, 0]}, "row 0 says"),  # of the next line: its target says nothing
@@ -145,7 +145,7 @@ WRONG = [
     (3, {"kinds": [[0, []], [0, [[0, 2]]]]}, "not settled"),
     (3, {"kinds": [[0, [[0, 3], [0, 3]]], [0, [[0, 2]]]]}, "no table"),
     (3, {"kinds": [[0, [[1, 3]]], [0, [[0, 2]]]]}, "expected a whole number"),
-    (3, {"kinds": [[0, [[0, 0]]], [0, [[0, 2]]]]}, "no table"),
+    (3, {"kinds": [[0, [[0, 0]]], [0, [[0, 2]]]]}, "table: expected a whole number from 1 to 2\\^62 - 1 as kinds"),
     (3, {"kinds": [[1, [[0, 3]]], [0, [[0, 2]]]]}, "expected a whole number"),
     (3, {"kind": [1, 0]}, "2 moves of 1 cells|1 moves of 0 cells"),
     (3, {"kind": [1, 1]}, "moves of 2 cells"),
@@ -155,16 +155,16 @@ WRONG = [
     (3, {"ahead": [[1, [[[0], [2]], [[1]]], []]]}, "does not exist"),
     (3, {"ahead": [[1, [[[0], [-2]], [[1]]], []]]}, "does not exist"),
     (3, {"ahead": [[1, [[[0]], [[1]]], []]]}, "moves of 1 cells"),
-    (3, {"ahead": [[1, [[[0], [1]]], []]]}, "no table"),
-    (3, {"ahead": [[1, [[[0], [1]], [[1]]], []]] * 2}, "no table"),
+    (3, {"ahead": [[1, [[[0], [1]]], []]]}, "a formula is looked ahead for twice, or not for all kinds"),
+    (3, {"ahead": [[1, [[[0], [1]], [[1]]], []]] * 2}, "a formula is looked ahead for twice, or not for all kinds"),
     (3, {"ahead": [[0, [[[0], [1]], [[1]]], []]]}, "row 0 says"),
     (3, {"to": []}, "row 0 says"),
     (3, {"to": [3]}, "no table"),
     (3, {"to": [1]}, "no table"),
     (3, {"frame": 1}, "expected a whole number"),
-    (3, {"more": 1}, "no table"),
+    (3, {"more": 1}, "table: expected the entries frame, formulas, integers"),
     (5, {"row": 1}, "expected a whole number"),
-    (5, {"table": 1}, "no rule"),
+    (5, {"table": 1}, "line 1 is no table or lemma that was proved before"),
     (5, {"table": 2}, "does not hold the state, or says less"),
 ]  # fmt: skip
 

@@ -19,17 +19,18 @@ from jsonschema import Draft202012Validator
 
 from venmas import System
 from venmas.answer import IncompleteError
-from venmas.checker.file import TUBES, check_certificate
+from venmas.checker.file import check_certificate
 from venmas.checker.flowpipes.state import States
 from venmas.checker.flowpipes.tree import initial_box, states_of
 from venmas.checker.flowpipes.univariate import OutsideError
 from venmas.checker.format.numbers import CheckError
-from venmas.engine.certificates.goals import write_certificate
+from venmas.engine.certificates.file import write
 from venmas.errors import InputError
 from venmas.logic import Bounded, parse
 from venmas.model import argmax, maximum, sqrt, switch
 from venmas.model import sin as sine
-from venmas.model.evaluation.cuts import Cut, Fineness, Trees
+from venmas.model.evaluation.cuts import Cut, Fineness
+from venmas.procedures.flowpipes.proof import Flowpipes
 from venmas.question import Question
 
 SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs/certificate.schema.json").read_text()))
@@ -138,7 +139,7 @@ def certified(
     system: System, formula: str, path: Path, trees: tuple[Any, ...] = (Fineness(4, 1, 1, 20),)
 ) -> list[dict[str, Any]]:
     question = Question(system, Bounded(parse(formula, system.vocabulary)), certified=True)
-    write_certificate(path, question, {}, Trees(trees))
+    write(path, question, Flowpipes(trees))
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
 
@@ -149,7 +150,7 @@ def rewritten(lines: list[dict[str, Any]], path: Path) -> None:
 def test_a_certificate_is_written_and_checked(tmp_path: Path) -> None:
     system, path = oscillator(), tmp_path / "proof"
     lines = certified(system, "AG^8 (near > -1.01 & far < 1.01)", path)
-    assert lines[0]["format"] == TUBES and lines[-1] == {"rule": "end", "lines": len(lines) - 1}
+    assert lines[0]["proof"] == "flowpipes" and lines[-1] == {"rule": "end", "lines": len(lines) - 1}
     assert check_certificate(path, system).leaves >= 1
     for line in lines:
         SCHEMA.validate(line)
@@ -206,7 +207,7 @@ def test_branches_guards_and_choices(tmp_path: Path) -> None:
     system, rng = branching(), Random(3)
     tree = Cut("n", Fraction(2), FINE, Cut("n", Fraction(3), FINE, FINE))
     lines = certified(system, "AX^3 (x > -2 & x < 8)", tmp_path / "proof", (tree,))
-    assert [line["rule"] for line in lines[1:3]] == ["cut", "tube"]
+    assert [line["rule"] for line in lines[1:4]] == ["enclosures", "cut", "tube"]
     assert check_certificate(tmp_path / "proof", system).leaves >= 3
     certified(system, "AX EX (x > -2)", tmp_path / "other", (tree,))
     assert check_certificate(tmp_path / "other", system).leaves >= 3
@@ -250,19 +251,20 @@ def test_lies_are_refused(tmp_path: Path) -> None:
     for _ in range(120):
         changed = json.loads(json.dumps(lines))
         at = rng.randrange(len(changed))
-        key = rng.choice(sorted(changed[at]))
-        value = changed[at][key]
+        line = changed[at]["claim"] if at == 0 and rng.random() < 0.5 else changed[at]
+        key = rng.choice(sorted(line))
+        value = line[key]
         match rng.randrange(5):
             case 0:
                 del changed[at]
             case 1:
                 changed.insert(at, changed[rng.randrange(len(changed))])
             case 2 if isinstance(value, int):
-                changed[at][key] = value + rng.choice((-value, -1, 1, 10**6))
+                line[key] = value + rng.choice((-value, -1, 1, 10**6))
             case 3 if key == "formula":
-                changed[at][key] = rng.choice(("AG^4 (near > -0.4)", "AG^9 (far < 0.95)", "AX (x > 0.7)"))
+                line[key] = rng.choice(("AG^4 (near > -0.4)", "AG^9 (far < 0.95)", "AX (x > 0.7)"))
             case _:
-                changed[at][key] = rng.choice((True, None, "1/0", [], {}, "2", -1, 10**30))
+                line[key] = rng.choice((True, None, "1/0", [], {}, "2", -1, 10**30))
         if changed == lines:
             continue
         rewritten(changed, path)
@@ -271,14 +273,17 @@ def test_lies_are_refused(tmp_path: Path) -> None:
         except InputError:
             refused += 1
             continue
-        assert changed[0]["formula"] in (lines[0]["formula"], "AX (x > 0.7)")  # no other one is true of it
+        assert changed[0]["claim"]["formula"] in (
+            lines[0]["claim"]["formula"],
+            "AX (x > 0.7)",
+        )  # no other one is true of it
     assert refused > 80
 
 
 def test_a_proof_for_piecewise_linear_systems_says_nothing_here(tmp_path: Path) -> None:
     system, path = oscillator(), tmp_path / "proof"
     lines = certified(system, "AX (x < 2)", path)
-    head = {k: v for k, v in lines[0].items() if k != "enclosures"} | {"format": "venmas-certificate-1"}
+    head = lines[0] | {"proof": "goals"}
     rewritten([head, {"rule": "region", "index": 0}, {"rule": "end", "lines": 2}], path)
     with pytest.raises(CheckError, match="piecewise linear"):
         check_certificate(path, system)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.checker.proofs import claiming
 from venmas import System, verify
 from venmas.checker.file import check_certificate
 from venmas.checker.flowpipes.join import spread
@@ -96,7 +97,7 @@ def test_a_false_claim_has_no_certificate_however_sets_are_joined(tmp_path: Path
     for bound in ("0.26", "0.265", "0.27", "0.4"):  # by left twice, up to 0.2706..
         for sets in (1, 2, 4, 1000):
             changed = [{**line, "sets": sets} if line.get("rule") == "tube" else line for line in lines]
-            changed[0]["formula"] = f"AX^2 (x < {bound})"
+            changed[0] = claiming(changed[0], formula=f"AX^2 (x < {bound})")
             path.write_bytes(gzip.compress("\n".join(map(json.dumps, changed)).encode()))
             try:
                 check_certificate(path, system)

@@ -23,6 +23,7 @@ from venmas.answer import Open, Refuted
 from venmas.errors import Reason
 from venmas.logic import Always
 from venmas.model.invariant import Invariant
+from venmas.procedures.inductive.write import Inductive
 
 
 class Nothing:
@@ -40,7 +41,7 @@ class Session:
         if "level" not in self.system.variables:
             return Open(Reason.OPEN, "it knows tanks")
         found = Invariant.of_boxes(self.system, [{"level": (0, 6)}])
-        return Refuted("exact", inside=True, proof=found)
+        return Refuted("exact", inside=True, proof=Inductive(found))
 
 
 class Guess:
@@ -82,14 +83,14 @@ def is_proved_for_ever(folder: Path) -> None:
     assert (result["verdict"], result["decided_by"], result["property"]) == ("satisfied", "guess", "always")
     assert result["certificate"] is not None and not result["notes"]
     header = json.loads(gzip.decompress((folder / "c.gz").read_bytes()).splitlines()[0])
-    assert "invariant" in header
+    assert header["proof"] == "inductive"
     assert venmas(folder, "check", "c.gz", "--scenario", "leak", "-q").returncode == 0
 
 
 STEPS: dict[str, Edit] = {
     "the entry point": instead(ENTRIES, "guess = toys.forever:GUESS\n", ""),
     "the kind of property": instead(PROVER, "isinstance(question.asked, Always)", "False"),
-    "the set": instead(PROVER, ", proof=found", ""),
+    "the set": instead(PROVER, ", proof=Inductive(found)", ""),
     "a set that holds all initial states": instead(PROVER, '"level": (0, 6)', '"level": (0, 1)'),
     "a set that lies in p": instead(PROVER, '"level": (0, 6)', '"level": (0, 9)'),
     "a set that no step leaves": instead(PROVER, '"level": (0, 6)', '"level": (4, 5)'),

@@ -17,9 +17,10 @@ from tests.corpus.spec import build
 from tests.needs import needs
 from venmas import System, load_scenario, verify
 from venmas.checker.file import check_certificate
+from venmas.checker.format.numbers import CheckError
 from venmas.checker.goals import rules
-from venmas.checker.goals.check import CheckError
-from venmas.engine.certificates.goals import Certificate, write_certificate
+from venmas.checker.goals.rule import Place
+from venmas.engine.certificates.file import Certificate, write
 from venmas.engine.parts import divided, join
 from venmas.engine.parts.division import Piece, divide
 from venmas.engine.parts.part import Asked, Part
@@ -70,7 +71,7 @@ def test_pieces_cover_the_initial_set_and_cuts_make_them_again() -> None:
         roots = grown(system, rng, 6)
         leaves = [leaf.region for root in roots for leaf in root.leaves()]
         line = rules.Divide(tuple(cuts_of(roots)))
-        assert list(line.apply(system, _Nowhere()).regions) == leaves  # type: ignore[arg-type]
+        assert list(line.apply(system, Place(1, None)).regions) == leaves  # type: ignore[arg-type]
         for _ in range(20):
             point = {
                 name: Fraction(rng.randint(int(d.lower), int(d.upper)), 1 if d.integral else rng.randint(1, 7))
@@ -88,8 +89,8 @@ def joined_certificate(system: System, formula: str, roots: list[Piece], path: P
     found = [Part(question, leaf.region, 20.0).run(None) for root in roots for leaf in root.leaves()]
     if not all(part.certificate for part in found):
         return False
-    proof = join.joined(cuts_of(roots), lambda: [part.certificate for part in found if part.certificate])
-    assert isinstance(write_certificate(path, question.question(system), {}, proof), Certificate)
+    proof = join.Joined(cuts_of(roots), lambda: [part.certificate for part in found if part.certificate])
+    assert isinstance(write(path, question.question(system), proof), Certificate)
     return True
 
 
@@ -112,7 +113,7 @@ def test_proofs_by_trees_are_joined_as_well(tmp_path: Path) -> None:
     assert joined_certificate(system, "AG^2 (x[1] < 4)", grown(system, Random(3), 3), path)
     assert check_certificate(path, system).lines
     lines = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
-    assert [line["index"] for line in lines if line.get("rule") in ("narrowed", "region")] == [0, 1, 2, 3]
+    assert [line["index"] for line in lines if line.get("rule") in ("program", "region")] == [0, 1, 2, 3]
 
 
 def test_random_systems_have_joined_proofs_where_they_are_satisfied(tmp_path: Path) -> None:
@@ -184,11 +185,7 @@ def test_an_integer_is_cut_between_two_of_its_values() -> None:
         [False, False, True, True],
     ]
     with pytest.raises(CheckError, match="an integer"):
-        rules.Divide(((0, 0, "11/2"),)).apply(system, _Nowhere())  # type: ignore[arg-type]
-
-
-class _Nowhere:
-    line = 1
+        rules.Divide(((0, 0, "11/2"),)).apply(system, Place(1, None))  # type: ignore[arg-type]
 
 
 def test_verdicts_and_certificates_over_a_cluster(cluster: str, tmp_path: Path) -> None:

@@ -40,17 +40,20 @@ def header(about: tuple[str, dict[str, str], str] = VCAS, **changes: object) -> 
     """The first line of a certificate about a bundled scenario."""
     scenario, settings, formula = about
     system, networks = _system(scenario, tuple(settings.items()))
-    origin = {"scenario": scenario, "networks": None, "digests": {}}
+    claim: Line = {"formula": formula, "kind": "bounded"}
+    for key in [*changes]:
+        if key in ("formula", "kind", "inside"):
+            claim[key] = changes.pop(key)
+    if claim.get("inside") is False:
+        del claim["inside"]
     return {
         "format": "venmas-certificate-1",
+        "proof": "goals",
+        "claim": claim,
+        "subject": {"system": system, "networks": networks},
         "venmas": "0",
-        "formula": formula,
-        "inside": False,
-        "semantics": "real",
-        "system": system,
-        "networks": networks,
-        "origin": origin,
-        "parameters": settings,
+        "origin": {"scenario": scenario, "networks": None, "digests": {}},
+        **({"parameters": settings} if settings else {}),
         **changes,
     }
 
@@ -259,35 +262,34 @@ def expansions(rng: Random, size: int) -> list[Line]:
     return proof(*(EXPAND for _ in range(size)), about=ICE)
 
 
-ALWAYS: Line = {"format": "venmas-certificate-2", "formula": "AG safe", "inside": True}
+ALWAYS: Line = {"proof": "inductive", "kind": "always", "formula": "AG safe", "inside": True}
 
 
 def _set(rng: Random, size: int, variables: int, digits: int = 1, mask: str = "01-") -> Line:
     """Random predicates, and random words of them."""
     count = min(size, 300)
     rows = [[number(rng, digits) for _ in range(variables + 1)] for _ in range(count)]
-    return {"predicates": rows, "states": ["".join(rng.choices(mask, k=count)) for _ in range(size)]}
+    return {"rule": "set", "predicates": rows, "words": ["".join(rng.choices(mask, k=count)) for _ in range(size)]}
 
 
 def words(rng: Random, size: int) -> list[Line]:
     """Many words, of which few have a state, and no line."""
     made = _set(rng, size, 9, rng.choice((1, 8)), rng.choice(("01-", "--------0")))
-    return [header(ICE, **ALWAYS, invariant=made), {"rule": "end", "lines": 1}]
+    return [header(ICE, **ALWAYS), made, {"rule": "end", "lines": 2}]
 
 
 def real_words(rng: Random, size: int) -> list[Line]:
     """Cells of real variables with many rows."""
     made = _set(rng, size // 3, 2, rng.choice((2, 40)), "1----")
-    changed = {**ALWAYS, "formula": "AG (x[1] <= 5)", "invariant": made}
-    return [header(DOUBLE, **changed), {"rule": "end", "lines": 1}]
+    return [header(DOUBLE, **{**ALWAYS, "formula": "AG (x[1] <= 5)"}), made, {"rule": "end", "lines": 2}]
 
 
 def long_predicates(rng: Random, _size: int) -> list[Line]:
     """Numbers as long as they may be."""
     digits = rng.choice((300, 20_000))
-    made = {"predicates": [[number(rng, digits)] * 10 for _ in range(40_000 // digits)], "states": []}
-    made["states"] = ["1" * len(made["predicates"])]
-    return [header(ICE, **ALWAYS, invariant=made), {"rule": "end", "lines": 1}]
+    rows = [[number(rng, digits)] * 10 for _ in range(40_000 // digits)]
+    made: Line = {"rule": "set", "predicates": rows, "words": ["1" * len(rows)]}
+    return [header(ICE, **ALWAYS), made, {"rule": "end", "lines": 2}]
 
 
 def trees(rng: Random, size: int) -> list[Line]:
@@ -298,22 +300,23 @@ def trees(rng: Random, size: int) -> list[Line]:
         cut = i if kind == "comb" else -i if kind == "empty" else rng.randint(-9, 9)
         tree += [-2, ["1", number(rng, 20)]] if kind == "forms" else [0, cut]
         tree += [-1] if kind != "balanced" or rng.random() < 0.5 else []
-    about = {**ALWAYS, "invariant": {"predicates": [], "states": ["", ""]}}
-    lines = [{"claim": "start", "index": 0, "tree": tree}, {"claim": "safe", "word": 0, "tree": tree}]
-    return [header(ICE, **about), *lines, {"rule": "end", "lines": 3}]
+    made: Line = {"rule": "set", "predicates": [], "words": ["", ""]}
+    lines = [{"rule": "start", "index": 0, "tree": tree}, {"rule": "safe", "word": 0, "tree": tree}]
+    return [header(ICE, **ALWAYS), made, *lines, {"rule": "end", "lines": 4}]
 
 
 def phases(rng: Random, size: int) -> list[Line]:
     """Two proofs that join: of many steps, of a set of many parts."""
     parts = " | ".join(f"(x[1] >= {i} & x[1] < {i + 1}/2 & x[2] != {i})" for i in range(rng.choice((1, size))))
     joined = {
+        "rule": "phases",
         "set": parts,
         "into": rng.choice((0, 5, 10**5, 10**9)),
         "again": rng.choice((1, 10**4)),
         "inside": [True] * 2,
     }
-    changed = {**ALWAYS, "format": "venmas-certificate-3", "formula": "AG (x[1] <= 5)", "phases": joined}
-    return [header(DOUBLE, **changed), {"rule": "region", "index": 0}, *[EXPAND] * size]
+    changed = {**ALWAYS, "proof": "two-phase", "formula": "AG (x[1] <= 5)"}
+    return [header(DOUBLE, **changed), joined, {"rule": "region", "index": 0}, *[EXPAND] * size]
 
 
 @cache

@@ -17,8 +17,10 @@ from tests.corpus.finite import finite_case
 from tests.corpus.spec import Spec, State, build, inside, starts, step
 from tests.logic.automata.ltl_cases import random_formula
 from venmas.budget import Budget
-from venmas.checker.file import CheckError, check_certificate
-from venmas.engine.certificates.runs import certify_runs
+from venmas.checker.file import check_certificate
+from venmas.checker.format.numbers import CheckError
+from venmas.engine.certificates.file import write
+from venmas.engine.certificates.runs import Runs, proof_of
 from venmas.errors import ModelError
 from venmas.logic import Atom
 from venmas.logic.automata.degeneralise import degeneralised
@@ -84,7 +86,8 @@ def _certified(
     """``satisfied`` where the checker accepts the certificate."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "proof.gz"
-        certify_runs(system, formula, fair, "stutter" if stutter else "error", answer, work.automaton, path, {})
+        question = Runs(system, formula, tuple(fair), "stutter" if stutter else "error", answer.within, work.automaton)
+        write(path, question, proof_of(answer))
         try:
             check_certificate(path, system)
         except CheckError as error:

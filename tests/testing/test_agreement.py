@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from venmas.bounds import States
-from venmas.checker.format.rule import Line
+from venmas.checker.format.lines import Line, Lines
 from venmas.checker.goals.check import check
 from venmas.engine.report import Verdict
 from venmas.engine.verify import verify
@@ -120,7 +120,7 @@ def test_proofs_agree_with_runs(data: st.DataObject) -> None:
     if answer is Verdict.SATISFIED:
         assert not any(satisfies(system, target, s) for s in starts)
         if not proof.left_box:  # else the claim is another one, which `verify` makes
-            check(system, formula, False, ended(lines), lambda _: None)
+            check(system, formula, False, Lines(ended(lines)))
     elif answer is Verdict.VIOLATED:
         assert proof.witness is not None
         assert replay(system, target, proof.witness).confirmed

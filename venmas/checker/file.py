@@ -5,21 +5,24 @@ Nothing of the file is believed: the caller says which system the claim must be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from venmas.checker.flowpipes.tree import check_trees, read_bits
-from venmas.checker.format.json_lines import HOW, DamagedError, numbered_lines
-from venmas.checker.goals.check import Checked, CheckError, Line, check
+from venmas.checker.flowpipes.tree import check_trees
+from venmas.checker.format.header import Claim, Header, read_header
+from venmas.checker.format.json_lines import HOW, json_lines
+from venmas.checker.format.lines import Checked, Line, Lines, Tick
+from venmas.checker.format.numbers import CheckError
+from venmas.checker.goals.check import check
 from venmas.checker.inductive.check import check_inductive
-from venmas.checker.inductive.header import read_invariant
-from venmas.checker.inductive.phases import check_phases, read_phases
-from venmas.checker.levels.check import check_runs
-from venmas.checker.levels.claim import FIELDS, read_claim
-from venmas.checker.levels.claim import FORMAT as RUNS
-from venmas.errors import InputError, RefusedError, UsageError
-from venmas.logic import Always, parse, parse_property
+from venmas.checker.inductive.phases import check_phases
+from venmas.checker.inductive.rules import Set
+from venmas.checker.levels.check import check_levels
+from venmas.checker.levels.ranked import check_ranks
+from venmas.checker.netlists.check import check_netlist
+from venmas.errors import UsageError
+from venmas.logic import Always, Formula, parse, parse_property
 from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.canonical.writer import canonical_text
 from venmas.model.system.disturbances import Noise
@@ -28,68 +31,154 @@ from venmas.question import chosen_for, goals
 from venmas.runtime.blas import on_one_thread
 from venmas.runtime.memory import seldom_collected
 
-FORMAT = "venmas-certificate-1"
-"""Proofs of bounded formulas."""
-INDUCTIVE = "venmas-certificate-2"
-"""Inductive sets, which prove AG p without a bound."""
-PHASES = "venmas-certificate-3"
-"""Two bounded proofs, which prove AG p without a bound together."""
-TUBES = "venmas-certificate-4"
-"""Bounded formulas about systems that are not piecewise linear: trees of boxes, and tubes of affine forms from them."""
-_NEEDED = {"format", "venmas", "formula", "inside", "semantics", "system", "networks"}
-_BESIDES: dict[object, Set[str]] = {
-    FORMAT: set(),
-    INDUCTIVE: {"invariant"},
-    PHASES: {"phases"},
-    TUBES: {"enclosures"},
-    RUNS: FIELDS,
-}
-"""What the header of each format has besides."""
-_OPTIONAL = {"origin", "parameters"}
+
+@dataclass(frozen=True)
+class About:
+    """A claim about a system, as the header has both, and the noise that may be chosen."""
+
+    claim: Claim
+    system: System
+    chosen: Noise
+
+    @property
+    def bounded(self) -> Formula:
+        """The formula of a bounded property. Raises `FormulaError`."""
+        return parse(self.claim.formula, self.system.vocabulary)
+
+    @property
+    def invariant(self) -> Formula:
+        """What holds in every state, of a property that says so. Raises `CheckError`."""
+        asked = parse_property(self.claim.formula, self.system.vocabulary)
+        if not isinstance(asked, Always):
+            raise CheckError(0, "an always property is AG p without a bound, p being about one state")
+        return asked.invariant
 
 
-def read_certificate(path: str | Path) -> tuple[Mapping[str, Any], Iterator[tuple[int, Line]]]:
-    """The header, its fields checked, and the numbered lines that follow, read as they are asked for.
+@dataclass(frozen=True)
+class Kind:
+    """A kind of proof. claims: the kind of property that it proves; about: fields that its claim may have.
 
-    Raises `UsageError` for what is no certificate, `CheckError` for a header that breaks the format.
+    inside: must it claim that no run leaves the declared box? smooth: may systems be other than piecewise linear?
     """
-    lines = numbered_lines(path)
-    header = next(lines, (0, {}))[1]
-    form = header.get("format")
-    if not isinstance(form, str) or form not in _BESIDES:
-        raise UsageError(f"{path} is no certificate of the form {FORMAT}, -2, -3, -4, or of LTL; {HOW}")
-    needed = _NEEDED | _BESIDES[form]
-    odd = (header.keys() ^ needed) - _OPTIONAL - ({"chosen"} if form == TUBES else set())
-    if odd:
-        raise CheckError(0, f"the header must have the fields {', '.join(sorted(needed))}: see {sorted(odd)[0][:40]!r}")
-    if not isinstance(header["formula"], str) or type(header["inside"]) is not bool:
-        raise CheckError(0, "the header gives no formula, or does not say what it claims of the box")
-    if header["semantics"] not in ("real", "float32"):
-        raise CheckError(0, "the header does not say what networks compute (real or float32)")
-    return header, lines
+
+    claims: str
+    about: frozenset[str]
+    check: Callable[[About, Lines], Checked]
+    inside: bool = True
+    smooth: bool = False
+
+
+def _goals(about: About, lines: Lines) -> Checked:
+    claim = about.claim
+    return check(about.system, about.bounded, claim.inside, lines, claim.semantics)
+
+
+def _inductive(about: About, lines: Lines) -> Checked:
+    invariant = lines.next(Set).read_at(lines, len(about.system.variables))
+    return check_inductive(about.system, about.invariant, invariant, lines, about.claim.semantics)
+
+
+def _phases(about: About, lines: Lines) -> Checked:
+    return check_phases(about.system, about.invariant, lines, about.claim.semantics)
+
+
+def _flowpipes(about: About, lines: Lines) -> Checked:
+    return check_trees(about.system, goals(about.system, about.bounded, about.chosen), lines)
+
+
+def _levels(about: About, lines: Lines) -> Checked:
+    return check_levels(about.system, about.claim, lines)
+
+
+def _ranks(about: About, lines: Lines) -> Checked:
+    return check_ranks(about.system, about.claim, lines)
+
+
+_RUNS = frozenset({"inside", "fair", "deadlock", "within"})
+KINDS: Mapping[str, Kind] = {
+    "goals": Kind("bounded", frozenset({"semantics", "inside"}), _goals, inside=False),
+    "inductive": Kind("always", frozenset({"semantics", "inside"}), _inductive),
+    "two-phase": Kind("always", frozenset({"semantics", "inside"}), _phases),
+    "flowpipes": Kind("bounded", frozenset({"inside", "chosen"}), _flowpipes, smooth=True),
+    "levels": Kind("linear", _RUNS, _levels),
+    "ranks": Kind("linear", _RUNS, _ranks),
+}
+"""Kinds of proofs about systems, by the name in the header."""
+NETLIST = "netlist"
+"""The kind of proofs about a netlist, which is in the header."""
+_OF_NETLIST = frozenset({"fair", "initial"})
+
+
+def read_certificate(path: str | Path, tick: Tick = lambda _: None) -> tuple[Header, Lines]:
+    """`opened` of a file. Raises `UsageError` for what is no certificate, `CheckError` for what breaks the format."""
+    try:
+        return opened(json_lines(path), tick)
+    except UsageError as error:
+        raise UsageError(str(error) if HOW in str(error) else f"{str(path)[:200]}: {error}; {HOW}") from None
+
+
+def opened(rows: Iterable[Line], tick: Tick = lambda _: None) -> tuple[Header, Lines]:
+    """The header, the first line, its fields checked, and the lines that follow, read as they are asked for.
+
+    tick: called with the number of every line. Raises `UsageError`, `CheckError`.
+    """
+    rest = iter(rows)
+    header = read_header(next(rest, {}))
+    kind = KINDS.get(header.proof)
+    about, claims = (kind.about, kind.claims) if kind else (_OF_NETLIST, "linear")
+    if kind is None and header.proof != NETLIST:
+        raise CheckError(0, f"its kind of proof is none of {', '.join([*KINDS, NETLIST])}: {header.proof[:40]!r}")
+    if (header.netlist is None) is (kind is None):
+        raise CheckError(0, f"a proof of the kind {header.proof} is about {'a system' if kind else 'a netlist'}")
+    if header.claim.kind != claims:
+        raise CheckError(
+            0, f"a proof of the kind {header.proof} is of {claims} properties, not {header.claim.kind} ones"
+        )
+    if more := header.claim.more_than(about):
+        raise CheckError(0, f"a proof of the kind {header.proof} shows nothing of {', '.join(more)}")
+    if kind and kind.inside and not header.claim.inside:
+        raise CheckError(
+            0, f"a {header.proof} proof shows that no run leaves the declared box: its claim must say so (inside)"
+        )
+    return header, Lines(rest, tick)
 
 
 @on_one_thread
-def check_claim(
-    header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
-) -> Checked:
-    """Check what `read_certificate` returned: that it is about `system`, and proves its claim. Raises `CheckError`."""
-    try:
-        return _check_claim(header, lines, system, tick)
-    except (RefusedError, DamagedError):
-        raise
-    except InputError as error:  # such as a formula about other variables
-        raise CheckError(0, str(error)) from error
+def check_claim(header: Header, lines: Lines, system: System | None = None) -> Checked:
+    """Check what `opened` returned: that it proves its claim, about this system, or about its netlist.
+
+    Raises `CheckError`, also where it is about another system.
+    """
+    with lines.refusing():
+        if header.netlist is not None:
+            return check_netlist(header.claim, header.netlist, lines)
+        if system is None:
+            raise CheckError(0, "it is about a system, and none is given")
+        kind = KINDS[header.proof]
+        chosen: Noise = {}
+        if system.disturbances and kind.claims != "linear":
+            system, chosen = chosen_for(system, parse_property(header.claim.formula, system.vocabulary))
+        rebuilt = _rebuilt(header, system)
+        if rebuilt.smooth and not kind.smooth:
+            raise CheckError(0, f"{header.proof} proofs are about piecewise linear systems, and {rebuilt.smooth}")
+        if kind.smooth and header.claim.chosen != tuple(chosen):
+            raise CheckError(0, f"the noise that may be chosen for such a formula is: {', '.join(chosen) or 'none'}")
+        return kind.check(About(header.claim, rebuilt, chosen), lines)
 
 
-def _check_claim(
-    header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
-) -> Checked:
-    vocabulary, of_runs = system.vocabulary, header["format"] == RUNS
-    chosen: Noise = {}
-    if system.disturbances and not of_runs:
-        system, chosen = chosen_for(system, parse_property(header["formula"], vocabulary))
-    theirs, ours = header["system"], system_to_json(system)
+@seldom_collected
+def check_certificate(path: str | Path, system: System | None = None, tick: Tick = lambda _: None) -> Checked:
+    """Check that the file proves its claim, which is about `system`, or (None) about the netlist that it has.
+
+    Raises `InputError` (`CheckError` names a line). tick: called with the number of every line.
+    """
+    header, lines = read_certificate(path, tick)
+    return check_claim(header, lines, system)
+
+
+def _rebuilt(header: Header, system: System) -> System:
+    """The system of the header, which must be the one that is given."""
+    theirs, ours = header.subject["system"], system_to_json(system)
     if not isinstance(theirs, dict) or theirs.keys() != ours.keys():
         raise CheckError(0, f"the system is no object of the fields {', '.join(ours)}")
     different = [key for key in ours if _text(theirs[key]) != _text(ours[key])]
@@ -100,65 +189,9 @@ def _check_claim(
             "parameters); name the right scenario and parameters",
         )
     networks = networks_of(system)
-    if header["networks"] != sorted(networks):
+    if header.subject["networks"] != sorted(networks):
         raise CheckError(0, "the networks that the header lists are not those of its system")
-    rebuilt = system_from_json(theirs, networks)
-    if header["format"] == TUBES:
-        return _check_tubes(header, lines, rebuilt, chosen, tick)
-    if rebuilt.smooth:
-        raise CheckError(0, f"{header['format']} is about piecewise linear systems, and {rebuilt.smooth}")
-    if of_runs:
-        return check_runs(rebuilt, read_claim(header), lines, tick)
-    if header["format"] != FORMAT:
-        return _check_always(header, lines, rebuilt, tick)
-    formula = parse(header["formula"], vocabulary)
-    return check(rebuilt, formula, header["inside"], lines, tick, header["semantics"])
-
-
-def _check_always(
-    header: Mapping[str, Any], lines: Iterator[tuple[int, Line]], system: System, tick: Callable[[int], None]
-) -> Checked:
-    asked = parse_property(header["formula"], system.vocabulary)
-    if not isinstance(asked, Always):
-        raise CheckError(
-            0, f"{header['format']} proves AG p without a bound, p being about one state, and nothing else"
-        )
-    if not header["inside"]:
-        raise CheckError(
-            0, f"{header['format']} shows that no run leaves the declared box: its header must say so (inside)"
-        )
-    if header["format"] == PHASES:
-        phases, inside = read_phases(header["phases"], system.vocabulary)
-        return check_phases(system, asked.invariant, phases, inside, lines, tick, header["semantics"])
-    invariant = read_invariant(header["invariant"], len(system.variables))
-    return check_inductive(system, asked.invariant, invariant, lines, tick, header["semantics"])
-
-
-def _check_tubes(
-    header: Mapping[str, Any],
-    lines: Iterator[tuple[int, Line]],
-    system: System,
-    chosen: Noise,
-    tick: Callable[[int], None],
-) -> Checked:
-    if header.get("chosen", []) != list(chosen):
-        raise CheckError(0, f"the noise that may be chosen for such a formula is: {', '.join(chosen) or 'none'}")
-    if not header["inside"] or header["semantics"] != "real":
-        raise CheckError(
-            0, f"{TUBES} is about real networks, and shows that no run leaves the declared box: its header must say so"
-        )
-    about = goals(system, parse(header["formula"], system.vocabulary), chosen)
-    return check_trees(system, about, read_bits(header["enclosures"]), lines, tick)
-
-
-@seldom_collected
-def check_certificate(path: str | Path, system: System, tick: Callable[[int], None] = lambda _: None) -> Checked:
-    """Check that the file proves its claim, which is about `system`. Raises `InputError` (`CheckError` names a line).
-
-    tick: called with the number of every line. What is claimed is in the header: see `read_certificate`.
-    """
-    header, lines = read_certificate(path)
-    return check_claim(header, lines, system, tick)
+    return system_from_json(theirs, networks)
 
 
 def _text(form: object) -> str:

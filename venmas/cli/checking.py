@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from venmas.checker.format.fields import entries
 from venmas.cli.apart import check_kept
 from venmas.cli.check_result import Found
 from venmas.cli.options import Loaded, load, read_settings
@@ -15,6 +16,10 @@ from venmas.cli.packed import Packed, packed
 from venmas.cli.stored import named_elsewhere, stored_parameters
 from venmas.cli.table import refuse
 from venmas.errors import InputError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from venmas.checker.format.header import Claim, Header
+    from venmas.checker.format.lines import Lines
 
 Tick = Callable[[int], None]
 
@@ -36,7 +41,7 @@ def checked(path: str, told: Told, found: Found, tick: Tick) -> list[str]:
 
     if not is_archive(path):
         return _checked(path, None, told, found, tick)
-    from venmas.checker.format.json_lines import DamagedError
+    from venmas.checker.format.lines import DamagedError
 
     with packed(path) as inside:
         found.archive, found.file = _archive(path, inside), CERTIFICATE
@@ -56,7 +61,7 @@ def _archive(path: str, inside: Packed) -> dict[str, Any]:
 
 
 def _checked(path: str, packed: Packed | None, told: Told, found: Found, tick: Tick) -> list[str]:
-    from venmas.checker.netlists.file import read_liveness
+    from venmas.checker.file import read_certificate
     from venmas.runtime.files import sha256_of
 
     if Path(path).is_file():
@@ -64,32 +69,32 @@ def _checked(path: str, packed: Packed | None, told: Told, found: Found, tick: T
             found.sha256 = sha256_of(path)
         except OSError as error:
             raise UsageError(f"cannot read {path[:200]!r}: {error.strerror or error}") from error
-    if (liveness := read_liveness(path)) is not None:
+    header, lines = read_certificate(path, tick)
+    found.claim = {"proof": header.proof, **entries(header.claim)}
+    if header.netlist is not None:
         refuse("scenario", f"{path} is about a design, and holds its netlist")
-        return _liveness(*liveness, told, found, tick)
-    refuse("netlist", f"{path} is no certificate of `venmas ltl` about one")
-    return _system(path, packed, told, found, tick)
+        return _netlist(header, lines, told, found)
+    refuse("netlist", f"{path} is no certificate about one")
+    return _system(path, packed, told, found, header, lines)
 
 
-def _liveness(header: Any, lines: Any, told: Told, found: Found, tick: Tick) -> list[str]:
-    """Check a certificate of `venmas ltl`."""
-    from venmas.checker.netlists.check import check_liveness
-    from venmas.checker.netlists.lines import FORMAT
+def _netlist(header: Header, lines: Lines, told: Told, found: Found) -> list[str]:
+    """Check a certificate about the netlist that it holds."""
+    from venmas.checker.file import check_claim
     from venmas.checker.netlists.netlist import read
 
-    digest = sha256(header.netlist.encode()).hexdigest()
-    found.claim = {"format": FORMAT, "formula": header.formula, "fair": list(header.fair), "initial": header.initial}
-    if told.btor2 is not None and _text(told.btor2) != header.netlist:
+    claim, netlist = header.claim, str(header.netlist)
+    if told.btor2 is not None and _text(told.btor2) != netlist:
         raise RefusedError(f"the certificate is about another netlist than {told.btor2}: their texts differ")
-    done = check_liveness(header, lines, tick)
+    done = check_claim(header, lines)
+    digest = sha256(netlist.encode()).hexdigest()
     found.subject = {"netlist": digest}
-    counts = {**vars(done), "said": len(done.said), "invariant": int(done.invariant)}
-    found.proved(counts, len(done.said))
-    said = [header.formula, *(f"of runs with {condition} again and again" for condition in header.fair)]
-    start = "every state" if header.initial is None else "initial states"
-    more = "" if header.initial in (None, "true") else f" with {header.initial}"
+    found.proved(done.counts(), len(done.solvers()))
+    said = [claim.formula, *(f"of runs with {condition} again and again" for condition in claim.fair)]
+    start = "every state" if claim.initial is None else "initial states"
+    more = "" if claim.initial in (None, "true") else f" with {claim.initial}"
     said.append(f"of runs from {start}{more} of the netlist {digest[:16]}")
-    if many := len(read(header.netlist, "the netlist").constraints):
+    if many := len(read(netlist, "the netlist").constraints):
         which = "its `constraint` line" if many == 1 else f"its {many} `constraint` lines"
         said.append(f"that meet {which} at every step")
     return [*said, str(done)]
@@ -102,16 +107,14 @@ def _text(netlist: str) -> str:
         raise UsageError(f"cannot read the netlist {netlist!r}: {error}") from error
 
 
-def _system(path: str, packed: Packed | None, told: Told, found: Found, tick: Tick) -> list[str]:
+def _system(path: str, packed: Packed | None, told: Told, found: Found, header: Header, lines: Lines) -> list[str]:
     """Check a certificate about the system that the scenario describes now."""
-    from venmas.checker.file import check_claim, read_certificate
+    from venmas.checker.file import check_claim
     from venmas.model.canonical.canonical import system_digest
     from venmas.model.scenario.source import source_of
 
-    header, lines = read_certificate(path)
-    found.claim = {key: header[key] for key in ("format", "formula", "semantics", "inside")}
     if packed is not None:
-        told = replace(told, networks=packed.networks_for(told.scenario, told.networks, header.get("origin")))
+        told = replace(told, networks=packed.networks_for(told.scenario, told.networks, header.origin or None))
     loaded = _loaded(path if packed is None else "the archive", header, told)
     check_kept({"--json": told.json}, loaded.files)
     source, weights = source_of(loaded.system), loaded.folder.digests
@@ -126,35 +129,33 @@ def _system(path: str, packed: Packed | None, told: Told, found: Found, tick: Ti
     if packed is not None:
         _check_same(packed, told, digest)
         _agree(packed, header, loaded, found.sha256)
-    done = check_claim(header, lines, loaded.system, tick)
-    found.proved(vars(done))
+    done = check_claim(header, lines, loaded.system)
+    found.proved(done.counts(), len(done.solvers()))
     theirs = packed is not None and told.networks == packed.networks is not None
     scenario = (told.scenario or loaded.name) + (" with the networks of the archive" if theirs else "")
-    single = ", networks in float32" if header["semantics"] == "float32" else ""
-    said = [header["formula"], f"{_where(header)} of {scenario}{single}, system {digest[:16]}"]
+    single = ", networks in float32" if header.claim.semantics == "float32" else ""
+    said = [header.claim.formula, f"{_where(header.claim)} of {scenario}{single}, system {digest[:16]}"]
     if theirs:
         said += [f"{name}: sha256 of its weights {weight}" for name, weight in weights.items()]
     return [*said, str(done)]
 
 
-def _where(header: Mapping[str, Any]) -> str:
+def _where(claim: Claim) -> str:
     """Of which runs a certificate about a system speaks."""
-    from venmas.checker.levels.claim import FORMAT
-
-    if header["format"] != FORMAT:
+    if claim.kind != "linear":
         return "in every initial state"
-    again = "".join(f", {condition} again and again," for condition in header["fair"])
-    stays = ", which stay in states without a successor," if header["deadlock"] == "stutter" else ""
+    again = "".join(f", {condition} again and again," for condition in claim.fair)
+    stays = ", which stay in states without a successor," if claim.deadlock == "stutter" else ""
     return f"on all runs{again}{stays} from initial states"
 
 
-def _loaded(path: str, header: Mapping[str, Any], told: Told) -> Loaded:
+def _loaded(path: str, header: Header, told: Told) -> Loaded:
     named, values = told.scenario, {}
     if named is None:
-        origin = header.get("origin", {})
-        if problem := named_elsewhere(origin, told.networks):
+        if problem := named_elsewhere(header.origin, told.networks):
             raise UsageError(f"{path} {problem}")
-        named, values = str(origin["scenario"]), stored_parameters(path, header)
+        assert isinstance(header.origin, dict)  # it names a scenario
+        named, values = str(header.origin["scenario"]), stored_parameters(path, {"parameters": header.parameters})
     return load(named, {**values, **read_settings(told.settings)}, told.networks)
 
 
@@ -175,7 +176,7 @@ def _check_same(packed: Packed, told: Told, digest: str) -> None:
     )
 
 
-def _agree(packed: Packed, header: Mapping[str, Any], loaded: Loaded, certificate: str) -> None:
+def _agree(packed: Packed, header: Header, loaded: Loaded, certificate: str) -> None:
     """The result of an archive claims what its certificate does. Raises `RefusedError`."""
     from venmas.logic import parse_property
     from venmas.question import posed, read_property
@@ -184,14 +185,14 @@ def _agree(packed: Packed, header: Mapping[str, Any], loaded: Loaded, certificat
     if result.get("verdict") != "satisfied":
         raise RefusedError("the archive's result does not say satisfied, which is what its certificate would prove")
     try:
-        claimed = parse_property(header["formula"], system.vocabulary).formula
+        claimed = parse_property(header.claim.formula, system.vocabulary).formula
         told = posed(system, read_property(system, str(result.get("formula")))).formula
     except InputError as error:
         raise RefusedError(f"the archive's result is about a formula that is none of this system: {error}") from error
     written = result.get("certificate")
     about = {
         "formula": (told, claimed),
-        "semantics": (result.get("semantics"), header["semantics"]),
+        "semantics": (result.get("semantics"), header.claim.semantics),
         "certificate": (written.get("sha256") if isinstance(written, dict) else None, certificate),
     }
     if different := [key for key, (one, other) in about.items() if one != other]:

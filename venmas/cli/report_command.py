@@ -155,21 +155,21 @@ def _checks(report: Report, loaded: Loaded | None, changed: list[str], undescrib
 def _certificate(file: Path, report: Report, checks: Checks, loaded: Loaded | None, ask: Callable[[], None]) -> Checks:
     """Check the certificate of the result: that it proves what the result claims, of the system that the page shows."""
     from venmas.checker.file import check_claim, read_certificate
-    from venmas.checker.goals.check import CheckError
+    from venmas.checker.format.numbers import CheckError
     from venmas.logic import parse_property
     from venmas.question import posed, read_property
 
     if loaded is None:
         raise UsageError(f"--check: {checks.undescribed}")
     try:
-        header, lines = read_certificate(file)
-        claimed = parse_property(header["formula"], loaded.system.vocabulary).formula
+        header, lines = read_certificate(file, lambda n: ask() if n < 200 or n % 200 == 0 else None)
+        claimed = parse_property(header.claim.formula, loaded.system.vocabulary).formula
         wanted = posed(loaded.system, read_property(loaded.system, report.formula)).formula
-        if (claimed, header["semantics"]) != (wanted, report.semantics):
+        if (claimed, header.claim.semantics) != (wanted, report.semantics):
             raise CheckError(
-                0, f"it is about the formula {str(claimed)[:200]}, networks in {header['semantics']} numbers"
+                0, f"it is about the formula {str(claimed)[:200]}, networks in {header.claim.semantics} numbers"
             )
-        done = check_claim(header, lines, loaded.system, lambda n: ask() if n < 200 or n % 200 == 0 else None)
+        done = check_claim(header, lines, loaded.system)
         return replace(checks, certificate=done)
     except CheckError as error:
         return replace(checks, refused=str(error))

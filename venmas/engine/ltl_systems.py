@@ -11,8 +11,8 @@ from time import perf_counter
 from typing import Any
 
 from venmas.budget import Budget, Progress
-from venmas.engine.certificates.file import Certificate, Unwritten
-from venmas.engine.certificates.runs import certify_runs
+from venmas.engine.certificates.file import Certificate, Unwritten, write
+from venmas.engine.certificates.runs import Runs, proof_of
 from venmas.engine.ltl_journal import LtlJournal
 from venmas.engine.ltl_verdict import Judged
 from venmas.engine.report import machine, versions
@@ -145,7 +145,8 @@ def verify_ltl_of_system(
     if certificate is not None and isinstance(answer, Satisfied):
         header = {"parameters": named, **(about or {})}
         try:
-            written = certify_runs(system, asked, conditions, deadlock, answer, work.automaton, certificate, header)
+            question = Runs(system, asked, tuple(conditions), deadlock, answer.within, work.automaton)
+            written = write(certificate, question, proof_of(answer), about=header)
         except InputError as error:
             unwritten = f"no certificate of how it was proved: {error}"
     if isinstance(written, Unwritten):

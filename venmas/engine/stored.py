@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import inf, isfinite
 from typing import Any
 
-from venmas.engine.certificates.goals import Certificate
+from venmas.engine.certificates.file import Certificate
 from venmas.engine.report import Asked, Origin, Report, Seconds, Tried, Verdict
 from venmas.errors import UsageError
 from venmas.model.evaluation.simulate import Precision

@@ -10,7 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from venmas._version import __version__
-from venmas.checker.goals.check import Checked
+from venmas.checker.format.lines import Checked
 from venmas.engine.report import Report, Verdict
 from venmas.errors import UsageError, install
 from venmas.model.show import precise

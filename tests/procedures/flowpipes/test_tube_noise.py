@@ -56,7 +56,7 @@ def test_noise_that_brings_something_about_is_found_and_certified(text: str, tmp
     assert check_certificate(proof, system).leaves >= 2
     header, *lines = _lines(proof)
     choices = [line["values"] for line in lines if line["rule"] == "choose"]
-    assert choices and all(len(values) == len(header["chosen"]) for values in choices)
+    assert choices and all(len(values) == len(header["claim"]["chosen"]) for values in choices)
 
 
 def test_a_violation_is_shown_under_all_noise() -> None:
@@ -117,24 +117,24 @@ def _spoilt(path: Path, spoil: Callable[[list[dict[str, Any]]], None]) -> Path:
 
 
 def _outside(lines: list[dict[str, Any]]) -> None:
-    lines[1]["values"][0] = "1/19"
+    lines[2]["values"][0] = "1/19"
 
 
 def _of_all(lines: list[dict[str, Any]]) -> None:
-    del lines[0]["chosen"]
+    del lines[0]["claim"]["chosen"]
 
 
 def _of_any(lines: list[dict[str, Any]]) -> None:
-    lines[0]["formula"] = "AX (AX (AX (across > 0.25)))"
-    del lines[0]["chosen"]
+    lines[0]["claim"]["formula"] = "AX (AX (AX (across > 0.25)))"
+    del lines[0]["claim"]["chosen"]
 
 
 def _boxed_by_choice(lines: list[dict[str, Any]]) -> None:
-    lines.insert(-2, lines[1])
+    lines.insert(-2, lines[2])
 
 
 def _fewer(lines: list[dict[str, Any]]) -> None:
-    lines[1]["values"].pop()
+    lines[2]["values"].pop()
 
 
 def _unboxed(lines: list[dict[str, Any]]) -> None:
@@ -148,8 +148,8 @@ def _unboxed(lines: list[dict[str, Any]]) -> None:
         (_of_all, "may be chosen for such a formula is: wind"),
         (_of_any, "none|not shown free|about all noise"),
         (_boxed_by_choice, "about all noise"),
-        (_fewer, "expected 3 numbers"),
-        (_unboxed, "expected a cut or a tube"),
+        (_fewer, "expected 3 values"),
+        (_unboxed, "expected cut or choose or tube"),
     ],
 )
 def test_certificates_that_say_more_are_refused(

@@ -20,11 +20,12 @@ from venmas.budget import Budget
 from venmas.checker.file import check_certificate
 from venmas.checker.flowpipes.tree import initial_box
 from venmas.model import System, absolute, argmax, exp, sin, sqrt, switch, tanh, where
-from venmas.model.evaluation.cuts import Cut, Fineness, Trees
+from venmas.model.evaluation.cuts import Cut, Fineness
 from venmas.model.evaluation.simulate import step_batch
 from venmas.nn import load_network
 from venmas.procedure import Run
 from venmas.procedures.flowpipes.procedure import TUBES
+from venmas.procedures.flowpipes.proof import Flowpipes
 from venmas.procedures.flowpipes.run import Tube
 from venmas.question import Question, read_property
 
@@ -116,7 +117,7 @@ def test_boxes_are_cut_where_it_helps_and_the_proof_says_so() -> None:
     system.branch("go", {x: x**3 - 3 * x + y * Fraction(1, 100)})
     system.initial(x >= -2, x <= 2, y >= 0, y <= 1)
     answer, _ = ask(system, "AX (x >= -2.05 & x <= 2.05)", certified=True)
-    assert isinstance(answer, Refuted) and answer.inside and isinstance(answer.proof, Trees)
+    assert isinstance(answer, Refuted) and answer.inside and isinstance(answer.proof, Flowpipes)
     (tree,) = answer.proof.trees
     assert isinstance(tree, Cut) and tree.variable == "x"
 

@@ -21,7 +21,7 @@ from scipy.optimize import linprog
 from experiments.certificates.liveness import accepts
 from tests.engine.test_decide import COUNTER, random_circuit, random_property
 from venmas.budget import Budget
-from venmas.checker.format.json_lines import numbered_lines
+from venmas.checker.format.json_lines import json_lines
 from venmas.engine.certificates.trust import decide_trusted
 from venmas.engine.ltl_decide import Satisfied, decide
 from venmas.formats.btor2.reader import parse_btor2, read_btor2
@@ -291,7 +291,7 @@ def test_lexicographic_ranks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     done = decide_trusted(circuit, formula, Budget(30), certificate=tmp_path / "c.gz")
     assert isinstance(done.answer, Satisfied)
     assert done.stored is not None and not done.stored.said
-    lines = [dict(line) for _, line in numbered_lines(tmp_path / "c.gz")]
+    lines = [dict(line) for line in json_lines(tmp_path / "c.gz")]
     one, two = [line for line in lines if line.get("rule") == "rank"]
     assert set(two["edges"]) == set(one["edges"]) - set(one["strict"]) != set()
     assert accepts(lines)

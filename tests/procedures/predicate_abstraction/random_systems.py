@@ -8,12 +8,14 @@ from itertools import product
 
 import numpy as np
 
+from venmas.checker.format.lines import Lines
 from venmas.checker.format.numbers import CheckError
 from venmas.checker.inductive.check import check_inductive as check_lines
 from venmas.logic import Formula, nnf
 from venmas.model.invariant import Invariant
 from venmas.model.system.system import System
-from venmas.procedures.inductive.write import Inductive, inductive
+from venmas.procedures.inductive.merge import merged
+from venmas.procedures.inductive.write import closed
 from venmas.procedures.predicate_abstraction.cegar import Cegar, ConcretePath
 from venmas.procedures.predicate_abstraction.graph.explore import Explored
 from venmas.procedures.predicate_abstraction.graph.graph import AbstractGraph, abstract
@@ -140,25 +142,25 @@ def is_inductive(system: System, bad: Formula, found: Invariant) -> bool:
 
 def check_certificate(rng: np.random.Generator, system: System, bad: Formula, found: Invariant) -> None:
     """The certificate of the set is accepted, and after a change of its set only where that is inductive, too."""
-    written = inductive(system, nnf(bad, negate=True), found)
-    assert _accepted(system, bad, written.invariant, written)
-    words = list(written.invariant.words)
+    found = merged(system, found)
+    lines = [rule.to_json() for rule in closed(system, nnf(bad, negate=True), found, lambda: None)]
+    assert _accepted(system, bad, found, lines)
+    words = list(found.words)
     at = int(rng.integers(0, len(words)))
     if words[at] and rng.random() < 0.7:
         place = int(rng.integers(0, len(words[at])))
         words[at] = words[at][:place] + str(rng.choice(list("01-"))) + words[at][place + 1 :]
     else:
         del words[at]
-    other = Invariant(written.invariant.predicates, tuple(words))
-    assert is_inductive(system, bad, other) or not _accepted(system, bad, other, written)
+    other = Invariant(found.predicates, tuple(words))
+    assert is_inductive(system, bad, other) or not _accepted(system, bad, other, lines)
 
 
-def _accepted(system: System, bad: Formula, invariant: Invariant, written: Inductive) -> bool:
+def _accepted(system: System, bad: Formula, invariant: Invariant, trees: list[dict[str, object]]) -> bool:
     """Does the checker accept these lines for a set?"""
-    end = len(written.lines) + 2
-    lines = enumerate([*written.lines, {"rule": "end", "lines": end}], 2)
+    lines = Lines([*trees, {"rule": "end", "lines": len(trees) + 1}])
     try:
-        check_lines(system, nnf(bad, negate=True), invariant, lines, lambda _: None)
+        check_lines(system, nnf(bad, negate=True), invariant, lines)
     except CheckError:
         return False
     return True

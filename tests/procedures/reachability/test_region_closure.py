@@ -13,13 +13,13 @@ from venmas import System, verify
 from venmas.answer import IncompleteError, Open, Refuted
 from venmas.budget import Budget, BudgetError, limited
 from venmas.checker.file import check_certificate
-from venmas.engine.certificates.always import certify_inductive
+from venmas.engine.certificates.file import write
 from venmas.model import clip, where
 from venmas.model.evaluation.regions import sample_initial
 from venmas.model.evaluation.simulate import successors
-from venmas.model.invariant import Invariant
 from venmas.procedure import Run
 from venmas.procedures.hybrid.boxes import Boxes, Grid, cells, cut, distinct
+from venmas.procedures.inductive.write import Inductive
 from venmas.procedures.reachability.cell_mapping import CELLS
 from venmas.question import Question, read_property
 from venmas.testing.systems import BOX, systems
@@ -102,15 +102,16 @@ def test_proofs_hold_on_runs_and_before_the_checker(tmp_path_factory, system, li
     for state in sample_initial(system, rng, 5):
         for _ in range(12):
             assert state["x"] <= limit or state["y"] >= 0
-            assert proof is None or (isinstance(proof, Invariant) and proof.holds([state[n] for n in system.variables]))
+            values = [state[n] for n in system.variables]
+            assert proof is None or (isinstance(proof, Inductive) and proof.invariant.holds(values))
             after = list(successors(system, state))
             if not after:
                 break
             state = after[int(rng.integers(len(after)))].state
-    if isinstance(proof, Invariant) and len(proof.words) <= 40:
+    if isinstance(proof, Inductive) and len(proof.invariant.words) <= 40:
         path = tmp_path_factory.mktemp("cells") / "proof.gz"
         try:
-            certify_inductive(Question(system, read_property(system, formula)), proof, path, {})
+            write(path, Question(system, read_property(system, formula)), proof)
         except IncompleteError:
             return
         check_certificate(path, system)

@@ -95,12 +95,12 @@ def mutated(lines: Lines, formula: str, rng: Random) -> tuple[str, Lines]:
             key = rng.choice(sorted(changed[0]))
             changed[0][key] = rng.choice((None, 0, "", {}, [], "venmas-certificate-1", True))
         case "formula":
-            changed[0]["formula"] = _other_formula(formula, rng)
+            changed[0]["claim"]["formula"] = _other_formula(formula, rng)
         case "junk":
             key = rng.choice(sorted(changed[at]))
             changed[at][key] = rng.choice((True, None, "1/0", [], {}, "2", -1, 10**30))
         case "bits":
-            changed[0]["enclosures"] = {"domain": "affine", "bits": rng.choice((8, 39, 40, 41, 50, 60, 100, 256, 257))}
+            changed[1]["bits"] = rng.choice((8, 39, 40, 41, 50, 60, 100, 256, 257))
         case _:
             kind = "tube"
             key = rng.choice(("order", "substeps", "slices", "symbols"))
@@ -142,8 +142,8 @@ def lies(system: System, lines: Lines, formula: str, runs: list[Any], rng: Rando
         check_certificate(path, system)
     except InputError:
         return kind, "refused"
-    claimed = str(changed[0]["formula"])
-    if claimed == str(lines[0]["formula"]):
+    claimed = str(changed[0]["claim"]["formula"])
+    if claimed == str(lines[0]["claim"]["formula"]):
         return kind, "still true"
     told = kind == "formula" and holds(claimed, runs)
     return kind, "still true" if told else f"false: {claimed} ({'too long to tell' if told is None else 'a sample'})"

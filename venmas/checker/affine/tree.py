@@ -8,16 +8,17 @@
     weights of a leaf = count, then so many times: group, group, a weight for each of its rows; one of DIGITS each, the
                         first of a group the higher one
 
-A box [l, h] of integers is cut at l + floor((h - l) k / 64) in two that share this end. Nothing here is recursive.
+A box [l, h] of integers is cut at l + floor((h - l) k / 64) in two that share this end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from venmas.checker.affine.reference import Weights
 from venmas.checker.affine.scaled import ScaledProgram
+from venmas.checker.format import cuts
 
 LEAF, MIXED, CUT = "L", "M", "C"
 AXES = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -49,17 +50,16 @@ def cut(low: int, high: int, part: int = MIDDLE) -> int:
 
 def leaves(program: ScaledProgram, splits: str, weights: str) -> Iterator[Leaf]:
     """The leaves of a tree. Raises `BrokenTreeError`, also for what follows the last one."""
-    reading = _Weights(program, weights)
+    reading, at = _Weights(program, weights), 0
     axes = {name: i for i, name in enumerate(AXES[: len(program.low)])}
-    stack, at = [(list(program.low), list(program.high))], 0
-    while stack:
-        low, high = stack.pop()
-        found = splits[at : at + 1]
+    mixed = False
+
+    def parts(box: tuple[Ends, Ends], _: int) -> Sequence[tuple[Ends, Ends]]:
+        nonlocal at, mixed
+        (low, high), found, part = box, splits[at : at + 1], MIDDLE
         if found in (LEAF, MIXED):
-            yield Leaf(low, high, reading.next() if found == MIXED else {})
-            at += 1
-            continue
-        part = MIDDLE
+            at, mixed = at + 1, found == MIXED
+            return ()
         if found == CUT:
             part = DIGITS.find(splits[at + 2 : at + 3])
             found, at = splits[at + 1 : at + 2], at + 2
@@ -70,12 +70,12 @@ def leaves(program: ScaledProgram, splits: str, weights: str) -> Iterator[Leaf]:
         middle = cut(low[axis], high[axis], part)
         if not low[axis] < middle < high[axis]:
             raise BrokenTreeError(f"character {at} of the splits cuts what is one unit wide")
-        upper = low.copy()
-        upper[axis] = middle
-        stack.append((upper, high))
-        lower = high.copy()
-        lower[axis] = middle
-        stack.append((low, lower))
+        upper, lower = low.copy(), high.copy()
+        upper[axis] = lower[axis] = middle
+        return (low, lower), (upper, high)
+
+    for low, high in cuts.leaves((list(program.low), list(program.high)), parts):
+        yield Leaf(low, high, reading.next() if mixed else {})
     if at < len(splits):
         raise BrokenTreeError(f"the tree ends before character {at} of the splits")
     reading.end()

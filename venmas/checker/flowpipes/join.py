@@ -1,7 +1,9 @@
 """Sets of states that are reached in a step, of which those that are near each other become one.
 
-A joined set has all states of those that it is made of, whatever they are. They are told apart as a k-d tree tells
-points apart: the group of greatest spread is halved, across the variable in which it is widest as a part of all of it.
+A joined set has all states of those that it is made of, whatever they are: over as many symbols, the middle of each
+coefficient, and as radius the greatest sum of what one of them is off in centre and coefficients and of its radius.
+They are told apart as a k-d tree tells points apart: the group of greatest spread is halved, across the variable in
+which it is widest as a part of all of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Networks over affine forms: layer by layer, in numpy integers, each relaxed unit with a symbol of its own.
 
 Values are in a coarser unit than elsewhere, 2^-40 where they are small enough, so that products are exact in 64 bits
-(`venmas.checker.affine.products`). Weights are rounded to multiples of 2^-T; what that loses is added to radii.
+(`venmas.checker.affine.products`). Several outputs share the symbols that move them most; what all others do is one
+symbol for each output. Weights are rounded to multiples of 2^-T; what that loses is added to radii.
 """
 
 from __future__ import annotations

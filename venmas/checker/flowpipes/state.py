@@ -1,6 +1,13 @@
 """Sets of states as affine forms of all variables over common symbols, and what expressions, conditions, steps make of
 them.
 
+After a step all radii become symbols of their own. Where there are more than are allowed besides one a variable, those
+with the greatest sum less maximum of |g_i| by the size of the form, over the variables, are kept; of the others each
+variable has one. Of the states of a set those where a guard holds are enough: each comparison in it, by itself or as
+one of several that all have to hold, says of a form, or of its negative, that it is not negative (``==`` of both,
+``!=`` of none): with u the upper end of its range, s_i is ``sign(g_i) (1 - p_i) + p_i t_i`` for a new symbol t_i,
+where p_i is min(1, u / (2 |g_i|)) rounded up to a multiple of 2^-16.
+
 Everything encloses. Where a step depends on a choice that is open (an argmax, or a where), each of its outcomes makes a
 set of its own from all the states; where these become too many, and in guards, a choice gives all that it may.
 """

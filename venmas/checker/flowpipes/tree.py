@@ -1,11 +1,7 @@
 """Certificates of bounded formulas about systems that are not piecewise linear: a tree of cuts of each initial set.
 
-Lines, each initial set's tree in prefix order, ``cut`` with the part below it first:
-
-    {"rule": "cut", "variable": number, "at": "p/q"}
-    {"rule": "choose", "values": ["p/q", ..]}, before a part of a goal that noise is to bring about
-    {"rule": "tube", "order": p, "substeps": q, "slices": s, "symbols": k, "sets": m}, the last one where it is not 0
-    {"rule": "end", "lines": number of this line}
+First stands the unit of values (`Enclosures`), then each initial set's tree in prefix order: `Cut`, with the part below
+it first, and leaves (`Tube`), before which `Choose` may stand where noise is to bring a goal about.
 
 A cut covers: the parts are ``x <= at`` and ``x >= at``, of an integer ``x <= at`` and ``x >= at + 1``. A leaf encloses
 the states from its box for as many steps as the target has, and shows that none meets it. A choice leaves of the box
@@ -15,11 +11,12 @@ goal come those of the next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import product
-from typing import Any
+from typing import Annotated
 
 from venmas.checker.exact.cell import Q
 from venmas.checker.flowpipes.forms import Form, between
@@ -27,8 +24,11 @@ from venmas.checker.flowpipes.join import spread
 from venmas.checker.flowpipes.state import States
 from venmas.checker.flowpipes.univariate import OutsideError
 from venmas.checker.flowpipes.ways import ways
-from venmas.checker.format.numbers import CheckError, read_index, read_number, read_texts
-from venmas.checker.format.rule import Line
+from venmas.checker.format.cuts import leaves
+from venmas.checker.format.fields import Count, Limit, Number
+from venmas.checker.format.lines import Lines
+from venmas.checker.format.numbers import read_index, read_number
+from venmas.checker.format.rule import Rule, rule
 from venmas.checker.goals.check import Checked
 from venmas.checker.goals.initial import cut_by, declared_cell
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
@@ -173,96 +173,88 @@ def states_of(system: System, box: Box, bits: int, fine: Fineness) -> States:
     return States(system, forms, count, bits, fine)
 
 
-@dataclass
-class _Reader:
-    """The lines of a certificate, one after the other."""
+@rule("enclosures")
+@dataclass(frozen=True, slots=True)
+class Enclosures(Rule):
+    """States are enclosed by affine forms, whose values are in units of ``2**-bits``."""
 
-    lines: Iterator[tuple[int, Line]]
-    tick: Callable[[int], None]
-    number: int = 0
-
-    def next(self) -> Line:
-        found = next(self.lines, None)
-        if found is None:
-            raise CheckError(self.number + 1, "the certificate ends before its proof does")
-        self.number, line = found
-        self.tick(self.number)
-        return line
+    bits: Annotated[int, Limit(BITS[0], BITS[-1])]
 
 
-def check_trees(
-    system: System,
-    goals: Sequence[tuple[Formula, Noise]],
-    bits: int,
-    lines: Iterator[tuple[int, Line]],
-    tick: Callable[[int], None],
-) -> Checked:
+@rule("cut")
+@dataclass(frozen=True, slots=True)
+class Cut(Rule):
+    """The part of a box where a variable, by number, is at most a number, and the rest; they follow."""
+
+    variable: Count
+    at: Number
+
+
+@rule("choose")
+@dataclass(frozen=True, slots=True)
+class Choose(Rule):
+    """The leaf that follows is about the part of its box with these values of the noise that may be chosen."""
+
+    values: tuple[Number, ...]
+
+
+@rule("tube")
+@dataclass(frozen=True, slots=True)
+class Tube(Rule):
+    """A leaf: no state of the box meets the target, as its enclosure, so fine, shows."""
+
+    order: Annotated[int, Limit(1, LIMITS.order)]
+    substeps: Annotated[int, Limit(1, LIMITS.substeps)]
+    slices: Annotated[int, Limit(1, LIMITS.slices)]
+    symbols: Annotated[int, Limit(1, LIMITS.symbols)]
+    sets: Annotated[int, Limit(1, LIMITS.sets)] = 0
+
+
+def check_trees(system: System, goals: Sequence[tuple[Formula, Noise]], lines: Lines) -> Checked:
     """Check that no initial state of the system meets a target, in core form, of one of the `goals`, each with noise
     that may be chosen (`venmas.question.goals`). Raises `CheckError`."""
-    reader, leaves = _Reader(lines, tick), 0
-    for (target, chosen), region in product(goals, system.regions):
-        about, first = Target(system, target), initial_box(system, region)
-        stack = [] if first is None else [(first, 0)]
-        while stack:
-            box, depth = stack.pop()
-            line = reader.next()
-            if (cut := _cut(line, reader.number, system)) is not None:
-                if depth == MAX_DEPTH:
-                    raise CheckError(reader.number, f"more than {MAX_DEPTH} cuts above each other")
-                variable, at = cut
-                if not box[variable][0] <= at <= box[variable][1]:
-                    raise CheckError(reader.number, "a cut outside of its box")
-                low, high = halves(box, system, variable, at)
-                stack += [(high, depth + 1), (low, depth + 1)]
-                continue
-            if line.get("rule") == "choose":
-                box = choice(box, system, _values(line, reader.number, chosen))
-                line = reader.next()
-            why = about.open_in(box, bits, _fineness(line, reader.number))
-            if why is not None:
-                raise CheckError(reader.number, f"a leaf is not shown free: {why}")
-            leaves += 1
-    if reader.next() != {"rule": "end", "lines": reader.number}:
-        raise CheckError(reader.number, "expected the last line, with its own number")
-    if next(reader.lines, None) is not None:
-        raise CheckError(reader.number + 1, "there is more after the end of the proof")
-    return Checked(lines=reader.number, leaves=leaves)
+    with lines.refusing():
+        bits, count = lines.next(Enclosures).bits, 0
+        for (target, chosen), region in product(goals, system.regions):
+            about, first = Target(system, target), initial_box(system, region)
+            if first is not None:
+                for _ in leaves((first, 0), partial(_node, about, chosen, bits, lines)):
+                    count += 1
+        lines.end()
+        return Checked(lines=lines.number, leaves=count)
 
 
-def read_bits(data: object) -> int:
-    """The unit of values from the header. Raises `CheckError`."""
-    if isinstance(data, dict) and data.keys() == {"domain", "bits"} and data["domain"] == "affine":
-        bits = data["bits"]
-        if type(bits) is int and bits in BITS:
-            return bits
-    raise CheckError(0, f"the header does not give enclosures as affine forms with {BITS[0]} to {BITS[-1]} bits")
+def _node(
+    about: Target, chosen: Noise, bits: int, lines: Lines, node: tuple[Box, int], waiting: int
+) -> Sequence[tuple[Box, int]]:
+    """The parts of a box that is cut, with their depth; none where it is a leaf that is shown free."""
+    box, depth = node
+    found = lines.next(Cut, Choose, Tube)
+    if isinstance(found, Cut):
+        if depth == MAX_DEPTH:
+            raise lines.refused(f"more than {MAX_DEPTH} cuts above each other")
+        variable = read_index(lines.number, found.variable, len(about.system.variables))
+        at = read_number(lines.number, found.at)
+        if not box[variable][0] <= at <= box[variable][1]:
+            raise lines.refused("a cut outside of its box")
+        low, high = halves(box, about.system, variable, at)
+        return (low, depth + 1), (high, depth + 1)
+    if isinstance(found, Choose):
+        box = choice(box, about.system, _values(found, lines, chosen))
+        found = lines.next(Tube)
+    assert isinstance(found, Tube)
+    why = about.open_in(box, bits, Fineness(found.order, found.substeps, found.slices, found.symbols, found.sets))
+    if why is not None:
+        raise lines.refused(f"a leaf is not shown free: {why}")
+    return ()
 
 
-def _cut(line: Line, number: int, system: System) -> tuple[int, Fraction] | None:
-    if line.get("rule") != "cut":
-        return None
-    if line.keys() != {"rule", "variable", "at"}:
-        raise CheckError(number, "expected a cut of a variable at a number")
-    return read_index(number, line["variable"], len(system.variables)), read_number(number, line["at"])
-
-
-def _values(line: Line, number: int, chosen: Noise) -> dict[str, Fraction]:
+def _values(found: Choose, lines: Lines, chosen: Noise) -> dict[str, Fraction]:
     if not chosen:
-        raise CheckError(number, "a choice of noise in a proof that is about all noise")
-    if line.keys() != {"rule", "values"}:
-        raise CheckError(number, "expected values of noise")
-    texts = read_texts(number, line["values"], len(chosen))
-    values = {name: read_number(number, text) for name, text in zip(chosen, texts, strict=True)}
+        raise lines.refused("a choice of noise in a proof that is about all noise")
+    if len(found.values) != len(chosen):
+        raise lines.refused(f"expected {len(chosen)} values of noise")
+    values = {name: read_number(lines.number, text) for name, text in zip(chosen, found.values, strict=True)}
     if any(not low <= values[name] <= high for name, (low, high) in chosen.items()):
-        raise CheckError(number, "noise that is chosen outside of its range")
+        raise lines.refused("noise that is chosen outside of its range")
     return values
-
-
-def _fineness(line: Mapping[str, Any], number: int) -> Fineness:
-    limits = {f.name: getattr(LIMITS, f.name) for f in fields(Fineness) if f.name != "sets" or "sets" in line}
-    if line.get("rule") != "tube" or line.keys() != {"rule", *limits}:
-        raise CheckError(number, "expected a cut or a tube")
-    for name, most in limits.items():
-        if type(line[name]) is not int or not 1 <= line[name] <= most:
-            raise CheckError(number, f"expected a whole number from 1 to {most} as {name}")
-    return Fineness(**{name: line[name] for name in limits})

@@ -1,4 +1,4 @@
-"""Certificate files as numbered JSON objects, one a line, compressed."""
+"""Certificate files as JSON objects, one a line, compressed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from venmas.checker.format.lines import DamagedError, Line
 from venmas.checker.format.numbers import CheckError
-from venmas.checker.format.rule import Line
 from venmas.errors import InputError, UsageError
 from venmas.nn.files import json_parts
 
@@ -23,12 +23,8 @@ MAX_PARTS = 4_000_000
 HOW = "write one with `venmas verify ... --certificate FILE`"
 
 
-class DamagedError(UsageError):
-    """A file that ends too early, or does not unpack: what it claims is not known to its end."""
-
-
-def numbered_lines(path: str | Path) -> Iterator[tuple[int, Line]]:
-    """The numbered objects of a certificate of any form, from 0. Raises `InputError`."""
+def json_lines(path: str | Path) -> Iterator[Line]:
+    """The objects of a certificate. Raises `InputError`."""
     number = 0
     try:
         if not Path(path).is_file():
@@ -42,7 +38,7 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, Line]]:
                 line = json.loads(text, object_pairs_hook=_once, parse_float=_no_float, parse_constant=_no_float)
                 if not isinstance(line, dict):
                     raise CheckError(number, f"expected an object, got a {type(line).__name__}")
-                yield number, line
+                yield line
                 number += 1
     except InputError:
         raise

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import Annotated
 
-from venmas.checker.format.numbers import CheckError, read_index, read_number
-from venmas.checker.format.rule import Line, Rule, rule
+from venmas.checker.format.fields import Count, Limit, Number
+from venmas.checker.format.numbers import CheckError, read_number
+from venmas.checker.format.rule import Rule, rule
 from venmas.checker.goals.rule import Place
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.system.system import System
@@ -28,29 +29,18 @@ class Divide(Rule):
     place of the set; together they are all of it (`halves`).
     """
 
-    misfit = "no cuts of the initial sets"
-    cuts: tuple[tuple[int, int, str], ...]
-
-    @classmethod
-    def from_json(cls, data: Line, at: Place) -> Self:
-        """Triples of two whole numbers and a text. Raises `CheckError`."""
-        (cuts,) = cls.entries(data, at)
-        if not isinstance(cuts, list) or len(cuts) > MAX_CUTS:
-            raise cls.refused(data, at)
-        if not all(isinstance(cut, list) and len(cut) == 3 and isinstance(cut[2], str) for cut in cuts):
-            raise cls.refused(data, at)
-        return cls(tuple((index, variable, where) for index, variable, where in cuts))
+    cuts: Annotated[tuple[tuple[Count, Count, Number], ...], Limit(most=MAX_CUTS)]
 
     def apply(self, system: System, at: Place) -> System:
         """The system with the parts for initial sets. Raises `CheckError`."""
         variables, regions = tuple(system.variables.values()), list(system.regions)
         longest = max(map(len, regions), default=0) + MAX_DEEP
         for index, variable, where in self.cuts:
-            decl = variables[read_index(at.line, variable, len(variables))]
+            decl = variables[at.index(variable, len(variables))]
             value = read_number(at.line, where)
             if decl.integral and value.denominator != 1:
                 raise CheckError(at.line, f"{decl.name} is an integer, and is cut at {where[:40]}")
-            place = read_index(at.line, index, len(regions))
+            place = at.index(index, len(regions))
             if len(regions[place]) >= longest:
                 raise CheckError(at.line, f"a part comes from more than {MAX_DEEP} cuts")
             regions[place : place + 1] = halves(regions[place], decl, value)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from venmas.checker.format.rule import Line, Rule
+from venmas.checker.format.numbers import CheckError, read_index
+from venmas.checker.format.rule import Rule
 from venmas.checker.goals.goals import Goal
 from venmas.checker.goals.lemmas import Book
 
@@ -24,24 +25,30 @@ class Place:
     free: int = 0
     todo: int = 0
 
+    def index(self, value: int, count: int) -> int:
+        """A place in a list of `count`, from 0. Raises `CheckError`."""
+        return read_index(self.line, value, count)
+
+    def refused(self, problem: str) -> CheckError:
+        """The refusal of the line."""
+        return CheckError(self.line, problem)
+
 
 class Step(Rule):
-    """A rule that is about a goal."""
+    """a step of a proof of a goal"""
 
     __slots__ = ()
-    misfit = "no rule for this goal"
     about_obligation: ClassVar[bool] = False
     """Does it speak of an obligation of the goal? Then there must be one."""
     nameable: ClassVar[bool] = False
     """May `same` name its goal later?"""
 
+    def taken(self, goal: Goal, at: Place) -> Sequence[Goal]:
+        """`apply`, refused where an obligation is missing. Raises `CheckError`."""
+        if self.about_obligation and not at.todo:
+            raise at.refused(f"{self.name}: the goal has no obligation")
+        return self.apply(goal, at)
+
     @abstractmethod
     def apply(self, goal: Goal, at: Place) -> Sequence[Goal]:
         """What is left to be refuted: whatever state meets the goal meets one of these. Raises `CheckError`."""
-
-    @classmethod
-    def entries(cls, data: Line, at: Place) -> list[Any]:
-        """The same; refused where an obligation is missing, too."""
-        if cls.about_obligation and not at.todo:
-            raise cls.refused(data, at)
-        return super().entries(data, at)

@@ -32,17 +32,14 @@ _NUMPY_SECONDS = 0.5
 _THREADS = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
-def program_of(book: Book, region: int, bits: int, narrow: bool = True) -> ScaledProgram:
-    """The program of an initial set in units of ``2**-bits``. Raises `UnscaledError` with the reason for none.
-
-    narrow: are the ends of units narrowed by intervals?
-    """
+def program_of(book: Book, region: int, bits: int) -> ScaledProgram:
+    """The program of an initial set in units of ``2**-bits``. Raises `UnscaledError` with the reason for none."""
     if book.semantics != "real":
         raise UnscaledError("networks are evaluated in float32")
     found = unroll(book.system, book.system.regions[region], book.formulas[0])
     if isinstance(found, str):
         raise UnscaledError(found)
-    return scaled(found, bits, narrow)
+    return scaled(found, bits)
 
 
 def digest(program: ScaledProgram) -> str:

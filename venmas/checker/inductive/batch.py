@@ -1,5 +1,12 @@
 """Claims closed on many boxes of integers at once, by bounds that hold whatever is rounded.
 
+Boxes shrink by conditions: by a linear comparison, each variable to what the greatest values of the other terms leave
+it; by a conjunction, one after the other; by a disjunction, to the hull of what its parts leave. The boxes of words
+shrink so by their literals, twice over, and leaves by the box of their word. Where that does not close a leaf, it
+shrinks by the literals of its word over several variables, once, one after the other, and is tried again. Updates are
+enclosed by intervals; argmaxes by the differences of outputs, lower indices winning ties; networks by zonotopes, their
+inputs independent. A predicate over variables that the branch does not change has the truth that the word gives it.
+
 What stays open here is left to `exact`: nothing that is closed here could be open in truth.
 """
 

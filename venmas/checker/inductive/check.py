@@ -5,87 +5,65 @@ The claims are made here, of the header alone: a certificate chooses where cells
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
 from venmas.checker.exact.cell import Cell
-from venmas.checker.format.numbers import CheckError, read_index
-from venmas.checker.format.rule import Line
+from venmas.checker.format.lines import Lines
+from venmas.checker.format.numbers import CheckError
+from venmas.checker.format.rule import End
 from venmas.checker.goals.check import Checked
 from venmas.checker.inductive.batch import CHUNK, Batch
 from venmas.checker.inductive.claims import Claim, Claims
 from venmas.checker.inductive.exact import Exact
+from venmas.checker.inductive.rules import Safe, Start, Step, Tree, place
 from venmas.checker.inductive.trees import leaves
 from venmas.logic import Formula
 from venmas.model.invariant import Invariant
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
 
-_KEYS = {"start": ("index",), "safe": ("word",), "step": ("branch", "word")}
-
-
-@dataclass(frozen=True)
-class Tree:
-    """A line: the tree of a claim. place: the initial set; the word; or the branch and the word."""
-
-    line: int
-    kind: str
-    place: tuple[int, ...]
-    nodes: object
-
 
 def check_inductive(
-    system: System,
-    holds: Formula,
-    invariant: Invariant,
-    lines: Iterator[tuple[int, Line]],
-    tick: Callable[[int], None],
-    semantics: Semantics = "real",
+    system: System, holds: Formula, invariant: Invariant, lines: Lines, semantics: Semantics = "real"
 ) -> Checked:
     """Check that `invariant` holds the initial states of the valid `system`, meets `holds`, and is never left.
 
-    So no run leaves the declared box, and every state of every run satisfies `holds`. lines: (number, line) after the
-    header. tick: called with the number of every line, and between them. Raises `CheckError`.
+    So no run leaves the declared box, and every state of every run satisfies `holds`. Raises `CheckError`.
     """
-    checker = _Checker(Claims(system, holds, invariant), lines, tick, semantics)
-    try:
+    with lines.refusing():
+        checker = _Checker(Claims(system, holds, invariant), lines, semantics)
         checker.run()
-    except RecursionError as error:
-        raise CheckError(checker.line, "expressions are nested too deeply to be checked") from error
-    return Checked(checker.line, leaves=checker.closed)
+        return Checked(lines.number, leaves=checker.closed)
 
 
 class _Checker:
-    def __init__(
-        self, claims: Claims, lines: Iterator[tuple[int, Line]], tick: Callable[[int], None], semantics: Semantics
-    ) -> None:
-        self.claims, self._lines, self._tick = claims, lines, tick
+    def __init__(self, claims: Claims, lines: Lines, semantics: Semantics) -> None:
+        self.claims, self._lines = claims, lines
         self._batch, self._exact = Batch(claims, semantics), Exact(claims, semantics)
-        self.line, self.closed = 0, 0
+        self.closed = 0
         self._ahead = self._read()
 
     def run(self) -> None:
         claims, count = self.claims, len(self.claims.invariant.words)
         for i, claim in enumerate(claims.starts):
-            self._close(claim, "start", (i,), claims.box, None)
-        self._words("safe", (), claims.unsafe, count)
+            self._close(claim, Start, (i,), claims.box, None)
+        self._words(Safe, (), claims.unsafe, count)
         for b, claim in enumerate(claims.steps):
-            self._words("step", (b,), claim, count)
+            self._words(Step, (b,), claim, count)
         if self._ahead is not None:
-            raise CheckError(self._ahead.line, "this claim is not there, or was closed before: trees stand in order")
+            raise self._lines.refused("this claim is not there, or was closed before: trees stand in order")
 
-    def _words(self, kind: str, place: tuple[int, ...], claim: Claim, count: int) -> None:
+    def _words(self, kind: type[Tree], about: tuple[int, ...], claim: Claim, count: int) -> None:
         """Close a claim about every word: on those without a tree at once."""
         cut: list[int] = []
-        while self._ahead is not None and self._ahead.kind == kind and self._ahead.place[:-1] == place:
-            word = self._ahead.place[-1]
-            if cut and word <= cut[-1]:
+        while isinstance(self._ahead, kind) and place(self._ahead)[:-1] == about:
+            word = place(self._ahead)[-1]
+            if (cut and word <= cut[-1]) or word >= count:
                 break
             cut.append(word)
-            self._close(claim, kind, (*place, word), self.claims.cell(word), word)
+            self._close(claim, kind, (*about, word), self.claims.cell(word), word)
         rest = sorted(set(range(count)).difference(cut))
         if self._batch.possible:
             words = np.array(rest, dtype=np.intp)
@@ -97,21 +75,23 @@ class _Checker:
             if cell is not None:
                 boxes = self._batch.words if self._batch.possible else None
                 cell = cell if boxes is None else self._batch.narrowed(cell, boxes, word)
-                self._exactly(claim, cell, word, self.line)
+                self._exactly(claim, cell, word, self._lines.number)
             self.closed += 1
 
-    def _close(self, claim: Claim, kind: str, place: tuple[int, ...], cell: Cell | None, word: int | None) -> None:
+    def _close(
+        self, claim: Claim, kind: type[Tree], about: tuple[int, ...], cell: Cell | None, word: int | None
+    ) -> None:
         """Close a claim on a cell, along its tree if the next line has it."""
-        line, tree = self.line, self._ahead
-        mine = tree is not None and (tree.kind, tree.place) == (kind, place)
+        line, tree = self._lines.number, self._ahead
+        mine = isinstance(tree, kind) and place(tree) == about
         if tree is None or not mine:
             parts = iter([] if cell is None else [cell])
         elif cell is None:
             raise CheckError(line, "this cell has no state that a tree could tell apart")
         else:
-            parts = leaves(line, tree.nodes, cell)
+            parts = leaves(line, tree.tree, cell)
         while some := list(islice(parts, CHUNK)):
-            self._tick(line)
+            self._lines.tick()
             for part in self._left(claim, some, word):
                 self._exactly(claim, part, word, line)
             self.closed += len(some)
@@ -128,7 +108,7 @@ class _Checker:
         return [self._batch.narrowed(cells[i], boxes, i) for i in open_]
 
     def _exactly(self, claim: Claim, cell: Cell, word: int | None, line: int) -> None:
-        self._tick(line)
+        self._lines.tick()
         if problem := self._exact.open(claim, cell):
             about = claim.where if word is None else f"word {word}, {claim.where}"
             ends = ", ".join(
@@ -138,19 +118,8 @@ class _Checker:
 
     def _read(self) -> Tree | None:
         """The next line; None for the last one, after which there must be nothing."""
-        found = next(self._lines, None)
-        if found is None:
-            raise CheckError(self.line + 1, "the certificate ends before its last line")
-        self.line, line = found
-        self._tick(self.line)
-        if line == {"rule": "end", "lines": self.line} and type(line["lines"]) is int:
-            if next(self._lines, None) is not None:
-                raise CheckError(self.line + 1, "there is more after the end of the proof")
-            return None
-        kind = line.get("claim")
-        keys = _KEYS.get(kind) if isinstance(kind, str) else None
-        if keys is None or line.keys() != {"claim", "tree", *keys}:
-            raise CheckError(self.line, f"expected the tree of a claim, or the end: {str(line)[:60]}")
-        claims = self.claims
-        counts = {"index": len(claims.starts), "word": len(claims.invariant.words), "branch": len(claims.steps)}
-        return Tree(self.line, str(kind), tuple(read_index(self.line, line[k], counts[k]) for k in keys), line["tree"])
+        found = self._lines.next(Start, Safe, Step, End)
+        if isinstance(found, Start | Safe | Step):
+            return found
+        self._lines.end(found)
+        return None

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from venmas.checker.exact.cell import Cell, negative, rational
+from venmas.checker.format import cuts
 from venmas.checker.format.numbers import CheckError, read_form, read_number, read_texts
 
 LEAF, FORM = -1, -2
@@ -21,29 +22,25 @@ MAX_PENDING = 10_000
 _MAX_CUT = 2**62
 
 
-def leaves(line: int, tree: object, cell: Cell) -> Iterator[Cell]:
+def leaves(line: int, tree: Sequence[object], cell: Cell) -> Iterator[Cell]:
     """The parts of a cell, those that are told to be empty left out. Raises `CheckError` for what is no tree."""
-    if not isinstance(tree, list):
-        raise CheckError(line, "expected a tree of cuts: a list")
     tokens, size = iter(tree), len(cell.names)
-    waiting: list[Cell | None] = [cell]
-    while waiting:
-        part, kind = waiting.pop(), _next(line, tokens)
-        if kind == LEAF and type(kind) is int:
-            if part is not None:
-                yield part
-            continue
-        if len(waiting) > MAX_PENDING:
+
+    def parts(part: Cell | None, waiting: int) -> Sequence[Cell | None]:
+        kind = _next(line, tokens)
+        if type(kind) is not int or not FORM <= kind < size:
+            raise CheckError(line, f"expected -1, -2 or a variable's number below {size}, got {str(kind)[:40]!r}")
+        if kind == LEAF:
+            return ()
+        if waiting > MAX_PENDING:
             raise CheckError(line, f"more than {MAX_PENDING} parts of a tree wait")
         cut = _next(line, tokens)
-        if kind == FORM and type(kind) is int:
+        if kind == FORM:
             form = read_form(line, read_texts(line, cut, size + 1))
-            sides = [part and part.cut(form), part and part.cut(negative(form), strict=True)]
-        elif type(kind) is int and 0 <= kind < size:
-            sides = _halves(line, part, kind, cut, cell.integral[kind])
-        else:
-            raise CheckError(line, f"expected -1, -2 or a variable's number below {size}, got {str(kind)[:40]!r}")
-        waiting += reversed(sides)
+            return [part and part.cut(form), part and part.cut(negative(form), strict=True)]
+        return _halves(line, part, kind, cut, cell.integral[kind])
+
+    yield from (part for part in cuts.leaves(cast("Cell | None", cell), parts) if part is not None)
     if next(tokens, None) is not None:
         raise CheckError(line, "there is more after the end of a tree")
 

@@ -11,32 +11,28 @@ Where the claim says within how many steps runs show the property, each step lea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.checker.format.header import Claim
+from venmas.checker.format.lines import Checked, Lines
 from venmas.checker.format.numbers import CheckError
-from venmas.checker.format.rule import Line
-from venmas.checker.goals.check import Checked
 from venmas.checker.inductive.batch import CHUNK
 from venmas.checker.inductive.constraints import Ends
-from venmas.checker.levels.claim import Claim, branch_of, read_formula
+from venmas.checker.levels.claim import branch_of, read_formula
 from venmas.checker.levels.listing import Listing, Places
 from venmas.checker.levels.points import Points
-from venmas.checker.levels.ranked import check_ranks
 from venmas.checker.netlists.automata import breaking
-from venmas.checker.netlists.lines import Automaton, read_line
+from venmas.checker.netlists.rules import Automaton
 from venmas.checker.netlists.simulation import Edge
-from venmas.errors import InputError
 from venmas.logic.formula import Atom
 from venmas.logic.paths import Leaf, Proposition
 from venmas.model.system.system import System
 
 _MOST_MARKS = 60  # bits of a word
-Lines = Iterator[tuple[int, Line]]
 
 
 @dataclass
@@ -55,87 +51,49 @@ class CheckedRuns(Checked):
         return f"{self.lines} lines, {self.states} states, {self.pairs} pairs with the automaton{shown}"
 
 
-def check_runs(system: System, claim: Claim, lines: Lines, tick: Callable[[int], None]) -> CheckedRuns:
-    """Check the proof of a claim about the valid `system`. lines: numbered, after the header. Raises `CheckError`."""
-    checker = _Checker(system, claim, lines, tick)
-    try:
-        return checker.run()
-    except CheckError:
-        raise
-    except (InputError, ValueError) as error:
-        raise CheckError(checker.line, str(error)) from error
-    except RecursionError as error:
-        raise CheckError(checker.line, "formulas are nested too deeply to be checked") from error
+@dataclass(frozen=True)
+class Runs:
+    """The automaton of the runs that break a property, as the first line of a proof has it."""
+
+    states: int
+    marks: int
+    atoms: list[Leaf]
+    edges: list[Edge]
+
+    @classmethod
+    def read(cls, system: System, claim: Claim, lines: Lines) -> Runs:
+        """The first line, and that its automaton accepts all these runs. Raises `CheckError`."""
+        found = lines.next(Automaton)
+        if found.marks > _MOST_MARKS:
+            raise lines.refused(f"the automaton has more than {_MOST_MARKS} acceptance sets")
+        texts = partial(read_formula, system)
+        return cls(found.states, found.marks, *breaking(found, claim.formula, claim.fair, texts))
 
 
-class _Checker:
-    def __init__(self, system: System, claim: Claim, lines: Lines, tick: Callable[[int], None]) -> None:
-        self.system, self.claim, self._lines, self._tick, self.line = system, claim, lines, tick, 0
-
-    def run(self) -> CheckedRuns:
-        points = Points(self.system)
-        stated = read_line(*self._next())
-        if not isinstance(stated, Automaton):
-            raise CheckError(self.line, "expected the automaton")
-        if stated.marks > _MOST_MARKS:
-            raise CheckError(self.line, f"the automaton has more than {_MOST_MARKS} acceptance sets")
-        atoms, edges = breaking(
-            stated, self.claim.formula, self.claim.fair, lambda text: read_formula(self.system, text)
-        )
-        first = self._next()
-        if first[1].get("rule") == "ranks":
-            if not any(len(states) for states in points.initial()):
-                raise CheckError(self.line, "the system has no initial state")
-            after = check_ranks(self.system, self.claim, stated, atoms, edges, first, self._lines, self._tick)
-            self.line = after[0]
-            self._end(self._next())
-            return CheckedRuns(self.line, questions=after[1], within=self.claim.within)
-        listing = Listing(Places(points.ranges), stated.states, self._states(first))
-        _Proof(points, atoms, edges, stated.marks, listing, self).run()
+def check_levels(system: System, claim: Claim, lines: Lines) -> CheckedRuns:
+    """Check a proof by levels of a claim about the valid `system`. Raises `CheckError`."""
+    with lines.refusing():
+        points, about = Points(system), Runs.read(system, claim, lines)
+        listing = Listing(Places(points.ranges), about.states, lines)
+        _Proof(points, about, listing, claim, lines).run()
         present = int(np.count_nonzero(listing.levels >= 0))
-        return CheckedRuns(self.line, states=len(listing.numbers), pairs=present, within=self.claim.within)
-
-    def tick(self) -> None:
-        self._tick(self.line)
-
-    def _next(self) -> tuple[int, Line]:
-        found = next(self._lines, None)
-        if found is None:
-            raise CheckError(self.line + 1, "the certificate ends before its last line")
-        self.line = found[0]
-        self._tick(self.line)
-        return found
-
-    def _states(self, found: tuple[int, Line]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """The lines of states, to the end, after which there must be nothing."""
-        while found[1].get("rule") != "end":
-            if found[1].keys() != {"rule", "steps", "levels"} or found[1]["rule"] != "states":
-                raise CheckError(self.line, f"expected states, or the end: {str(found[1])[:60]}")
-            yield found
-            found = self._next()
-        self._end(found)
-
-    def _end(self, found: tuple[int, Line]) -> None:
-        if found[1] != {"rule": "end", "lines": self.line} or type(found[1]["lines"]) is not int:
-            raise CheckError(self.line, "expected the end, with its own number")
-        if next(self._lines, None) is not None:
-            raise CheckError(self.line + 1, "there is more after the end of the proof")
+        return CheckedRuns(lines.number, states=len(listing.numbers), pairs=present, within=claim.within)
 
 
 class _Proof:
     """The states of a listing, some at a time."""
 
-    def __init__(
-        self, points: Points, atoms: list[Leaf], edges: list[Edge], marks: int, listing: Listing, at: _Checker
-    ) -> None:
-        self.points, self.edges, self.marks, self.listing, self.at = points, edges, marks, listing, at
-        self.atoms = [(1 << i, one, branch_of(points.system, getattr(one, "name", ""))) for i, one in enumerate(atoms)]
+    def __init__(self, points: Points, about: Runs, listing: Listing, claim: Claim, lines: Lines) -> None:
+        self.points, self.edges, self.marks, self.listing = points, about.edges, about.marks, listing
+        self.within, self.stutter, self.lines = claim.within, claim.deadlock == "stutter", lines
+        atoms = enumerate(about.atoms)
+        self.atoms = [(1 << i, one, branch_of(points.system, getattr(one, "name", ""))) for i, one in atoms]
 
     def run(self) -> None:
         self._begins()
-        listing, stutter = self.listing, self.at.claim.stutter
+        listing, stutter = self.listing, self.stutter
         for first in range(0, len(listing.numbers), CHUNK):
-            self.at.tick()
+            self.lines.tick()
             rows = np.arange(first, min(first + CHUNK, len(listing.numbers)))
             states = listing.places.states(listing.numbers[rows])
             bits, stuck = self._bits(states), np.ones(len(rows), bool)
@@ -159,10 +117,10 @@ class _Proof:
             level = np.where(rows < 0, -1, self.listing.levels[0, rows] if len(self.listing.numbers) else -1)
             if (level < 0).any():
                 raise self._refused(states[np.argmax(level < 0)], "is initial and has no level")
-            if self.at.claim.within is not None and (level > self.at.claim.within).any():
+            if self.within is not None and (level > self.within).any():
                 raise self._refused(states[np.argmax(level)], "is initial, and its level more than the steps claimed")
         if not some:
-            raise CheckError(self.at.line, "the system has no initial state")
+            raise self.lines.refused("the system has no initial state")
 
     def _steps(self, sources: NDArray[np.intp], targets: NDArray[np.intp], bits: NDArray[np.int64]) -> None:
         """Steps between listed states, with the atoms that are true."""
@@ -182,7 +140,7 @@ class _Proof:
 
     def _falls(self, edge: Edge, level: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Where the level must fall along an edge."""
-        if self.at.claim.within is not None or not self.marks:
+        if self.within is not None or not self.marks:
             return np.ones(len(level), bool)
         found: NDArray[np.bool_] = edge.marks >> level % self.marks & 1 == 1
         return found
@@ -206,4 +164,4 @@ class _Proof:
 
     def _refused(self, state: Ends, problem: str) -> CheckError:
         told = ", ".join(f"{name} = {value}" for name, value in self.points.named(state).items())
-        return CheckError(self.at.line, f"the state {told[:300]} {problem}")
+        return self.lines.refused(f"the state {told[:300]} {problem}")

@@ -5,14 +5,17 @@ A state is written by its place in the declared box, all states of which are cou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from venmas.checker.format.numbers import CheckError
+from venmas.checker.format.fields import Ints, Limit
+from venmas.checker.format.lines import Lines
+from venmas.checker.format.rule import Rule, rule
 from venmas.checker.inductive.constraints import Ends
 
 MAX_STATES = 5_000_000
@@ -48,31 +51,40 @@ class Places:
         return np.stack(found, axis=1) if found else np.zeros((len(numbers), 0), np.int64)
 
 
+@rule("states")
+@dataclass(frozen=True, slots=True, eq=False)
+class States(Rule):
+    """States by their places, each less that of the state before it, and a row of levels for each automaton state.
+
+    -1: the pair is not there.
+    """
+
+    steps: tuple[Annotated[int, Limit(least=1)], ...]
+    levels: tuple[Annotated[Ints, Limit(ABSENT, MAX_LEVEL - 1)], ...]
+
+
 class Listing:
     """States, ascending, and the levels of their pairs (automaton states, states). Raises `CheckError`."""
 
-    def __init__(self, places: Places, automaton: int, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
+    def __init__(self, places: Places, automaton: int, lines: Lines) -> None:
         self.places, before, count = places, -1, 0
         numbers: list[NDArray[Any]] = [np.zeros(0, places.kind)]
         levels = [np.zeros((automaton, 0), np.int32)]
-        for at, line in lines:
-            steps, rows = _whole(at, line["steps"], 1), line["levels"]
-            if not isinstance(rows, list) or len(rows) != automaton:
-                raise CheckError(at, f"levels are of {automaton} states of the automaton")
-            count += len(steps)
+        for found in _to_the_end(lines):
+            size = len(found.steps)
+            count += size
+            if len(found.levels) != automaton or any(len(row) != size for row in found.levels) or not size:
+                raise lines.refused(f"levels are of {automaton} states of the automaton, for each of one state or more")
             if count > MAX_STATES or count * automaton > MAX_PAIRS:
-                raise CheckError(at, f"more than {MAX_STATES} states, or {MAX_PAIRS} pairs")
-            table = [_whole(at, row, ABSENT) for row in rows]
-            if not steps or any(len(row) != len(steps) or max(row) >= MAX_LEVEL for row in table):
-                raise CheckError(at, f"a level below {MAX_LEVEL} is wanted for each of one state or more")
+                raise lines.refused(f"more than {MAX_STATES} states, or {MAX_PAIRS} pairs")
             places_of = []
-            for step in steps:
+            for step in found.steps:
                 before += step
                 places_of.append(before)
             if before >= places.size:
-                raise CheckError(at, "a state is outside the declared box")
+                raise lines.refused("a state is outside the declared box")
             numbers.append(np.array(places_of, places.kind))
-            levels.append(np.array(table, np.int32).reshape(automaton, len(steps)))
+            levels.append(np.array(found.levels, np.int32).reshape(automaton, size))
         self.numbers, self.levels = np.concatenate(numbers), np.concatenate(levels, axis=1)
 
     def rows(self, states: Ends) -> NDArray[np.intp]:
@@ -85,7 +97,7 @@ class Listing:
         return np.where((self.numbers[found] == wanted).astype(bool), found, -1)
 
 
-def _whole(line: int, data: object, least: int) -> list[int]:
-    if not isinstance(data, list) or any(type(one) is not int for one in data) or min(data, default=least) < least:
-        raise CheckError(line, f"expected a list of whole numbers, none below {least}: {str(data)[:60]}")
-    return data
+def _to_the_end(lines: Lines) -> Iterator[States]:
+    while (found := lines.take(States)) is not None:
+        yield found
+    lines.end()

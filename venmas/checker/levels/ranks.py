@@ -14,7 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
+from venmas.checker.format.fields import Count, Limit
+from venmas.checker.format.rule import Rule, rule
 from venmas.checker.levels.claim import branch_of
 from venmas.checker.netlists.simulation import Edge
 from venmas.logic.formula import Atom, Formula, Next, Quantifier
@@ -27,23 +30,26 @@ from venmas.model.expressions.expr import All, Any, Compare, Condition, Constant
 from venmas.model.invariant import Invariant
 from venmas.model.system.system import System
 
-Row = tuple[int, ...]
+_Number = Annotated[int, Limit(-(1 << 4096), 1 << 4096)]
+Row = tuple[_Number, ...]
+_Rows = Annotated[tuple[Row, ...], Limit(most=1000)]
 BOX = Invariant((), ("",))
 """All states of the declared box: that no step leaves it is shown as for any inductive set."""
 
 
-@dataclass(frozen=True)
-class Rank:
+@rule("linear-rank")
+@dataclass(frozen=True, slots=True)
+class Rank(Rule):
     """A rank of all edges of a component, by their numbers; it falls on the strict ones.
 
     predicates: rows (c0, .., cn) over the variables, true where the sum is >= 0. weights: for each automaton state that
     the edges touch, in order, a row: of 1, of the variables, of the predicates.
     """
 
-    edges: tuple[int, ...]
-    strict: tuple[int, ...]
-    predicates: tuple[Row, ...]
-    weights: tuple[Row, ...]
+    edges: tuple[Count, ...]
+    strict: tuple[Count, ...]
+    predicates: _Rows
+    weights: _Rows
 
 
 class Obligations:

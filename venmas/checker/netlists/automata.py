@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from venmas.checker.netlists.components import component_of
-from venmas.checker.netlists.lines import Automaton
+from venmas.checker.netlists.rules import Automaton
 from venmas.checker.netlists.simulation import Edge, simulates
 from venmas.checker.netlists.tableau import atom_of, tableau
 from venmas.errors import InputError

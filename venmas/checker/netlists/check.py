@@ -9,39 +9,33 @@ nothing accepting is left
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from venmas.checker.format.numbers import CheckError
-from venmas.checker.netlists.lines import (
-    Automaton,
-    End,
-    Enumerated,
-    Header,
-    Invariant,
-    Obligation,
-    Rank,
-    Rup,
-    Solver,
-    Statement,
-    read_line,
-)
+from venmas.checker.format import lines as format_
+from venmas.checker.format.header import Claim
+from venmas.checker.format.lines import Lines
 from venmas.checker.netlists.problem import Over, Problem
 from venmas.checker.netlists.refutation import MOST_BITS, Question
-from venmas.errors import InputError
+from venmas.checker.netlists.rules import Automaton, Enumerated, Invariant, Obligation, Rank, Rup, Solver
 
 
 @dataclass
-class Checked:
+class Checked(format_.Checked):
     """What was checked: lines, obligations by their proofs, answers of solvers, edges not shown to be taken."""
 
-    lines: int = 0
     enumerated: int = 0
     propagated: int = 0
     said: list[str] = field(default_factory=list)
     dead: int = 0
     invariant: bool = False
+
+    def solvers(self) -> list[str]:
+        """Those on whose word alone something rests."""
+        return self.said
+
+    def counts(self) -> dict[str, int]:
+        """Numbers by name."""
+        return {**super().counts(), "said": len(self.said), "invariant": int(self.invariant)}
 
     def __str__(self) -> str:
         proofs = [
@@ -53,65 +47,37 @@ class Checked:
         return ", ".join([f"{self.lines} lines", *filter(None, proofs)])
 
 
-def check_liveness(
-    header: Header, lines: Iterator[tuple[int, Mapping[str, Any]]], tick: Callable[[int], None] = lambda _: None
-) -> Checked:
-    """Check the proof of a claim. lines: numbered, after the header. Raises `CheckError`, which names the line."""
-    checker = _Checker(lines, tick)
-    try:
-        checker.run(header)
-    except CheckError:
-        raise
-    except (InputError, ValueError) as error:
-        raise CheckError(checker.done.lines, str(error)) from error
-    except RecursionError as error:
-        raise CheckError(checker.done.lines, "formulas are nested too deeply to be checked") from error
-    return checker.done
+def check_netlist(claim: Claim, netlist: str, lines: Lines) -> Checked:
+    """Check the proof of a claim about a netlist. Raises `CheckError`."""
+    with lines.refusing():
+        return _Checker(lines).run(claim, netlist)
 
 
 class _Checker:
-    def __init__(self, lines: Iterator[tuple[int, Mapping[str, Any]]], tick: Callable[[int], None]) -> None:
-        self.lines, self.tick, self.done = lines, tick, Checked()
+    def __init__(self, lines: Lines) -> None:
+        self.lines, self.done, self.refused = lines, Checked(), lines.refused
 
-    def next(self) -> Statement:
-        found = next(self.lines, None)
-        if found is None:
-            raise CheckError(self.done.lines + 1, "the certificate ends before its proof does")
-        self.done.lines = found[0]
-        self.tick(found[0])
-        return read_line(*found)
-
-    def refused(self, problem: str) -> CheckError:
-        return CheckError(self.done.lines, problem)
-
-    def run(self, header: Header) -> None:
-        first = self.next()
-        if not isinstance(first, Automaton):
-            raise self.refused("expected the automaton")
-        problem, holds = Problem(header, first), None
+    def run(self, claim: Claim, netlist: str) -> Checked:
+        problem, holds = Problem(claim, netlist, self.lines.next(Automaton)), None
         open_ = problem.components(range(len(problem.edges)))
-        line = self.next()
-        if isinstance(line, Invariant):
+        if (stated := self.lines.take(Invariant)) is not None:
             self.done.invariant = True
-            holds = problem.invariant(line)
+            holds = problem.invariant(stated)
             self.prove(problem.begins(holds))
             for number in range(len(problem.edges)):
                 self.prove(problem.keeps(number, holds))
-            line = self.next()
-        elif header.initial is not None:
-            raise self.refused("a proof from initial states has an invariant")
-        while isinstance(line, Rank):
-            if line.edges not in open_:
+        elif claim.initial is not None:
+            self.lines.next(Invariant)  # a proof from initial states has one
+        while (rank := self.lines.take(Rank)) is not None:
+            if rank.edges not in open_:
                 raise self.refused("a rank is of all edges of a component that is accepting and has none yet")
-            open_.remove(line.edges)
-            open_ += self.rank(problem, line, holds)
-            line = self.next()
+            open_.remove(rank.edges)
+            open_ += self.rank(problem, rank, holds)
         if open_:
             raise self.refused(f"{len(open_)} accepting components have no rank")
-        if line != End(self.done.lines):
-            raise self.refused("expected the end, with its own number")
-        if next(self.lines, None) is not None:
-            raise CheckError(self.done.lines + 1, "there is more after the end of the proof")
+        self.lines.end()
+        self.done.lines = self.lines.number
+        return self.done
 
     def rank(self, problem: Problem, rank: Rank, holds: Over | None) -> list[tuple[int, ...]]:
         """Check a rank; what accepting components are left without its strict edges."""
@@ -124,23 +90,23 @@ class _Checker:
 
     def prove(self, question: Question) -> None:
         """Consume the proof of an obligation."""
-        line = self.next()
-        if not isinstance(line, Obligation):
-            raise self.refused("expected an obligation")
+        line = self.lines.next(Obligation)
         if line.taken is None:
             self.done.dead += 1
         elif not question.shown(line.taken):
             raise self.refused("the step that is shown does not take the edge")
-        match line.proof:
-            case Enumerated(bits):
+        match line:
+            case Enumerated(bits=bits):
                 if bits != len(question.cone()[0]) or bits > MOST_BITS:
                     raise self.refused(f"there are {len(question.cone()[0])} bits; up to {MOST_BITS} are enumerated")
                 if not question.enumerated()[0]:
                     raise self.refused("the obligation is not met: its conditions hold together for some values")
                 self.done.enumerated += 1
-            case Rup(clauses):
+            case Rup(clauses=clauses):
                 if not question.refuted_by(clauses):
                     raise self.refused("a clause does not follow from those before by unit propagation (not RUP)")
                 self.done.propagated += 1
-            case Solver(said):
+            case Solver(solvers=said):
                 self.done.said.append(said[:60])
+            case _:
+                raise self.refused("expected a proof of the obligation")

@@ -14,12 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from venmas.checker.format.header import Claim
 from venmas.checker.netlists.automata import breaking, components
 from venmas.checker.netlists.gates import TRUE, Bits, Blaster
 from venmas.checker.netlists.letters import greatest, lines_of, ordered, truth
-from venmas.checker.netlists.lines import Automaton, Header, Invariant, Rank
 from venmas.checker.netlists.netlist import Netlist, read, signed
 from venmas.checker.netlists.refutation import Question
+from venmas.checker.netlists.rules import Automaton, Invariant, Rank
 from venmas.checker.netlists.simulation import Edge
 from venmas.errors import InputError
 from venmas.logic.formula import Formula
@@ -56,13 +57,13 @@ class _Step:
 class Problem:
     """A claim and the automaton that its proof is about. Raises `InputError` where they do not fit."""
 
-    def __init__(self, header: Header, automaton: Automaton) -> None:
-        self.net = read(header.netlist, "the netlist")
+    def __init__(self, claim: Claim, netlist: str, automaton: Automaton) -> None:
+        self.net = read(netlist, "the netlist")
         if self.net.fair:
             raise InputError("the netlist has `fair` lines, which would be assumptions that the claim does not name")
-        self.initial = None if header.initial is None else parse_ltl(header.initial)
+        self.initial = None if claim.initial is None else parse_ltl(claim.initial)
         self.states, self.marks = automaton.states, automaton.marks
-        self.atoms, self.edges = breaking(automaton, header.formula, header.fair, parse_ltl)
+        self.atoms, self.edges = breaking(automaton, claim.formula, claim.fair, parse_ltl)
         self._letters = lines_of(self.net, self.atoms)
 
     def over(self, text: str, what: str) -> Over:

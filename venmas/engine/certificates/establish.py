@@ -94,11 +94,11 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
     """
     notes: list[str] = []
     if isinstance(answer, Refuted) and answer.proof is not None and proofs.certificate is not None:
-        from venmas.engine.certificates.goals import write_certificate
+        from venmas.engine.certificates.file import write
 
         asked = question.boxed if answer.inside else question
         try:
-            written = write_certificate(proofs.certificate, asked, proofs.about, answer.proof, budget)
+            written = write(proofs.certificate, asked, answer.proof, budget, proofs.about)
             return Established(replace(answer, basis="exact"), written, notes)
         except (IncompleteError, OverflowError) as error:
             notes.append(f"the proof that was found has no certificate: {error}")

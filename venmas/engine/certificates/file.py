@@ -6,20 +6,20 @@ import gzip
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any, Protocol, TypeAlias
 
-from venmas._version import __version__
+from venmas.answer import Proof
+from venmas.checker.format.header import Claim, Header, written
+from venmas.checker.format.rule import End
 from venmas.model.canonical.canonical import networks_of, system_to_json
+from venmas.model.system.system import System
 from venmas.question import Question
 from venmas.runtime.files import NewFile
-
-if TYPE_CHECKING:
-    from venmas.checker.format.rule import Rule
 
 _AS_TEXT = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -43,6 +43,18 @@ class Unwritten:
 
     def __str__(self) -> str:
         return f"cannot write {self.path!r}: {self.problem}; the proof is not stored"
+
+
+class Claimed(Protocol):
+    """A question of LTL as its certificate has it."""
+
+    @property
+    def claim(self) -> Claim: ...  # noqa: D102
+    @property
+    def subject(self) -> Mapping[str, object]: ...  # noqa: D102
+
+
+Asked: TypeAlias = Question | Claimed
 
 
 class _Hashed(io.RawIOBase):
@@ -73,10 +85,6 @@ class CertificateFile:
             self._packed = gzip.GzipFile(filename="", mode="wb", fileobj=self._hashed, mtime=0)
             self._open.callback(self._end)
 
-    def write(self, rule: Rule) -> None:
-        """Add a line of the proof."""
-        self.add(rule.to_json())
-
     def add(self, line: Mapping[str, object]) -> None:
         """Add a line."""
         self._lines += 1
@@ -84,12 +92,9 @@ class CertificateFile:
             with self._tried():
                 self._packed.write(_AS_TEXT(line).encode() + b"\n")
 
-    def keep(self, ended: bool = False) -> Certificate | Unwritten:
-        """Give the complete file its name. ended: it has its last line already."""
-        from venmas.checker.goals.rules import End
-
-        if not ended:
-            self.write(End(self._lines))
+    def keep(self) -> Certificate | Unwritten:
+        """Add the last line, and give the complete file its name."""
+        self.add(End(self._lines).to_json())
         size = 0
         if not self._problem:
             with self._tried():
@@ -120,18 +125,34 @@ class CertificateFile:
         self._open.close()
 
 
-def header(question: Question, about: Mapping[str, object]) -> dict[str, object]:
-    """The fields of the first line; about: what it says besides."""
-    from venmas.checker.file import FORMAT
+def write(
+    path: str | Path,
+    question: Asked,
+    proof: Proof[Any],
+    tick: Callable[[], None] = lambda: None,
+    about: Mapping[str, object] | None = None,
+) -> Certificate | Unwritten:
+    """Write a proof to a file; nothing where it raises, as it does where it is none as the checker sees it.
 
-    system = question.system
-    return {
-        "format": FORMAT,
-        "venmas": __version__,
-        "formula": str(question.asked.formula),
-        "inside": question.inside,
-        "semantics": question.semantics,
-        "system": system_to_json(system),
-        "networks": sorted(networks_of(system)),
-        **about,
-    }
+    about: `origin` and `parameters` of the header.
+    """
+    with CertificateFile(path) as file:
+        file.add(header(question, proof, about or {}).to_json())
+        for rule in proof.lines(question, tick):
+            file.add(rule.to_json())
+        return file.keep()
+
+
+def header(question: Asked, proof: Proof[Any], about: Mapping[str, object]) -> Header:
+    """The first line."""
+    if not isinstance(question, Question):
+        return written(proof.kind, question.claim, question.subject, about)
+    asked = question.asked
+    inside, chosen = question.inside or proof.kind != "goals", tuple(question.chosen)
+    claim = Claim(str(asked.formula), asked.kind, question.semantics, inside, chosen=chosen)  # type: ignore[arg-type]
+    return written(proof.kind, claim, stored(question.system), about)
+
+
+def stored(system: System) -> dict[str, object]:
+    """A system as the subject of a claim."""
+    return {"system": system_to_json(system), "networks": sorted(networks_of(system))}

@@ -1,45 +1,40 @@
-"""Proofs in exact rationals, written to certificates (docs/certificates.md)."""
+"""Proofs in exact rationals, searched for while they are written to certificates (docs/certificates.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import ClassVar
 
-from venmas.answer import Proof as ProofOf
-from venmas.answer import Refuted
-from venmas.engine.certificates.always import certify_inductive, certify_phases
-from venmas.engine.certificates.file import Certificate, CertificateFile, Unwritten, header
-from venmas.engine.certificates.flowpipes import certify_tubes
+from venmas.answer import IncompleteError, Refuted
+from venmas.checker.format.rule import Rule
+from venmas.engine.certificates.file import Certificate, Unwritten, write
 from venmas.logic import Bounded, Formula
-from venmas.model.evaluation.cuts import Trees
-from venmas.model.invariant import Invariant, Phases
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
 from venmas.procedures.exact.search import Proof
 from venmas.procedures.exact.session import RationalSession
 from venmas.question import Question
 
-__all__ = ["Certificate", "Unwritten", "certify", "certify_inductive", "certify_phases", "prove", "write_certificate"]
 
+class Search:
+    """The proof that a search finds. whole: by enclosures alone. session: the search, once it has begun."""
 
-def write_certificate(
-    path: str | Path,
-    question: Question,
-    about: Mapping[str, object],
-    proof: ProofOf,
-    tick: Callable[[], None] = lambda: None,
-) -> Certificate | Unwritten:
-    """Write a proof to a file, nothing where it raises `IncompleteError`. about: what the header says besides."""
-    if isinstance(proof, Invariant):
-        return certify_inductive(question, proof, path, about, tick)
-    if isinstance(proof, Phases):
-        return certify_phases(question, proof, path, about, tick)
-    if isinstance(proof, Trees):
-        return certify_tubes(question, proof, path, about, tick)
-    with CertificateFile(path) as file:
-        file.add(header(question, about))
-        proof(file.write)
-        return file.keep()
+    kind: ClassVar[str] = "goals"
+
+    def __init__(self, whole: bool = False) -> None:
+        self.whole = whole
+        self.session: RationalSession | None = None
+
+    def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
+        """Each as soon as it is found. Raises `IncompleteError` where the claim is not shown."""
+        made: list[Rule] = []
+        self.session = RationalSession(question, made.append, self.whole)
+        for _ in self.session.steps(tick):
+            yield from made
+            made.clear()
+        if not isinstance(self.session.answer, Refuted) or self.session.answer.leaving:
+            raise IncompleteError("the search found no proof")
 
 
 def prove(
@@ -72,13 +67,13 @@ def certify(
     """
     question = Question(system, Bounded(formula), semantics, certified=True)
     for asked in (question, question.boxed)[inside:]:
-        with CertificateFile(path) as file:
-            file.add(header(asked, about))
-            session = RationalSession(asked, file.write, whole)
-            answer, proof = session.advance(tick), session.figures.proof
-            if isinstance(answer, Refuted) and answer.leaving:
+        search, stored = Search(whole), None
+        try:
+            stored = write(path, asked, search, tick, about)
+        except IncompleteError:
+            assert search.session is not None
+            if isinstance(answer := search.session.answer, Refuted) and answer.leaving:
                 continue  # prove with it that no state leaves the declared box
-            if not isinstance(answer, Refuted):
-                return proof, None
-            return proof, file.keep()
+        assert search.session is not None
+        return search.session.figures.proof, stored
     raise AssertionError("the second round ends")

@@ -7,21 +7,22 @@ SAT solver whose proof is written down.
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from time import process_time
-from typing import Protocol
+from typing import ClassVar, Protocol
 
-from venmas._version import __version__
 from venmas.budget import Budget, limited
-from venmas.checker.netlists import lines
+from venmas.checker.format.header import Claim
+from venmas.checker.format.rule import Rule
+from venmas.checker.netlists import rules
 from venmas.checker.netlists.netlist import read
 from venmas.checker.netlists.problem import Problem
 from venmas.checker.netlists.refutation import Question
+from venmas.engine.certificates.file import Unwritten, write
 from venmas.engine.ltl_decide import Satisfied, Work
 from venmas.errors import InputError
 from venmas.formats.btor2.reader import parse_btor2
@@ -79,105 +80,128 @@ def certify(
     second: Opinion | None = None,
     invariant: Invariant | None = None,
 ) -> Stored:
-    """Write the certificate of an answer about a circuit. invariant: what the ranks assume.
+    """Write the certificate of an answer about a circuit. path: None where its obligations are to be proved alone.
 
-    said: solvers whose word is written where an obligation is too large to be looked at for all values; that is no
-    proof. None: each is proved. second: a solver that must say so, too. path: None where nothing is to be written.
-
-    Raises `InputError` where the file can not be written or the checker would not follow, `UnprovedError`,
-    `BudgetError`, `SolverUnavailableError`.
+    invariant, said, second: see `Obligations`. Raises `InputError` where the file can not be written or the checker
+    would not follow, `UnprovedError`, `BudgetError`, `SolverUnavailableError`.
     """
     begun = process_time()
-    writer = _Writer(circuit, work.automaton, formula, list(fair), answer, said, second, invariant, budget)
+    initial = invariant is not None and invariant.initial
+    question = OfNetlist(circuit, formula, tuple(fair), work.automaton, initial)
+    proof = Obligations(answer, budget, said, second, invariant)
+    size, digest, count = 0, "", 2
     with limited(budget):
-        rows = list(writer.rows())
-    data = b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in rows)
-    packed = gzip.compress(data, mtime=0)
-    try:
-        if path is not None:
-            Path(path).write_bytes(packed)
-    except OSError as error:
-        raise InputError(f"cannot write the certificate {str(path)[:200]!r}: {error.strerror or error}") from error
-    kinds = [next(iter(row["proof"])) for row in rows if isinstance(row.get("proof"), dict)]  # type: ignore[call-overload]
-    return Stored(
-        len(rows),
-        len(packed),
-        kinds.count("enumerate"),
-        kinds.count("rup"),
-        kinds.count("solver"),
-        writer.clauses,
-        process_time() - begun,
-        hashlib.sha256(packed).hexdigest(),
-    )
+        if path is None:
+            count += sum(1 for _ in proof.lines(question, budget))
+        else:
+            written = write(path, question, proof, budget)
+            if isinstance(written, Unwritten):
+                raise InputError(f"cannot write the certificate {str(path)[:200]!r}: {written.problem}")
+            size, digest, count = written.size, written.sha256, written.lines
+    enumerated, refuted, told = (proof.counts[kind] for kind in (rules.Enumerated, rules.Rup, rules.Solver))
+    return Stored(count, size, enumerated, refuted, told, proof.clauses, process_time() - begun, digest)
+
+
+@dataclass(frozen=True)
+class OfNetlist:
+    """That every run of a circuit that is meant has a formula, as its certificate has it (`Claim`).
+
+    automaton: of the runs that break it. initial: runs begin in initial states, else anywhere. Raises `InputError`
+    where the formula cannot be written down.
+    """
+
+    circuit: Circuit
+    formula: Formula
+    fair: tuple[Formula, ...]
+    automaton: Automaton
+    initial: bool
+
+    @cached_property
+    def _netlist(self) -> tuple[str, str]:
+        return _netlist(self.circuit)
+
+    @cached_property
+    def claim(self) -> Claim:
+        """What is claimed."""
+        formula, *fair = (_text(one) for one in (self.formula, *self.fair))
+        return Claim(formula, "linear", fair=tuple(fair), initial=self._netlist[1] if self.initial else None)
+
+    @property
+    def subject(self) -> dict[str, object]:
+        """The netlist."""
+        return {"netlist": self._netlist[0]}
+
+
+class Obligations:
+    """Ranks, and a proof of each obligation: by all values of its leaves where these are few, else by clauses.
+
+    said: solvers whose word is written where an obligation is too large to be looked at for all values; that is no
+    proof. None: each is proved. second: a solver that must say so, too. invariant: what the ranks assume. counts: of
+    proofs by kind, once they are written; clauses: of all of them.
+    """
+
+    kind: ClassVar[str] = "netlist"
+
+    def __init__(
+        self,
+        answer: Satisfied,
+        budget: Budget,
+        said: str | None = None,
+        second: Opinion | None = None,
+        invariant: Invariant | None = None,
+    ) -> None:
+        self.answer, self.budget, self.said, self.second, self.invariant = answer, budget, said, second, invariant
+        self.counts, self.clauses = Counter[type[rules.Obligation]](), 0
+
+    def lines(self, question: OfNetlist, tick: Callable[[], None]) -> Iterator[Rule]:
+        """The automaton, the invariant, and ranks. Raises `UnprovedError`, `SolverUnavailableError`."""
+        return _Writer(self, question, tick).lines()
 
 
 class _Writer:
-    def __init__(
-        self,
-        circuit: Circuit,
-        automaton: Automaton,
-        formula: Formula,
-        fair: list[Formula],
-        answer: Satisfied,
-        said: str | None,
-        second: Opinion | None,
-        invariant: Invariant | None,
-        budget: Budget,
-    ) -> None:
-        self.automaton, self.answer, self.budget = automaton, answer, budget
-        self.said, self.second, self.clauses = said, second, 0
-        texts = [_text(one) for one in (formula, *fair)]
-        netlist, initial = _netlist(circuit)
-        states = read(netlist, "the netlist")
+    def __init__(self, proof: Obligations, question: OfNetlist, tick: Callable[[], None]) -> None:
+        self.proof, self.claim, self.tick = proof, question.claim, tick
+        self.automaton, self.netlist = question.automaton, str(question.subject["netlist"])
+        states = read(self.netlist, "the netlist")
         registers = [number for number in states.states if number in states.next or number in states.init]
-        self.symbols = [str(registers[place]) for place in kept(circuit, automaton.atoms)]
+        self.symbols = [str(registers[place]) for place in kept(question.circuit, self.automaton.atoms)]
         self.widths = [states.width(int(symbol)) for symbol in self.symbols]
-        self.invariant = invariant
-        begun = initial if invariant is not None and invariant.initial else None
-        self.header = lines.Header(texts[0], tuple(texts[1:]), begun, netlist)
 
-    def rows(self) -> Iterator[dict[str, object]]:
-        """All lines of the file."""
-        automaton = self.automaton
+    def lines(self) -> Iterator[Rule]:
+        """All lines after the header."""
+        automaton, holds = self.automaton, None
         numbers = {edge: at for at, edge in enumerate(automaton.edges)}
         line = stated(automaton)
-        problem = Problem(self.header, line)
-        count = 2
-        yield {**lines.header_json(self.header), "venmas": __version__}
-        yield lines.to_json(line)
-        if self.invariant is not None:
-            holds_line = lines.Invariant(self.holds(self.invariant))
-            holds = problem.invariant(holds_line)
-            yield lines.to_json(holds_line)
+        problem = Problem(self.claim, self.netlist, line)
+        yield line
+        if self.proof.invariant is not None:
+            told = rules.Invariant(self.holds(self.proof.invariant))
+            holds = problem.invariant(told)
+            yield told
             yield self.proved(problem.begins(holds), "the beginning of the invariant")
             for at in range(len(automaton.edges)):
                 yield self.proved(problem.keeps(at, holds), f"the invariant along edge {at}")
-            count += 2 + len(automaton.edges)
-        else:
-            holds = None
         for rank in self.ranks(numbers):
             neurons = problem.over(rank.neurons, "the neurons")
-            yield lines.to_json(rank)
+            yield rank
             for at in rank.edges:
                 yield self.proved(problem.rises(at, rank.edges, rank, neurons, holds), f"edge {at}")
-            count += 1 + len(rank.edges)
-        yield lines.to_json(lines.End(count))
 
-    def ranks(self, numbers: dict[Edge, int]) -> Iterator[lines.Rank]:
+    def ranks(self, numbers: dict[Edge, int]) -> Iterator[rules.Rank]:
         """The ranks that were found; a component that an invariant keeps runs away from has one of no neurons."""
-        ranked = {edge for one in self.answer.ranked for edge in one.goal.edges}
+        ranked = {edge for one in self.proof.answer.ranked for edge in one.goal.edges}
         for component in components(self.automaton):
             if not ranked.intersection(component.edges):
                 edges = tuple(sorted(numbers[edge] for edge in component.edges))
-                yield lines.Rank(edges, edges, "", ((),) * len(component.states), 1)
-        for one in self.answer.ranked:
+                yield rules.Rank(edges, edges, "", ((),) * len(component.states), 1)
+        for one in self.proof.answer.ranked:
             edges = tuple(sorted(numbers[edge] for edge in one.goal.edges))
             strict = tuple(sorted(numbers[edge] for edge in one.goal.strict))
             yield self.rank(edges, strict, one.goal.states, one.network)
 
     def rank(
         self, edges: tuple[int, ...], strict: tuple[int, ...], states: Iterable[int], network: Network
-    ) -> lines.Rank:
+    ) -> rules.Rank:
         """A rank with the neurons that have a weight."""
         pool = network.pool
         used = [at for at in range(len(pool.neurons)) if any(row[at] for row in network.weights.values())]
@@ -188,7 +212,7 @@ class _Writer:
         ]
         places = dict(zip((pool.registers[node] for node in pool.circuit.registers), self.symbols, strict=True))
         text = outputs_to_btor2(pool.builder, places, [pool.neurons[at].node for at in used])
-        return lines.Rank(edges, strict, text, weights, (max(ends[::2]) + max(ends[1::2]) + 1).bit_length())
+        return rules.Rank(edges, strict, text, weights, (max(ends[::2]) + max(ends[1::2]) + 1).bit_length())
 
     def holds(self, invariant: Invariant) -> str:
         """The invariant of each state of the automaton as a netlist."""
@@ -197,34 +221,35 @@ class _Writer:
         nodes = [invariant.node(b, state, registers) for state in range(self.automaton.states)]
         return outputs_to_btor2(b, dict(zip(registers, self.symbols, strict=True)), nodes)
 
-    def proved(self, question: Question, what: str) -> dict[str, object]:
+    def proved(self, question: Question, what: str) -> rules.Obligation:
         """The line of an obligation."""
-        self.budget()
+        self.tick()
         leaves, _ = question.cone()
-        proof: lines.Proof
+        found, proof = solution(question.guarded().clauses()), self.proof
+        taken = None if found is None else tuple(sorted(set(leaves).intersection(found)))
+        line: rules.Obligation
         if len(leaves) <= ENUMERATED_BITS:
             met, _ = question.enumerated()
             if not met:
                 raise UnprovedError(f"{what}: the solver's word is not confirmed")
-            proof = lines.Enumerated(len(leaves))
-        elif self.said is not None:
-            if self.second is not None and not self.second(question, self.budget):
+            line = rules.Enumerated(taken, len(leaves))
+        elif proof.said is not None:
+            if proof.second is not None and not proof.second(question, proof.budget):
                 raise UnprovedError(f"{what}: a second solver does not confirm it")
-            proof = lines.Solver(self.said)
+            line = rules.Solver(taken, proof.said)
         else:
-            steps = refutation(question.clauses(), self.budget)
+            steps = refutation(question.clauses(), proof.budget)
             if steps is None:
                 raise UnprovedError(f"{what}: the solver's word is not confirmed")
-            proof = lines.Rup(tuple(map(tuple, steps)))
-            self.clauses += len(steps)
-        found = solution(question.guarded().clauses())
-        taken = None if found is None else tuple(sorted(set(leaves).intersection(found)))
-        return lines.to_json(lines.Obligation(proof, taken))
+            line = rules.Rup(taken, tuple(map(tuple, steps)))
+            proof.clauses += len(steps)
+        proof.counts[type(line)] += 1
+        return line
 
 
-def stated(automaton: Automaton) -> lines.Automaton:
+def stated(automaton: Automaton) -> rules.Automaton:
     """An automaton as the line of a certificate."""
-    return lines.Automaton(
+    return rules.Automaton(
         tuple(to_text(atom) for atom in automaton.atoms),
         automaton.states,
         automaton.marks,

@@ -24,7 +24,7 @@ from venmas.budget import Budget, BudgetError, Progress
 from venmas.engine.journal import Journal
 from venmas.engine.modes import Mode
 from venmas.engine.parts.division import Cut, Piece, divide
-from venmas.engine.parts.join import joined
+from venmas.engine.parts.join import Joined
 from venmas.engine.parts.part import Asked, Found, Part
 from venmas.engine.portfolio import BASES, Tried
 from venmas.errors import ModelError, Reason, UsageError
@@ -283,7 +283,7 @@ class Divided:
             for root in roots:
                 cuts += root.cuts(before)
                 before += sum(1 for _ in root.leaves())
-            proof = joined(cuts, lambda: (self._certificates[leaf] for leaf in leaves))
+            proof = Joined(cuts, lambda: (self._certificates[leaf] for leaf in leaves))
         return Refuted(basis, inside=question.inside, proof=proof)
 
     def _summarise(self) -> None:

@@ -5,76 +5,76 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from venmas.answer import Write
-from venmas.checker.format.rule import Line, Rule
-from venmas.checker.goals.rule import Place
-from venmas.checker.goals.rules import Divide
+from venmas.checker.format.header import read_header
+from venmas.checker.format.lines import Lines
+from venmas.checker.format.rule import End, Rule
+from venmas.checker.goals.rules import (
+    Case,
+    Divide,
+    Expand,
+    Frame,
+    Keep,
+    Lemma,
+    Listed,
+    Program,
+    Refute,
+    Region,
+    Same,
+    Split,
+    Table,
+    Tree,
+    Within,
+)
 from venmas.engine.parts.division import Cut
-
-_LINES = {"same": "as", "within": "lemma", "listed": "table", "table": "to"}
-"""Entries that name lines of the certificate, by rule."""
-_FRAMES = {"lemma": "frame", "table": "frame"}
-_SETS = {"region": "index", "program": "index", "narrowed": "index"}
-_PLAIN = {"frame", "expand", "split", "refute", "keep", "case", "tree"}
-"""Rules whose lines mean the same wherever they stand; `join` knows all others by what they name."""
+from venmas.question import Question
 
 
-@dataclass(frozen=True, slots=True)
-class _Copied(Rule):
-    """A line of a part's certificate as it stands in the whole one."""
-
-    misfit = "only written"
-    line: Line
-
-    def to_json(self) -> dict[str, object]:
-        """The line."""
-        return dict(self.line)
-
-    @classmethod
-    def from_json(cls, data: Line, at: Place) -> Self:
-        """Never: the checker reads the rules that were copied."""
-        raise NotImplementedError
-
-
-def joined(cuts: Sequence[Cut], parts: Callable[[], Iterable[bytes]]) -> Write:
-    """Writes the proof of the whole from those of its parts, each about the only initial set of its system.
+@dataclass(frozen=True)
+class Joined:
+    """The proof of the whole from those of its parts, each about the only initial set of its system.
 
     parts: certificates as they stand in their files, in the order of the initial sets that the cuts make.
     """
 
-    def write(emit: Callable[[Rule], None]) -> int:
-        written = 0
-        if cuts:
-            emit(Divide(tuple(cuts)))
-            written = 1
-        frames = 0
-        for number, part in enumerate(parts()):
-            before, frames_before = written, frames
-            with gzip.open(io.BytesIO(part)) as lines:
-                if not json.loads(next(lines))["inside"]:
+    cuts: Sequence[Cut]
+    parts: Callable[[], Iterable[bytes]]
+    kind: ClassVar[str] = "goals"
+
+    def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
+        """How the initial sets are cut, and the proof of each part."""
+        if self.cuts:
+            yield Divide(tuple(self.cuts))
+        before, frames = int(bool(self.cuts)), 0
+        for number, part in enumerate(self.parts()):
+            with gzip.open(io.BytesIO(part)) as texts:
+                if not read_header(json.loads(next(texts))).claim.inside:
                     raise AssertionError("a part proves less than that no run leaves the box")
-                for text in lines:
-                    line = json.loads(text)
-                    if line["rule"] == "end":
-                        break
-                    emit(_Copied(_moved(line, before, frames_before, number)))
-                    written += 1
-                    frames += line["rule"] == "frame"
-        return written
-
-    return write
+                lines, frames_here = Lines(map(json.loads, texts)), 0
+                while not isinstance(rule := lines.next(Rule), End):
+                    yield _moved(rule, before, frames, number)
+                    frames_here += isinstance(rule, Frame)
+            before, frames = before + lines.number - 1, frames + frames_here
 
 
-def _moved(line: dict[str, Any], lines: int, frames: int, number: int) -> dict[str, Any]:
-    name = line["rule"]
-    if name not in _PLAIN | _LINES.keys() | _FRAMES.keys() | _SETS.keys():
-        raise AssertionError(f"no way is known to join certificates with the rule {name}")
-    for entries, beyond in ((_LINES, lines), (_FRAMES, frames), (_SETS, number)):
-        if (key := entries.get(name)) is not None:
-            value = line[key]
-            line[key] = [v + beyond for v in value] if isinstance(value, list) else value + beyond
-    return line
+def _moved(rule: Rule, lines: int, frames: int, number: int) -> Rule:
+    """A line of a part as it stands in the whole: what it names by number stands later."""
+    match rule:
+        case Same(line):
+            return Same(line + lines)
+        case Within(lemma):
+            return Within(lemma + lines)
+        case Listed(table, row):
+            return Listed(table + lines, row)
+        case Table(frame=frame, to=to):
+            return replace(rule, frame=frame + frames, to=tuple(line + lines for line in to))
+        case Lemma(frame=frame):
+            return replace(rule, frame=frame + frames)
+        case Region() | Program():
+            return replace(rule, index=number)
+        case Frame() | Expand() | Split() | Refute() | Keep() | Case() | Tree():
+            return rule
+    raise AssertionError(f"no way is known to join certificates with the rule {rule.name}")

@@ -38,10 +38,3 @@ class Chosen:
 
 
 Tree: TypeAlias = Cut | Chosen | Fineness
-
-
-@dataclass(frozen=True, slots=True)
-class Trees:
-    """A tree for each initial set of the system, None for one that is empty; again for each further goal."""
-
-    trees: tuple[Tree | None, ...]

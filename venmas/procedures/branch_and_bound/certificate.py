@@ -6,20 +6,22 @@ is the whole box where the search left no tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from venmas.answer import IncompleteError, Write
+from venmas.answer import IncompleteError
 from venmas.budget import ask
 from venmas.checker.affine.batch import Batch
 from venmas.checker.affine.reference import Weights
 from venmas.checker.affine.scaled import ScaledProgram, UnscaledError
 from venmas.checker.affine.tree import AXES, CUT, DIGITS, LEAF, MIDDLE, MIXED, MOST_GROUPS, cut, written
+from venmas.checker.format.cuts import leaves
 from venmas.checker.format.rule import Rule
 from venmas.checker.goals.lemmas import Book
-from venmas.checker.goals.rules import Narrowed
+from venmas.checker.goals.rules import Program
 from venmas.checker.goals.rules import Tree as TreeLine
 from venmas.checker.goals.trees import Checking, digest, program_of
 from venmas.logic import parse
@@ -47,22 +49,21 @@ class LargeError(IncompleteError):
 Box = tuple[list[int], list[int]]
 
 
-def writer(question: Question, trees: Mapping[int, Tree]) -> Write:
-    """Writes the proof of a question that speaks of the box, too (`Question.boxed`).
+@dataclass(frozen=True)
+class SplitTrees:
+    """The proof of a question that speaks of the box, too (`Question.boxed`).
 
     trees: by initial set, that of the search for its program, where it made one.
     """
 
-    def write(out: Callable[[Rule], None]) -> int:
-        lines: list[Rule] = []
+    trees: Mapping[int, Tree]
+    kind: ClassVar[str] = "goals"
+
+    def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
+        """The program of each initial set with its tree. Raises `IncompleteError`."""
         book = _book(question)
         for index in range(len(book.system.regions)):
-            lines += _proved(book, index, trees.get(index, Tree()))
-        for line in lines:
-            out(line)
-        return len(lines)
-
-    return write
+            yield from _proved(book, index, self.trees.get(index, Tree()))
 
 
 def _book(question: Question) -> Book:
@@ -85,7 +86,7 @@ def _proved(book: Book, region: int, tree: Tree) -> list[Rule]:
         except LargeError as error:
             problem = str(error)
             continue
-        return [Narrowed(region, bits, digest(program)), TreeLine(splits, weights)]
+        return [Program(region, bits, digest(program)), TreeLine(splits, weights)]
     raise IncompleteError(problem)
 
 
@@ -132,14 +133,11 @@ class _Proof:
 
     def _leaves(self) -> list[_Open]:
         """The leaves of the search, the first one last."""
-        found, stack = [], [_Open(0, (list(self.program.low), list(self.program.high)))]
-        while stack:
-            here = stack.pop()
-            if self.tree.axes[here.node] == NO_AXIS:
-                found.append(here)
-            else:
-                stack += reversed(self._halves(here))
-        return found[::-1]
+
+        def parts(here: _Open, _: int) -> list[_Open]:
+            return [] if self.tree.axes[here.node] == NO_AXIS else self._halves(here)
+
+        return list(leaves(_Open(0, (list(self.program.low), list(self.program.high))), parts))[::-1]
 
     def _halves(self, whole: _Open) -> list[_Open]:
         """The parts of a box that is cut; where it is too narrow for that, itself, which becomes a leaf."""
@@ -189,16 +187,15 @@ class _Proof:
 
     def text(self) -> tuple[str, str]:
         """Splits and weights."""
-        splits, weights, stack = [], [], [0]
-        while stack:
-            node = stack.pop()
+        splits: list[str] = []
+
+        def parts(node: int, _: int) -> tuple[int, ...]:
             axis, first, part = self.tree.axes[node], self.tree.children[node], self.tree.parts[node]
-            if axis != NO_AXIS:
-                splits.append(AXES[axis] if part == MIDDLE else CUT + AXES[axis] + DIGITS[part])
-                stack += [first + 1, first]
-            elif node in self.weights:
-                splits.append(MIXED)
-                weights.append(written(self.weights[node]))
-            else:
-                splits.append(LEAF)
+            if axis == NO_AXIS:
+                splits.append(MIXED if node in self.weights else LEAF)
+                return ()
+            splits.append(AXES[axis] if part == MIDDLE else CUT + AXES[axis] + DIGITS[part])
+            return first, first + 1
+
+        weights = [written(self.weights[leaf]) for leaf in leaves(0, parts) if leaf in self.weights]
         return "".join(splits), "".join(weights)

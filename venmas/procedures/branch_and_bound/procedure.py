@@ -41,7 +41,7 @@ from venmas.model.witness.build import explain
 from venmas.procedure import Run
 from venmas.procedures.branch_and_bound import falsify, gradient
 from venmas.procedures.branch_and_bound.bisect import Bisection, Point, Result
-from venmas.procedures.branch_and_bound.certificate import writer
+from venmas.procedures.branch_and_bound.certificate import SplitTrees
 from venmas.procedures.branch_and_bound.falsify import floats
 from venmas.procedures.branch_and_bound.paths import Path, paths
 from venmas.procedures.branch_and_bound.tree import Recorder, Tree
@@ -204,7 +204,7 @@ class _Session:
         log.info("decided as an unrolled loop")
         basis: Basis = "exact" if self.figures.exact else "bounds"
         if self.question.inside:
-            proof = writer(self.question, trees) if self.question.certified else None
+            proof = SplitTrees(trees) if self.question.certified else None
             return Refuted(basis, frozenset(), system.may_deadlock, inside=True, proof=proof)
         return Refuted(basis, frozenset(leaving), may_deadlock=system.may_deadlock)
 

@@ -139,7 +139,7 @@ class Prover:
                 checked.add(goal.world)  # a cell cut by hyperplanes may be empty, which its box does not tell
                 answer = solve_rows(goal.world.cell, goal.rows())
                 if isinstance(answer, Excluded):
-                    self._line(rules.Refute(answer.weights))
+                    self._line(rules.Refute.of(answer.weights))
                     continue
             chosen = self._choose(goal)
             if chosen is None:
@@ -242,7 +242,7 @@ class Prover:
         rows = goal.rows()
         answer = solve_rows(goal.world.cell, rows)
         if isinstance(answer, Excluded):
-            return rules.Refute(answer.weights), []
+            return rules.Refute.of(answer.weights), []
         if self.whole:
             self.proof.gaps.append(f"line {self.proof.lines}: enclosures alone leave it open")
             return None

@@ -68,22 +68,30 @@ class RationalSession:
         self.figures = Lines(self._prover.proof)
         self._steps: Iterator[None] = self._prover.steps()
         self._error: BaseException | None = None
-        self._answer: Answer | None = None
+        self.answer: Answer | None = None
+        """What came of it, at its end."""
 
     def advance(self, budget: Callable[[], None] | Budget) -> Answer:
         """Search to the end; what asking the budget raises ends it for now."""
+        for _ in self.steps(budget):
+            pass
+        assert self.answer is not None
+        return self.answer
+
+    def steps(self, budget: Callable[[], None] | Budget) -> Iterator[None]:
+        """The same, a goal at a time."""
         if self._error is not None:  # it would end there again
             raise self._error
-        while self._answer is None:
+        while self.answer is None:
             budget()
             try:
                 next(self._steps)
             except StopIteration:
-                self._answer = self._ended(self._prover.proof)
+                self.answer = self._ended(self._prover.proof)
             except BaseException as error:
                 self._error = error
                 raise
-        return self._answer
+            yield
 
     def _ended(self, proof: Proof) -> Answer:
         if proof.witness is not None:

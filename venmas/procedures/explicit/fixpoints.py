@@ -41,6 +41,7 @@ from venmas.procedures.explicit.paths import Path, path_to, run_path
 from venmas.procedures.explicit.random_runs import dive
 from venmas.procedures.explicit.states.atoms import AtomRows
 from venmas.procedures.explicit.states.integers import Integers, NotExplicitError
+from venmas.procedures.inductive.write import Inductive
 from venmas.question import Question
 
 _FEW = 256
@@ -156,11 +157,12 @@ def always(question: Question, cones: Cones, invariant: Formula) -> Steps:
         yield graph
         bad = yield from _violation(graph, invariant)
         if bad is None and graph.left is None:
+            found = inductive_set(whole, graph) if question.certified else None
             return Refuted(
                 "bounds",
                 deadlock=graph.state(graph.deadlock) if graph.deadlock is not None and part is whole else None,
                 may_deadlock=part is not whole and whole.may_deadlock,
-                proof=inductive_set(whole, graph) if question.certified else None,
+                proof=None if found is None else Inductive(found),
             )
         path = _leaving(graph) if bad is None else path_to(graph, bad)
         more = run_path(cones, part, path, invariant)

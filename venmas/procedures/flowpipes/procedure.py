@@ -33,7 +33,6 @@ from venmas.budget import Budget
 from venmas.checker.flowpipes.tree import initial_box
 from venmas.errors import Reason
 from venmas.logic import Bounded
-from venmas.model.evaluation.cuts import Trees
 from venmas.model.expressions.smooth_nodes import Extremum
 from venmas.model.system.variables import Box
 from venmas.model.witness.build import explain
@@ -43,6 +42,7 @@ from venmas.procedure import Run
 from venmas.procedures.flowpipes.choose import choose, hopeless, middle, with_noise
 from venmas.procedures.flowpipes.falsify import candidates
 from venmas.procedures.flowpipes.plan import Plan
+from venmas.procedures.flowpipes.proof import Flowpipes
 from venmas.procedures.flowpipes.reach import unfollowed
 from venmas.procedures.flowpipes.refine import Failed, Part, Refining
 from venmas.procedures.flowpipes.run import Tube
@@ -140,7 +140,7 @@ class _Session:
         if self.question.certified:
             boxed = _Session(self.question.staying(self.system.variables), self.figures)
             if isinstance(boxed._decide(budget), Refuted):
-                both = Trees((*self._proof().trees, *boxed._proof().trees))
+                both = Flowpipes((*self._proof().trees, *boxed._proof().trees))
                 return replace(answer, leaving=frozenset(), inside=True, proof=both)
         return replace(answer, leaving=self._moved - self.question.chosen.keys())
 
@@ -188,9 +188,9 @@ class _Session:
                 found.append(Part(tree, 0, dict(zip(self.system.variables, box, strict=True))))
         return found[::-1]
 
-    def _proof(self) -> Trees:
+    def _proof(self) -> Flowpipes:
         """How the initial sets were cut."""
-        return Trees(tuple(None if tree is None else tree.proof() for tree in self.trees))
+        return Flowpipes(tuple(None if tree is None else tree.proof() for tree in self.trees))
 
     def _take(self) -> list[Part]:
         """The last boxes of one level."""

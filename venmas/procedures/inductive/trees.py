@@ -9,6 +9,7 @@ import numpy as np
 
 from venmas.answer import IncompleteError
 from venmas.checker.exact.cell import Cell, negative, rational
+from venmas.checker.format.cuts import leaves
 from venmas.checker.format.numbers import write_number
 from venmas.checker.inductive.batch import Batch, Index
 from venmas.checker.inductive.claims import Claim, Claims
@@ -33,15 +34,17 @@ class Node:
     cut: tuple[int, object] | None = None
     parts: list[Node] = field(default_factory=list)
 
-    def tokens(self) -> list[object]:
+    def tokens(self) -> tuple[object, ...]:
         """The tree as a certificate has it."""
         found: list[object] = []
-        stack = [self]
-        while stack:
-            node = stack.pop()
-            found += [LEAF] if node.cut is None else node.cut
-            stack += reversed(node.parts)
-        return found
+
+        def parts(node: Node, _: int) -> list[Node]:
+            found.extend([LEAF] if node.cut is None else node.cut)
+            return node.parts
+
+        for _ in leaves(self, parts):
+            pass
+        return tuple(found)
 
 
 class Divider:

@@ -46,6 +46,7 @@ from venmas.model.witness.build import satisfies
 from venmas.model.witness.replay import replay
 from venmas.model.witness.tree import Node
 from venmas.procedure import Run
+from venmas.procedures.kinduction.proof import PhaseProof
 from venmas.procedures.kinduction.runs import Runs
 from venmas.procedures.kinduction.sets import LAYERS, candidates
 from venmas.question import Question, deadlocked
@@ -173,7 +174,7 @@ class TwoPhaseSession:
             max(returns.basis, enters.basis, key=_BASES.index),
             may_deadlock=stuck and enters.deadlock is None,
             deadlock=enters.deadlock,
-            proof=phases if self.question.certified and not self.start else None,
+            proof=PhaseProof(phases) if self.question.certified and not self.start else None,
         )
         return self._alive(found, phases, budget) if found.may_deadlock else found
 

@@ -27,6 +27,7 @@ from venmas.model.system.system import System
 from venmas.model.witness.build import UndecidedError, explain
 from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
+from venmas.procedures.inductive.write import Inductive
 from venmas.procedures.predicate_abstraction.cegar import Cegar, ConcretePath
 from venmas.procedures.predicate_abstraction.graph.explore import Explored
 from venmas.procedures.predicate_abstraction.graph.graph import condition
@@ -236,7 +237,7 @@ class Session:
         columns = np.array([places[name] for name in part.names], dtype=np.int64)
         found = widened(found, columns, len(places))
         self.figures.words = len(found.words)
-        return Refuted("bounds", may_deadlock=whole.may_deadlock, inside=self.question.inside, proof=found)
+        return Refuted("bounds", may_deadlock=whole.may_deadlock, inside=self.question.inside, proof=Inductive(found))
 
     def _unsafe(self, cegar: Cegar, path: ConcretePath, budget: Budget) -> Answer | None:
         whole, part = self.question.system, cegar.given

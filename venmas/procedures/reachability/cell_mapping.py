@@ -32,6 +32,7 @@ from venmas.procedure import Run
 from venmas.procedures.hybrid.boxes import Boxes, Grid, cells, cut, distinct, present
 from venmas.procedures.hybrid.frames import Frame, to_boxes
 from venmas.procedures.hybrid.view import Space
+from venmas.procedures.inductive.write import Inductive
 from venmas.procedures.reachability.graph.step import advance, classify
 from venmas.question import Question
 
@@ -156,7 +157,8 @@ class CellSession:
             fresh = np.array([key not in known for key in keys], bool)
             known.update(keys)
             new = reached.take(fresh)
-        proof = self._set(known, size) if self.question.certified else None
+        found = self._set(known, size) if self.question.certified else None
+        proof = None if found is None else Inductive(found)
         return Refuted("bounds", may_deadlock=may_deadlock, inside=self.question.inside, proof=proof)
 
     def _cells(self, boxes: Boxes, grid: Grid) -> Boxes:

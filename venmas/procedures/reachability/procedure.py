@@ -17,7 +17,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -34,7 +33,7 @@ from venmas.procedures.reachability.concretise.candidates import candidates
 from venmas.procedures.reachability.concretise.concretiser import Concretiser
 from venmas.procedures.reachability.graph.figures import Regions
 from venmas.procedures.reachability.graph.graph import Graph
-from venmas.procedures.reachability.proof.tables import write_tables
+from venmas.procedures.reachability.proof.tables import GraphTables
 from venmas.question import Question
 
 log = logging.getLogger(__name__)
@@ -136,7 +135,7 @@ class RegionSession:
     def _refuted(self) -> Refuted:
         graph, question = self.graph, self.question
         leaving = frozenset(question.system.variables) if graph.may_leave_box and not question.inside else frozenset()
-        proof = partial(write_tables, graph, question) if question.certified else None
+        proof = GraphTables(graph) if question.certified else None
         return Refuted("bounds", leaving, graph.may_deadlock, inside=question.inside, proof=proof)
 
 

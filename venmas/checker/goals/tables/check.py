@@ -39,7 +39,9 @@ class Checking:
     def run(self) -> None:
         """Check all but what networks have to be asked. Raises `CheckError`."""
         table, rows = self.table, self.rows
-        if (table.side < 0).any() or (len(rows) and int(rows.high.max(initial=0)) > MAX_COORDINATE):
+        if any((side < 0).any() for side in table.side) or (
+            len(rows) and int(rows.high.max(initial=0)) > MAX_COORDINATE
+        ):
             raise self._refuse("the box of a row is empty, or too large")
         size = max(1, len(self.book.reals))
         found = cells(rows.low, rows.high, table.splits, MOST_NUMBERS // size)
@@ -67,7 +69,7 @@ class Checking:
         targets = Targets(listings, len(book.reals))
         formulas = [book.formulas[a.formula] for a in table.ahead]
         if len(set(formulas)) < len(formulas) or any(len(a.rows) != len(table.kinds) for a in table.ahead):
-            raise self._refuse(table.misfit)
+            raise self._refuse("a formula is looked ahead for twice, or not for all kinds")
         able = [targets.refuting(f) for f in formulas]
         declared = np.zeros(1, dtype=bool)
         if targets.count:

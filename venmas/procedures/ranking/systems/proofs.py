@@ -19,7 +19,7 @@ MOST_LINES = 20_000
 """Of one proof; what takes more is given up."""
 
 State = Mapping[str, Fraction]
-Proof = tuple[Mapping[str, object], ...]
+Proof = tuple[Rule, ...]
 
 
 class _LongError(Exception):
@@ -41,7 +41,7 @@ def asked_exactly(system: System, formula: Formula, inside: bool = False) -> Pro
         except _LongError:
             return None
         if isinstance(answer, Refuted) and not answer.leaving:
-            return tuple(line.to_json() for line in lines)
+            return tuple(lines)
         if isinstance(answer, Witnessed):
             return dict(answer.witness.initial)
     return None

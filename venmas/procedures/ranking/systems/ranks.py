@@ -31,7 +31,7 @@ from venmas.model.evaluation.simulate import Step
 from venmas.model.expressions.expr import Compare, to_comparison
 from venmas.model.invariant import Invariant
 from venmas.model.system.system import System
-from venmas.procedures.inductive.write import inductive
+from venmas.procedures.inductive.write import closed
 from venmas.procedures.ranking.linear import Weights
 from venmas.procedures.ranking.systems.invariants import kept
 from venmas.procedures.ranking.systems.proofs import Proof, State, asked_exactly
@@ -118,7 +118,7 @@ def _box(system: System) -> Proof | None:
     try:
         for corner in islice(product(*system.box.values()), _CORNERS):  # trees come late to what leaves the box there
             list(Step(system, dict(zip(system.variables, corner, strict=True))).successors())
-        return inductive(system, TRUE, BOX, ask).lines
+        return tuple(closed(system, TRUE, BOX, ask))
     except (IncompleteError, ModelError):
         return None
 

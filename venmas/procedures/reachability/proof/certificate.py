@@ -305,10 +305,11 @@ def _plane(goal: Goal, at: int, where: int) -> Form:
     return (rational(-where), *(rational(int(name == f"y{at}")) for name in goal.world.cell.names))
 
 
-def write_proof(graph: Graph, question: Question, write: Callable[[Rule], None]) -> int:
-    """Write the proof of what a graph, with its past, has refuted; the number of lines. Raises `IncompleteError`."""
-    proof = GraphProof(graph, question.target, write, question.semantics)
+def graph_lines(graph: Graph, question: Question) -> list[Rule]:
+    """The proof of what a graph, with its past, has refuted. Raises `IncompleteError`."""
+    found: list[Rule] = []
+    proof = GraphProof(graph, question.target, found.append, question.semantics)
     proof.run()
     if proof.left_box and not question.inside:
         raise IncompleteError("a state may leave its box")
-    return proof.lines
+    return found

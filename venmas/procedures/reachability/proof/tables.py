@@ -9,7 +9,9 @@ whose lemmas stand beside the tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,14 +20,15 @@ from venmas.bounds.rounding import Index
 from venmas.budget import ask
 from venmas.checker.exact.moves import NotAffineError
 from venmas.checker.fixed_point.evaluation import Tabling
+from venmas.checker.format.lines import Lines
 from venmas.checker.format.numbers import CheckError
-from venmas.checker.format.rule import Rule
+from venmas.checker.format.rule import End, Rule
 from venmas.checker.goals.check import check
-from venmas.checker.goals.rules import End, Listed, Table, Within
+from venmas.checker.goals.rules import Listed, Table, Within
 from venmas.checker.goals.tables.check import FIRST_COVER, NO_ROW
 from venmas.checker.goals.tables.table import Ahead
 from venmas.procedures.reachability.graph.graph import Graph
-from venmas.procedures.reachability.proof.certificate import GraphProof, write_proof
+from venmas.procedures.reachability.proof.certificate import GraphProof, graph_lines
 from venmas.procedures.reachability.proof.filling import Filled, Filling
 from venmas.procedures.reachability.proof.lemma_index import Key
 from venmas.question import Question
@@ -135,34 +138,39 @@ class Tables(GraphProof):
         says = made.wanted[rows] @ (np.int64(1) << np.arange(len(stage.formulas)))
         formulas = tuple(self._formulas[f] for f in stage.formulas)
         return Table(
-            self._frame(step)[0], formulas, tuple(integers), where, says, low.T, (high - low).T, tuple(splits), kinds,
+            self._frame(step)[0], formulas, tuple(integers), where, says,
+            tuple(low.T), tuple((high - low).T), tuple(splits), kinds,
             new[kind + 1], tuple(to) if ahead else (), tuple(ahead),
         )  # fmt: skip
 
 
-def write_tables(graph: Graph, question: Question, write: Callable[[Rule], None]) -> int:
-    """Write the proof of what a graph, with its past, has refuted, in tables if it fits; the number of lines.
+@dataclass(frozen=True)
+class GraphTables:
+    """The proof of what a graph, with its past, has refuted."""
 
-    Raises `IncompleteError`.
-    """
-    found: list[Rule] = []
-    if question.semantics == "real":
-        proof = Tables(graph, question.target, found.append, inside=question.inside)
-        try:
-            proof.run()
-            if proof.left_box and not question.inside:
-                raise IncompleteError("a state may leave its box")
-            _checked(graph, question, found)
-        except (CheckError, NotAffineError, OverflowError, RecursionError):
-            found.clear()
-    if not found:
-        return write_proof(graph, question, write)
-    for rule in found:
-        write(rule)
-    return len(found)
+    graph: Graph
+    kind: ClassVar[str] = "goals"
 
+    def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
+        """In tables if it fits into them. Raises `IncompleteError`."""
+        yield from self._tables(question) or graph_lines(self.graph, question)
 
-def _checked(graph: Graph, question: Question, found: list[Rule]) -> None:
-    """Check what is to be written, as whoever reads it will. Raises `CheckError`."""
-    lines = ((n, rule.to_json()) for n, rule in enumerate([*found, End(len(found) + 1)], 1))
-    check(graph.space.system, question.formula, question.inside, lines, lambda _: ask(), question.semantics)
+    def _tables(self, question: Question) -> list[Rule]:
+        """Nothing where they do not do. Raises `IncompleteError`."""
+        found: list[Rule] = []
+        if question.semantics == "real":
+            proof = Tables(self.graph, question.target, found.append, inside=question.inside)
+            try:
+                proof.run()
+                if proof.left_box and not question.inside:
+                    raise IncompleteError("a state may leave its box")
+                self._checked(question, found)
+            except (CheckError, NotAffineError, OverflowError, RecursionError):
+                return []
+        return found
+
+    def _checked(self, question: Question, found: list[Rule]) -> None:
+        """Check what is to be written, as whoever reads it will. Raises `CheckError`."""
+        rows = (rule.to_json() for rule in [*found, End(len(found) + 1)])
+        system = self.graph.space.system
+        check(system, question.formula, question.inside, Lines(rows, lambda _: ask()), question.semantics)

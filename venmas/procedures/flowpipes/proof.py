@@ -1,4 +1,4 @@
-"""Certificates of systems that are not piecewise linear: the tree of a proof, each leaf made to pass the checker.
+"""Proofs by flowpipes: the tree of the search, each leaf made to pass the checker.
 
 The checker's integers are rounded otherwise than the floats of the search. A leaf that does not pass is enclosed more
 finely, and then cut.
@@ -6,16 +6,17 @@ finely, and then cut.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
+from typing import ClassVar
 
 from venmas.answer import IncompleteError
-from venmas.checker.file import TUBES
-from venmas.checker.flowpipes.tree import LIMITS, Box, Target, choice, halves, initial_box
-from venmas.engine.certificates.file import Certificate, CertificateFile, Unwritten, header
-from venmas.model.evaluation.cuts import Chosen, Cut, Fineness, Tree, Trees
+from venmas.checker.flowpipes.tree import LIMITS, Box, Choose, Enclosures, Target, Tube, choice, halves, initial_box
+from venmas.checker.flowpipes.tree import Cut as CutLine
+from venmas.checker.format.cuts import leaves
+from venmas.checker.format.rule import Rule
+from venmas.model.evaluation.cuts import Chosen, Cut, Fineness, Tree
 from venmas.model.system.disturbances import Noise
 from venmas.model.system.system import System
 from venmas.question import Question, goals
@@ -26,57 +27,67 @@ _CUTS = 40
 """Cuts above a leaf that are added here, at most."""
 
 
-def certify_tubes(
-    question: Question, proof: Trees, path: str | Path, about: Mapping[str, object], tick: Callable[[], None]
-) -> Certificate | Unwritten:
-    """Write the certificate of a bounded formula from the trees of its initial sets. about: for the header.
+@dataclass(frozen=True)
+class Flowpipes:
+    """How initial sets are cut, and how finely each part is enclosed. What they prove is of runs inside the box, too.
 
-    Raises `IncompleteError` where a leaf does not pass however finely it is enclosed and cut.
+    trees: of each initial set, None for one of which nothing is known; again for each further goal. Its lines raise
+    `IncompleteError` where a leaf does not pass however finely it is enclosed and cut.
     """
-    system, chosen = question.system, question.chosen
-    with CertificateFile(path) as file:
-        head = header(replace(question, inside=True), about)
-        noise = {"chosen": list(chosen)} if chosen else {}
-        file.add({**head, **noise, "format": TUBES, "enclosures": {"domain": "affine", "bits": BITS}})
+
+    trees: tuple[Tree | None, ...]
+    kind: ClassVar[str] = "flowpipes"
+
+    def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
+        """The unit of values, and the trees."""
+        system, chosen = question.system, question.chosen
+        yield Enclosures(BITS)
         asked = product(goals(system, question.formula, chosen), system.regions)
-        for ((goal, able), region), tree in zip(asked, proof.trees, strict=True):
+        for ((goal, able), region), tree in zip(asked, self.trees, strict=True):
             box = initial_box(system, region)
             if box is not None:
-                for line in _lines(Target(system, goal), able, box, tree or LEAST, tick):
-                    file.add(line)
-        return file.keep()
+                yield from _lines(Target(system, goal), able, box, tree or LEAST, tick)
 
 
 LEAST = Fineness(order=4, substeps=1, slices=1, symbols=20)
 """How finely a part is enclosed of which nothing is known."""
 
 
-def _lines(
-    target: Target, chosen: Noise, box: Box, tree: Tree, tick: Callable[[], None]
-) -> Iterator[dict[str, object]]:
+@dataclass(frozen=True)
+class _Part:
+    """A box, its tree, and how many cuts above it were added here."""
+
+    box: Box
+    tree: Tree
+    added: int = 0
+
+
+def _lines(target: Target, chosen: Noise, box: Box, tree: Tree, tick: Callable[[], None]) -> Iterator[Rule]:
     """The lines about a box. chosen: the noise that may be."""
-    names = list(target.system.variables)
-    stack: list[tuple[Box, Tree, int]] = [(box, tree, 0)]
-    known: list[int] = []
-    while stack:
+    system, known, made = target.system, list[int](), list[Rule]()
+
+    def parts(part: _Part, _: int) -> Sequence[_Part]:
         tick()
-        box, tree, added = stack.pop()
+        tree, added = part.tree, part.added
         if not isinstance(tree, Cut):
             noise, fine = (tree.values, tree.part) if isinstance(tree, Chosen) else ((), tree)
-            part = choice(box, target.system, dict(zip(chosen, noise, strict=True))) if noise else box
-            found = _passing(target, part, fine, known, tick)
+            box = choice(part.box, system, dict(zip(chosen, noise, strict=True))) if noise else part.box
+            found = _passing(target, box, fine, known, tick)
             if isinstance(found, Fineness):
-                if noise:
-                    yield {"rule": "choose", "values": [str(value) for value in noise]}
-                yield {"rule": "tube", **{name: value for name, value in asdict(found).items() if value}}
-                continue
+                made.extend([Choose(tuple(map(str, noise)))] if noise else [])
+                made.append(Tube(found.order, found.substeps, found.slices, found.symbols, found.sets))
+                return ()
             if added == _CUTS:
                 raise IncompleteError(f"a part of the initial states does not follow in integers: {found}")
-            tree, added = _in_half(target.system, part, tree, found), added + 1
-        index = names.index(tree.variable)
-        low, high = halves(box, target.system, index, tree.at)
-        stack += [(high, tree.high, added), (low, tree.low, added)]
-        yield {"rule": "cut", "variable": index, "at": str(tree.at)}
+            tree, added = _in_half(system, box, tree, found), added + 1
+        index = list(system.variables).index(tree.variable)
+        made.append(CutLine(index, str(tree.at)))
+        low, high = halves(part.box, system, index, tree.at)
+        return _Part(low, tree.low, added), _Part(high, tree.high, added)
+
+    for _ in leaves(_Part(box, tree), parts):
+        yield from made
+        made.clear()
 
 
 def _passing(target: Target, box: Box, fine: Fineness, known: list[int], tick: Callable[[], None]) -> Fineness | str:

@@ -1,0 +1,55 @@
+"""Proofs of ``AG p`` without a bound in two phases: two bounded proofs in exact rationals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from venmas.answer import IncompleteError, Refuted
+from venmas.checker.format.rule import End, Rule
+from venmas.checker.inductive.phases import Stated
+from venmas.logic import Bounded, parse
+from venmas.model.invariant import Phases
+from venmas.procedures.exact.session import RationalSession
+from venmas.question import Question, always
+
+
+@dataclass(frozen=True)
+class PhaseProof:
+    """Runs are in a set after some steps, and from it again after some, and p holds on the way.
+
+    Its lines raise `IncompleteError` where a bounded claim is not proved in rationals, and `FormulaError` where another
+    kind of property is asked.
+    """
+
+    phases: Phases
+    kind: ClassVar[str] = "two-phase"
+
+    def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
+        """What is claimed, and both proofs."""
+        system, holds = question.system, always(question).invariant
+        phases = replace(self.phases, reached=parse(str(self.phases.reached), system.vocabulary))  # as it is read again
+        parts = [
+            _proved(Question(part, Bounded(formula), question.semantics, certified=True), tick)
+            for part, formula in phases.parts(system, holds)
+        ]
+        yield Stated.of(phases, (parts[0][1], parts[1][1]))
+        for lines, _ in parts:
+            yield from lines
+            yield End(len(lines) + 1)
+
+
+def _proved(question: Question, tick: Callable[[], None]) -> tuple[list[Rule], bool]:
+    """The lines of a bounded claim, and whether it says besides that runs stay in the box: by enclosures, or cut."""
+    for asked in (question, question.boxed):
+        for whole in (True, False):
+            lines: list[Rule] = []
+            answer = RationalSession(asked, lines.append, whole).advance(tick)
+            if isinstance(answer, Refuted):
+                break
+        if not isinstance(answer, Refuted):
+            raise IncompleteError(f"a phase is not proved: {asked.formula}"[:2000])
+        if not answer.leaving:
+            return lines, asked.inside
+    raise AssertionError("the second round claims that no run leaves the box")
