@@ -288,7 +288,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     status, _, err = run("check", str(path))
     assert status == 30 and "refused at line" in err
     assert "no proof to write" in run(*about, "--property", "F goal")[2]
-    assert "no certificate about a netlist" in run("check", str(path), "--btor2", str(ROOT / "README.md"))[2]
+    assert "no certificate about one" in run("check", str(path), "--btor2", str(ROOT / "README.md"))[2]
 
 
 def far(top: int = 10**9, *, stays: bool = False) -> System:
