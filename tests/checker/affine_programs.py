@@ -68,8 +68,8 @@ def _row(rng: np.random.Generator, layer: int, outputs: int, inputs: int) -> Row
     return Row(layer, tuple(number() for _ in range(outputs)), direct, constant, bool(rng.random() < 0.3))
 
 
-def in_integers(rng: np.random.Generator, program: Program, narrow: bool = True) -> ScaledProgram:
-    return scaled(program, int(rng.choice((16, 20, 30, 36, 36, 36, 40))), narrow)
+def in_integers(rng: np.random.Generator, program: Program) -> ScaledProgram:
+    return scaled(program, int(rng.choice((16, 20, 30, 36, 36, 36, 40))))
 
 
 def random_boxes(rng: np.random.Generator, program: ScaledProgram, count: int, deep: int = 60) -> tuple[Ints, Ints]:

@@ -88,9 +88,9 @@ def verify(
     verdict is unknown. ``solver``: nothing more. ``auto``: a proof if one is found soon; the report says what the
     verdict rests on. semantics: what networks compute, the ``real`` function of their weights, or ``float32``: any
     evaluation in single precision, in any order of summation, fused or not. certificate: file to write a proof to, for
-    `venmas check`; about: further fields of its header. Where a proof is required (trust ``exact``, semantics
-    ``float32``, or a certificate), a third of the timeout is kept for the search for it, which may also decide what
-    the rest of the portfolio left open.
+    `venmas check`; about: `origin` and `parameters` of its header. Where a proof is required (trust ``exact``,
+    semantics ``float32``, or a certificate), a third of the timeout is kept for the search for it, which may also
+    decide what the rest of the portfolio left open.
 
     invariant: for ``AG p`` without a bound, a set of states that is to prove it: a formula about one state, such as the
     name of a proposition. It must contain the initial states and imply p, and no step may lead out of it. Apart from a

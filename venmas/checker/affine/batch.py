@@ -215,9 +215,8 @@ class _Pass:
         spread, relu = np.abs(z[:, 1:]).sum(1), layer.scaled.relu
         low, high = z[:, 0] - spread - radii, z[:, 0] + spread + radii
         size = np.maximum(high, -low)
-        if self.batch.program.narrow:
-            least, most = layer.interval(x)
-            low, high = np.maximum(low, least), np.minimum(high, most)
+        least, most = layer.interval(x)
+        low, high = np.maximum(low, least), np.minimum(high, most)
         keep = ~relu | (low >= 0)
         open_ = ~keep & (high > 0)
         slope = np.where(keep, 1 << SLOPE_BITS, 0)

@@ -42,7 +42,7 @@ class Compiled:
         def part(first: int) -> None:
             at = slice(first, first + size)
             of_part = tuple(f[at] for f in found)
-            check_boxes(self._flat, self.program.narrow, low[at], high[at], chosen[at], given[at], of_part)
+            check_boxes(self._flat, low[at], high[at], chosen[at], given[at], of_part)
 
         if self.threads == 1 or count < 2:
             size = max(1, count)

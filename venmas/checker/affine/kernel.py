@@ -30,10 +30,10 @@ LOW_27, LOW_19 = (1 << 27) - 1, (1 << 19) - 1
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def check_boxes(program, narrow, low, high, chosen, given, found):
+def check_boxes(program, low, high, chosen, given, found):
     """Fill in `found` (bounds, ranged, closed, bounded) for boxes low, high (B, m) of integers.
 
-    narrow: by intervals? chosen: (B, rows of all groups), weights; given: (B, groups), where they are to be used.
+    chosen: (B, rows of all groups), weights; given: (B, groups), where they are to be used.
     """
     layers, _floats, _weights, units, _columns, order, groups, stricts, most = program
     bounds, ranged, closed, bounded = found
@@ -52,10 +52,9 @@ def check_boxes(program, narrow, low, high, chosen, given, found):
             if p:
                 layer = layers[order[p, 1]]
                 fine &= _affine(program, layer, z, k, radii, magnitudes[at:], size, work, y, more)
-                if narrow:
-                    _intervals(program, layer, near, magnitudes[at:], work)
+                _intervals(program, layer, near, magnitudes[at:], work)
                 at = m if p == 1 else at + layers[order[p - 1, 1], 0]
-                k, size = _units(units, layer, y, k, more, work, ends[:, at - m :], magnitudes[at:], near, narrow)
+                k, size = _units(units, layer, y, k, more, work, ends[:, at - m :], magnitudes[at:], near)
                 fine &= size < VALUE_LIMIT
                 greatest = max(greatest, size)
                 z, y = y, z
@@ -146,7 +145,7 @@ def _intervals(program, layer, near, magnitudes, work):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _units(units, layer, z, k, radii, work, ends, magnitudes, near, narrow):
+def _units(units, layer, z, k, radii, work, ends, magnitudes, near):
     """Forms of y in the place of those of z; how many coefficients they have, and the greatest size before."""
     n, at_unit = layer[0], layer[4]
     spread, slope, new = work[2]
@@ -159,8 +158,7 @@ def _units(units, layer, z, k, radii, work, ends, magnitudes, near, narrow):
         e, relu = radii[j], units[at_unit + j, 4]
         low, high = z[0, j] - spread[j] - e, z[0, j] + spread[j] + e
         size = max(size, high, -low)
-        if narrow:
-            low, high = max(low, near[2, j]), min(high, near[3, j])
+        low, high = max(low, near[2, j]), min(high, near[3, j])
         ends[0, j], ends[1, j] = low, high
         near[0, j], near[1, j] = (max(low, np.int64(0)), max(high, np.int64(0))) if relu else (low, high)
         magnitudes[j] = max(near[1, j], -near[0, j])

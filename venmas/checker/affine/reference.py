@@ -29,11 +29,11 @@ W^_ji hi_i where W^_ji > 0, and of W^_ji hi_i and W^_ji lo_i where W^_ji < 0,
 A <= sum W^_ji x_i / u <= B as each product is between those with the ends of x_i; the two parts of D are, as above,
 what the stored weights and the stored bias differ from the true ones by. No term of (2) is rounded inward.
 
-**Ends** of z are l and h of its form. Where the program says `narrow` they are the greater of l and the lower end of
-(2), and the less of h and the upper one: both pairs hold z / u in the whole box, so these do, and they are in order, as
-a box has points. A form forgets the ends of a unit: behind a clip of a wide range it may be as wide as that, which
-intervals are not. Everything below that needs ends of z needs only that they hold z / u in the box; the form of z is
-the same with either. The interval of y = z are the ends of z, and that of y = relu(z) is [max(l, 0), max(h, 0)].
+**Ends** of z are the greater of l, the lower end of its form, and that of (2), and the less of h and the upper one:
+both pairs hold z / u in the whole box, so these do, and they are in order, as a box has points. A form forgets the
+ends of a unit: behind a clip of a wide range it may be as wide as that, which intervals are not. Everything below that
+needs ends of z needs only that they hold z / u in the box; the form of z is the same with either. The interval of y =
+z are the ends of z, and that of y = relu(z) is [max(l, 0), max(h, 0)].
 
 **Unit** y = relu(z) with ends l, h of z. l >= 0: the form of z. h <= 0: 0. Else, with s z + t- <= relu(z) <= s z + t+
 (`units`; s over 2^16), mid = floor((t- + t+) / 2) and half = t+ - mid >= mid - t-:
@@ -177,7 +177,7 @@ def forward(program: ScaledProgram, low: Sequence[int], high: Sequence[int]) -> 
     trace.values.append(values)
     trace.size = _sized(values.size)
     for layer in program.layers:
-        values, ends = _units(layer, *_affine(layer, values), _intervals(layer, values) if program.narrow else None)
+        values, ends = _units(layer, *_affine(layer, values), _intervals(layer, values))
         trace.values.append(values)
         trace.ends.append(ends)
         trace.size = max(trace.size, _sized(values.size))
@@ -227,17 +227,15 @@ def _intervals(layer: Scaled, x: Values) -> list[Interval]:
 
 
 def _units(
-    layer: Scaled, forms: list[list[int]], radii: list[int], within: Sequence[Interval] | None
+    layer: Scaled, forms: list[list[int]], radii: list[int], within: Sequence[Interval]
 ) -> tuple[Values, list[Interval]]:
-    """Forms of y, and the ends of z. within: ends of z that are known besides."""
+    """Forms of y, and the ends of z. within: ends (2) of z."""
     count = len(forms[0]) if forms else 1
     kept, ends, magnitudes, size = [], [], [], LEAST_SIZE
     symbols: dict[int, int] = {}
     for j, (form, e) in enumerate(zip(forms, radii, strict=True)):
         spread = sum(map(abs, form[1:]))
-        low, high = form[0] - spread - e, form[0] + spread + e
-        if within is not None:
-            low, high = max(low, within[j][0]), min(high, within[j][1])
+        low, high = max(form[0] - spread - e, within[j][0]), min(form[0] + spread + e, within[j][1])
         ends.append((low, high))
         size = max(size, abs(form[0]) + spread + e)
         if not layer.relu[j] or low >= 0:

@@ -118,8 +118,7 @@ class ScaledGroup:
 class ScaledProgram:
     """A program over boxes of integers: low and high are its box, rounded outward to the unit ``2**-bits``.
 
-    rows: by layer, the rows of the groups there as a layer over the values after it and the inputs. narrow: are the
-    ends of units narrowed by intervals (`reference`)?
+    rows: by layer, the rows of the groups there as a layer over the values after it and the inputs.
     """
 
     bits: int
@@ -129,10 +128,9 @@ class ScaledProgram:
     rows: Mapping[int, Scaled]
     groups: tuple[ScaledGroup, ...]
     formula: tuple[int, ...]
-    narrow: bool = True
 
 
-def scaled(program: Program, bits: int, narrow: bool = True) -> ScaledProgram:
+def scaled(program: Program, bits: int) -> ScaledProgram:
     """The program in units of ``2**-bits``. Raises `UnscaledError` where numbers or layers are too large for it."""
     low = tuple(floor(a * 2**bits) for a in program.low)
     high = tuple(ceil(a * 2**bits) for a in program.high)
@@ -170,7 +168,6 @@ def scaled(program: Program, bits: int, narrow: bool = True) -> ScaledProgram:
         rows,
         tuple(groups),
         program.formula,
-        narrow,
     )
 
 
