@@ -15,6 +15,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from experiments.certificates.liveness import OWN, stored
 from tests.checker import format_docs
 from tests.checker.corpus import BUNDLED, certificates, question
 from tests.checker.proofs import about, claiming
@@ -23,6 +24,7 @@ from venmas.checker.format.fields import MisfitError
 from venmas.checker.format.rule import RULES, Rule
 from venmas.engine.certificates.file import write
 from venmas.engine.certificates.goals import certify
+from venmas.formats.btor2.reader import parse_btor2
 from venmas.logic import parse_property
 from venmas.model import System, argmax, load_scenario
 from venmas.model.invariant import Invariant, Phases
@@ -98,6 +100,17 @@ def test_certificates_for_ever_fit(tmp_path):
         {**trees[0], "rule": "start"},
     ):
         assert not VALIDATOR.is_valid(odd)
+
+
+def test_certificates_of_netlists_fit(tmp_path):
+    seen = set()
+    for netlist, text in OWN:
+        lines = stored(parse_btor2(netlist), text, tmp_path)
+        assert lines is not None and lines[0]["proof"] == "netlist"
+        for line in lines:
+            VALIDATOR.validate(line)
+            seen.add(line.get("rule"))
+    assert {"automaton", "rank", "enumerate", "rup", "end"} <= seen
 
 
 def grid() -> System:
