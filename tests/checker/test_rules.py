@@ -259,7 +259,7 @@ def _compare(system: System, world: World, state) -> None:
     for _, node in system.nodes():
         if isinstance(node, Compare):
             truth = abstract.truth(node)
-            assert truth is None or truth == here.holds(node)
+            assert truth is None or truth == here.truth(node)
     for branch in system.branches:
         for _, expr in branch.updates:
             q: Enclosure = abstract.value(expr)

@@ -28,6 +28,7 @@ from venmas.budget import Budget, BudgetError
 from venmas.engine.verify import verify
 from venmas.errors import ModelError
 from venmas.model import System, apply_network, explain
+from venmas.model.expressions.expr import as_expr
 from venmas.model.witness.enclosed import UndecidedError
 from venmas.nn import Network
 from venmas.nn.network import Layer
@@ -177,7 +178,7 @@ def _expression(tree: Tree, known: Mapping[str, object]):
         case ("var", name):
             return known[name]
         case ("one",):
-            return vm.expr.as_expr(1)
+            return as_expr(1)
         case ("scale", factor, operand):
             return factor * _expression(operand, known)
         case ("sum", a, left, b, right):

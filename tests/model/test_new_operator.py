@@ -30,7 +30,7 @@ from venmas.engine.report import Verdict
 from venmas.errors import ModelError
 from venmas.model import argmax, maximum, where
 from venmas.model.canonical.canonical import system_to_json
-from venmas.model.evaluation.simulate import Batch, Exact
+from venmas.model.evaluation.simulate import Exact
 from venmas.model.expressions import expr as module
 from venmas.model.expressions.domain import Domains, Ranges, is_integral
 from venmas.model.expressions.expr import Expr
@@ -116,8 +116,7 @@ def bare(kind: type, **fields: Any) -> Any:
 NODE = Square(module.Variable("x", True))
 NOTHING = SimpleNamespace(affine=lambda _: None, possible=lambda _: None)
 INTERPRETERS: dict[str, Callable[[], object]] = {
-    "model/evaluation/simulate.py, exact": lambda: Exact({"x": Fraction(1)}).value(NODE),
-    "model/evaluation/simulate.py, floats": lambda: Batch({"x": np.ones(2)}).value(NODE),
+    "model/evaluation/evaluation.py": lambda: Exact({"x": Fraction(1)}).value(NODE),
     "model/expressions/simplify.py": lambda: Simplifier({}).expr(NODE),
     "model/transform/lowering.py": lambda: lower({"x": NODE}, ["x"]),
     "model/canonical/writer.py": lambda: system_to_json(toy("update")),
