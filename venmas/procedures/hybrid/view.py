@@ -298,7 +298,7 @@ class Space:
         stacked = stack(tuple(a.network for _, a, _ in plain)) if len(plain) > 1 else None
         if stacked is None:
             return
-        inputs = [[e.form(i) for i in a.inputs] for _, a, e in plain]
+        inputs = [[e.value(i) for i in a.inputs] for _, a, e in plain]
         z = np.concatenate([np.stack([f.z for f in forms], 2) for forms in inputs])
         radius = np.concatenate([np.stack([f.e for f in forms], 1) for forms in inputs])
         sizes = [e.size for _, _, e in plain]
@@ -321,7 +321,7 @@ class Space:
         if isinstance(choice, Sign):
             linear = to_linear(choice.expr)
             if linear is None:
-                form = evaluator.form(choice.expr)
+                form = evaluator.value(choice.expr)
                 least, greatest = form.range()
                 force = np.abs(form.z[:, 1:])
             else:
