@@ -33,7 +33,7 @@ from venmas.bounds.rounding import (
     outward,
 )
 from venmas.budget import ask
-from venmas.model.expressions.expr import Application, ArgMax, Maximum, Switch, Where
+from venmas.model.expressions.expr import ArgMax, Maximum, Switch, Where
 from venmas.nn import Layer, Network
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -254,7 +254,7 @@ class Evaluator(Bounding[Form, Inside]):
         moves the differences whose sign is open."""
         n = len(node.scores)
         rows, first, second = pairs(n)
-        network = whole(node)
+        network = node.whole
         if id(node) in self.gaps:
             z, e = self.gaps[id(node)]
         elif network is not None:
@@ -277,9 +277,3 @@ class Evaluator(Bounding[Form, Inside]):
         ranges = [self.value(o).range() for o in node.operands]
         floor = np.max([lo for lo, _ in ranges], axis=0)
         return np.stack([hi >= floor for _, hi in ranges], 1)
-
-
-def whole(node: ArgMax) -> Application | None:
-    """The network whose outputs, all of them in order, an argmax compares; None where it compares something else."""
-    network = node.application
-    return network if network is not None and node.places == tuple(range(network.network.output_size)) else None

@@ -144,7 +144,7 @@ class Evaluation:
         if id(node) in self.assumed:
             return [self.assumed[id(node)]]
         scores, gaps = node.scores, dict[tuple[int, int], Enclosure]()
-        shared = _application(scores)
+        shared = node.application
         able = [i for i in range(len(scores)) if self._can_win(scores, shared, i, gaps)]
         if len(able) > 1:
             self.undecided.append(node)
@@ -230,11 +230,3 @@ class Evaluation:
         if q.exact:
             self.open.append(q.low)
         return None
-
-
-def _application(scores: Sequence[Expr]) -> Application | None:
-    """The network node that all scores are outputs of."""
-    first = scores[0]
-    shared = first.application if isinstance(first, Output) else None
-    same = all(isinstance(s, Output) and s.application is shared for s in scores)
-    return shared if same else None

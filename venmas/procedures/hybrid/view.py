@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.rounding import Bools, Floats, Index, Ints
-from venmas.bounds.zonotope import Evaluator, Form, whole
+from venmas.bounds.zonotope import Evaluator, Form
 from venmas.bounds.zonotope_stacked import MOST_ROWS, gaps, stack
 from venmas.budget import ask
 from venmas.errors import ModelError
@@ -293,7 +293,7 @@ class Space:
 
     def _together(self, parts: list[tuple[Location, Evaluator]]) -> None:
         """Sweep the networks that several locations ask in one go, where they have one shape."""
-        asked = [(c, whole(c), e) for loc, e in parts for c in loc.choices if isinstance(c, ArgMax)]
+        asked = [(c, c.whole, e) for loc, e in parts for c in loc.choices if isinstance(c, ArgMax)]
         plain = [(c, a, e) for c, a, e in asked if a is not None]
         stacked = stack(tuple(a.network for _, a, _ in plain)) if len(plain) > 1 else None
         if stacked is None:
