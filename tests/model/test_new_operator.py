@@ -19,9 +19,7 @@ import pytest
 import venmas
 from venmas import System, verify
 from venmas.bounds.exact import _Forms
-from venmas.bounds.expressions import Interpreter
 from venmas.checker.exact.moves import Reading
-from venmas.checker.exact.values import Evaluation
 from venmas.checker.inductive.constraints import Boxes
 from venmas.checker.inductive.intervals import Intervals
 from venmas.engine.modes import MODES
@@ -119,14 +117,12 @@ INTERPRETERS: dict[str, Callable[[], object]] = {
     "model/expressions/simplify.py": lambda: Simplifier({}).expr(NODE),
     "model/transform/lowering.py": lambda: lower({"x": NODE}, ["x"]),
     "model/canonical/writer.py": lambda: system_to_json(toy("update")),
-    "bounds/expressions.py": lambda: bare(Interpreter)._compute(NODE),
     "bounds/exact.py": lambda: _Forms(NOTHING, True).of(NODE),  # type: ignore[arg-type]
     "procedures/milp/encoding/states/expressions.py": lambda: bare(ExpressionEncoder)._term(NOTHING, NODE),
     "procedures/explicit/states/undecided.py": lambda: bare(
         StateRows, _columns=SimpleNamespace(integral=lambda _: False)
     )._compute(NODE),
     "procedures/polytopes/step.py": lambda: next(bare(Partition)._value(SimpleNamespace(known={}), NODE)),
-    "checker/exact/values.py": lambda: bare(Evaluation)._compute(NODE),
     "checker/exact/moves.py": lambda: Reading(toy("update"), ()).value(NODE),
 }
 

@@ -86,7 +86,7 @@ class Interpreter(Evaluation[Quantity, Truths, Activations]):
             case Sum():
                 return self._sum(expr)
             case Maximum(operands):
-                best = self._maximum([self.value(o) for o in operands])
+                best = self._maximum(self.value(o) for o in operands)
                 mean = middle(operands)
                 return best if mean is None else settle(best.low, best.upp, np.maximum(best.lo, mean), best.hi)
         return super()._compute(expr)
@@ -159,9 +159,9 @@ class Interpreter(Evaluation[Quantity, Truths, Activations]):
             return _combined(total, terms, expr.constant)
         return rounded(total) if is_integral(expr) else total
 
-    def _maximum(self, operands: Sequence[Quantity]) -> Quantity:
-        best = operands[0]
-        for q in operands[1:]:
+    def _maximum(self, operands: Iterable[Quantity]) -> Quantity:
+        best, *rest = operands
+        for q in rest:
             ask()
             wins, loses = best.lo >= q.hi, best.hi <= q.lo
             difference = affine([(Fraction(1), best), (Fraction(-1), q)], Fraction(0))

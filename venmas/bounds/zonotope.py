@@ -8,7 +8,7 @@ NeurIPS 2018). Rounding errors are bounded as `venmas.bounds.rounding` derives a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -204,9 +204,9 @@ class Evaluator(Bounding[Form, Inside]):
         z, e = self._combine(outputs, row)
         return Form(z[:, :, 0], e[:, 0])
 
-    def _maximum(self, operands: Sequence[Form]) -> Form:
-        best = operands[0]
-        for other in operands[1:]:
+    def _maximum(self, operands: Iterable[Form]) -> Form:
+        best, *rest = operands
+        for other in rest:
             gap = self.difference(best, other)
             z, e = relax(gap.z[:, :, None], gap.e[:, None])
             best = self._linear([(_ONE, Form(z[:, :, 0], e[:, 0])), (_ONE, other)])

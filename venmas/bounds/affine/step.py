@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -86,10 +86,10 @@ class Values(Bounding[Form, list[Form]]):
     def _output(self, outputs: list[Form], index: int) -> Form:
         return outputs[index]
 
-    def _maximum(self, operands: Sequence[Form]) -> Form:
+    def _maximum(self, operands: Iterable[Form]) -> Form:
         """``max(x, y) = y + max(x - y, 0)``, operand by operand."""
-        ring, best = self.ring, operands[0]
-        for form in operands[1:]:
+        ring, (best, *rest) = self.ring, operands
+        for form in rest:
             best = ring.add(form, ring.apply("relu", ring.add(best, ring.scale(form, Fraction(-1)))))
         return best
 

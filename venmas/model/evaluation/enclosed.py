@@ -80,11 +80,12 @@ class Enclosed(Evaluation[Real, bool | None, Sequence[Real]]):
     def _output(self, outputs: Sequence[Real], index: int) -> Real:
         return outputs[index]
 
-    def _maximum(self, operands: Sequence[Real]) -> Real:
-        for value in operands:
-            if all(_low(value) >= _high(other) for other in operands if other is not value):
+    def _maximum(self, operands: Iterable[Real]) -> Real:
+        values = list(operands)
+        for value in values:
+            if all(_low(value) >= _high(other) for other in values if other is not value):
                 return value
-        return self.ring.greatest([self._ball(v) for v in operands])
+        return self.ring.greatest([self._ball(v) for v in values])
 
     def _argmax(self, node: ArgMax) -> Real:
         values = [self.value(s) for s in node.scores]

@@ -77,8 +77,8 @@ class Domain(Generic[V, T, N]):
         """One of them."""
         raise self._refusal("networks")
 
-    def _maximum(self, operands: Sequence[V]) -> V:
-        """The greatest of some values."""
+    def _maximum(self, operands: Iterable[V]) -> V:
+        """The greatest of some values, which are computed as they are drawn."""
         raise self._refusal("maximum")
 
     def _argmax(self, node: ArgMax) -> V:
@@ -167,7 +167,7 @@ class Evaluation(Domain[V, T, N]):
             case Output(application, index):
                 return self._output(self.outputs(application), index)
             case Maximum(operands):
-                return self._maximum([self.value(o) for o in operands])
+                return self._maximum(self.value(o) for o in operands)
             case ArgMax():
                 return self._argmax(expr)
             case Switch():

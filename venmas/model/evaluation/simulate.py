@@ -59,7 +59,7 @@ class Exact(Evaluation[Fraction, bool, tuple[list[int], int]]):
     def _output(self, outputs: tuple[list[int], int], index: int) -> Fraction:
         return Fraction(outputs[0][index], outputs[1])
 
-    def _maximum(self, operands: Sequence[Fraction]) -> Fraction:
+    def _maximum(self, operands: Iterable[Fraction]) -> Fraction:
         return max(operands)
 
     def _argmax(self, node: ArgMax) -> Fraction:
@@ -127,8 +127,8 @@ class Batch(Evaluation[Array, Bools, Array]):
     def _output(self, outputs: Array, index: int) -> Array:
         return np.asarray(outputs[:, index])
 
-    def _maximum(self, operands: Sequence[Array]) -> Array:
-        return np.asarray(np.max(np.stack(operands), axis=0))
+    def _maximum(self, operands: Iterable[Array]) -> Array:
+        return np.asarray(np.max(np.stack(list(operands)), axis=0))
 
     def _argmax(self, node: ArgMax) -> Array:
         return np.asarray(np.argmax(np.stack([self.value(s) for s in node.scores]), axis=0), dtype=np.float64)
