@@ -39,7 +39,7 @@ from venmas.logic import (
     subformulas,
 )
 from venmas.logic.linear import Comparison, LinearExpr, Relation
-from venmas.model.evaluation.simulate import undrawn
+from venmas.model.evaluation.evaluation import undrawn
 from venmas.model.expressions.limits import MAX_NUMBER
 from venmas.model.system.disturbances import Noise, ahead, drawn, ranges
 from venmas.model.system.system import System

@@ -98,7 +98,7 @@ def successors(system: System, state: State) -> list[State]:
     exact = Exact(dict(zip(names, map(Fraction, state), strict=True)))
     found = []
     for branch in system.branches:
-        if exact.holds(branch.guard):
+        if exact.truth(branch.guard):
             new = {name: exact.value(expr) for name, expr in branch.updates}
             found.append(tuple(int(new.get(name, exact.state[name])) for name in names))
     return found

@@ -136,9 +136,9 @@ def meets(goal: Goal, x: dict[str, Fraction]) -> bool:
                 except ModelError:  # beyond the declared box, behind a guard that does not hold
                     return False
             case Unless(path, branch, formula):
-                return not here.holds(system.branches[branch].guard) or holds(Holds((*path, branch), formula))
+                return not here.truth(system.branches[branch].guard) or holds(Holds((*path, branch), formula))
             case Requires(_, condition):
-                return here.holds(condition)
+                return here.truth(condition)
             case Fact(_, expr, relation):
                 return relation.holds(here.value(expr))
         raise TypeError(part)
@@ -147,7 +147,7 @@ def meets(goal: Goal, x: dict[str, Fraction]) -> bool:
     for path, outcomes in goal.world.assumed.items():
         for key, outcome in outcomes.items():
             node, here = nodes[key], after(path)
-            if outcome != (int(here.value(node)) if isinstance(node, ArgMax) else int(here.holds(node))):
+            if outcome != (int(here.value(node)) if isinstance(node, ArgMax) else int(here.truth(node))):
                 return False
     return all(holds(part) for part in (*goal.facts, *goal.todo))
 

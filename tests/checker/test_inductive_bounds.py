@@ -61,7 +61,7 @@ def test_values_and_truths_over_boxes_hold_at_their_points() -> None:
                         assert intervals.winners(expr)[i, int(exact.value(expr))]
                 for branch in system.branches:
                     may, may_not = intervals.truth(branch.guard)
-                    assert (may if exact.holds(branch.guard) else may_not)[i]
+                    assert (may if exact.truth(branch.guard) else may_not)[i]
     assert told > 1000
 
 
@@ -74,7 +74,7 @@ def test_boxes_shrink_around_the_states_that_meet_a_condition() -> None:
         for claim in (*claims.starts, *claims.steps):
             shrunk = batch.shrunk(claim, boxes)
             for i in range(6):
-                meeting = [p for p in _points(boxes, i) if _exact(system, p).holds(claim.condition)]
+                meeting = [p for p in _points(boxes, i) if _exact(system, p).truth(claim.condition)]
                 inside = set(_points(shrunk, i)) if shrunk.alive[i] else set()
                 assert inside.issuperset(meeting)
                 cut += len(_points(boxes, i)) - len(inside)

@@ -47,7 +47,7 @@ def test_moves_are_those_of_the_simulator(name):
         here = Exact(state)
         bits = []
         for node in choices:
-            own = int(here.value(node)) if isinstance(node, ArgMax) else int(here.holds(node))
+            own = int(here.value(node)) if isinstance(node, ArgMax) else int(here.truth(node))
             bits.append((node, 1 << own))
         if bits and len(choices) < 12 and rng.random() < 0.5:  # another outcome is allowed for besides
             at = rng.randrange(len(bits))
@@ -61,7 +61,7 @@ def test_moves_are_those_of_the_simulator(name):
         point = [state[n] for n, d in system.variables.items() if not d.integral]
         after = []
         for branch in system.branches:
-            if here.holds(branch.guard):
+            if here.truth(branch.guard):
                 after.append(state | {n: here.value(e) for n, e in branch.updates})
         found = []
         for move in made.moves:

@@ -15,7 +15,7 @@ from tests.corpus.pwl import pwl_case
 from tests.corpus.spec import build
 from venmas.checker.exact.cell import Cell, rational, refutes
 from venmas.checker.exact.enclosures import Enclosure, relaxation
-from venmas.checker.exact.values import Evaluation
+from venmas.checker.exact.values import Enclosures
 from venmas.checker.goals.check import claim
 from venmas.checker.goals.initial import first_goal
 from venmas.checker.goals.paths import World
@@ -32,7 +32,7 @@ from venmas.nn.network import relu_network
 # -- faults that were found --------------------------------------------------------------------------------------------
 
 
-def _state(system: System, semantics: str = "real") -> Evaluation:
+def _state(system: System, semantics: str = "real") -> Enclosures:
     goal = first_goal(system, system.regions[0], TRUE, semantics)
     assert goal is not None
     return goal.world.state(())
@@ -259,7 +259,7 @@ def _compare(system: System, world: World, state) -> None:
     for _, node in system.nodes():
         if isinstance(node, Compare):
             truth = abstract.truth(node)
-            assert truth is None or truth == here.holds(node)
+            assert truth is None or truth == here.truth(node)
     for branch in system.branches:
         for _, expr in branch.updates:
             q: Enclosure = abstract.value(expr)

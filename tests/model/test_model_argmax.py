@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from venmas import System, verify
+from venmas.engine.report import Verdict
 from venmas.errors import ModelError
 from venmas.model import apply_network, argmax
 from venmas.model.evaluation.simulate import Batch, Step
@@ -59,3 +60,15 @@ def test_conditions_fit_the_scores():
         argmax([x, 1 - x], among=[x == 0])
     with pytest.raises(ModelError, match="expected a condition"):
         argmax([x, 1 - x], among=[x, x])
+
+
+@pytest.mark.parametrize("mode", ["adaptive", "mono", "comp-seq", "exact"])
+def test_a_choice_among_some_outputs_of_a_network(mode: str) -> None:
+    """Outputs that no score is never win, wherever they stand; the order is that of the scores."""
+    for order, verdict in ((0, 1), Verdict.SATISFIED), ((1, 0), Verdict.VIOLATED), ((2, 0), Verdict.VIOLATED):
+        system = System("some")
+        x = system.real("x", 0, 1)
+        outputs = apply_network(relu_network([np.array([[1.0], [2.0], [3.0]])], [np.zeros(3)]), [x])
+        system.branch("go", x=argmax([outputs[i] for i in order]))
+        system.initial(x >= 0.25)
+        assert verify(system, "AX x >= 1", mode=mode, timeout=20).verdict is verdict

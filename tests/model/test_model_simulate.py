@@ -30,10 +30,10 @@ def test_floats_and_rationals_agree_on_expressions(data, points):
     expr = data.draw(expressions((x, y), m, 2, (data.draw(networks()),)))
     condition = data.draw(conditions((expr, x), 2))
     batch = Batch(as_batch(points))
-    values, truths = batch.value(expr), batch.holds(condition)
+    values, truths = batch.value(expr), batch.truth(condition)
     for row, point in enumerate(points):
         exact = Exact(point)
-        assert (values[row], truths[row]) == (exact.value(expr), exact.holds(condition))
+        assert (values[row], truths[row]) == (exact.value(expr), exact.truth(condition))
 
 
 @pytest.mark.thorough

@@ -18,11 +18,8 @@ import pytest
 
 import venmas
 from venmas import System, verify
-from venmas.bounds import zonotope
 from venmas.bounds.exact import _Forms
-from venmas.bounds.expressions import Interpreter
 from venmas.checker.exact.moves import Reading
-from venmas.checker.exact.values import Evaluation
 from venmas.checker.inductive.constraints import Boxes
 from venmas.checker.inductive.intervals import Intervals
 from venmas.engine.modes import MODES
@@ -30,7 +27,7 @@ from venmas.engine.report import Verdict
 from venmas.errors import ModelError
 from venmas.model import argmax, maximum, where
 from venmas.model.canonical.canonical import system_to_json
-from venmas.model.evaluation.simulate import Batch, Exact
+from venmas.model.evaluation.simulate import Exact
 from venmas.model.expressions import expr as module
 from venmas.model.expressions.domain import Domains, Ranges, is_integral
 from venmas.model.expressions.expr import Expr
@@ -118,20 +115,16 @@ def bare(kind: type, **fields: Any) -> Any:
 NODE = Square(module.Variable("x", True))
 NOTHING = SimpleNamespace(affine=lambda _: None, possible=lambda _: None)
 INTERPRETERS: dict[str, Callable[[], object]] = {
-    "model/evaluation/simulate.py, exact": lambda: Exact({"x": Fraction(1)}).value(NODE),
-    "model/evaluation/simulate.py, floats": lambda: Batch({"x": np.ones(2)}).value(NODE),
+    "model/evaluation/evaluation.py": lambda: Exact({"x": Fraction(1)}).value(NODE),
     "model/expressions/simplify.py": lambda: Simplifier({}).expr(NODE),
     "model/transform/lowering.py": lambda: lower({"x": NODE}, ["x"]),
     "model/canonical/writer.py": lambda: system_to_json(toy("update")),
-    "bounds/expressions.py": lambda: bare(Interpreter)._compute(NODE),
     "bounds/exact.py": lambda: _Forms(NOTHING, True).of(NODE),  # type: ignore[arg-type]
-    "bounds/zonotope.py": lambda: zonotope.Evaluator({}, 1, 1).form(NODE),
     "procedures/milp/encoding/states/expressions.py": lambda: bare(ExpressionEncoder)._term(NOTHING, NODE),
     "procedures/explicit/states/undecided.py": lambda: bare(
         StateRows, _columns=SimpleNamespace(integral=lambda _: False)
     )._compute(NODE),
     "procedures/polytopes/step.py": lambda: next(bare(Partition)._value(SimpleNamespace(known={}), NODE)),
-    "checker/exact/values.py": lambda: bare(Evaluation)._compute(NODE),
     "checker/exact/moves.py": lambda: Reading(toy("update"), ()).value(NODE),
 }
 
@@ -165,7 +158,7 @@ def test_a_walk_does_not_pass_over_what_it_does_not_know() -> None:
 
 def places() -> set[str]:
     """The files that tell nodes of expressions apart."""
-    tells = re.compile(r"(case .*|isinstance\(.*)\b(Maximum|Where|Switch|ArgMax|Sum)\b")
+    tells = re.compile(r"(case .*|isinstance\(.*|KNOWN = .*)\b(Maximum|Where|Switch|ArgMax|Sum)\b")
     found = {f.relative_to(ROOT).as_posix() for f in ROOT.rglob("*.py") if tells.search(f.read_text(encoding="utf-8"))}
     # the first reads systems of one scenario back, the second names layers of Keras
     return found - {"formats/gym/lake.py", "nn/keras_layers.py"}

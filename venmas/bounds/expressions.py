@@ -1,8 +1,8 @@
-"""The bounds interpreter of the expression graph, for a batch of abstract states at once."""
+"""Bounds of expressions and conditions, for a batch of abstract states at once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import takewhile
 
@@ -25,12 +25,10 @@ from venmas.bounds.linear_forms import (
 from venmas.bounds.methods import Activations, BoundMethod, beaten
 from venmas.bounds.rounding import SMALLEST_NORMAL, Bools, Floats, gamma
 from venmas.budget import ask
-from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.logic.linear import Comparison, LinearExpr
+from venmas.model.evaluation.evaluation import Evaluation
 from venmas.model.expressions.domain import is_integral
 from venmas.model.expressions.expr import (
-    All,
-    Any,
-    Application,
     ArgMax,
     Compare,
     Condition,
@@ -40,13 +38,12 @@ from venmas.model.expressions.expr import (
     Output,
     Sum,
     Switch,
-    Truth,
-    Variable,
     Where,
     add,
     scale,
 )
 from venmas.model.system.system import System
+from venmas.nn import Network
 
 Truths = NDArray[np.int8]
 """Three-valued truth by state: 1 true, 0 false, -1 open."""
@@ -60,85 +57,74 @@ MAX_VALUES = 128
 _BORDER = 1e-6
 
 
-class Interpreter:
-    """Evaluates expressions and conditions over the variables' quantities in `env`; results are kept by node.
+class Interpreter(Evaluation[Quantity, Truths, Activations]):
+    """Expressions and conditions over the variables' quantities in `env`.
 
     `members` are the single states of the batch; they answer what floats leave open at a threshold exactly.
     """
 
     def __init__(self, system: System, method: BoundMethod, env: Mapping[str, Quantity], size: int, roots: int) -> None:
+        super().__init__()
         self.system, self.method, self.size, self.roots = system, method, size, roots
         self.env = dict(env)
         self.members: Sequence[AbstractState] = []
         self.source: tuple[Interpreter, NDArray[np.intp]] | None = None  # where the rows of a batch of cases come from
-        self._assumed: dict[int, NDArray[np.int64]] = {}  # outcomes by row, -1 where nothing is assumed
-        self._values: dict[int, Quantity] = {}
-        self._truths: dict[int, Truths] = {}
+        # a choice with its outcomes by row, -1 where nothing is assumed
+        self._assumed: dict[int, tuple[ArgMax | Compare, NDArray[np.int64]]] = {}
+        self._truths: dict[int, tuple[Condition, Truths]] = {}
         self._atoms: dict[Comparison, Truths] = {}
         self._expressions: dict[Comparison, Expr] = {}
-        self._networks: dict[int, Activations] = {}
-        self._kept: list[object] = []  # nodes built here must outlive the memo that is keyed by their identity
-
-    def evaluate(self, expr: Expr) -> Quantity:
-        """Bounds of an expression in every state of the batch."""
-        key = id(expr)
-        if key not in self._values:
-            self._kept.append(expr)
-            self._values[key] = self._compute(expr)
-        return self._values[key]
 
     def assume(self, row: int, choice: ArgMax | Compare, outcome: int) -> None:
         """Let a choice be decided in a row, before anything is evaluated."""
         if id(choice) not in self._assumed:
-            self._kept.append(choice)
-            self._assumed[id(choice)] = np.full(self.size, -1, dtype=np.int64)
-        self._assumed[id(choice)][row] = outcome
-
-    def activations(self, application: Application) -> Activations:
-        """Bounds inside a network application."""
-        key = id(application)
-        if key not in self._networks:
-            self._kept.append(application)
-            inputs = [self.evaluate(i) for i in application.inputs]
-            self._networks[key] = self.method.propagate(application.network, inputs)
-        return self._networks[key]
+            self._assumed[id(choice)] = choice, np.full(self.size, -1, dtype=np.int64)
+        self._assumed[id(choice)][1][row] = outcome
 
     def _compute(self, expr: Expr) -> Quantity:
-        ask()
-        match expr:
-            case Constant(value):
-                return constant(value, self.size, self.roots)
-            case Variable(name, _):
-                return self.env[name]
+        match expr:  # these are bounded by more than the bounds of their operands
             case Sum():
                 return self._sum(expr)
-            case Output(application, index):
-                return self.activations(application).output(index)
             case Maximum(operands):
-                best = self._maximum([self.evaluate(o) for o in operands])
+                best = self._maximum(self.value(o) for o in operands)
                 mean = middle(operands)
                 return best if mean is None else settle(best.low, best.upp, np.maximum(best.lo, mean), best.hi)
-            case ArgMax():
-                values = tuple(Fraction(i) for i in range(len(expr.scores)))
-                whole = Quantity(*self._flat(0.0, len(values) - 1.0))
-                possible = self._winners(expr)
-                if id(expr) in self._assumed:
-                    outcome = self._assumed[id(expr)][:, None]
-                    possible = np.where(outcome >= 0, np.arange(len(values)) == outcome, possible)
-                return finite(whole, values, possible)
-            case Switch(selector, cases):
-                chosen = self.evaluate(selector)
-                if chosen.values is None or chosen.possible is None:
-                    masks = [(chosen.lo <= k) & (chosen.hi >= k) for k, _ in cases]
-                else:
-                    position = {v: i for i, v in enumerate(chosen.values)}
-                    none = np.zeros(self.size, dtype=bool)
-                    masks = [chosen.possible[:, position[Fraction(k)]] if k in position else none for k, _ in cases]
-                return self._cases([e for _, e in cases], np.stack(masks, 1))
-            case Where(condition, then, otherwise):
-                truth = self.condition(condition)
-                return self._cases([then, otherwise], np.stack([truth != 0, truth != 1], 1))
-        raise TypeError(type(expr))
+        return super()._compute(expr)
+
+    def _constant(self, value: Fraction) -> Quantity:
+        return constant(value, self.size, self.roots)
+
+    def _variable(self, name: str) -> Quantity:
+        return self.env[name]
+
+    def _network(self, network: Network, inputs: Sequence[Quantity]) -> Activations:
+        return self.method.propagate(network, inputs)
+
+    def _output(self, outputs: Activations, index: int) -> Quantity:
+        return outputs.output(index)
+
+    def _argmax(self, node: ArgMax) -> Quantity:
+        values = tuple(Fraction(i) for i in range(len(node.scores)))
+        whole = Quantity(*self._flat(0.0, len(values) - 1.0))
+        possible = self._winners(node)
+        if id(node) in self._assumed:
+            outcome = self._assumed[id(node)][1][:, None]
+            possible = np.where(outcome >= 0, np.arange(len(values)) == outcome, possible)
+        return finite(whole, values, possible)
+
+    def _switch(self, node: Switch) -> Quantity:
+        chosen, cases = self.value(node.selector), node.cases
+        if chosen.values is None or chosen.possible is None:
+            masks = [(chosen.lo <= k) & (chosen.hi >= k) for k, _ in cases]
+        else:
+            position = {v: i for i, v in enumerate(chosen.values)}
+            none = np.zeros(self.size, dtype=bool)
+            masks = [chosen.possible[:, position[Fraction(k)]] if k in position else none for k, _ in cases]
+        return self._cases([e for _, e in cases], np.stack(masks, 1))
+
+    def _where(self, node: Where) -> Quantity:
+        truth = self.truth(node.condition)
+        return self._cases([node.then, node.otherwise], np.stack([truth != 0, truth != 1], 1))
 
     def _flat(self, lo: float, hi: float) -> tuple[Floats, Floats, Floats, Floats]:
         low, upp = np.zeros((self.size, self.roots + 1)), np.zeros((self.size, self.roots + 1))
@@ -152,17 +138,17 @@ class Interpreter:
             if isinstance(part, Output):
                 outputs.setdefault(id(part.application), []).append((coefficient, part))
             else:
-                terms.append((coefficient, self.evaluate(part)))
+                terms.append((coefficient, self.value(part)))
         for group in outputs.values():
             if len(group) == 1:
-                terms.append((group[0][0], self.evaluate(group[0][1])))
+                terms.append((group[0][0], self.value(group[0][1])))
                 continue
             row = np.zeros((1, group[0][1].application.network.output_size))
             for coefficient, part in group:
                 row[0, part.index] += float(coefficient)
-            low, upp, lo, hi = self.activations(group[0][1].application).combine(row, np.zeros(1))
+            low, upp, lo, hi = self.outputs(group[0][1].application).combine(row, np.zeros(1))
             # each coefficient of the row is rounded, and so are sums of those of one output
-            parts = [(max(abs(float(c)), SMALLEST_NORMAL), self.evaluate(p)) for c, p in group]
+            parts = [(max(abs(float(c)), SMALLEST_NORMAL), self.value(p)) for c, p in group]
             slack = gamma(2 * len(group)) * np.sum([c * size_of(q.low, q.upp, q.lo, q.hi) for c, q in parts], axis=0)
             widen(low[:, 0], upp[:, 0], slack)
             terms.append((Fraction(1), settle(low[:, 0], upp[:, 0], lo[:, 0] - slack, hi[:, 0] + slack)))
@@ -173,9 +159,9 @@ class Interpreter:
             return _combined(total, terms, expr.constant)
         return rounded(total) if is_integral(expr) else total
 
-    def _maximum(self, operands: list[Quantity]) -> Quantity:
-        best = operands[0]
-        for q in operands[1:]:
+    def _maximum(self, operands: Iterable[Quantity]) -> Quantity:
+        best, *rest = operands
+        for q in rest:
             ask()
             wins, loses = best.lo >= q.hi, best.hi <= q.lo
             difference = affine([(Fraction(1), best), (Fraction(-1), q)], Fraction(0))
@@ -190,15 +176,12 @@ class Interpreter:
 
     def _winners(self, node: ArgMax) -> Bools:
         if self.source is not None:
-            found = self.source[0].evaluate(node).possible
+            found = self.source[0].value(node).possible
             assert found is not None
             return found[self.source[1]]
-        first = node.scores[0]
-        if isinstance(first, Output) and all(
-            isinstance(s, Output) and s.application is first.application and s.index == i
-            for i, s in enumerate(node.scores)
-        ):
-            possible = self.activations(first.application).winners()
+        network = node.whole
+        if network is not None:
+            possible = self.outputs(network).winners()
         else:
             n = len(node.scores)
             hi = np.zeros((self.size, n, n))
@@ -207,7 +190,7 @@ class Interpreter:
                     if i != j:
                         ask()
                         difference = add(node.scores[i], scale(node.scores[j], Fraction(-1)))
-                        hi[:, i, j] = self.evaluate(difference).hi
+                        hi[:, i, j] = self.value(difference).hi
             possible = beaten(hi)
         for row in np.flatnonzero(possible.sum(1) > 1) if self.members else ():
             forms = takewhile(_is_number, (self.members[int(row)].affine(s) for s in node.scores))
@@ -221,8 +204,8 @@ class Interpreter:
         mask[~mask.any(1)] = True
         used = np.flatnonzero(mask.any(0))
         if len(used) == 1:
-            return self.evaluate(exprs[used[0]])
-        cases = [self.evaluate(exprs[i]) for i in used]
+            return self.value(exprs[used[0]])
+        cases = [self.value(exprs[i]) for i in used]
         hull = join(cases, mask[:, used])
         if any(c.values is None for c in cases):
             return hull
@@ -239,21 +222,21 @@ class Interpreter:
 
     # -- conditions ----------------------------------------------------------------------------------------------------
 
-    def condition(self, condition: Condition) -> Truths:
+    def truth(self, condition: Condition) -> Truths:
         """Three-valued truth of a condition in every state."""
         key = id(condition)
         if key not in self._truths:
-            self._kept.append(condition)
-            truth = self._decide(condition)
+            truth = super().truth(condition)
             if key in self._assumed:
-                truth = np.where(self._assumed[key] >= 0, self._assumed[key], truth).astype(np.int8)
-            self._truths[key] = truth
-        return self._truths[key]
+                _, outcome = self._assumed[key]
+                truth = np.where(outcome >= 0, outcome, truth).astype(np.int8)
+            self._truths[key] = condition, truth
+        return self._truths[key][1]
 
     def atom(self, comparison: Comparison) -> Truths:
         """Three-valued truth of a comparison of state variables."""
         if comparison not in self._atoms:
-            self._atoms[comparison] = self._compare(self.expression(comparison), comparison.relation)
+            self._atoms[comparison] = self._compare(Compare(self.expression(comparison), comparison.relation))
         return self._atoms[comparison]
 
     def expression(self, comparison: Comparison) -> Expr:
@@ -265,22 +248,20 @@ class Interpreter:
             self._expressions[comparison] = expr
         return self._expressions[comparison]
 
-    def _decide(self, condition: Condition) -> Truths:
-        match condition:
-            case Truth(value):
-                return np.full(self.size, int(value), dtype=np.int8)
-            case Compare(expr, relation):
-                return self._compare(expr, relation)
-            case All(operands):
-                parts = np.stack([self.condition(c) for c in operands])
-                return np.where((parts == 0).any(0), 0, np.where((parts == 1).all(0), 1, -1)).astype(np.int8)
-            case Any(operands):
-                parts = np.stack([self.condition(c) for c in operands])
-                return np.where((parts == 1).any(0), 1, np.where((parts == 0).all(0), 0, -1)).astype(np.int8)
-        raise TypeError(type(condition))
+    def _known(self, value: bool) -> Truths:
+        return np.full(self.size, int(value), dtype=np.int8)
 
-    def _compare(self, expr: Expr, relation: Relation) -> Truths:
-        q = self.evaluate(expr)
+    def _every(self, truths: Iterable[Truths]) -> Truths:
+        parts = np.stack(list(truths))
+        return np.where((parts == 0).any(0), 0, np.where((parts == 1).all(0), 1, -1)).astype(np.int8)
+
+    def _some(self, truths: Iterable[Truths]) -> Truths:
+        parts = np.stack(list(truths))
+        return np.where((parts == 1).any(0), 1, np.where((parts == 0).all(0), 0, -1)).astype(np.int8)
+
+    def _compare(self, node: Compare) -> Truths:
+        expr, relation = node.expr, node.relation
+        q = self.value(expr)
         if q.values is not None and q.possible is not None:
             holds = np.array([relation.holds(v) for v in q.values])
             some, every = (q.possible & holds).any(1), (~q.possible | holds).all(1)

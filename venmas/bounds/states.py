@@ -66,19 +66,19 @@ class State:
 
     def bounds(self, expr: Expr) -> tuple[float, float]:
         """Rigorous interval of an expression."""
-        q = self.batch.evaluate(expr)
+        q = self.batch.value(expr)
         return float(q.lo[self.row]), float(q.hi[self.row])
 
     def possible(self, expr: Expr) -> tuple[Fraction, ...] | None:
         """The values an expression may take, when they are finitely many and tracked."""
-        q = self.batch.evaluate(expr)
+        q = self.batch.value(expr)
         if q.values is None or q.possible is None:
             return None
         return tuple(v for v, p in zip(q.values, q.possible[self.row], strict=True) if p)
 
     def truth(self, condition: Condition) -> bool | None:
         """Truth of a condition, None where it is open."""
-        return _BOOL[int(self.batch.condition(condition)[self.row])]
+        return _BOOL[int(self.batch.truth(condition)[self.row])]
 
     def decide(self, comparison: Comparison) -> bool | None:
         """Truth of a comparison of state variables, None where it is open."""
@@ -153,10 +153,10 @@ class States(Interpreter):
         if self._moves is None:
             self._moves = []
             for index, branch in enumerate(self.system.branches):
-                truth = self.condition(branch.guard)
+                truth = self.truth(branch.guard)
                 if (truth != 0).any():
                     updates = dict(branch.updates)
-                    env = {n: self.evaluate(updates[n]) if n in updates else self.env[n] for n in self.system.variables}
+                    env = {n: self.value(updates[n]) if n in updates else self.env[n] for n in self.system.variables}
                     self._moves.append((index, truth, env))
         width = max(1, CHUNK // max(1, len(self._moves)))
         number = row // width

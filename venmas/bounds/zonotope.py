@@ -8,7 +8,7 @@ NeurIPS 2018). Rounding errors are bounded as `venmas.bounds.rounding` derives a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.bounds.evaluation import Bounding
 from venmas.bounds.methods import beaten
 from venmas.bounds.relaxation import chord, rounding
 from venmas.bounds.rounding import (
@@ -32,24 +33,10 @@ from venmas.bounds.rounding import (
     outward,
 )
 from venmas.budget import ask
-from venmas.model.expressions.expr import (
-    All,
-    Any,
-    Application,
-    ArgMax,
-    Compare,
-    Condition,
-    Constant,
-    Expr,
-    Maximum,
-    Output,
-    Sum,
-    Switch,
-    Truth,
-    Variable,
-    Where,
-)
+from venmas.model.expressions.expr import ArgMax, Maximum, Switch, Where
 from venmas.nn import Layer, Network
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,73 +157,33 @@ def propagate(network: Network, z: Floats, e: Floats, single: bool = False) -> I
     return Inside(last, z, e)
 
 
-class Evaluator:
+class Evaluator(Bounding[Form, Inside]):
     """Forms of expressions over a batch of boxes; `env` gives those of the real variables."""
 
     def __init__(self, env: Mapping[str, Form], size: int, roots: int, single: bool = False) -> None:
+        super().__init__()
         self.env, self.size, self.roots, self.single = env, size, roots, single
-        self._forms: dict[int, Form] = {}
-        self._inside: dict[int, Inside] = {}
         self.gaps: dict[int, tuple[Floats, Floats]] = {}
         """Forms of all differences of an argmax's scores that were found elsewhere."""
-
-    def form(self, expr: Expr) -> Form:
-        """The form of an expression whose node outlives this evaluator."""
-        key = id(expr)
-        if key not in self._forms:
-            self._forms[key] = self._compute(expr)
-        return self._forms[key]
 
     def _flat(self, lo: Floats, hi: Floats) -> Form:
         z = np.zeros((self.size, 1 + self.roots))
         z[:, 0], e = ball(lo, hi)
         return Form(z, e)
 
-    def _compute(self, expr: Expr) -> Form:
-        ask()
-        match expr:
-            case Constant(value):
-                z = np.zeros((self.size, 1 + self.roots))
-                z[:, 0] = float(value)
-                exact = Fraction(float(value)) == value
-                return Form(z, np.full(self.size, 0.0 if exact else abs(float(value)) * 2 * UNIT_ROUNDOFF + TINY))
-            case Variable(name, _):
-                return self.env[name]
-            case Sum(terms, constant):
-                return self._sum([(c, self.form(part)) for c, part in terms], constant)
-            case Output(application, index):
-                inside = self.inside(application)
-                row = np.zeros((1, inside.last.out_size))
-                row[0, index] = 1.0
-                z, e = self._combine(inside, row)
-                return Form(z[:, :, 0], e[:, 0])
-            case Maximum(operands):
-                best = self.form(operands[0])
-                for operand in operands[1:]:
-                    other = self.form(operand)
-                    gap = self._sum([(Fraction(1), best), (Fraction(-1), other)], Fraction(0))
-                    z, e = relax(gap.z[:, :, None], gap.e[:, None])
-                    best = self._sum([(Fraction(1), Form(z[:, :, 0], e[:, 0])), (Fraction(1), other)], Fraction(0))
-                return best
-            case ArgMax(scores):
-                able = self.winners(expr)
-                places = np.arange(len(scores), dtype=float)
-                return self._flat(np.where(able, places, np.inf).min(1), np.where(able, places, -np.inf).max(1))
-            case Switch(_, cases):
-                return self._hull([self.form(e) for _, e in cases])
-            case Where(condition, then, otherwise):
-                yes, no = self.truth(condition)
-                hull = self._hull([self.form(then), self.form(otherwise)])
-                first, second = self.form(then), self.form(otherwise)
-                z = np.where(no[:, None], second.z, np.where(yes[:, None], first.z, hull.z))
-                return Form(z, np.where(no, second.e, np.where(yes, first.e, hull.e)))
-        raise TypeError(type(expr))
+    def _ends(self, value: Form) -> tuple[Floats, Floats]:
+        return value.range()
 
-    def total(self, terms: list[tuple[Fraction, Form]]) -> Form:
-        """A linear combination of forms."""
-        return self._sum(terms, Fraction(0))
+    def _constant(self, value: Fraction) -> Form:
+        z = np.zeros((self.size, 1 + self.roots))
+        z[:, 0] = float(value)
+        exact = Fraction(float(value)) == value
+        return Form(z, np.full(self.size, 0.0 if exact else abs(float(value)) * 2 * UNIT_ROUNDOFF + TINY))
 
-    def _sum(self, terms: list[tuple[Fraction, Form]], constant: Fraction) -> Form:
+    def _variable(self, name: str) -> Form:
+        return self.env[name]
+
+    def _linear(self, terms: Sequence[tuple[Fraction, Form]], constant: Fraction = _ZERO) -> Form:
         z, e = np.zeros((self.size, 1 + self.roots)), np.zeros(self.size)
         z[:, 0] = float(constant)
         mass = np.full(self.size, abs(float(constant)))
@@ -247,19 +194,49 @@ class Evaluator:
             mass += max(abs(c), SMALLEST_NORMAL) * (np.abs(form.z).sum(1) + form.e)
         return Form(z, e + gamma(2 * len(terms) + 3) * mass + TINY)
 
+    def _network(self, network: Network, inputs: Sequence[Form]) -> Inside:
+        z, e = np.stack([f.z for f in inputs], 2), np.stack([f.e for f in inputs], 1)
+        return propagate(network, z, e, self.single)
+
+    def _output(self, outputs: Inside, index: int) -> Form:
+        row = np.zeros((1, outputs.last.out_size))
+        row[0, index] = 1.0
+        z, e = self._combine(outputs, row)
+        return Form(z[:, :, 0], e[:, 0])
+
+    def _maximum(self, operands: Iterable[Form]) -> Form:
+        best, *rest = operands
+        for other in rest:
+            gap = self.difference(best, other)
+            z, e = relax(gap.z[:, :, None], gap.e[:, None])
+            best = self._linear([(_ONE, Form(z[:, :, 0], e[:, 0])), (_ONE, other)])
+        return best
+
+    def _argmax(self, node: ArgMax) -> Form:
+        able, places = self.winners(node), np.arange(len(node.scores), dtype=float)
+        return self._flat(np.where(able, places, np.inf).min(1), np.where(able, places, -np.inf).max(1))
+
+    def _switch(self, node: Switch) -> Form:
+        return self._hull([self.value(e) for _, e in node.cases])
+
+    def _where(self, node: Where) -> Form:
+        yes, no = self.truth(node.condition)
+        first, second = self.value(node.then), self.value(node.otherwise)
+        hull = self._hull([first, second])
+        z = np.where(no[:, None], second.z, np.where(yes[:, None], first.z, hull.z))
+        return Form(z, np.where(no, second.e, np.where(yes, first.e, hull.e)))
+
+    def total(self, terms: Sequence[tuple[Fraction, Form]]) -> Form:
+        """A linear combination of forms."""
+        return self._linear(terms)
+
+    def difference(self, left: Form, right: Form) -> Form:
+        """One form less another."""
+        return self._linear([(_ONE, left), (-_ONE, right)])
+
     def _hull(self, forms: list[Form]) -> Form:
         ranges = [f.range() for f in forms]
         return self._flat(np.min([lo for lo, _ in ranges], axis=0), np.max([hi for _, hi in ranges], axis=0))
-
-    def inside(self, application: Application) -> Inside:
-        """Bounds within a network application."""
-        key = id(application)
-        if key not in self._inside:
-            inputs = [self.form(i) for i in application.inputs]
-            z = np.stack([f.z for f in inputs], 2)
-            e = np.stack([f.e for f in inputs], 1)
-            self._inside[key] = propagate(application.network, z, e, self.single)
-        return self._inside[key]
 
     def _combine(self, inside: Inside, rows: Floats) -> tuple[Floats, Floats]:
         """Forms of ``rows @ outputs``."""
@@ -277,17 +254,14 @@ class Evaluator:
         moves the differences whose sign is open."""
         n = len(node.scores)
         rows, first, second = pairs(n)
-        network = whole(node)
+        network = node.whole
         if id(node) in self.gaps:
             z, e = self.gaps[id(node)]
         elif network is not None:
-            z, e = self._combine(self.inside(network), rows)
+            z, e = self._combine(self.outputs(network), rows)
         else:
-            one = Fraction(1)
-            gaps = [
-                self._sum([(one, self.form(node.scores[i])), (-one, self.form(node.scores[j]))], Fraction(0))
-                for i, j in zip(first, second, strict=True)
-            ]
+            scores = [self.value(s) for s in node.scores]
+            gaps = [self.difference(scores[i], scores[j]) for i, j in zip(first, second, strict=True)]
             z, e = np.stack([g.z for g in gaps], 2), np.stack([g.e for g in gaps], 1)
         lo, hi = span(z, e)
         top = np.zeros((self.size, n, n))
@@ -300,33 +274,6 @@ class Evaluator:
 
     def largest(self, node: Maximum) -> Bools:
         """(B, n): which operands can be the maximum; ties count for all."""
-        ranges = [self.form(o).range() for o in node.operands]
+        ranges = [self.value(o).range() for o in node.operands]
         floor = np.max([lo for lo, _ in ranges], axis=0)
         return np.stack([hi >= floor for _, hi in ranges], 1)
-
-    def truth(self, condition: Condition) -> tuple[Bools, Bools]:
-        """Where a condition certainly holds, and where it certainly does not."""
-        match condition:
-            case Truth(value):
-                return np.full(self.size, value), np.full(self.size, not value)
-            case Compare(expr, relation):
-                lo, hi = self.form(expr).range()
-                return relation.certain(lo, hi), relation.negated.certain(lo, hi)
-            case All(operands) | Any(operands):
-                parts = [self.truth(c) for c in operands]
-                join, meet = np.logical_or.reduce, np.logical_and.reduce
-                if isinstance(condition, Any):
-                    join, meet = meet, join
-                return np.asarray(meet([y for y, _ in parts])), np.asarray(join([n for _, n in parts]))
-        raise TypeError(type(condition))
-
-
-def whole(node: ArgMax) -> Application | None:
-    """The network whose outputs, all of them in order, an argmax compares; None where it compares something else."""
-    first = node.scores[0]
-    if not isinstance(first, Output) or len(node.scores) != first.application.network.output_size:
-        return None
-    same = all(
-        isinstance(s, Output) and s.application is first.application and s.index == i for i, s in enumerate(node.scores)
-    )
-    return first.application if same else None

@@ -139,7 +139,7 @@ def successors(system: System, state: State) -> Iterator[tuple[int, State | None
     """The branches that can be taken and what follows; None: it leaves the box."""
     at = Exact({name: Fraction(x) for name, x in zip(system.variables, state, strict=True)})
     for i, branch in enumerate(system.branches):
-        if not at.holds(branch.guard):
+        if not at.truth(branch.guard):
             continue
         updates = dict(branch.updates)
         after = tuple(

@@ -248,7 +248,7 @@ def test_guards_keep_the_part_where_they_hold() -> None:
                 if abs(s[3]) > 1:
                     continue
             at = {n: forms[n].z[0, 0] + forms[n].z[0, 1:] @ s + rng.choice([-e, e]) for n in "xy"}
-            if guard is guards[-1] or Batch({n: np.array([v]) for n, v in at.items()}).holds(guard)[0]:
+            if guard is guards[-1] or Batch({n: np.array([v]) for n, v in at.items()}).truth(guard)[0]:
                 for form, a, b in sums:
                     low, high = form.ends
                     assert low[0] - 1e-12 <= a * at["x"] + b * at["y"] <= high[0] + 1e-12

@@ -81,7 +81,7 @@ def test_unstable_units_take_one_binary_each_and_a_choice_of_winners_one(formula
     assert box is not None
     states = States.initial(system, [box])
     (application,) = {id(n.application): n.application for _, n in system.nodes() if hasattr(n, "application")}.values()
-    low, high = states.activations(application).pre[0] or (np.zeros(0), np.zeros(0))
+    low, high = states.outputs(application).pre[0] or (np.zeros(0), np.zeros(0))
     unstable = int(((low < 0) & (high > 0)).sum())
     assert unstable > 0
     assert only.program.binaries == unstable + winners - 1  # a winner that can not lead to the target takes none

@@ -71,10 +71,10 @@ def test_networks_and_their_winners(net, box):
     scores = [*outputs, outputs[1]]  # the last one never wins
     with np.errstate(all="ignore"):
         found, roots = evaluator(Frame.identity(2, unit), low, high)
-        forms = [found.form(o) for o in outputs]
+        forms = [found.value(o) for o in outputs]
         winners = [found.winners(argmax(scores)), found.winners(argmax([x, y, outputs[0], x]))]
         difference = outputs[0] - outputs[1] + x / 3
-        gap = found.form(difference)
+        gap = found.value(difference)
     for row, points in enumerate(places):
         for place in points:
             state = {n: p / unit for n, p in zip(NAMES, place, strict=True)}
@@ -96,7 +96,7 @@ def test_expressions(data, box):
     expr = data.draw(expressions((x, y), m * 0, 2, (data.draw(networks()),)))
     with np.errstate(all="ignore"):
         found, roots = evaluator(Frame.identity(2, unit), low, high)
-        form = found.form(expr)
+        form = found.value(expr)
     for row, points in enumerate(places):
         for place in points:
             exact = Exact({n: p / unit for n, p in zip(NAMES, place, strict=True)})
@@ -128,7 +128,7 @@ def test_float32(net, box, seed):
     _, _, outputs = two(net)
     with np.errstate(all="ignore"):
         found, _ = evaluator(Frame.identity(2, unit), low, high, True)
-        ranges = [found.form(o).range() for o in outputs]
+        ranges = [found.value(o).range() for o in outputs]
         able = found.winners(argmax(outputs))
         for row, points in enumerate(places):
             for place in points:
@@ -179,7 +179,7 @@ def test_numbers_that_overflow_say_nothing():
     with np.errstate(all="ignore"):
         found, _ = evaluator(Frame.identity(2, 1), np.array([[-1, -1]]), np.array([[1, 1]]))
         for output in outputs:
-            lo, hi = found.form(output).range()
+            lo, hi = found.value(output).range()
             assert (lo[0], hi[0]) == (-np.inf, np.inf)
         assert found.winners(argmax(outputs)).all()
 

@@ -177,5 +177,5 @@ def _by_checker(flow, box, fine, extrema):  # type: ignore[no-untyped-def]
         forms[name] = whole
     start = {n: forms[n] for n in flow.flow.names}
     moved = Moved(Forms(_BITS, count), flow.flow, start, lambda e: forms[e.name], extrema, fine)
-    found = [moved.end["x"].range, *(moved.extrema[e] for e in extrema)]
+    found = [moved.ends["x"].range, *(moved.extrema[e] for e in extrema)]
     return [(scaled(low, _BITS), scaled(high, _BITS)) for low, high in found]

@@ -83,8 +83,8 @@ class Course:
         slope[:, 0] = 0.0
         (low, high), (least, most) = tubes.ends(slope), points.ends(slope)
         if node.greatest:
-            return ring.along(slope, np.minimum(least.max(0), high.max(0)), high.max(0))
-        return ring.along(slope, low.min(0), np.maximum(low.min(0), most.min(0)))
+            return ring.fresh(ring.along(slope, np.minimum(least.max(0), high.max(0)), high.max(0)))
+        return ring.fresh(ring.along(slope, low.min(0), np.maximum(low.min(0), most.min(0))))
 
     def _curves(self, expr: Expr) -> tuple[Curve, Curve]:
         """An expression over slices of the period, and at their ends."""

@@ -80,7 +80,7 @@ def _signs(branches: Sequence[Branch], values: Values) -> dict[Hashable, Bools]:
         match stack.pop():
             case Compare(expr):
                 key, turned = _key(expr)
-                low, high = values.form(expr).ends
+                low, high = values.value(expr).ends
                 here = np.stack([low < 0, (low <= 0) & (high >= 0), high > 0], 1)[:, ::turned]
                 found[key] = found[key] & here if key in found else here
             case All(parts) | Any(parts):

@@ -16,7 +16,6 @@ from venmas.checker.exact.cell import Form, Q, fraction, plus, rational
 from venmas.model.expressions.expr import (
     All,
     Any,
-    Application,
     ArgMax,
     Compare,
     Condition,
@@ -157,22 +156,12 @@ def operands(system: System, integers: Sequence[int], node: Choice) -> Scores | 
             return reading.value(node.expr)
         if len(node.scores) > MOST_OUTCOMES:
             raise NotAffineError(f"an argmax of more than {MOST_OUTCOMES} scores")
-        shared = _application(node.scores)
+        shared = node.application
         if shared is None:
             return Scores(None, (), tuple(map(reading.value, node.scores)))
-        places = tuple(s.index for s in node.scores if isinstance(s, Output))
-        return Scores(shared.network, places, tuple(map(reading.value, shared.inputs)))
+        return Scores(shared.network, node.places, tuple(map(reading.value, shared.inputs)))
     except OpenChoiceError as error:
         raise NotAffineError("a choice hangs on another one") from error
-
-
-def _application(scores: Sequence[Expr]) -> Application | None:
-    """The network node that all scores are outputs of."""
-    first = scores[0]
-    if not isinstance(first, Output):
-        return None
-    shared = first.application
-    return shared if all(isinstance(s, Output) and s.application is shared for s in scores) else None
 
 
 @dataclass(frozen=True, eq=False)

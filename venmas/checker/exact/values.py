@@ -6,35 +6,22 @@ one: that is where a proof may split.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 
 from venmas.budget import ask
 from venmas.checker.exact.cell import Cell, Form, Q, fraction, negative, plus, rational
 from venmas.checker.exact.enclosures import MAX_VALUES, SLOPE_BITS, Enclosure, Values, lowest, relaxation
 from venmas.checker.exact.networks import Applied
 from venmas.logic.linear import Relation
-from venmas.model.expressions.expr import (
-    All,
-    Any,
-    Application,
-    ArgMax,
-    Compare,
-    Condition,
-    Constant,
-    Expr,
-    Maximum,
-    Output,
-    Sum,
-    Switch,
-    Truth,
-    Variable,
-    Where,
-)
+from venmas.model.evaluation.evaluation import Evaluation, every, some
+from venmas.model.expressions.expr import Application, ArgMax, Compare, Condition, Expr, Output, Switch, Where
+from venmas.nn import Network
 from venmas.nn.network import Semantics
 
 
-class Evaluation:
+class Enclosures(Evaluation[Enclosure, bool | None, Applied]):
     """Enclosures of expressions in one abstract state: `env` encloses the variables over `cell`.
 
     assumed: outcomes of argmaxes (the index) and comparisons (1 or 0), by identity of the node.
@@ -47,61 +34,49 @@ class Evaluation:
         semantics: Semantics = "real",
         assumed: Mapping[int, int] | None = None,
     ) -> None:
+        super().__init__()
         self.cell, self.env, self.semantics, self.assumed = cell, env, semantics, assumed or {}
         self.undecided: list[ArgMax | Compare] = []
         """Argmaxes and comparisons of several possible outcomes, in order of evaluation."""
         self.open: list[Form] = []
         """Exact forms whose sign on the cell would decide an open choice, in order of evaluation."""
-        self._values: dict[int, Enclosure] = {}
-        self._truths: dict[int, bool | None] = {}
-        self._networks: dict[int, Applied] = {}
-        self._kept: list[object] = []
-
-    def value(self, expr: Expr) -> Enclosure:
-        """The enclosure of an expression."""
-        key = id(expr)
-        if key not in self._values:
-            self._kept.append(expr)
-            self._values[key] = self._compute(expr)
-        return self._values[key]
+        self._truths: dict[int, tuple[Condition, bool | None]] = {}
 
     def _constant(self, value: Q) -> Enclosure:
         form: Form = (rational(value), *(rational(0),) * len(self.cell.names))
         return Enclosure(form, form, frozenset([fraction(value)]))
 
-    def _compute(self, expr: Expr) -> Enclosure:
-        ask()
-        match expr:
-            case Constant(value):
-                return self._constant(value)
-            case Variable(name, _):
-                return self.env[name]
-            case Sum(terms, constant):
-                return self._sum([(c, self.value(e)) for c, e in terms], constant)
-            case Output(application, index):
-                return self.applied(application).output(index)
-            case Maximum(operands):
-                best = self.value(operands[0])
-                for o in operands[1:]:
-                    best = self._maximum(best, self.value(o))
-                return best
-            case ArgMax():
-                return self._finite(frozenset(Fraction(i) for i in self.winners(expr)))
-            case Switch(selector, cases):
-                chosen = self.value(selector).values
-                able = [e for k, e in cases if chosen is None or Fraction(k) in chosen]
-                # no case fits beyond the declared range, where a guard keeps runs from going: any case will do there
-                return self._join([self.value(e) for e in able or [e for _, e in cases]])
-            case Where(condition, then, otherwise):
-                truth = self.truth(condition)
-                return self._join([self.value(e) for e, t in ((then, True), (otherwise, False)) if truth in (None, t)])
-        raise TypeError(type(expr))
+    def _variable(self, name: str) -> Enclosure:
+        return self.env[name]
+
+    def _network(self, network: Network, inputs: Sequence[Enclosure]) -> Applied:
+        return Applied(self.cell, network, inputs, self.open, self.semantics)
+
+    def _output(self, outputs: Applied, index: int) -> Enclosure:
+        return outputs.output(index)
+
+    def _maximum(self, operands: Iterable[Enclosure]) -> Enclosure:
+        return reduce(self._greater, operands)
+
+    def _argmax(self, node: ArgMax) -> Enclosure:
+        return self._finite(frozenset(Fraction(i) for i in self.winners(node)))
+
+    def _switch(self, node: Switch) -> Enclosure:
+        chosen = self.value(node.selector).values
+        able = [e for k, e in node.cases if chosen is None or Fraction(k) in chosen]
+        # no case fits beyond the declared range, where a guard keeps runs from going: any case will do there
+        return self._join([self.value(e) for e in able or [e for _, e in node.cases]])
+
+    def _where(self, node: Where) -> Enclosure:
+        truth = self.truth(node.condition)
+        able = [e for e, t in ((node.then, True), (node.otherwise, False)) if truth in (None, t)]
+        return self._join([self.value(e) for e in able])
 
     def _finite(self, values: Values) -> Enclosure:
         low, high = self._constant(min(values)), self._constant(max(values))
         return low if len(values) == 1 else Enclosure(low.low, high.upp, values)
 
-    def _sum(self, terms: Sequence[tuple[Fraction, Enclosure]], constant: Fraction) -> Enclosure:
+    def _linear(self, terms: Sequence[tuple[Fraction, Enclosure]], constant: Fraction) -> Enclosure:
         low = upp = self._constant(constant).low
         for c, q in terms:
             factor = rational(c)
@@ -116,8 +91,8 @@ class Evaluation:
             sums = {s + c * v for s in sums for v in q.values}
         return Enclosure(low, upp, None if sums is None else frozenset(sums))
 
-    def _maximum(self, a: Enclosure, b: Enclosure) -> Enclosure:
-        gap = self._sum([(Fraction(1), a), (Fraction(-1), b)], Fraction(0))
+    def _greater(self, a: Enclosure, b: Enclosure) -> Enclosure:
+        gap = self._linear([(Fraction(1), a), (Fraction(-1), b)], Fraction(0))
         if self.cell.inf(gap.low).value >= 0:
             return a
         if self.cell.sup(gap.upp).value <= 0:
@@ -144,7 +119,7 @@ class Evaluation:
         if id(node) in self.assumed:
             return [self.assumed[id(node)]]
         scores, gaps = node.scores, dict[tuple[int, int], Enclosure]()
-        shared = _application(scores)
+        shared = node.application
         able = [i for i in range(len(scores)) if self._can_win(scores, shared, i, gaps)]
         if len(able) > 1:
             self.undecided.append(node)
@@ -169,17 +144,8 @@ class Evaluation:
     def _gap(self, a: Expr, b: Expr, shared: Application | None) -> Enclosure:
         """The difference of two scores; shared: the network node that all scores are outputs of."""
         if shared is not None and isinstance(a, Output) and isinstance(b, Output):
-            return self.applied(shared).difference(a.index, b.index)
-        return self._sum([(Fraction(1), self.value(a)), (Fraction(-1), self.value(b))], Fraction(0))
-
-    def applied(self, application: Application) -> Applied:
-        """A network on its inputs."""
-        key = id(application)
-        if key not in self._networks:
-            self._kept.append(application)
-            inputs = [self.value(i) for i in application.inputs]
-            self._networks[key] = Applied(self.cell, application.network, inputs, self.open, self.semantics)
-        return self._networks[key]
+            return self.outputs(shared).difference(a.index, b.index)
+        return self._linear([(Fraction(1), self.value(a)), (Fraction(-1), self.value(b))], Fraction(0))
 
     # -- conditions ----------------------------------------------------------------------------------------------------
 
@@ -187,26 +153,25 @@ class Evaluation:
         """Truth on the whole cell, None where it is open."""
         key = id(condition)
         if key not in self._truths:
-            self._kept.append(condition)
-            self._truths[key] = self._decide(condition)
-        return self._truths[key]
+            self._truths[key] = condition, super().truth(condition)
+        return self._truths[key][1]
 
-    def _decide(self, condition: Condition) -> bool | None:
-        match condition:
-            case Truth(value):
-                return value
-            case Compare(expr, relation):
-                if id(condition) in self.assumed:
-                    return bool(self.assumed[id(condition)])
-                truth = self.compare(self.value(expr), relation)
-                if truth is None:
-                    self.undecided.append(condition)
-                return truth
-            case All(operands) | Any(operands):
-                truths = [self.truth(c) for c in operands]
-                settled = isinstance(condition, Any)
-                return settled if settled in truths else None if None in truths else not settled
-        raise TypeError(type(condition))
+    def _known(self, value: bool) -> bool | None:
+        return value
+
+    def _compare(self, node: Compare) -> bool | None:
+        if id(node) in self.assumed:
+            return bool(self.assumed[id(node)])
+        truth = self.compare(self.value(node.expr), node.relation)
+        if truth is None:
+            self.undecided.append(node)
+        return truth
+
+    def _every(self, truths: Iterable[bool | None]) -> bool | None:
+        return every(truths)
+
+    def _some(self, truths: Iterable[bool | None]) -> bool | None:
+        return some(truths)
 
     def compare(self, q: Enclosure, relation: Relation) -> bool | None:
         """Truth of ``q relation 0`` on the whole cell."""
@@ -230,11 +195,3 @@ class Evaluation:
         if q.exact:
             self.open.append(q.low)
         return None
-
-
-def _application(scores: Sequence[Expr]) -> Application | None:
-    """The network node that all scores are outputs of."""
-    first = scores[0]
-    shared = first.application if isinstance(first, Output) else None
-    same = all(isinstance(s, Output) and s.application is shared for s in scores)
-    return shared if same else None

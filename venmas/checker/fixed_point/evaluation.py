@@ -17,7 +17,7 @@ from venmas.checker.fixed_point.lattice import Lattice
 from venmas.checker.fixed_point.limbs import Ints
 from venmas.checker.fixed_point.networks import Fixed, fixed, winners
 from venmas.checker.format.numbers import CheckError
-from venmas.logic.linear import Comparison, Relation
+from venmas.logic.linear import Comparison
 from venmas.model.system.system import System
 from venmas.nn import Network
 
@@ -81,8 +81,8 @@ class Tabling:
         if isinstance(found, tuple):
             least, greatest = self.over(("choice", integers, choice), [found], frame).ends(low, high)
             node: Any = self.choices[choice]
-            fails = certain(node.relation.negated, least[:, 0], greatest[:, 0])
-            holds = certain(node.relation, least[:, 0], greatest[:, 0])
+            fails = node.relation.negated.certain(least[:, 0], greatest[:, 0])
+            holds = node.relation.certain(least[:, 0], greatest[:, 0])
             return np.where(holds, 2, np.where(fails, 1, 3))
         if found.network is None:
             pairs = [(a, b) for i, a in enumerate(found.forms) for b in found.forms[i + 1 :]]
@@ -165,7 +165,7 @@ class Tabling:
             else:
                 form[places[name]] += rational(c)
         least, greatest = self.over(("atom", comparison, integers), [tuple(form)], frame).ends(low, high)
-        return certain(comparison.relation.negated, least[:, 0], greatest[:, 0])
+        return comparison.relation.negated.certain(least[:, 0], greatest[:, 0])
 
 
 class Asked:
@@ -202,24 +202,6 @@ class Awaited:
         for (line, _, bits), found in zip(parts, answers, strict=True):
             if (found & ~np.int64(bits)).any():
                 raise CheckError(line, "an outcome that the table leaves out is possible in a cell")
-
-
-def certain(relation: Relation, least: NDArray[Any], greatest: NDArray[Any]) -> Bools:
-    """Where ``x relation 0`` holds for all x from least to greatest."""
-    match relation:
-        case Relation.LT:
-            found = greatest < 0
-        case Relation.LE:
-            found = greatest <= 0
-        case Relation.GT:
-            found = least > 0
-        case Relation.GE:
-            found = least >= 0
-        case Relation.EQ:
-            found = (least == 0) & (greatest == 0)
-        case Relation.NE:
-            found = (least > 0) | (greatest < 0)
-    return np.asarray(found, dtype=bool)
 
 
 def _room(memory: dict[Any, Any], most: int = _KEPT) -> None:

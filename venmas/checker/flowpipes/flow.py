@@ -48,7 +48,7 @@ class Moved:
     ) -> None:
         self.ring, self.flow, self.outside, self.fine = ring, flow, outside, fine
         self.intervals = Intervals(ring.bits)
-        self.end = dict(start)
+        self.ends = dict(start)
         self.extrema: dict[Extremum, Pair] = {}
         self._constants: dict[int, tuple[Expr, Pair]] = {}
         self._length = flow.period / fine.substeps
@@ -56,9 +56,13 @@ class Moved:
             ask()
             self._step(extrema)
 
+    def extremum(self, node: Extremum) -> Form:
+        """One of the extrema, with a symbol of its own."""
+        return self.ring.fresh(between(*self.extrema[node]))
+
     def _step(self, extrema: Sequence[Extremum]) -> None:
         box, order, h = self._box(), self.fine.order, self._length
-        jets = Jets(self.ring, self.flow, self.end, self.outside)
+        jets = Jets(self.ring, self.flow, self.ends, self.outside)
         rest = Jets(self.intervals, self.flow, box, self._constant)
         looked: dict[int, tuple[list[Pair], list[Pair]]] = {}
         for node in extrema:
@@ -71,7 +75,7 @@ class Moved:
                 found = pick(found[0], before[0]), pick(found[1], before[1])
             self.extrema[node] = found
         terms, last = jets.upto(order), rest.upto(order + 1)
-        self.end = {n: self.ring.fresh(self._at(terms[n], last[n][order + 1], h)) for n in self.flow.names}
+        self.ends = {n: self.ring.fresh(self._at(terms[n], last[n][order + 1], h)) for n in self.flow.names}
 
     # -- 1 -------------------------------------------------------------------------------------------------------------
 
@@ -81,7 +85,7 @@ class Moved:
         Only sides that are left become wider: if all did, those of products (a yaw that follows from a roll times a
         rate) would have to grow faster than what they are made of, for ever.
         """
-        start = {name: form.range for name, form in self.end.items()}
+        start = {name: form.range for name, form in self.ends.items()}
         box = dict(start)
         for _ in range(_TRIES):
             rates = Jets(self.intervals, self.flow, box, self._constant).upto(1)

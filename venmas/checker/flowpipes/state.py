@@ -14,8 +14,9 @@ set of its own from all the states; where these become too many, and in guards, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 
 from venmas.checker.flowpipes.flow import Moved
 from venmas.checker.flowpipes.forms import Form, Forms, between, not_negative
@@ -24,29 +25,24 @@ from venmas.checker.flowpipes.univariate import OutsideError
 from venmas.logic.linear import Comparison, Relation
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.evaluation.elementary.function import Pair
+from venmas.model.evaluation.evaluation import Evaluation, every, some
 from venmas.model.expressions.expr import (
     All,
-    Any,
-    Application,
     ArgMax,
     Compare,
     Condition,
-    Constant,
     Expr,
-    Maximum,
-    Output,
     Product,
     Quotient,
-    Sum,
+    Smooth,
     Switch,
-    Truth,
-    Variable,
     Where,
     children,
 )
-from venmas.model.expressions.smooth_nodes import Apply, End, Extremum, Flow, Held
+from venmas.model.expressions.smooth_nodes import Apply, Extremum, Flow
 from venmas.model.system.parts import Branch
 from venmas.model.system.system import System
+from venmas.nn import Network
 
 _MOST = 64
 """Sets that a step makes of one, at most."""
@@ -61,9 +57,10 @@ class _OpenError(Exception):
         self.node, self.outcomes = node, outcomes
 
 
-class States:
-    """A set of states. forms: one a variable, over `symbols` symbols. Each expression of a system is evaluated once.
+class States(Evaluation[Form, bool | None, list[Form]]):
+    """A set of states. forms: one a variable, over `symbols` symbols. A truth is None where states differ in it.
 
+    Raises `OutsideError` where an expression may have no value.
     assumed: outcomes of choices, for all states; None: an open choice gives all that it may.
     """
 
@@ -76,70 +73,61 @@ class States:
         fine: Fineness,
         assumed: Outcomes | None = None,
     ) -> None:
+        super().__init__()
         self.system, self.forms, self.fine, self.assumed = system, forms, fine, assumed
         self.ring, self.symbols = Forms(bits, symbols), symbols
-        self._values: dict[int, tuple[Expr, Form]] = {}
-        self._outputs: dict[int, tuple[Application, list[Form]]] = {}
-        self._flows: dict[int, Moved] = {}
         self._next: dict[str, list[States]] = {}
 
     # -- values --------------------------------------------------------------------------------------------------------
 
-    def value(self, expr: Expr) -> Form:
-        """What an expression may be. Raises `OutsideError` where it may have no value."""
-        if id(expr) not in self._values:
-            self._values[id(expr)] = expr, self._evaluate(expr)
-        return self._values[id(expr)][1]
+    def _constant(self, value: Fraction) -> Form:
+        return self.ring.constant(value)
 
-    def _evaluate(self, expr: Expr) -> Form:
-        ring = self.ring
-        match expr:
-            case Constant(value):
-                return ring.constant(value)
-            case Variable(name, _):
-                return self.forms[name]
-            case Sum(terms, constant):
-                total = ring.constant(constant)
-                for factor, part in terms:
-                    total = ring.add(total, ring.scale(self.value(part), factor))
-                return total
+    def _variable(self, name: str) -> Form:
+        return self.forms[name]
+
+    def _linear(self, terms: Sequence[tuple[Fraction, Form]], constant: Fraction) -> Form:
+        total = self.ring.constant(constant)
+        for factor, part in terms:
+            total = self.ring.add(total, self.ring.scale(part, factor))
+        return total
+
+    def _network(self, network: Network, inputs: Sequence[Form]) -> list[Form]:
+        return apply_network(network, inputs, self.ring)
+
+    def _output(self, outputs: list[Form], index: int) -> Form:
+        return outputs[index]
+
+    def _maximum(self, operands: Iterable[Form]) -> Form:
+        return reduce(lambda one, other: self.ring.fresh(self.ring.maximum(one, other)), operands)
+
+    def _argmax(self, node: ArgMax) -> Form:
+        winners = self._outcomes(node, self._winners(node.scores))
+        return between(winners[0] << self.ring.bits, winners[-1] << self.ring.bits)
+
+    def _switch(self, node: Switch) -> Form:
+        low, high = self._integers(node.selector)
+        return _hull([self.value(e) for i, e in node.cases if low <= i <= high])
+
+    def _where(self, node: Where) -> Form:
+        truth = self.truth(node.condition)
+        outcomes = self._outcomes(node, [1, 0] if truth is None else [int(truth)])
+        return _hull([self.value(node.then if outcome else node.otherwise) for outcome in outcomes])
+
+    def _smooth(self, node: Smooth) -> Form:
+        match node:
             case Product(left, right):
-                return ring.fresh(ring.multiply(self.value(left), self.value(right)))
+                return self.ring.fresh(self.ring.multiply(self.value(left), self.value(right)))
             case Quotient(left, right):
-                return ring.fresh(ring.divide(self.value(left), self.value(right)))
+                return self.ring.fresh(self.ring.divide(self.value(left), self.value(right)))
             case Apply(function, operand):
-                return ring.fresh(ring.apply(function, self.value(operand)))
-            case Held(operand):
-                return self.value(operand)
-            case Output(application, index):
-                return self._outputs_of(application)[index]
-            case Maximum(operands):
-                greatest = self.value(operands[0])
-                for operand in operands[1:]:
-                    greatest = ring.fresh(ring.maximum(greatest, self.value(operand)))
-                return greatest
-            case Where(condition, then, otherwise):
-                truth = self.truth(condition)
-                outcomes = self._outcomes(expr, [1, 0] if truth is None else [int(truth)])
-                return _hull([self.value(then if outcome else otherwise) for outcome in outcomes])
-            case ArgMax(scores):
-                winners = self._outcomes(expr, self._winners(scores))
-                return between(winners[0] << ring.bits, winners[-1] << ring.bits)
-            case Switch(selector, cases):
-                low, high = self._integers(selector)
-                return _hull([self.value(e) for i, e in cases if low <= i <= high])
-            case End(flow, name):
-                return self._moved(flow).end[name]
-            case Extremum(flow):
-                low, high = self._moved(flow).extrema[expr]
-                return ring.fresh(between(low, high))
-        raise TypeError(type(expr))
+                return self.ring.fresh(self.ring.apply(function, self.value(operand)))
+        return super()._smooth(node)
 
-    def _outputs_of(self, application: Application) -> list[Form]:
-        if id(application) not in self._outputs:
-            inputs = [self.value(e) for e in application.inputs]
-            self._outputs[id(application)] = application, apply_network(application.network, inputs, self.ring)
-        return self._outputs[id(application)][1]
+    def _flow(self, flow: Flow) -> Moved:
+        start = {name: self.forms[name] for name in flow.names}
+        extrema = [n for n in _extrema(self.system) if n.flow is flow]
+        return Moved(self.ring, flow, start, self.value, extrema, self.fine)
 
     def _outcomes(self, node: Expr, possible: Sequence[int]) -> Sequence[int]:
         """Those of a choice that are to be looked at. Raises `_OpenError` where each is to be assumed by itself."""
@@ -165,36 +153,26 @@ class States:
         bits = self.ring.bits
         return -(-low >> bits), high >> bits
 
-    def _moved(self, flow: Flow) -> Moved:
-        if id(flow) not in self._flows:
-            start = {name: self.forms[name] for name in flow.names}
-            extrema = [n for n in _extrema(self.system) if n.flow is flow]
-            self._flows[id(flow)] = Moved(self.ring, flow, start, self.value, extrema, self.fine)
-        return self._flows[id(flow)]
-
     # -- truth ---------------------------------------------------------------------------------------------------------
 
-    def truth(self, condition: Condition) -> bool | None:
-        """True or false where it is that in all states; else None."""
-        match condition:
-            case Truth(value):
-                return value
-            case Compare(expr, relation):
-                return _holds(self.value(expr).range, relation)
-            case All(parts):
-                found = [self.truth(c) for c in parts]
-                return False if False in found else None if None in found else True
-            case Any(parts):
-                found = [self.truth(c) for c in parts]
-                return True if True in found else None if None in found else False
-        raise TypeError(type(condition))
+    def _known(self, value: bool) -> bool | None:
+        return value
+
+    def _compare(self, node: Compare) -> bool | None:
+        return node.relation.decide(*self.value(node.expr).range)
+
+    def _every(self, truths: Iterable[bool | None]) -> bool | None:
+        return every(truths)
+
+    def _some(self, truths: Iterable[bool | None]) -> bool | None:
+        return some(truths)
 
     def atom(self, comparison: Comparison) -> bool | None:
         """The truth of a comparison of a formula."""
         total = self.ring.constant(comparison.expr.constant)
         for name, factor in comparison.expr.terms:
             total = self.ring.add(total, self.ring.scale(self.forms[name], factor))
-        return _holds(total.range, comparison.relation)
+        return comparison.relation.decide(*total.range)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -211,7 +189,7 @@ class States:
     def _assuming(self, branch: Branch) -> list[States]:
         """The states that can take a branch, and maybe others, under assumptions that cover all its outcomes."""
         found: list[States] = []
-        start = self._where(branch.guard)
+        start = self._meeting(branch.guard)
         left: list[dict[Expr, int]] = [{}]
         while left:
             assumed = left.pop()
@@ -226,13 +204,13 @@ class States:
                 left += [{**assumed, choice.node: outcome} for outcome in choice.outcomes]
         return found
 
-    def _where(self, condition: Condition) -> States:
+    def _meeting(self, condition: Condition) -> States:
         """The states where a condition holds, and maybe others."""
         match condition:
             case All(parts):
                 states = self
                 for part in parts:
-                    states = states._where(part)
+                    states = states._meeting(part)
                 return states
             case Compare(expr, relation) if relation is not Relation.NE:
                 forms = self.forms
@@ -247,24 +225,6 @@ class States:
         forms = {n: self.value(updates[n]) if n in updates else self.forms[n] for n in self.system.variables}
         forms, symbols = _reduced(forms, self.ring, self.fine.symbols)
         return States(self.system, forms, symbols, self.ring.bits, self.fine)
-
-
-def _holds(ends: Pair, relation: Relation) -> bool | None:
-    low, high = ends
-    match relation:
-        case Relation.LT:
-            return True if high < 0 else False if low >= 0 else None
-        case Relation.LE:
-            return True if high <= 0 else False if low > 0 else None
-        case Relation.GT:
-            return True if low > 0 else False if high <= 0 else None
-        case Relation.GE:
-            return True if low >= 0 else False if high < 0 else None
-        case Relation.EQ:
-            return False if low > 0 or high < 0 else True if low == high == 0 else None
-        case Relation.NE:
-            return True if low > 0 or high < 0 else False if low == high == 0 else None
-    raise TypeError(relation)
 
 
 def _hull(forms: Sequence[Form]) -> Form:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from venmas.checker.exact.cell import Cell, Form, fraction, rational
 from venmas.checker.exact.enclosures import MAX_VALUES, Enclosure
-from venmas.checker.exact.values import Evaluation
+from venmas.checker.exact.values import Enclosures
 from venmas.logic import And, Formula
 from venmas.logic.linear import Comparison
 from venmas.model.expressions.expr import ArgMax, Compare, Condition, Constant, Expr, Sum
@@ -63,7 +63,7 @@ class World:
         """Outcomes of choices that are assumed, by path and identity of the node."""
         self.left_box: list[str] = []
         """Variables that may leave their declared range in a state that was looked at."""
-        self._states: dict[Path, Evaluation] = {}
+        self._states: dict[Path, Enclosures] = {}
         self._kept: set[Path] = set()
         """Those that were exact over a cell of which this one is a part."""
         self._atoms: dict[Comparison, Expr] = {}
@@ -80,7 +80,7 @@ class World:
             env = self.state(step).env
             if all(q.exact for q in env.values()):
                 env = {n: part._settled(q, decls[n].integral) for n, q in env.items()}
-                part._states[step] = Evaluation(cell, env, self.semantics, self.assumed.get(step))
+                part._states[step] = Enclosures(cell, env, self.semantics, self.assumed.get(step))
                 part._kept.add(step)
         return part
 
@@ -91,7 +91,7 @@ class World:
         part.assumed = {**self.assumed, path: {**self.assumed.get(path, {}), id(node): outcome}}
         return part
 
-    def state(self, path: Path) -> Evaluation:
+    def state(self, path: Path) -> Enclosures:
         """The state after a path (whether or not its guards hold)."""
         if path not in self._states:
             if len(self._states) > _KEPT + len(path) + len(self._kept):
@@ -100,7 +100,7 @@ class World:
             known = next((n for n in range(len(path), -1, -1) if path[:n] in self._states), -1)
             for part in (path[:n] for n in range(known + 1, len(path) + 1)):
                 env = self._step(part) if part else self._initial()
-                self._states[part] = Evaluation(self.cell, env, self.semantics, self.assumed.get(part))
+                self._states[part] = Enclosures(self.cell, env, self.semantics, self.assumed.get(part))
         return self._states[path]
 
     def _initial(self) -> dict[str, Enclosure]:

@@ -165,11 +165,10 @@ class Intervals:
         pairs = [(i, j) for j in range(len(scores)) for i in range(j)]
         if children(node) != scores or len(pairs) > _MOST_PAIRS:
             return able  # the choice rests on more than the scores
-        first = scores[0]
-        shared = first.application if isinstance(first, Output) else None
+        shared, places = node.application, node.places
         enclosed = self._enclosed(shared) if shared is not None else None
-        if enclosed is not None and all(isinstance(s, Output) and s.application is shared for s in scores):
-            low, high = enclosed.differences([(_index(scores[i]), _index(scores[j])) for i, j in pairs])
+        if enclosed is not None:
+            low, high = enclosed.differences([(places[i], places[j]) for i, j in pairs])
         else:
             ends = [self.value(s) for s in scores]
             low = np.stack([_plus(ends[i][0], -ends[j][1], -np.inf) for i, j in pairs] or [np.zeros(self._size)], 1)
@@ -249,24 +248,7 @@ class Intervals:
 
 def _told(low: Floats, high: Floats, relation: Relation) -> Truths:
     """Where a value between ends may stand in a relation to 0, and where it may not."""
-    match relation:
-        case Relation.GT:
-            return ~(high <= 0), ~(low > 0)
-        case Relation.GE:
-            return ~(high < 0), ~(low >= 0)
-        case Relation.LT:
-            return ~(low >= 0), ~(high < 0)
-        case Relation.LE:
-            return ~(low > 0), ~(high <= 0)
-        case Relation.EQ:
-            return ~((low > 0) | (high < 0)), ~((low == 0) & (high == 0))
-        case Relation.NE:
-            return ~((low == 0) & (high == 0)), ~((low > 0) | (high < 0))
-
-
-def _index(score: Expr) -> int:
-    assert isinstance(score, Output)
-    return score.index
+    return ~relation.negated.certain(low, high), ~relation.certain(low, high)
 
 
 def _rational(value: Fraction, size: int) -> Ends:

@@ -91,7 +91,7 @@ class Obligations:
 
     def meets(self, edge: Edge, branch: int | None, state: Mapping[str, Fraction]) -> bool:
         """Does a letter of a state meet an edge? branch: the one that is taken, -1 for none; None for any."""
-        return Exact(state).holds(self._label(edge, branch, {}))
+        return Exact(state).truth(self._label(edge, branch, {}))
 
     def _steps(self) -> list[tuple[int | None, Condition, Mapping[str, Expr]]]:
         found: list[tuple[int | None, Condition, Mapping[str, Expr]]] = [

@@ -7,57 +7,32 @@ balls decide it, else `OpenValueError` says that this precision does not; betwee
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
-from venmas.errors import ModelError
 from venmas.logic.linear import LinearExpr, Relation, weighted
 from venmas.model.evaluation.balls import Ball, Balls, OpenValueError
 from venmas.model.evaluation.courses import BallCourse
-from venmas.model.expressions.expr import (
-    All,
-    Any,
-    Application,
-    ArgMax,
-    Compare,
-    Condition,
-    Constant,
-    Drawn,
-    Expr,
-    Maximum,
-    Output,
-    Product,
-    Quotient,
-    Smooth,
-    Sum,
-    Switch,
-    Truth,
-    Variable,
-    Where,
-)
+from venmas.model.evaluation.evaluation import Evaluation, every, no_case, some
+from venmas.model.expressions.expr import ArgMax, Compare, Condition, Expr, Product, Quotient, Smooth, Switch, Where
 from venmas.model.expressions.smooth_functions import exact_value
-from venmas.model.expressions.smooth_nodes import Apply, End, Extremum, Flow, Held
+from venmas.model.expressions.smooth_nodes import Apply, Flow
+from venmas.nn import Network
 
 Real: TypeAlias = Fraction | Ball
 """An exact rational, or an enclosure of a real number."""
 
 
-class Enclosed:
-    """Values at a state, with so many bits where they are enclosed; each node once and only when asked for."""
+class Enclosed(Evaluation[Real, bool | None, Sequence[Real]]):
+    """Values at a state, with so many bits where they are enclosed; a truth is None where it is open.
+
+    Raises `OpenValueError`, and `ModelError` where there is no value (design S1b).
+    """
 
     def __init__(self, state: Mapping[str, Real], bits: int) -> None:
+        super().__init__()
         self.state, self.ring = state, Balls(bits)
-        self._values: dict[int, tuple[Expr, Real]] = {}
-        self._outputs: dict[int, tuple[Application, Sequence[Real]]] = {}
-        self._courses: dict[int, tuple[Flow, BallCourse]] = {}
-
-    def value(self, expr: Expr) -> Real:
-        """The value of an expression. Raises `OpenValueError`, and `ModelError` where there is none (design S1b)."""
-        known = self._values.get(id(expr))
-        if known is None:
-            known = self._values[id(expr)] = (expr, self._compute(expr))
-        return known[1]
 
     def ball(self, expr: Expr) -> Ball:
         """The value as a ball."""
@@ -70,7 +45,7 @@ class Enclosed:
 
     def linear(self, expr: LinearExpr) -> Real:
         """The value of an affine expression of the variables."""
-        return self._sum([(c, self.state[name]) for name, c in expr.terms], expr.constant)
+        return self._linear([(c, self.state[name]) for name, c in expr.terms], expr.constant)
 
     def holds(self, condition: Condition) -> bool:
         """The truth of a condition. Raises `OpenValueError`."""
@@ -79,58 +54,61 @@ class Enclosed:
             raise OpenValueError("a comparison is open")
         return found
 
-    def truth(self, condition: Condition) -> bool | None:
-        """The truth of a condition, None where it is open."""
-        match condition:
-            case Truth(value):
-                return value
-            case Compare(expr, relation):
-                try:
-                    return decided(relation, self.value(expr))
-                except OpenValueError:
-                    return None
-            case All(operands):
-                found = {self.truth(c) for c in operands}
-                return False if False in found else None if None in found else True
-            case Any(operands):
-                found = {self.truth(c) for c in operands}
-                return True if True in found else None if None in found else False
-        raise TypeError(type(condition))
+    def _constant(self, value: Fraction) -> Real:
+        return value
 
-    def _compute(self, expr: Expr) -> Real:
-        match expr:
-            case Constant(value):
-                return value
-            case Variable(name, _):
-                return self.state[name]
-            case Drawn(name):
-                raise ModelError(f"the disturbance {name!r} was not drawn: run `drawn(system, steps)`")
-            case Sum(terms, constant):
-                return self._sum([(c, self.value(e)) for c, e in terms], constant)
-            case Output(application, index):
-                return self._apply(application)[index]
-            case Maximum(operands):
-                return self._greatest([self.value(o) for o in operands])
-            case ArgMax(scores):
-                return self._winner([self.value(s) for s in scores])
-            case Switch(selector, cases):
-                chosen = self.value(selector)
-                if isinstance(chosen, Ball):
-                    raise OpenValueError("the selector of a switch is open")
-                for key, case in cases:
-                    if key == chosen:
-                        return self.value(case)
-                raise ModelError(f"a switch has no case for the value {chosen} of its selector")
-            case Where(condition, then, otherwise):
-                return self.value(then if self.holds(condition) else otherwise)
-            case Smooth():
-                return self._smooth(expr)
-        raise TypeError(type(expr))
+    def _variable(self, name: str) -> Real:
+        return self.state[name]
 
-    def _smooth(self, expr: Smooth) -> Real:
-        match expr:
-            case Held(operand):
-                return self.value(operand)
+    def _linear(self, terms: Sequence[tuple[Fraction, Real]], constant: Fraction) -> Real:
+        exact = [(c, v) for c, v in terms if isinstance(v, Fraction)]
+        known = weighted(exact, constant)
+        if len(exact) == len(terms):
+            return known
+        total = self.ring.constant(known)
+        for c, v in terms:
+            if isinstance(v, Ball):
+                total = self.ring.add(total, self.ring.scale(self._ball(v), c))
+        return total
+
+    def _network(self, network: Network, inputs: Sequence[Real]) -> Sequence[Real]:
+        exact = [v for v in inputs if isinstance(v, Fraction)]
+        if len(exact) == len(inputs) and not network.smooth:
+            return network.evaluate_exact(exact)
+        return self.ring.network(network, [self._ball(v) for v in inputs])
+
+    def _output(self, outputs: Sequence[Real], index: int) -> Real:
+        return outputs[index]
+
+    def _maximum(self, operands: Iterable[Real]) -> Real:
+        values = list(operands)
+        for value in values:
+            if all(_low(value) >= _high(other) for other in values if other is not value):
+                return value
+        return self.ring.greatest([self._ball(v) for v in values])
+
+    def _argmax(self, node: ArgMax) -> Real:
+        values = [self.value(s) for s in node.scores]
+        for index, value in enumerate(values):
+            before = all(_low(value) > _high(other) for other in values[:index])
+            if before and all(_low(value) >= _high(other) for other in values[index + 1 :]):
+                return Fraction(index)
+        raise OpenValueError("an argmax is open")
+
+    def _switch(self, node: Switch) -> Real:
+        chosen = self.value(node.selector)
+        if isinstance(chosen, Ball):
+            raise OpenValueError("the selector of a switch is open")
+        for key, case in node.cases:
+            if key == chosen:
+                return self.value(case)
+        raise no_case(chosen, node.cases)
+
+    def _where(self, node: Where) -> Real:
+        return self.value(node.then if self.holds(node.condition) else node.otherwise)
+
+    def _smooth(self, node: Smooth) -> Real:
+        match node:
             case Product(left, right):
                 a, b = self.value(left), self.value(right)
                 if isinstance(a, Fraction) and isinstance(b, Fraction) and self._short(a, b):
@@ -146,58 +124,29 @@ class Enclosed:
                 a = self.value(operand)
                 exact = exact_value(function, a) if isinstance(a, Fraction) else None
                 return self.ring.apply(function, self._ball(a)) if exact is None else exact
-            case End(flow, name):
-                return self._course(flow).ends[name]
-            case Extremum(flow, _, _):
-                return self._course(flow).extremum(expr)
-        raise TypeError(type(expr))
+        return super()._smooth(node)
 
     def _short(self, *values: Fraction) -> bool:
         """Is a product of the values short enough to be kept as a rational?"""
         return sum(v.numerator.bit_length() + v.denominator.bit_length() for v in values) <= 16 * self.ring.bits
 
-    def _course(self, flow: Flow) -> BallCourse:
-        if id(flow) not in self._courses:
-            self._courses[id(flow)] = flow, BallCourse(flow, self.ring, self.ball)
-        return self._courses[id(flow)][1]
+    def _flow(self, flow: Flow) -> BallCourse:
+        return BallCourse(flow, self.ring, self.ball)
 
-    def _sum(self, terms: Sequence[tuple[Fraction, Real]], constant: Fraction) -> Real:
-        exact = [(c, v) for c, v in terms if isinstance(v, Fraction)]
-        known = weighted(exact, constant)
-        if len(exact) == len(terms):
-            return known
-        total = self.ring.constant(known)
-        for c, v in terms:
-            if isinstance(v, Ball):
-                total = self.ring.add(total, self.ring.scale(self._ball(v), c))
-        return total
+    def _known(self, value: bool) -> bool | None:
+        return value
 
-    def _greatest(self, values: Sequence[Real]) -> Real:
-        for value in values:
-            if all(_low(value) >= _high(other) for other in values if other is not value):
-                return value
-        return self.ring.greatest([self._ball(v) for v in values])
+    def _compare(self, node: Compare) -> bool | None:
+        try:
+            return decided(node.relation, self.value(node.expr))
+        except OpenValueError:
+            return None
 
-    def _winner(self, values: Sequence[Real]) -> Fraction:
-        """The index of the greatest, the lowest one of equal ones."""
-        for index, value in enumerate(values):
-            before = all(_low(value) > _high(other) for other in values[:index])
-            if before and all(_low(value) >= _high(other) for other in values[index + 1 :]):
-                return Fraction(index)
-        raise OpenValueError("an argmax is open")
+    def _every(self, truths: Iterable[bool | None]) -> bool | None:
+        return every(truths)
 
-    def _apply(self, application: Application) -> Sequence[Real]:
-        known = self._outputs.get(id(application))
-        if known is None:
-            inputs, network = [self.value(i) for i in application.inputs], application.network
-            exact = [v for v in inputs if isinstance(v, Fraction)]
-            outputs: Sequence[Real]
-            if len(exact) == len(inputs) and not network.smooth:
-                outputs = network.evaluate_exact(exact)
-            else:
-                outputs = self.ring.network(network, [self._ball(v) for v in inputs])
-            known = self._outputs[id(application)] = (application, outputs)
-        return known[1]
+    def _some(self, truths: Iterable[bool | None]) -> bool | None:
+        return some(truths)
 
 
 def decided(relation: Relation, value: Real) -> bool | None:

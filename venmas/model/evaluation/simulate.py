@@ -6,9 +6,11 @@ asked value does not need, since an exact network evaluation costs milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+from operator import iand, ior
 from typing import TypeAlias
 
 import numpy as np
@@ -17,29 +19,13 @@ import numpy.typing as npt
 from venmas.budget import ask
 from venmas.errors import ModelError
 from venmas.logic.linear import format_number, weighted
+from venmas.model.evaluation.evaluation import Evaluation, no_case
 from venmas.model.evaluation.floats import Course, Floats
-from venmas.model.expressions.expr import (
-    All,
-    Any,
-    Application,
-    ArgMax,
-    Compare,
-    Condition,
-    Constant,
-    Drawn,
-    Expr,
-    Maximum,
-    Output,
-    Smooth,
-    Sum,
-    Switch,
-    Truth,
-    Variable,
-    Where,
-)
-from venmas.model.expressions.smooth_nodes import Apply, End, Extremum, Flow, Held, Product, Quotient
+from venmas.model.expressions.expr import ArgMax, Compare, Smooth, Switch, Where
+from venmas.model.expressions.smooth_nodes import Apply, Flow, Product, Quotient
 from venmas.model.system.system import System
 from venmas.model.system.variables import VariableDecl
+from venmas.nn import Network
 from venmas.nn.network import FloatType
 from venmas.nn.runtime import Numpy, Runtime
 
@@ -51,208 +37,147 @@ State: TypeAlias = Mapping[str, Fraction]
 _NUMPY = Numpy()
 
 
-class Exact:
-    """Values of expressions at one exact state, each node computed once and only when asked for."""
+class Exact(Evaluation[Fraction, bool, tuple[list[int], int]]):
+    """Values of expressions at one exact state; outputs of a network are numerators over a positive denominator."""
 
     def __init__(self, state: State) -> None:
+        super().__init__()
         self.state = state
-        # Nodes are kept with their values: an id is only unique while the node lives.
-        self._values: dict[int, tuple[Expr, Fraction]] = {}
-        self._outputs: dict[int, tuple[Application, list[int], int]] = {}
 
-    def value(self, expr: Expr) -> Fraction:
-        """The exact value of an expression."""
-        known = self._values.get(id(expr))
-        if known is None:
-            known = self._values[id(expr)] = (expr, self._compute(expr))
-        return known[1]
+    def _constant(self, value: Fraction) -> Fraction:
+        return value
 
-    def holds(self, condition: Condition) -> bool:
-        """The exact truth of a condition."""
-        match condition:
-            case Truth(value):
-                return value
-            case Compare(expr, relation):
-                return relation.holds(self.value(expr))
-            case All(operands):
-                return all(self.holds(c) for c in operands)
-            case Any(operands):
-                return any(self.holds(c) for c in operands)
-        raise TypeError(type(condition))
+    def _variable(self, name: str) -> Fraction:
+        return self.state[name]
 
-    def _compute(self, expr: Expr) -> Fraction:
-        match expr:
-            case Constant(value):
-                return value
-            case Variable(name, _):
-                return self.state[name]
-            case Drawn(name):
-                raise undrawn(name)
-            case Sum(terms, constant):
-                return weighted([(c, self.value(e)) for c, e in terms], constant)
-            case Output(application, index):
-                numerators, denominator = self._apply(application)
-                return Fraction(numerators[index], denominator)
-            case Maximum(operands):
-                return max(self.value(o) for o in operands)
-            case ArgMax(scores):
-                values = self._comparable(scores)
-                return Fraction(values.index(max(values)))
-            case Switch(selector, cases):
-                chosen = self.value(selector)
-                for key, case in cases:
-                    if key == chosen:
-                        return self.value(case)
-                raise _no_case(chosen, cases)
-            case Where(condition, then, otherwise):
-                return self.value(then if self.holds(condition) else otherwise)
-        raise TypeError(type(expr))
+    def _linear(self, terms: Sequence[tuple[Fraction, Fraction]], constant: Fraction) -> Fraction:
+        return weighted(terms, constant)
 
-    def _comparable(self, scores: Sequence[Expr]) -> Sequence[Fraction | int]:
-        """Numbers in the order of the scores: outputs of one network have one denominator."""
-        first = scores[0]
-        if isinstance(first, Output):
-            outputs = [s.index for s in scores if isinstance(s, Output) and s.application is first.application]
-            if len(outputs) == len(scores):
-                numerators, _ = self._apply(first.application)
-                return [numerators[index] for index in outputs]
-        return [self.value(s) for s in scores]
+    def _network(self, network: Network, inputs: Sequence[Fraction]) -> tuple[list[int], int]:
+        return network.evaluate_integers(tuple(inputs))
 
-    def _apply(self, application: Application) -> tuple[list[int], int]:
-        """Outputs as numerators over a positive denominator."""
-        known = self._outputs.get(id(application))
-        if known is None:
-            inputs = tuple(self.value(i) for i in application.inputs)
-            known = self._outputs[id(application)] = (application, *application.network.evaluate_integers(inputs))
-        return known[1], known[2]
+    def _output(self, outputs: tuple[list[int], int], index: int) -> Fraction:
+        return Fraction(outputs[0][index], outputs[1])
+
+    def _maximum(self, operands: Iterable[Fraction]) -> Fraction:
+        return max(operands)
+
+    def _argmax(self, node: ArgMax) -> Fraction:
+        network = node.application
+        if network is None:
+            values = [self.value(s) for s in node.scores]
+            return Fraction(values.index(max(values)))
+        numerators, _ = self.outputs(network)
+        scores = [numerators[index] for index in node.places]
+        return Fraction(scores.index(max(scores)))
+
+    def _switch(self, node: Switch) -> Fraction:
+        chosen = self.value(node.selector)
+        for key, case in node.cases:
+            if key == chosen:
+                return self.value(case)
+        raise no_case(chosen, node.cases)
+
+    def _where(self, node: Where) -> Fraction:
+        return self.value(node.then if self.truth(node.condition) else node.otherwise)
+
+    def _known(self, value: bool) -> bool:
+        return value
+
+    def _compare(self, node: Compare) -> bool:
+        return node.relation.holds(self.value(node.expr))
+
+    def _every(self, truths: Iterable[bool]) -> bool:
+        return all(truths)
+
+    def _some(self, truths: Iterable[bool]) -> bool:
+        return any(truths)
 
 
-class Batch:
+class Batch(Evaluation[Array, Bools, Array]):
     """Values of expressions at a batch of states in floats; `state` maps each name to an array of shape (B,).
 
     Networks run in `precision` on `runtime`, everything else in float64. A network runs once for the whole batch, and
-    not at all when no row needs it.
+    not at all when no row needs it. Values and truths have the shape (B,) and are not to be written to; what has no
+    value is nan or infinite.
     """
 
     def __init__(self, state: Mapping[str, Array], precision: Precision = "float64", runtime: Runtime = _NUMPY) -> None:
+        super().__init__()
         self.state = state
         self.size = len(next(iter(state.values())))
+        self._ring = Floats(self.size)
         self._precision, self._runtime = precision, runtime
-        self._values: dict[int, tuple[Expr, Array]] = {}
-        self._outputs: dict[int, tuple[Application, Array]] = {}
-        self._courses: dict[int, tuple[Flow, Course]] = {}
 
-    def value(self, expr: Expr) -> Array:
-        """Values of an expression, shape (B,); not to be written to."""
-        known = self._values.get(id(expr))
-        if known is None:
-            known = self._values[id(expr)] = (expr, self._compute(expr))
-        return known[1]
+    def _constant(self, value: Fraction) -> Array:
+        return self._ring.constant(value)
 
-    def holds(self, condition: Condition) -> Bools:
-        """Truth of a condition, shape (B,)."""
-        match condition:
-            case Truth(value):
-                return np.full(self.size, value)
-            case Compare(expr, relation):
-                return relation.truth(self.value(expr))
-            case All(operands):
-                truth = np.full(self.size, True)
-                for operand in operands:
-                    truth &= self.holds(operand)
-                return truth
-            case Any(operands):
-                truth = np.full(self.size, False)
-                for operand in operands:
-                    truth |= self.holds(operand)
-                return truth
-        raise TypeError(type(condition))
+    def _variable(self, name: str) -> Array:
+        return np.asarray(self.state[name], dtype=np.float64)
 
-    def _compute(self, expr: Expr) -> Array:
-        ask()
-        match expr:
-            case Constant(value):
-                return np.full(self.size, float(value))
-            case Variable(name, _):
-                return np.asarray(self.state[name], dtype=np.float64)
-            case Drawn(name):
-                raise undrawn(name)
-            case Sum(terms, constant):
-                total = np.full(self.size, float(constant))
-                for coefficient, part in terms:
-                    total += float(coefficient) * self.value(part)
-                return total
-            case Output(application, index):
-                return np.asarray(self._apply(application)[:, index])
-            case Maximum(operands):
-                return np.asarray(np.max(np.stack([self.value(o) for o in operands]), axis=0))
-            case ArgMax(scores):
-                return np.asarray(np.argmax(np.stack([self.value(s) for s in scores]), axis=0), dtype=np.float64)
-            case Switch(selector, cases):
-                return self._switch(np.rint(self.value(selector)), cases)
-            case Smooth():
-                return self._smooth(expr)
-            case Where(condition, then, otherwise):
-                test = self.holds(condition)
-                if test.all():
-                    return self.value(then)
-                return np.where(test, self.value(then), self.value(otherwise)) if test.any() else self.value(otherwise)
-        raise TypeError(type(expr))
+    def _linear(self, terms: Sequence[tuple[Fraction, Array]], constant: Fraction) -> Array:
+        total = self._ring.constant(constant)
+        for coefficient, part in terms:
+            total += float(coefficient) * part
+        return total
 
-    def _smooth(self, expr: Smooth) -> Array:
-        """A node that is not piecewise linear; what has no value is nan or infinite."""
-        ring = Floats(self.size)
-        match expr:
-            case Product(left, right):
-                return ring.multiply(self.value(left), self.value(right))
-            case Quotient(left, right):
-                return ring.divide(self.value(left), self.value(right))
-            case Apply(function, operand):
-                return ring.apply(function, self.value(operand))
-            case Held(operand):
-                return self.value(operand)
-            case End(flow, name):
-                return self._course(flow).ends[name]
-            case Extremum(flow, _, _):
-                return self._course(flow).extremum(expr)
-        raise TypeError(type(expr))
+    def _network(self, network: Network, inputs: Sequence[Array]) -> Array:
+        return self._runtime.evaluate(network, np.stack(inputs, axis=1), self._precision)
 
-    def _course(self, flow: Flow) -> Course:
-        if id(flow) not in self._courses:
-            self._courses[id(flow)] = flow, Course(flow, self.size, self.value)
-        return self._courses[id(flow)][1]
+    def _output(self, outputs: Array, index: int) -> Array:
+        return np.asarray(outputs[:, index])
 
-    def _switch(self, selector: Array, cases: tuple[tuple[int, Expr], ...]) -> Array:
+    def _maximum(self, operands: Iterable[Array]) -> Array:
+        return np.asarray(np.max(np.stack(list(operands)), axis=0))
+
+    def _argmax(self, node: ArgMax) -> Array:
+        return np.asarray(np.argmax(np.stack([self.value(s) for s in node.scores]), axis=0), dtype=np.float64)
+
+    def _switch(self, node: Switch) -> Array:
+        selector = np.rint(self.value(node.selector))
         result = np.empty(self.size)
         open_rows = np.full(self.size, True)
-        for key, case in cases:
+        for key, case in node.cases:
             rows = open_rows & (selector == key)
             if rows.any():
                 result[rows] = self.value(case)[rows]
                 open_rows &= ~rows
         if open_rows.any():
-            raise _no_case(selector[open_rows][0], cases)
+            raise no_case(selector[open_rows][0], node.cases)
         return result
 
-    def _apply(self, application: Application) -> Array:
-        known = self._outputs.get(id(application))
-        if known is None:
-            inputs = np.stack([self.value(i) for i in application.inputs], axis=1)
-            outputs = self._runtime.evaluate(application.network, inputs, self._precision)
-            known = self._outputs[id(application)] = (application, outputs)
-        return known[1]
+    def _where(self, node: Where) -> Array:
+        test = self.truth(node.condition)
+        if test.all():
+            return self.value(node.then)
+        if not test.any():
+            return self.value(node.otherwise)
+        return np.where(test, self.value(node.then), self.value(node.otherwise))
 
+    def _smooth(self, node: Smooth) -> Array:
+        match node:
+            case Product(left, right):
+                return self._ring.multiply(self.value(left), self.value(right))
+            case Quotient(left, right):
+                return self._ring.divide(self.value(left), self.value(right))
+            case Apply(function, operand):
+                return self._ring.apply(function, self.value(operand))
+        return super()._smooth(node)
 
-def _no_case(value: object, cases: tuple[tuple[int, Expr], ...]) -> ModelError:
-    return ModelError(f"a switch has no case for the value {value} of its selector; it has {[k for k, _ in cases]}")
+    def _flow(self, flow: Flow) -> Course:
+        return Course(flow, self.size, self.value)
 
+    def _known(self, value: bool) -> Bools:
+        return np.full(self.size, value)
 
-def undrawn(name: str) -> ModelError:
-    """The error for running a system whose noise was not drawn."""
-    return ModelError(
-        f"the disturbance {name!r} has another value in each step: run `drawn(system, steps)` of "
-        "venmas.model.system.disturbances, whose initial states have the values of all steps"
-    )
+    def _compare(self, node: Compare) -> Bools:
+        return node.relation.truth(self.value(node.expr))
+
+    def _every(self, truths: Iterable[Bools]) -> Bools:
+        return reduce(iand, truths, self._known(True))
+
+    def _some(self, truths: Iterable[Bools]) -> Bools:
+        return reduce(ior, truths, self._known(False))
 
 
 def misfit(system: System, state: State) -> str | None:
@@ -298,7 +223,7 @@ class Step:
 
     def enabled(self) -> tuple[int, ...]:
         """The branches whose guards hold."""
-        return tuple(i for i, branch in enumerate(self._system.branches) if self._at.holds(branch.guard))
+        return tuple(i for i, branch in enumerate(self._system.branches) if self._at.truth(branch.guard))
 
     def successor(self, index: int) -> Transition | None:
         """The successor by branch `index`, or None where its guard does not hold.
@@ -318,7 +243,7 @@ class Step:
     def _compute(self, index: int) -> Transition | None:
         ask()
         branch = self._system.branches[index]
-        if not self._at.holds(branch.guard):
+        if not self._at.truth(branch.guard):
             return None
         new = dict(self._at.state)
         new.update((name, self._at.value(expr)) for name, expr in branch.updates)
@@ -354,7 +279,7 @@ def step_batch(
     enabled = np.full(at.size, False)
     for index in np.unique(branch):
         chosen = system.branches[int(index)]
-        rows = (branch == index) & at.holds(chosen.guard)
+        rows = (branch == index) & at.truth(chosen.guard)
         enabled |= rows
         if rows.any():
             for name, expr in chosen.updates:
@@ -370,7 +295,7 @@ def random_branches(
     favoured: (B, branches), those that are taken before others where they are enabled.
     """
     at = Batch(state)
-    enabled = np.stack([at.holds(b.guard) for b in system.branches], axis=1)
+    enabled = np.stack([at.truth(b.guard) for b in system.branches], axis=1)
     chosen: npt.NDArray[np.intp] = np.where(enabled, rng.random(enabled.shape) + favoured, -1.0).argmax(axis=1)
     return chosen, np.asarray(enabled.any(axis=1))
 

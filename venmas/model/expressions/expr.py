@@ -170,6 +170,24 @@ class ArgMax(Expr):
 
     scores: tuple[Expr, ...]
 
+    @property
+    def application(self) -> Application | None:
+        """The network of which all scores are outputs; None where they are not of one."""
+        first = self.scores[0]
+        shared = first.application if isinstance(first, Output) else None
+        return shared if all(isinstance(s, Output) and s.application is shared for s in self.scores) else None
+
+    @property
+    def whole(self) -> Application | None:
+        """The network whose outputs, all of them in order, are the scores; None where they are not those of one."""
+        found = self.application
+        return found if found is not None and self.places == tuple(range(found.network.output_size)) else None
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The indices of the scores that are outputs of a network."""
+        return tuple([s.index for s in self.scores if isinstance(s, Output)])
+
 
 @dataclass(frozen=True, eq=False)
 class Switch(Expr):

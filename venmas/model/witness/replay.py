@@ -299,7 +299,7 @@ class _FloatTree:
         at, new = self._at(numbers), np.array([self.states[n] for n in numbers])
         for name, expr in self._system.branches[branch].updates:
             new[:, self._column[name]] = at.value(expr)
-        enabled = at.holds(self._system.branches[branch].guard).tolist()
+        enabled = at.truth(self._system.branches[branch].guard).tolist()
         for number, holds, state in zip(numbers, enabled, new.tolist(), strict=True):
             self._moves[number, branch] = holds, self._number(tuple(state))
 
@@ -341,7 +341,7 @@ class _FloatTree:
         others = [i for i in self._index.values() if (key[1], i) not in self._moves]
         at = self._at((key[1],)) if others else None
         enabled = [i for i in self._index.values() if i not in others and self._moves[key[1], i][0]]
-        enabled += [i for i in others if at is not None and at.holds(self._system.branches[i].guard)[0]]
+        enabled += [i for i in others if at is not None and at.truth(self._system.branches[i].guard)[0]]
         return [(i, known[i]) for i in enabled] if set(enabled) <= set(known) else None
 
 

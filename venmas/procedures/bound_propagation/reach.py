@@ -78,7 +78,7 @@ def _layer(states: Sequence[State], exprs: Sequence[Expr]) -> Layer:
     low, high = np.full(len(exprs), np.inf), np.full(len(exprs), -np.inf)
     for batch in {id(s.batch): s.batch for s in states}.values():
         rows = [s.row for s in states if s.batch is batch]
-        found = [batch.evaluate(e) for e in exprs]
+        found = [batch.value(e) for e in exprs]
         low = np.minimum(low, [_least(q.lo[rows]) for q in found])
         high = np.maximum(high, [-_least(-q.hi[rows]) for q in found])
     return Layer.around(low, high, any(s.batch.found.may_leave_box for s in states))

@@ -129,7 +129,7 @@ class Tube:
 
     def _step(self, branch: Branch, assumed: Mapping[int, Ints], forking: bool) -> None:
         values = Values(self.ring, self.state, self.fine, assumed, forking)
-        changed = {name: self._typed(name, values.form(expr)) for name, expr in branch.updates}
+        changed = {name: self._typed(name, values.value(expr)) for name, expr in branch.updates}
         state = {**self.state, **changed}
         self.ring, self.state = reduced(self.ring, state, self._symbols, len(self.axes))
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from venmas.bounds.affine.forms import Form, Forms
-from venmas.bounds.affine.step import certain
+from venmas.bounds.evaluation import certain
 from venmas.bounds.rounding import Bools, Floats, Index
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.logic.linear import LinearExpr
@@ -63,7 +63,7 @@ class Verdicts:
         radius = np.zeros(size)
         for atom in self.plan.atoms.get(tube.steps, ()):
             form = linear(tube.ring, atom.comparison.expr, tube.state)
-            yes, no = certain(form, atom.comparison.relation)
+            yes, no = certain(form.ends, atom.comparison.relation)
             here.yes[atom], here.no[atom] = yes & ~tube.ring.broken, no & ~tube.ring.broken
             radius = np.maximum(radius, form.radius)
             if not no.all():

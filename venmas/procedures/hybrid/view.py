@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from venmas.bounds.rounding import Bools, Floats, Index, Ints
-from venmas.bounds.zonotope import Evaluator, Form, whole
+from venmas.bounds.zonotope import Evaluator, Form
 from venmas.bounds.zonotope_stacked import MOST_ROWS, gaps, stack
 from venmas.budget import ask
 from venmas.errors import ModelError
@@ -294,12 +294,12 @@ class Space:
 
     def _together(self, parts: list[tuple[Location, Evaluator]]) -> None:
         """Sweep the networks that several locations ask in one go, where they have one shape."""
-        asked = [(c, whole(c), e) for loc, e in parts for c in loc.choices if isinstance(c, ArgMax)]
+        asked = [(c, c.whole, e) for loc, e in parts for c in loc.choices if isinstance(c, ArgMax)]
         plain = [(c, a, e) for c, a, e in asked if a is not None]
         stacked = stack(tuple(a.network for _, a, _ in plain)) if len(plain) > 1 else None
         if stacked is None:
             return
-        inputs = [[e.form(i) for i in a.inputs] for _, a, e in plain]
+        inputs = [[e.value(i) for i in a.inputs] for _, a, e in plain]
         z = np.concatenate([np.stack([f.z for f in forms], 2) for forms in inputs])
         radius = np.concatenate([np.stack([f.e for f in forms], 1) for forms in inputs])
         sizes = [e.size for _, _, e in plain]
@@ -322,7 +322,7 @@ class Space:
         if isinstance(choice, Sign):
             linear = to_linear(choice.expr)
             if linear is None:
-                form = evaluator.form(choice.expr)
+                form = evaluator.value(choice.expr)
                 least, greatest = form.range()
                 force = np.abs(form.z[:, 1:])
             else:

@@ -57,7 +57,7 @@ class Runs:
         at = Batch(dict(zip(self._names, states.T, strict=True)))
         found, left = [], False
         for branch in self.system.branches:
-            rows = at.holds(branch.guard)
+            rows = at.truth(branch.guard)
             new = states[rows]
             for name, expr in branch.updates:
                 new[:, self._names.index(name)] = at.value(expr)[rows]

@@ -28,7 +28,6 @@ from venmas.model.expressions.expr import (
     Constant,
     Expr,
     Maximum,
-    Output,
     Sum,
     Truth,
     Variable,
@@ -207,11 +206,8 @@ def _choice(system: System) -> ArgMax | None:
 
 
 def _policy(node: ArgMax, columns: Mapping[str, int]) -> Policy:
-    scores = node.scores
-    first = scores[0]
-    application = first.application if isinstance(first, Output) else None
-    outputs = [s.index if isinstance(s, Output) and s.application is application else -1 for s in scores]
-    if application is None or outputs != list(range(application.network.output_size)):
+    application = node.whole
+    if application is None:
         raise UnsuitableError("the policy is not the argmax of all outputs of one network, in their order")
     inputs: list[int | Fraction] = []
     for expr in application.inputs:

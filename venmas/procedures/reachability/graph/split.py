@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from venmas.bounds.compiled.load import compiled
 from venmas.bounds.rounding import Floats, Index, Ints
-from venmas.bounds.zonotope import whole
 from venmas.bounds.zonotope_stacked import stack
 from venmas.budget import ask
 from venmas.logic.closure import Stage
@@ -140,7 +139,7 @@ def _table(space: Space, numbers: Index, outcomes: int) -> NDArray[np.uint8]:
 def _network(location: Location) -> Application | None:
     """The network whose argmax is a choice of a location, where all others are signs."""
     argmaxes = [c for c in location.choices if not isinstance(c, Sign)]
-    return whole(argmaxes[0]) if len(argmaxes) == 1 and isinstance(argmaxes[0], ArgMax) else None
+    return argmaxes[0].whole if len(argmaxes) == 1 and isinstance(argmaxes[0], ArgMax) else None
 
 
 def _signs(location: Location) -> list[Sign]:

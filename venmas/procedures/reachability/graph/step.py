@@ -211,7 +211,7 @@ def image(space: Space, move: Move, low: Ints, high: Ints, step: int) -> tuple[I
     if map_ is not None:
         return map_.apply(low, high)
     evaluator, _ = space.evaluator(low, high, step)
-    forms = [evaluator.form(e) for e in move.reals]
+    forms = [evaluator.value(e) for e in move.reals]
     after = space.frames[step + 1]
     new_low, new_high = np.empty_like(low), np.empty_like(high)
     for j, row in enumerate(after.inverse):

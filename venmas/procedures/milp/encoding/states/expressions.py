@@ -127,7 +127,7 @@ class ExpressionEncoder:
         key = (id(state), id(application))
         if key not in self._networks:
             inputs = [self.term(state, i) for i in application.inputs]
-            activations = state.batch.activations(application)
+            activations = state.batch.outputs(application)
             self._kept += [state, application]
             self._networks[key] = encode_network(self.builder, activations, state.row, inputs)
         return self._networks[key]
