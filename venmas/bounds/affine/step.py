@@ -27,9 +27,9 @@ from venmas.model.expressions.expr import (
     Switch,
     Variable,
     Where,
-    walk,
 )
 from venmas.model.expressions.smooth_nodes import Apply, End, Extremum, Flow, Held
+from venmas.model.expressions.walk import walk
 from venmas.nn import Network
 
 KNOWN = (Constant, Variable, Sum, Product, Quotient, Apply, Held, Maximum, Output, Where, ArgMax, Switch, End, Extremum)

@@ -8,14 +8,12 @@ piecewise linear but for those of the class `Smooth`, which are products and quo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
 
-from venmas.budget import ask
 from venmas.errors import InputError, ModelError
 from venmas.logic.linear import Comparison, LinearExpr, Relation, as_fraction
 from venmas.model.expressions.arrays import NumpyOperand
@@ -365,23 +363,6 @@ def to_linear(expr: Expr) -> LinearExpr | None:
                 constant += coefficient * linear.constant
             return LinearExpr.of(found, constant)
     return None
-
-
-def walk(
-    roots: Iterable[Expr | Condition], into: Callable[[Expr | Condition], bool] = lambda node: True
-) -> Iterator[Expr | Condition]:
-    """The nodes below the roots, each once, the roots first; into: are the parts of a node met, too?"""
-    seen: dict[int, object] = {}
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if id(node) not in seen:
-            if not len(seen) % 32:
-                ask()
-            seen[id(node)] = node
-            yield node
-            if into(node):
-                stack += children(node)
 
 
 def to_comparison(condition: Compare) -> Comparison | None:

@@ -25,12 +25,12 @@ from venmas.model.expressions.expr import (
     divide,
     multiply,
     scale,
-    walk,
 )
 from venmas.model.expressions.limits import check_nesting
 from venmas.model.expressions.refusals import shortened
 from venmas.model.expressions.smooth_nodes import Apply, End, Extremum, Flow, Held
 from venmas.model.expressions.vector import Vector
+from venmas.model.expressions.walk import walk
 
 if TYPE_CHECKING:
     from venmas.model.system.system import System

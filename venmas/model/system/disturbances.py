@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from venmas.errors import ModelError
 from venmas.logic.linear import Comparison, LinearExpr, Relation
-from venmas.model.expressions.expr import Condition, Drawn, Expr, Variable, walk
+from venmas.model.expressions.expr import Condition, Drawn, Expr, Variable
 from venmas.model.expressions.limits import MAX_VARIABLES, check_count
+from venmas.model.expressions.walk import walk
 from venmas.model.system.facts import Facts
 from venmas.model.system.initial import InitialSet
 from venmas.model.system.parts import Branch

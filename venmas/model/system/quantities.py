@@ -23,10 +23,10 @@ from venmas.model.expressions.expr import (
     compare,
     conjunction,
     disjunction,
-    walk,
 )
 from venmas.model.expressions.expr import to_comparison as linear
 from venmas.model.expressions.simplify import Simplifier
+from venmas.model.expressions.walk import walk
 
 if TYPE_CHECKING:
     from venmas.model.system.system import System

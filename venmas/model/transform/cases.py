@@ -16,19 +16,9 @@ from typing import TypeAlias
 from venmas.budget import ask
 from venmas.errors import VenmasError
 from venmas.logic.linear import LinearExpr
-from venmas.model.expressions.expr import (
-    ArgMax,
-    Compare,
-    Condition,
-    Constant,
-    Expr,
-    Maximum,
-    Sum,
-    Truth,
-    to_linear,
-    walk,
-)
+from venmas.model.expressions.expr import ArgMax, Compare, Condition, Constant, Expr, Maximum, Sum, Truth, to_linear
 from venmas.model.expressions.simplify import STAYS, OpenError, Simplifier
+from venmas.model.expressions.walk import walk
 from venmas.model.system.system import System
 
 Choice: TypeAlias = "ArgMax | Maximum | Sign"

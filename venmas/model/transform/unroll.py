@@ -23,8 +23,9 @@ from venmas.errors import ModelError
 from venmas.logic import AX, EX, Atom, Formula, conjunction, nnf
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.evaluation.regions import bounding_box
-from venmas.model.expressions.expr import ArgMax, Compare, Condition, Constant, Expr, Maximum, Truth, Variable, walk
+from venmas.model.expressions.expr import ArgMax, Compare, Condition, Constant, Expr, Maximum, Truth, Variable
 from venmas.model.expressions.simplify import OpenError, Simplifier
+from venmas.model.expressions.walk import walk
 from venmas.model.system.system import Branch, System
 from venmas.model.system.variables import Region
 from venmas.model.transform.lowering import UnloweredError, lower

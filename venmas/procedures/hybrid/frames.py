@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from venmas.bounds.rounding import TINY, Floats, Ints, gamma
 from venmas.bounds.zonotope import Form
 from venmas.logic.linear import LinearExpr, invert
-from venmas.model.expressions.expr import Constant, Expr, Output, Sum, walk
+from venmas.model.expressions.expr import Constant, Expr, Output, Sum
+from venmas.model.expressions.walk import walk
 from venmas.model.system.system import System
 from venmas.model.transform.cases import UnsuitableError
 

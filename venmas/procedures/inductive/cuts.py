@@ -12,7 +12,8 @@ from venmas.checker.inductive.batch import Batch, Index
 from venmas.checker.inductive.claims import Claim
 from venmas.checker.inductive.constraints import Boxes
 from venmas.checker.inductive.intervals import Intervals
-from venmas.model.expressions.expr import Application, Condition, Expr, Output, Variable, to_linear, walk
+from venmas.model.expressions.expr import Application, Condition, Expr, Output, Variable, to_linear
+from venmas.model.expressions.walk import walk
 
 Cut: TypeAlias = tuple[int, int]
 """A variable, by its place, and the greatest value of the first part."""

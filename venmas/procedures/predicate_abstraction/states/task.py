@@ -32,9 +32,9 @@ from venmas.model.expressions.expr import (
     Truth,
     Variable,
     to_linear,
-    walk,
 )
 from venmas.model.expressions.simplify import OpenError, Simplifier
+from venmas.model.expressions.walk import walk
 from venmas.model.system.system import Branch, System
 from venmas.nn import Layer, Network
 from venmas.procedures.predicate_abstraction.states.cover import Case, TooManyError, cover
