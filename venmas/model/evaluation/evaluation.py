@@ -94,7 +94,7 @@ class Domain(Generic[V, T, N]):
         raise self._refusal("where")
 
     def _smooth(self, node: Smooth) -> V:
-        """A product, a quotient, or a function."""
+        """A product, a quotient, or a function; flows, and what is held, are left to `Evaluation`."""
         raise TypeError(type(node))
 
     def _flow(self, flow: Flow) -> Course[V]:
@@ -174,17 +174,21 @@ class Evaluation(Domain[V, T, N]):
                 return self._switch(expr)
             case Where():
                 return self._where(expr)
-            case Held(operand):
-                return self.value(operand)
-            case End(flow, name):
-                return self._course(flow).ends[name]
-            case Extremum(flow, _, _):
-                return self._course(flow).extremum(expr)
             case Smooth():
                 return self._smooth(expr)
             case Drawn(name):
                 raise undrawn(name)
         raise TypeError(type(expr))
+
+    def _smooth(self, node: Smooth) -> V:
+        match node:
+            case Held(operand):
+                return self.value(operand)
+            case End(flow, name):
+                return self._course(flow).ends[name]
+            case Extremum(flow, _, _):
+                return self._course(flow).extremum(node)
+        return super()._smooth(node)
 
     def _course(self, flow: Flow) -> Course[V]:
         if id(flow) not in self._courses:

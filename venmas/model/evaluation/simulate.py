@@ -116,7 +116,7 @@ class Batch(Evaluation[Array, Bools, Array]):
         return np.asarray(self.state[name], dtype=np.float64)
 
     def _linear(self, terms: Sequence[tuple[Fraction, Array]], constant: Fraction) -> Array:
-        total = self._ring.constant(constant)
+        total = np.full(self.size, float(constant))
         for coefficient, part in terms:
             total += float(coefficient) * part
         return total
