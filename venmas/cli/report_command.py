@@ -63,7 +63,7 @@ def command(
     """
     target = output if output is not None else str(Path(path).with_suffix(".html"))
     if not check:
-        refuse("check", "it is not given (add it)")
+        refuse("check", "that is not asked", "add --check")
     check_kept({"-o": target}, [("the result", path)])
     check_writable(target, "-o", "--html")
 
@@ -126,7 +126,7 @@ def _loaded(
     from venmas.cli.stored import load_stored, named_elsewhere
 
     if scenario is None and (problem := named_elsewhere(stored.get("origin"), networks)):
-        refuse("scenario", "none is read without --scenario")
+        refuse("scenario", "none is named", "add --scenario")
         return None, [], f"The system is not described: the result {problem}."
     loaded, changed = load_stored(path, stored, scenario, settings, networks)
     return loaded, changed, ""
