@@ -67,12 +67,32 @@ def test_a_design_is_no_system_of_verify(design: Any) -> None:
 
 @pytest.mark.parametrize("formula", [5, None, b"AX n == 0", ["AX n == 0"]])
 def test_what_is_no_formula(formula: Any) -> None:
-    with pytest.raises(InputError, match="AX\\^5"):
-        venmas.verify(counter(), formula)
+    for ask in (lambda f: venmas.verify(counter(), f), lambda f: venmas.verify_all(counter(), [f])):
+        with pytest.raises(InputError, match="a formula is text such as 'AG\\^5"):
+            ask(formula)
     with pytest.raises(FormulaError, match="text"):
         venmas.verify_ltl(counter(), formula)
     with pytest.raises(FormulaError, match="text"):
         venmas.parse(formula, counter().vocabulary)
+
+
+@pytest.mark.parametrize("workers", [0, -1, 2.5, "2", True])
+def test_what_is_no_number_of_workers(workers: Any) -> None:
+    with pytest.raises(UsageError, match="number of processes from 1"):
+        venmas.verify(counter(), "AX n == 0", workers=workers)
+
+
+def test_files_that_cannot_be_written_are_told_before_any_work(tmp_path: Path) -> None:
+    asked: list[Callable[..., Any]] = [
+        lambda **files: venmas.verify(counter(), "AX n == 0", **files),
+        lambda **files: venmas.verify_ltl(counter(), "G n < 9", **files),
+    ]
+    for ask in asked:
+        for name in ("certificate", "journal"):
+            with pytest.raises(UsageError, match=f"{name} is the path of a file"):
+                ask(**{name: 5})
+        with pytest.raises(UsageError, match=r"cannot write the certificate .*there is no folder"):
+            ask(certificate=tmp_path / "nowhere" / "proof.gz")
 
 
 def test_what_is_no_limit() -> None:
