@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import venmas
@@ -13,6 +14,8 @@ from tests.procedures.explicit.test_ltl_systems import counter
 from venmas.errors import FormulaError, InputError, UsageError
 from venmas.formats.hardware import read
 from venmas.logic.ltl_parser import parse_ltl
+from venmas.model import apply_network
+from venmas.nn import Layer, Network
 
 LINES = "1 sort bitvec 1\n2 state 1 b\n3 not 1 2\n4 next 1 2 3\n"
 
@@ -58,6 +61,16 @@ def test_what_is_no_system(name: str) -> None:
     for door in doors:
         with pytest.raises(UsageError, match=told):
             ask(door)
+
+
+def test_a_policy_of_tanh_units_is_to_be_trained_with_relu_for_questions_without_a_bound() -> None:
+    layers = Layer(np.ones((1, 1)), np.zeros(1), "tanh"), Layer(np.ones((1, 1)), np.zeros(1), "linear")
+    system = venmas.System("policy")
+    x = system.real("x", -2, 2)
+    system.branch("go", x=apply_network(Network(layers), (x,))[0])
+    system.initial(x == 0)
+    with pytest.raises(UsageError, match="AG\\^20 p for AG p, or train the network with ReLU units"):
+        venmas.verify(system, "AG (x < 2)")
 
 
 def test_a_design_is_no_system_of_verify(design: Any) -> None:
