@@ -199,6 +199,10 @@ CASES = {
     # simulate
     "simulate unknown branch": (["simulate", "--scenario", "vcas", "--branch", "a9"], ["'a9'", "a1, a2, a3"]),
     "simulate wrong count": (["simulate", "--scenario", "vcas", "--branches", "a1,a2", "--steps", "3"], ["each step"]),
+    "simulate both": (
+        ["simulate", "--scenario", "vcas", "--branch", "a1", "--branches", "a1,a2"],
+        ["give one of them"],
+    ),
     "simulate unknown variable": (["simulate", "--scenario", "vcas", "--initial", "x=1"], ["'x'", "h, climb"]),
     "simulate outside": (["simulate", "--scenario", "vcas", "--initial", "h=5"], ["no initial state", "h = 5"]),
     "simulate no number": (["simulate", "--scenario", "vcas", "--initial", "h=up"], ["finite number", "'up'"]),
