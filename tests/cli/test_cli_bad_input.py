@@ -1,5 +1,6 @@
 """Whatever is wrong with the input ends in status 2 and one message with the remedy."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -61,6 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bad")
     for name, text in FILES.items():
         (folder / name).write_text(text)
+    (folder / "proof.gz").write_bytes(gzip.compress(b"lines", mtime=0))
     (folder / "latin.txt").write_bytes("AX^1 h > 1 # hö".encode("latin-1"))
     (folder / "ok.json").write_text(_witness())
     (folder / "origin.json").write_text(_witness(origin={"scenario": str(folder / "gone.py"), "digests": {}}))
@@ -181,6 +183,15 @@ CASES = {
     "certificate to stdout": ([*GOOD, "--certificate", "-"], ["--certificate takes a file"]),
     "witness over json": ([*GOOD, "--json", "{tmp}/a", "--witness", "{tmp}/a"], ["both name"]),
     # usage
+    "check of a page without --check": (
+        ["report", "{tmp}/satisfied.json", "--timeout", "5"],
+        ["that is not asked: add --check, or leave it out"],
+    ),
+    "plane without a picture": (
+        ["reach", "--scenario", "{tmp}/counter.py", "--steps", "1", "--plane", "x,x"],
+        ["there is none: add --plot FILE, or leave it out"],
+    ),
+    "batch that is no text": (["verify", "--batch", "{tmp}/latin.txt"], ["no CSV in UTF-8: byte 14"]),
     "unknown option": ([*GOOD, "--wokers", "2"], ["--wokers", "--workers"]),
     "unknown command": (["verfy"], ["'verfy'", "did you mean 'verify'"]),
     "option without value": ([*GOOD, "--set"], ["--set", "argument"]),
@@ -188,6 +199,10 @@ CASES = {
     # simulate
     "simulate unknown branch": (["simulate", "--scenario", "vcas", "--branch", "a9"], ["'a9'", "a1, a2, a3"]),
     "simulate wrong count": (["simulate", "--scenario", "vcas", "--branches", "a1,a2", "--steps", "3"], ["each step"]),
+    "simulate both": (
+        ["simulate", "--scenario", "vcas", "--branch", "a1", "--branches", "a1,a2"],
+        ["give one of them"],
+    ),
     "simulate unknown variable": (["simulate", "--scenario", "vcas", "--initial", "x=1"], ["'x'", "h, climb"]),
     "simulate outside": (["simulate", "--scenario", "vcas", "--initial", "h=5"], ["no initial state", "h = 5"]),
     "simulate no number": (["simulate", "--scenario", "vcas", "--initial", "h=up"], ["finite number", "'up'"]),
@@ -204,6 +219,8 @@ CASES = {
     "replay nothing": (["replay"], ["WITNESS.json"]),
     "replay missing": (["replay", "{tmp}/none.json"], ["none.json", "--witness FILE"]),
     "replay no json": (["replay", "{tmp}/text.json"], ["no JSON", "--witness FILE"]),
+    "replay a certificate": (["replay", "{tmp}/proof.gz"], ["gzip", "`venmas check` takes those"]),
+    "replay latin-1": (["replay", "{tmp}/latin.txt"], ["no JSON", "(it is no text in UTF-8)"]),
     "replay a list": (["replay", "{tmp}/list.json"], ["list", "expected the object"]),
     "replay an empty object": (["replay", "{tmp}/object.json"], ["no 'witness'", "--witness FILE"]),
     "replay satisfied": (["replay", "{tmp}/satisfied.json"], ["holds no witness", "'satisfied'"]),

@@ -40,6 +40,18 @@ def batch(tmp_path: Path) -> Path:
     return path
 
 
+NETWORK = """from venmas.model import System, apply_network
+
+
+def build(networks):
+    system = System("net")
+    x = system.real("x", -9, 9)
+    system.branch("go", x=apply_network(networks.load("*.nnet"), (x,))[0])
+    system.initial(x == 0)
+    return system
+"""
+
+
 VERDICTS = ["satisfied", "violated", "unknown", "unknown", "satisfied", "unknown", "unknown", "unknown"]
 
 
@@ -59,6 +71,24 @@ def test_one_table_and_every_file(batch: Path, tmp_path: Path) -> None:
     assert [row["verdict"] for row in data["results"]] == VERDICTS
     suite = ElementTree.parse(out["junit"]).getroot()
     assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["8", "1", "5"]
+
+
+def test_rows_tell_models_apart_that_differ_in_their_networks(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(NETWORK)
+    for name, sign in (("up", 1), ("down", -1)):
+        (tmp_path / f"{name}.nnet").write_text(f"1,1,1,1,\n1,1,\n0,\n0,\n1,\n0,0,\n1,1,\n0,\n{sign},\n")
+    scenario, formula = tmp_path / "net.py", "AX (x <= 0)"
+    lines = [f"{scenario},{formula},{tmp_path / name}.nnet" for name in ("up", "down")]
+    (tmp_path / "batch.csv").write_text("\n".join(["scenario,formula,networks", *lines]))
+    out = tmp_path / "rows.csv"
+    done = run("--batch", str(tmp_path / "batch.csv"), "--csv", str(out), "--junit", str(tmp_path / "rows.xml"))
+    rows = list(csv.DictReader(out.open(newline="")))
+    assert [(Path(row["networks"]).name, row["verdict"]) for row in rows] == [
+        ("up.nnet", "violated"),
+        ("down.nnet", "satisfied"),
+    ], done.output
+    cases = ElementTree.parse(tmp_path / "rows.xml").getroot().findall(".//testcase")
+    assert len({case.get("name") for case in cases}) == 2
 
 
 def test_a_journal_resumes_a_batch(batch: Path, tmp_path: Path) -> None:

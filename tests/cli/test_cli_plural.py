@@ -146,7 +146,7 @@ def test_values_that_the_scenario_refuses_are_rows(counter: list[str]) -> None:
         (["--least", "3", "--most", "3"], "two questions"),
         (["--most", "3", "--certificate", "x"], "--certificate is about one formula"),
         (["--most", "3", "--witness", "x"], "--witness is about one formula"),
-        (["--formulas", "nowhere"], "cannot read 'nowhere'"),
+        (["--formulas", "nowhere"], "--formulas: cannot read 'nowhere'"),
         (["--csv", "x", "--latex", "x"], "--csv and --latex both name 'x'"),
         (["--csv", "-", "--json", "-"], "both name '-'"),
     ],

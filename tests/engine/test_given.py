@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import venmas
@@ -13,6 +14,8 @@ from tests.procedures.explicit.test_ltl_systems import counter
 from venmas.errors import FormulaError, InputError, UsageError
 from venmas.formats.hardware import read
 from venmas.logic.ltl_parser import parse_ltl
+from venmas.model import apply_network
+from venmas.nn import Layer, Network
 
 LINES = "1 sort bitvec 1\n2 state 1 b\n3 not 1 2\n4 next 1 2 3\n"
 
@@ -60,6 +63,16 @@ def test_what_is_no_system(name: str) -> None:
             ask(door)
 
 
+def test_a_policy_of_tanh_units_is_to_be_trained_with_relu_for_questions_without_a_bound() -> None:
+    layers = Layer(np.ones((1, 1)), np.zeros(1), "tanh"), Layer(np.ones((1, 1)), np.zeros(1), "linear")
+    system = venmas.System("policy")
+    x = system.real("x", -2, 2)
+    system.branch("go", x=apply_network(Network(layers), (x,))[0])
+    system.initial(x == 0)
+    with pytest.raises(UsageError, match="AG\\^20 p for AG p, or train the network with ReLU units"):
+        venmas.verify(system, "AG (x < 2)")
+
+
 def test_a_design_is_no_system_of_verify(design: Any) -> None:
     with pytest.raises(UsageError, match="verify_ltl"):
         venmas.verify(design, "AX b")
@@ -67,12 +80,32 @@ def test_a_design_is_no_system_of_verify(design: Any) -> None:
 
 @pytest.mark.parametrize("formula", [5, None, b"AX n == 0", ["AX n == 0"]])
 def test_what_is_no_formula(formula: Any) -> None:
-    with pytest.raises(InputError, match="AX\\^5"):
-        venmas.verify(counter(), formula)
+    for ask in (lambda f: venmas.verify(counter(), f), lambda f: venmas.verify_all(counter(), [f])):
+        with pytest.raises(InputError, match="a formula is text such as 'AG\\^5"):
+            ask(formula)
     with pytest.raises(FormulaError, match="text"):
         venmas.verify_ltl(counter(), formula)
     with pytest.raises(FormulaError, match="text"):
         venmas.parse(formula, counter().vocabulary)
+
+
+@pytest.mark.parametrize("workers", [0, -1, 2.5, "2", True])
+def test_what_is_no_number_of_workers(workers: Any) -> None:
+    with pytest.raises(UsageError, match="number of processes from 1"):
+        venmas.verify(counter(), "AX n == 0", workers=workers)
+
+
+def test_files_that_cannot_be_written_are_told_before_any_work(tmp_path: Path) -> None:
+    asked: list[Callable[..., Any]] = [
+        lambda **files: venmas.verify(counter(), "AX n == 0", **files),
+        lambda **files: venmas.verify_ltl(counter(), "G n < 9", **files),
+    ]
+    for ask in asked:
+        for name in ("certificate", "journal"):
+            with pytest.raises(UsageError, match=f"{name} is the path of a file"):
+                ask(**{name: 5})
+        with pytest.raises(UsageError, match=r"cannot write the certificate .*there is no folder"):
+            ask(certificate=tmp_path / "nowhere" / "proof.gz")
 
 
 def test_what_is_no_limit() -> None:

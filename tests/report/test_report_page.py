@@ -243,6 +243,8 @@ def test_other_systems_and_networks_are_noticed(results: dict[str, Path], tmp_pa
     stored["origin"]["digests"]["3.onnx"] = "0" * 64
     edit(path, origin=stored["origin"])
     assert "Take care: the networks are not those of the result: 3.onnx differ" in Seen(page_of(path)).text
+    told = run("report", str(path), "--set", "pilot=middle").stderr
+    assert "another system than the one of the result" in told and "3.onnx differ" in told
 
 
 def test_certificates_are_checked_on_demand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,6 +258,13 @@ def test_certificates_are_checked_on_demand(tmp_path: Path, monkeypatch: pytest.
     text = Seen(page_of(path, "--check", status=20)).text
     assert "? unknown" in text
     assert "it is about the formula AX^3" in text
+    edit(path, formula="AX^3 (h > 100 | h < -100)")
+    text = Seen(page_of(path, "--check", "--timeout", "1e-6", status=20)).text
+    assert "the certificate was not checked to its end: the limit" in text and "refused" not in text
+    ice = ["--scenario", "frozenlake", "--formula", "safe1", "--certificate", "ice.gz"]
+    assert run("verify", *ice).exit_code == 0
+    text = Seen(page_of(path, "--check", "--certificate", "ice.gz", status=20)).text
+    assert "it is about another system: its formula is AX" in text
     done = run("report", str(decide(tmp_path, "satisfied")), "--check")
     assert done.exit_code == 2 and "names no certificate" in done.stderr
 

@@ -57,7 +57,8 @@ def verify_batch(
     check_kept({**outputs, "--journal": written.get("--journal")}, [("the batch", Path(plural.batch))])
     rows = []
     for line in lines:
-        swept = {"scenario": line.scenario, **dict.fromkeys(names, ""), **dict(line.settings)}
+        cells = {"networks": line.networks or "", **dict(line.settings)}
+        swept = {"scenario": line.scenario, **{name: cells.get(name, "") for name in names}}
         rows.append(Result(line.formula, swept=swept, sought=search[0] if search else ""))
     pairs = groupby(zip(lines, rows, strict=True), key=lambda p: (p[0].scenario, p[0].networks, p[0].settings))
     with suppress(KeyboardInterrupt), line_of(rows, quiet) as progress:  # what is done is shown
@@ -81,7 +82,7 @@ def verify_batch(
 
 
 def read_batch(path: str) -> tuple[list[str], list[Asked]]:
-    """The names of parameters, and the lines. Raises `UsageError` with the line."""
+    """The columns that tell models of one scenario apart, and the lines. Raises `UsageError` with the line."""
     try:
         data = read_input(Path(path), _MOST_BYTES)
         if len(data) > _MOST_BYTES:
@@ -90,7 +91,8 @@ def read_batch(path: str) -> tuple[list[str], list[Asked]]:
     except OSError as error:
         raise UsageError(f"--batch: cannot read {path!r}: {error.strerror}; check the path") from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"--batch: {path} is no CSV in UTF-8: {error}") from error
+        why = f"byte {error.start} is none of its" if isinstance(error, UnicodeDecodeError) else error
+        raise UsageError(f"--batch: {path} is no CSV in UTF-8: {why}") from error
     header = [name.strip() for name in rows[0]] if rows else []
     if missing := [name for name in ("scenario", "formula") if name not in header]:
         raise UsageError(
@@ -113,4 +115,4 @@ def read_batch(path: str) -> tuple[list[str], list[Asked]]:
         found.append(Asked(cells["scenario"], cells.get("networks") or None, settings, cells["formula"]))
     if not found:
         raise UsageError(f"--batch: {path} asks nothing: write a line for each question")
-    return [name for name in header if name not in _OWN], found
+    return [name for name in header if name not in ("scenario", "formula")], found

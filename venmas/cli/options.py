@@ -170,8 +170,8 @@ def find_scenario(name: str, networks: str | None = None) -> Scenario:
     return load_scenario(name)
 
 
-def read_formula_text(given: str | None, system: System) -> str:
-    """The text of `--formula`: itself, or the content of the file after ``@``. Raises `UsageError`."""
+def read_formula_text(given: str | None, system: System, option: str = "--formula") -> str:
+    """The text of an option: itself, or the content of the file after ``@``. Raises `UsageError`."""
     if not given or not given.strip():
         raise UsageError(
             'no formula is given: write one with --formula "AX^5 (x > 1)", name a file with --formula @FILE'
@@ -179,18 +179,20 @@ def read_formula_text(given: str | None, system: System) -> str:
         )
     if not given.startswith("@"):
         return given
-    path = Path(_printable(given[1:], "--formula"))
+    path = Path(_printable(given[1:], option))
     try:
         data = read_input(path, _MAX_TEXT)
         if len(data) > _MAX_TEXT:
-            raise UsageError(f"--formula: {path} is larger than 1 MB: that is no formula")
+            raise UsageError(f"{option}: {path} is larger than 1 MB: that is no formula")
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"--formula: {path} is no UTF-8 text ({error.reason} at byte {error.start})") from error
+        raise UsageError(
+            f"{option}: {path} is no UTF-8 text ({error.reason} at byte {error.start}): write formulas as text"
+        ) from error
     except OSError as error:
-        raise UsageError(f"--formula: cannot read {str(path)!r}: {error.strerror}; check the path") from error
+        raise UsageError(f"{option}: cannot read {str(path)!r}: {error.strerror}; check the path") from error
     if not text.strip():
-        raise UsageError(f"--formula: {path} is empty; it should hold one formula")
+        raise UsageError(f"{option}: {path} is empty; it should hold one formula")
     return text
 
 

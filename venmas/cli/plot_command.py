@@ -87,7 +87,7 @@ def _loaded(
     """The scenario of the file, or the one that the options name; None where it would be code of a stranger."""
     if scenario is None and (problem := named_elsewhere(stored.get("origin"), networks)):
         log.warning("%s %s; drawn without units and without its own picture, --scenario gives them", path, problem)
-        refuse("scenario", "none is read without --scenario")
+        refuse("scenario", "none is named", "give it with --scenario")
         return None
     loaded, changed = load_stored(path, stored, scenario, settings, networks)
     if changed and "trace" not in stored:

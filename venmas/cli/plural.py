@@ -114,7 +114,7 @@ def _texts(plural: Plural, loaded: Loaded) -> list[str]:
         given = (loaded.scenario.formula or "",)
     texts = [read_formula_text(text, loaded.system).strip() for text in given]
     for path in plural.formula_lists:
-        lines = read_formula_text(f"@{path}", loaded.system).splitlines()
+        lines = read_formula_text(f"@{path}", loaded.system, "--formulas").splitlines()
         texts += [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
     if not texts:
         raise UsageError(f"--formulas: {plural.formula_lists[0]} has no formula: write one a line")

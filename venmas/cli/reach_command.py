@@ -83,7 +83,7 @@ def command(
 
     outputs = {"--json": json_path, "--plot": plot_path}
     if plot_path is None:
-        refuse("picture", "there is none (add --plot FILE)")
+        refuse("picture", "there is none", "add --plot FILE")
     if runs == 0:
         refuse("runs", "--runs 0 takes none")
     kind, axes = _kind(plot_path), _plane(plane)

@@ -18,7 +18,7 @@ from venmas.cli.main import SATISFIED, UNKNOWN
 from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, read_input, write_file
 from venmas.cli.table import Command, refuse
-from venmas.errors import InputError, LimitError, ModelError, UsageError
+from venmas.errors import FormulaError, InputError, LimitError, ModelError, UsageError
 
 if TYPE_CHECKING:
     from venmas.engine.report import Report
@@ -63,14 +63,14 @@ def command(
     """
     target = output if output is not None else str(Path(path).with_suffix(".html"))
     if not check:
-        refuse("check", "it is not given (add it)")
+        refuse("check", "that is not asked", "add --check")
     check_kept({"-o": target}, [("the result", path)])
     check_writable(target, "-o", "--html")
 
     from venmas.cli.packed import packed
     from venmas.cli.stored import certificate_beside
     from venmas.engine.stored import read_report
-    from venmas.report import Source, doubt, html_page
+    from venmas.report import Source, cautions, doubt, html_page
 
     with packed(path) as found, console(stderr=True).status("reading the scenario") as status:
         stored, report = found.result, read_report(found.result)
@@ -87,7 +87,7 @@ def command(
                 with limits(timeout, memory) as ask:
                     checks = _certificate(file, report, checks, loaded, ask)
             except LimitError as stop:
-                checks = replace(checks, refused=f"it could not be checked to its end: {stop}")
+                checks = replace(checks, refused=f"the certificate was not checked to its end: {stop}")
         problem = doubt(checks)
         status.update("drawing pictures")
         drawings, missing = ([], "") if problem or not report.witness else _drawings(stored, loaded)
@@ -97,7 +97,7 @@ def command(
         system = None if loaded is None else loaded.system
         source = Source(Path(path).name, _digest(path))
         page = html_page(report, system, source, checks, drawings, missing, defaults)
-    for text in filter(None, (undescribed, missing)):
+    for text in filter(None, (undescribed, missing, *cautions(report, checks))):
         log.warning("%s", text)
     if problem:
         log.warning("the page says unknown: the file says %s, but %s", report.verdict, problem)
@@ -126,7 +126,7 @@ def _loaded(
     from venmas.cli.stored import load_stored, named_elsewhere
 
     if scenario is None and (problem := named_elsewhere(stored.get("origin"), networks)):
-        refuse("scenario", "none is read without --scenario")
+        refuse("scenario", "none is named", "give it with --scenario")
         return None, [], f"The system is not described: the result {problem}."
     loaded, changed = load_stored(path, stored, scenario, settings, networks)
     return loaded, changed, ""
@@ -163,7 +163,10 @@ def _certificate(file: Path, report: Report, checks: Checks, loaded: Loaded | No
         raise UsageError(f"--check: {checks.undescribed}")
     try:
         header, lines = read_certificate(file, lambda n: ask() if n < 200 or n % 200 == 0 else None)
-        claimed = parse_property(header.claim.formula, loaded.system.vocabulary).formula
+        try:
+            claimed = parse_property(header.claim.formula, loaded.system.vocabulary).formula
+        except FormulaError as error:
+            raise CheckError(0, f"it is about another system: its formula is {header.claim.formula[:200]}") from error
         wanted = posed(loaded.system, read_property(loaded.system, report.formula)).formula
         if (claimed, header.claim.semantics) != (wanted, report.semantics):
             raise CheckError(
@@ -172,7 +175,7 @@ def _certificate(file: Path, report: Report, checks: Checks, loaded: Loaded | No
         done = check_claim(header, lines, loaded.system)
         return replace(checks, certificate=done)
     except CheckError as error:
-        return replace(checks, refused=str(error))
+        return replace(checks, refused=f"the check says: {error}")
 
 
 def _drawings(stored: Mapping[str, Any], loaded: Loaded | None) -> tuple[Sequence[Drawing], str]:

@@ -39,7 +39,7 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
 
     out = console()
     if name is None:
-        refuse("scenario", "none is named")
+        refuse("scenario", "none is named", "name one")
         from venmas.report.text_tables import print_table
 
         rows = [[n, load_scenario(n).description.partition("\n")[0]] for n in scenario_names()]

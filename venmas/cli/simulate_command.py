@@ -59,10 +59,12 @@ def command(
     from venmas.model.witness.noise import folded
     from venmas.report.text_tables import print_trace
 
+    if branch and branches is not None:
+        raise UsageError("--branch and --branches both name the branches of steps: give one of them")
     check_writable(json_path, "--json")
     loaded = load(scenario, read_settings(settings), networks)
     check_kept({"--json": json_path}, loaded.files)
-    plan = _plan(loaded.system, [*branch] if branches is None else [*branch, *branches.split(",")], steps)
+    plan = _plan(loaded.system, [*branch] if branches is None else branches.split(","), steps)
     system = drawn(loaded.system, len(plan))
     fixed = read_settings(initial, "--initial")
     rng = np.random.default_rng(seed)

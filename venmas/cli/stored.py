@@ -38,11 +38,14 @@ def read_stored(path: str) -> Mapping[str, Any]:
             )
         if data.startswith(b"PK\x03\x04"):
             raise UsageError(f"{path} is an archive: `venmas check` and `venmas report` take it, and what is in it")
+        if data.startswith(b"\x1f\x8b"):
+            raise UsageError(f"{path} is a file of gzip, as certificates are: `venmas check` takes those; {HOW}")
         stored = json.loads(data)
     except OSError as error:
         raise UsageError(f"cannot read {path!r}: {error.strerror}; {HOW}") from error
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+        why = "it is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else why
         raise UsageError(f"{path} is no JSON that can be read ({why}); {HOW}") from error
     if not isinstance(stored, dict):
         raise UsageError(f"{path} holds a JSON {type(stored).__name__}, expected the object of a result; {HOW}")

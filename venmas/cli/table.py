@@ -98,8 +98,11 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
 """By command and option: the parts of the work that have to be there, all of them, for the option to be read."""
 
 
-def refuse(part: str, because: str) -> None:
-    """Raise `UsageError` where options are given that are about a part of the work which the path lacks."""
+def refuse(part: str, because: str, instead: str = "") -> None:
+    """Raise `UsageError` where options are given that are about a part of the work which the path lacks.
+
+    instead: what gives it that part.
+    """
     context = click.get_current_context(silent=True)
     if context is None:
         return
@@ -108,7 +111,8 @@ def refuse(part: str, because: str) -> None:
     found = [long_name(p) for p in about if context.get_parameter_source(p.name or "") is ParameterSource.COMMANDLINE]
     if found:
         are, them = ("are", "them") if len(found) > 1 else ("is", "it")
-        raise UsageError(f"{', '.join(found)} {are} about {PARTS[part]}, and {because}: leave {them} out")
+        remedy = f"{instead}, or leave {them} out" if instead else f"leave {them} out"
+        raise UsageError(f"{', '.join(found)} {are} about {PARTS[part]}, and {because}: {remedy}")
 
 
 def refuse_for_mode(named: str | None, kinds: Iterable[str], cluster: bool, inductive: bool) -> None:

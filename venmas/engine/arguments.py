@@ -1,20 +1,27 @@
-"""What `verify` and `verify_all` are given from Python, checked at the door: each error says what to write instead."""
+"""What `verify`, `verify_all` and `verify_ltl` are given from Python: each error says what to write instead."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
+from os import PathLike
 
 from venmas.errors import UsageError
 from venmas.logic import Formula
+from venmas.logic.printing import to_short_text
 from venmas.model.expressions.refusals import shortened
 from venmas.runtime.choices import check_choices
 from venmas.runtime.files import why_not_writable
 
 
-def check_formula(formula: object) -> None:
-    """Raise `UsageError` for what is neither text nor a formula."""
-    if not isinstance(formula, str | Formula):
-        raise UsageError(f"a formula is text such as 'AG^5 (x > 0)', got {shortened(formula)}")
+def formula_text(formula: object) -> str:
+    """The text of a formula. Raises `UsageError` for what is neither text nor a formula."""
+    if isinstance(formula, str):
+        return formula
+    if isinstance(formula, Formula):
+        return to_short_text(formula)
+    more = "; verify_all takes a list of them" if isinstance(formula, list | tuple) else ""
+    raise UsageError(f"a formula is text such as 'AG^5 (x > 0)', or of venmas.parse; got {shortened(formula)}{more}")
 
 
 def check_formulas(formulas: object) -> None:
@@ -34,10 +41,20 @@ def check_words(trust: str, semantics: str, encoding: str, bounds: str, *others:
     check_choices(trust=trust, semantics=semantics, encoding=encoding, bounds=bounds)
 
 
-def check_certificate(path: object) -> None:
-    """Raise `UsageError` where a certificate cannot be written."""
-    if path is not None and (problem := why_not_writable(str(path))):
-        raise UsageError(f"cannot write the certificate {str(path)!r}: {problem}")
+def check_files(certificate: object = None, journal: object = None) -> None:
+    """Raise `UsageError` for what is no path, and where a certificate cannot be written: before any work."""
+    for name, path in (("certificate", certificate), ("journal", journal)):
+        if not isinstance(path, str | PathLike | None):
+            raise UsageError(f"{name} is the path of a file, as in {name}='result.{name}', got {shortened(path)}")
+    if certificate is not None and (problem := why_not_writable(str(certificate))):
+        raise UsageError(f"cannot write the certificate {str(certificate)!r}: {problem}")
+
+
+def check_workers(workers: object) -> None:
+    """Raise `UsageError` for what is no number of processes."""
+    if workers is None or (isinstance(workers, Integral) and not isinstance(workers, bool) and int(workers) >= 1):
+        return
+    raise UsageError(f"workers is a number of processes from 1, or None for all cores; got {shortened(workers)}")
 
 
 _EXAMPLES = {

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from venmas.budget import Progress
+from venmas.engine.arguments import check_files
 from venmas.engine.certificates.trust import Trust
 from venmas.engine.ltl import LtlReport, verify_ltl_of_design
 from venmas.engine.ltl_systems import SystemLtlReport, verify_ltl_of_system
@@ -69,5 +70,6 @@ def verify_ltl(system: Any, formula: Formula | str, **options: Any) -> LtlReport
             f"verify_ltl has no option {odd[0]!r} for {about}{did_you_mean(odd[0], known)}: leave it out; there are "
             f"{', '.join(known)}"
         )
+    check_files(options.get("certificate"), options.get("journal"))
     report: LtlReport | SystemLtlReport = decide(system, formula, **options)
     return report

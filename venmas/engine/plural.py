@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from venmas.engine.arguments import check_formula, check_formulas
+from venmas.engine.arguments import check_formulas, formula_text
 from venmas.engine.bound_search import BoundSearch, Sought
 from venmas.engine.report import Report, Verdict
 from venmas.engine.results import FAULT, REFUSED, Result, Results
@@ -19,7 +19,6 @@ from venmas.engine.verify import verify
 from venmas.errors import InputError, Reason, UsageError
 from venmas.logic import MAX_DEPTH, Formula
 from venmas.logic.open_bound import at_bound, course, first_bound
-from venmas.logic.printing import to_short_text
 from venmas.model.system.given import check_system
 from venmas.model.system.system import System
 
@@ -62,9 +61,7 @@ def verify_all(
         return verify(system, formula, **options)
 
     asked = list(formulas)
-    for formula in asked:
-        check_formula(formula)
-    rows = [Result(shown(formula), sought=search[0] if search else "") for formula in asked]
+    rows = [Result(formula_text(formula).strip(), sought=search[0] if search else "") for formula in asked]
     for row, formula in zip(rows, asked, strict=True):
         answer(row, formula, system, ask, search)
         if told is not None:
@@ -84,11 +81,6 @@ def sought(least: int | None, most: int | None) -> tuple[Sought, int] | None:
     if not isinstance(given[1], int) or not 1 <= given[1] <= MAX_DEPTH:
         raise UsageError(f"{given[0]} is the greatest bound to ask for, from 1 to {MAX_DEPTH}; got {given[1]!r}")
     return given[0], given[1]
-
-
-def shown(formula: str | Formula) -> str:
-    """A formula as its row names it."""
-    return formula.strip() if isinstance(formula, str) else to_short_text(formula)
 
 
 def answer(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from venmas.answer import Answer, Open, Refuted, Witnessed
-from venmas.budget import Budget, BudgetError, Progress, check_limit, limited
+from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.engine import arguments
 from venmas.engine.certificates.establish import Established, Proofs, establish
 from venmas.engine.journal import Journal
@@ -23,7 +23,7 @@ from venmas.logic import Always, Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
 from venmas.model.scenario.source import source_of
 from venmas.model.system.disturbances import Noise
-from venmas.model.system.given import asked_text
+from venmas.model.system.given import check_system
 from venmas.model.system.system import System
 from venmas.model.witness.build import replay
 from venmas.model.witness.noise import folded
@@ -105,12 +105,13 @@ def verify(
     `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are
     verdicts, not exceptions.
     """
-    text = asked_text(system, formula)
-    check_limit("workers", workers, "processes")
+    check_system(system, "verify")
+    text = arguments.formula_text(formula)
+    arguments.check_workers(workers)
     arguments.check_words(trust, semantics, encoding, bounds, mode, solver, invariant, cluster)
     budget = Budget(timeout, memory, progress if callable(progress) else None)
     chosen = _mode(mode, cluster, workers)
-    arguments.check_certificate(certificate)
+    arguments.check_files(certificate, journal)
     solvers = _solvers(solver, chosen.solver)
     count = (workers or os.cpu_count() or 1) if chosen.workers else 1
     source = source_of(system)

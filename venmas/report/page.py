@@ -62,9 +62,9 @@ class Drawing(Protocol):
 class Checks:
     """What was found out anew for the page, rather than read from the result.
 
-    replay: of the counterexample. certificate: what was checked; refused: why it proves nothing. same_system: whether
-    the scenario describes the system of the result still (None: not known). other_networks: files that differ from
-    those of the result. undescribed: why there is no system.
+    replay: of the counterexample. certificate: what was checked; refused: in words, why that is no proof. same_system:
+    whether the scenario describes the system of the result still (None: not known). other_networks: files that differ
+    from those of the result. undescribed: why there is no system.
     """
 
     replay: Replay | None = None
@@ -87,7 +87,25 @@ def doubt(checks: Checks) -> str:
     """Why the verdict of the file is not confirmed, or nothing."""
     if checks.replay is not None and not checks.replay.confirmed:
         return f"the counterexample in the file does not replay: {checks.replay.reason}"
-    return f"the certificate is refused: {checks.refused}" if checks.refused else ""
+    return checks.refused
+
+
+def cautions(report: Report, checks: Checks) -> list[str]:
+    """What makes the system of the page another one than that of the result, as far as is known."""
+    found = []
+    if checks.same_system is None and report.origin is not None and not checks.undescribed:
+        found.append(
+            "Take care: the file has no digest of the system, so that nothing tells whether the scenario still "
+            "describes the one of the result."
+        )
+    if checks.same_system is False:
+        found.append(
+            "Take care: the scenario now describes another system than the one of the result; the section on the "
+            "system shows what it describes now."
+        )
+    if checks.other_networks:
+        found.append(f"Take care: the networks are not those of the result: {', '.join(checks.other_networks)} differ.")
+    return found
 
 
 def html_page(
@@ -186,21 +204,9 @@ def _checked(report: Report, checks: Checks) -> list[str]:
         found.append(
             f"The verdict is that of the result file; the proof was not done again, and {known} for this page."
         )
-    if checks.same_system is None and report.origin is not None and not checks.undescribed:
-        found.append(
-            "Take care: the file has no digest of the system, so that nothing tells whether the scenario still "
-            "describes the one of the result."
-        )
-    elif checks.same_system is True:
+    if checks.same_system:
         found.append("The scenario still describes the system of the result (the digests are equal).")
-    elif checks.same_system is False:
-        found.append(
-            "Take care: the scenario now describes another system than the one of the result; the section on the "
-            "system shows what it describes now."
-        )
-    if checks.other_networks:
-        found.append(f"Take care: the networks are not those of the result: {', '.join(checks.other_networks)} differ.")
-    return found
+    return found + cautions(report, checks)
 
 
 def _replays(replay: Replay) -> Facts:

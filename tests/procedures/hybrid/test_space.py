@@ -8,8 +8,10 @@ import pytest
 
 from venmas.engine.verify import verify
 from venmas.model import System, apply_network, argmax
+from venmas.model.expressions.expr import to_linear
 from venmas.model.transform.cases import UnsuitableError
 from venmas.nn import Layer, Network
+from venmas.procedures.hybrid.frames import product
 from venmas.procedures.hybrid.view import Space, space_of
 
 
@@ -93,3 +95,28 @@ def test_a_system_without_reals_has_no_space():
     system.initial(n == 0)
     with pytest.raises(UnsuitableError), space_of(system):
         pass
+
+
+def test_equal_frames_are_one_so_that_rows_and_maps_of_their_steps_are():
+    """A quarter turn comes back after four steps: the fifth finds everything done, and equal to what is made anew."""
+    system = System("turn")
+    x, y = system.real("x", -9, 9), system.real("y", -9, 9)
+    system.branch("go", x=-y + 1, y=x)
+    system.initial(x >= 0, x <= 1, y == 0)
+    space = of(system)
+    (move,) = space.locations[space.number(())].cases(())[0].moves
+    expected = [space.frames[0]]
+    for step in range(1, 9):
+        space.choose_frame(step, [move])
+        expected.append(expected[-1].after(space.linear(move, move.affine)))
+    assert [f.matrix for f in space.frames] == [f.matrix for f in expected]
+    assert len({id(f) for f in space.frames}) == 4
+    rows = [space.row(to_linear(x - y), step) for step in range(8)]
+    maps = [space.map(move, step) for step in range(8)]
+    assert rows[:4] == rows[4:] and maps[:4] == maps[4:]  # objects
+    assert len(set(map(id, rows))) == len(set(map(id, maps))) == 4
+    for step, (row, map_) in enumerate(zip(rows, maps, strict=True)):
+        here, after = expected[step : step + 2]
+        assert np.array_equal(row.plus, here.row(space.reals, to_linear(x - y)).plus)
+        matrix = product(after.inverse, product(space.linear(move, move.affine), here.matrix))
+        assert np.array_equal(map_.shift, here.map_to(after, matrix, [a.constant for a in move.affine]).shift)

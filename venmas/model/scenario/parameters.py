@@ -223,6 +223,11 @@ class NetworkFolder:
                         found[0], normalization=normalization, outputs=outputs, inputs=inputs
                     )
                 return self._loaded[key]
+        if self.path.is_file():
+            raise NetworkError(
+                f"the network file {self.path} has not the name that the scenario loads, {' or '.join(patterns)}: name "
+                f"a file like that with --networks, or write networks.load({self.path.name!r}) in a scenario of yours"
+            )
         problem = "holds none of the files" if self.path.exists() else "does not exist; it should hold one of the files"
         raise NetworkError(
             f"the network folder {self.path} {problem} {', '.join(patterns)}; name the right folder with --networks DIR"

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from venmas.errors import UsageError
-from venmas.logic import Formula
-from venmas.logic.printing import to_short_text
 from venmas.model.system.system import System
 
 
@@ -15,17 +13,6 @@ def check_system(given: object, function: str) -> None:
     """Raises `UsageError` for what is no `System`."""
     if not isinstance(given, System):
         raise UsageError(f"{function} takes a system; got {_kind(given)}: {_remedy(given)}")
-
-
-def asked_text(system: object, formula: object) -> str:
-    """The text of the formula that `verify` is asked. Raises `UsageError` for a system or formula that is none."""
-    check_system(system, "verify")
-    if isinstance(formula, str):
-        return formula
-    if isinstance(formula, Formula):
-        return to_short_text(formula)
-    more = "; verify_all takes a list of them" if isinstance(formula, list | tuple) else ""
-    raise UsageError(f"a formula is text such as 'AX^5 safe', or of venmas.parse; got {_kind(formula)}{more}")
 
 
 def _kind(given: object) -> str:

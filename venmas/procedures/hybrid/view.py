@@ -141,6 +141,7 @@ class Space:
         ends = [e for start in self.starts for n in self.reals for e in start.box[n]]
         self.unit = unit_of(system, ends)
         self.frames = [Frame.identity(len(self.reals), self.unit)]
+        """By step; equal ones are one object, so that what is worked out for a step serves those like it."""
         self.locations: list[Location] = []
         self.beside: dict[type, object] = {}
         """What other procedures keep beside the space, by its type."""
@@ -149,11 +150,13 @@ class Space:
         self.undecided: dict[tuple[object, ...], Undecided | None] = {}
         """What compiled code is asked, by step, atoms and locations."""
         self._numbers: dict[tuple[int, ...], int] = {}
-        self._rows: dict[tuple[LinearExpr, int], Row] = {}
-        self._maps: dict[tuple[Move, int], Map] = {}
+        self._rows: dict[tuple[LinearExpr, Frame], Row] = {}
+        self._maps: dict[tuple[Move, Frame, Frame], Map] = {}
         self._linear: dict[Move, Matrix] = {}
         self._shared: dict[Matrix, Matrix] = {}
-        self._matrices: dict[tuple[int, int], Matrix] = {}
+        self._matrices: dict[tuple[int, Frame, Frame], Matrix] = {}
+        self._after: dict[tuple[int, Frame], Frame] = {}
+        self._known = {self.frames[0].matrix: self.frames[0]}
 
     def _starts(self) -> list[Start]:
         """Initial locations."""
@@ -203,8 +206,14 @@ class Space:
         found = [self.linear(move, move.affine) for move in moves if move.affine is not None]
         counts = Counter(map(id, found))  # equal ones are one object
         best = max(found, key=lambda m: counts[id(m)], default=None)
-        same = Frame.identity(len(self.reals), self.unit)
-        self.frames.append(same if best is None else self.frames[step - 1].after(best))
+        if best is None:
+            self.frames.append(self.frames[0])
+            return
+        key = (id(best), self.frames[step - 1])
+        if key not in self._after:
+            after = self.frames[step - 1].after(best)
+            self._after[key] = self._known.setdefault(after.matrix, after)
+        self.frames.append(self._after[key])
 
     def linear(self, move: Move, affine: tuple[LinearExpr, ...]) -> Matrix:
         """The linear part of a move, the same object for equal ones."""
@@ -215,7 +224,7 @@ class Space:
 
     def row(self, expr: LinearExpr, step: int) -> Row:
         """An affine expression of the reals over boxes of a step."""
-        key = (expr, step)
+        key = (expr, self.frames[step])
         if key not in self._rows:
             self._rows[key] = self.frames[step].row(self.reals, expr)
         return self._rows[key]
@@ -224,13 +233,14 @@ class Space:
         """What a move does to boxes of a step, where it is affine."""
         if move.affine is None:
             return None
-        key = (move, step)
+        here, after = self.frames[step], self.frames[step + 1]
+        key = (move, here, after)
         if key not in self._maps:
-            here, after, linear = self.frames[step], self.frames[step + 1], self.linear(move, move.affine)
-            if (id(linear), step) not in self._matrices:
-                self._matrices[id(linear), step] = product(after.inverse, product(linear, here.matrix))
+            linear = self.linear(move, move.affine)
+            if (id(linear), here, after) not in self._matrices:
+                self._matrices[id(linear), here, after] = product(after.inverse, product(linear, here.matrix))
             constants = [a.constant for a in move.affine]
-            self._maps[key] = here.map_to(after, self._matrices[id(linear), step], constants)
+            self._maps[key] = here.map_to(after, self._matrices[id(linear), here, after], constants)
         return self._maps[key]
 
     # -- bounds --------------------------------------------------------------------------------------------------------

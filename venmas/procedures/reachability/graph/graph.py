@@ -317,7 +317,7 @@ class Graph:
         if self.counts.pieces - self._counted > self._most:
             raise OverflowError("too many regions")
         stuck = [any(not c.moves for c in cases) for cases in pieces.case_list]
-        self.may_deadlock |= any(stuck[k] for k in np.unique(pieces.kind))
+        self.may_deadlock |= any(stuck) and any(stuck[k] for k in np.unique(pieces.kind))
         layer.piece_atoms, _ = self.space.atoms(stage.atoms, pieces.boxes, step)
         needed = stage.needed(layer.piece_atoms, pieces.boxes.wanted)
         asked = np.zeros((len(pieces.kind), len(stage.next)), dtype=bool)

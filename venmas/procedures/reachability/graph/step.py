@@ -124,6 +124,8 @@ def classify(
 
 def _distinct(signature: Ints) -> tuple[Ints, Index]:
     """The different rows, and which of them each row is."""
+    if len(signature) == 1:
+        return signature, np.zeros(1, dtype=np.intp)
     if signature.shape[1] == 1:  # by far the most frequent, and the cheaper question
         unique, which = np.unique(signature[:, 0], return_inverse=True)
         return unique[:, None], which
@@ -198,6 +200,8 @@ def advance(space: Space, pieces: Pieces, wanted: Bools, step: int) -> tuple[Mov
 
 def _most_frequent(rows: Ints, count: Index) -> Ints:
     """The value that counts most, column by column."""
+    if len(rows) == 1:
+        return rows.reshape(-1)
     found = np.zeros(rows.shape[1], dtype=np.int64)
     for at, column in enumerate(rows.T if len(rows) else ()):
         values, which = np.unique(column, return_inverse=True)
