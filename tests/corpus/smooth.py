@@ -33,7 +33,7 @@ from venmas.model.witness.enclosed import UndecidedError
 from venmas.nn import Network
 from venmas.nn.network import Layer
 from venmas.procedure import Run
-from venmas.procedures.flowpipes.procedure import TUBES
+from venmas.procedures.flowpipes.procedure import FLOWPIPES
 from venmas.question import Question, read_property
 
 Floats = np.ndarray
@@ -331,7 +331,7 @@ def check(seed: int, seconds: float = SECONDS) -> tuple[str, list[str]]:
     system = built(case)
     formula, margin = question(case, rng, runs)
     wrong = []
-    session = TUBES.start(Question(system, read_property(system, formula)), Run())
+    session = FLOWPIPES.start(Question(system, read_property(system, formula)), Run())
     with suppress(BudgetError, ModelError):
         session.advance(Budget(seconds))
     if session.complete:

@@ -36,7 +36,7 @@ from venmas.model import System, apply_network
 from venmas.model.witness.tree import Witness
 from venmas.nn import Network
 from venmas.procedure import Run
-from venmas.procedures.flowpipes.procedure import TUBES
+from venmas.procedures.flowpipes.procedure import FLOWPIPES
 from venmas.question import Question, drawn_for, read_property
 
 State = Mapping[str, float]
@@ -337,7 +337,7 @@ def _outside(system: System, asked: Asked, runs: list[list[dict[str, float]]]) -
     """States of sampled runs that are not in what tubes say is reached."""
     found = []
     read = read_property(system, str(asked))
-    session = TUBES.start(Question(drawn_for(system, read), read), Run())
+    session = FLOWPIPES.start(Question(drawn_for(system, read), read), Run())
     with suppress(BudgetError, ModelError):
         session.advance(Budget(SECONDS))
     for step, box in enumerate(session.figures.reach if session.complete else ()):

@@ -12,7 +12,7 @@ from venmas.procedures.explicit.graph.graph import StateGraph as Closure
 from venmas.procedures.explicit.states import initial
 from venmas.procedures.explicit.states.integers import NotExplicitError
 from venmas.procedures.hybrid import boxes
-from venmas.procedures.reachability.reach import REGIONS
+from venmas.procedures.reachability.reach import REACHABILITY
 from venmas.runtime.memory import own_resident_mb
 
 SIDE = 20
@@ -82,7 +82,9 @@ def test_reach_sets_of_regions_are_cut_in_turns(monkeypatch) -> None:
     directions = [LinearExpr.variable("x"), LinearExpr.variable("y")]
 
     def ends() -> list[np.ndarray]:
-        return [np.stack([layer.low, layer.high]) for layer in REGIONS.layers(system, directions, 6, 2, lambda: None)]
+        return [
+            np.stack([layer.low, layer.high]) for layer in REACHABILITY.layers(system, directions, 6, 2, lambda: None)
+        ]
 
     expected = ends()
     monkeypatch.setattr(boxes, "_TURN", 20)

@@ -270,7 +270,7 @@ class _Verification:
                 f"{to_short_text(asked.formula)} has bounds: leave the mode out, or name another one ({others})"
             )
         turns = {turn.procedure for stage in self.mode.stages for turn in stage}
-        if self.settings.refinement is not None and "abstraction" not in turns:
+        if self.settings.refinement is not None and "predicate-abstraction" not in turns:
             raise UsageError(
                 f"options of predicate abstraction are given, and mode {self.mode.name} has none of it: leave them "
                 "out, or ask for a formula without a bound, such as AG p"
@@ -323,7 +323,7 @@ class _Verification:
             self.report.seconds.prove += self.budget.spent - begun
         self.report.notes += [*found.notes, *(portfolio.told if isinstance(found.answer, Open) else ())]
         if found.proved:
-            self.report.credit("rational", self.budget.spent - begun)
+            self.report.credit("exact", self.budget.spent - begun)
         self._write(found.answer, found)
 
     def _portfolio(self, run: Run, owed: bool, book: Journal | None) -> Portfolio | Divided:
@@ -361,7 +361,7 @@ class _Verification:
                 report.invariant = tried.figures.to_json()
             if isinstance(tried.figures, Regions):
                 report.graph = tried.figures
-            if tried.name == "rational":
+            if tried.name == "exact":
                 report.seconds.prove += tried.seconds
         report.subproblems, report.largest_program = programs.subproblems, programs.largest
         report.depth, report.solvers = programs.depth, dict.fromkeys(programs.solvers, "")

@@ -81,7 +81,7 @@ def worker(guarded: bool = True) -> System:
 
 
 def figures(report):
-    (found,) = (p.figures for p in report.procedures if p.name == "closure")
+    (found,) = (p.figures for p in report.procedures if p.name == "fixpoints")
     return found
 
 
@@ -117,7 +117,7 @@ def test_a_counter_of_failures_is_left_out_unless_it_matters(spent, formula, sli
     system.branch("fails", {cost: cost + 1}, when=allowed)
     system.initial(at == 0, cost == spent)
     report = verify(system, formula)
-    assert report.satisfied and report.decided_by == "closure"
+    assert report.satisfied and report.decided_by == "fixpoints"
     assert figures(report).get("slice") == slice_
 
 

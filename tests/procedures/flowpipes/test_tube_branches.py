@@ -30,7 +30,7 @@ from venmas.model.evaluation.cuts import Fineness
 from venmas.model.evaluation.simulate import Batch, step_batch
 from venmas.model.witness.build import explain
 from venmas.procedure import Run
-from venmas.procedures.flowpipes.procedure import TUBES
+from venmas.procedures.flowpipes.procedure import FLOWPIPES
 from venmas.procedures.flowpipes.run import Tube
 from venmas.question import Question, read_property
 
@@ -40,8 +40,8 @@ WAYS = [(1, 0), (0, 1), (1, 1), (1, -1), (2, 1), (-1, 3)]
 
 def decided(system: System, formula: str, seconds: float = 20.0) -> object:
     question = Question(system, read_property(system, formula))
-    assert TUBES.accepts(question, Run()) is None
-    return TUBES.start(question, Run()).advance(Budget(seconds))
+    assert FLOWPIPES.accepts(question, Run()) is None
+    return FLOWPIPES.start(question, Run()).advance(Budget(seconds))
 
 
 def two(guarded: bool = False) -> System:

@@ -1,4 +1,4 @@
-"""Tubes: the published loops with their ends, cuts, violations, what is refused, and random systems beside scipy."""
+"""Flowpipes: published loops with their ends, cuts, violations, refusals, and random systems beside scipy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from venmas.model.evaluation.cuts import Cut, Fineness
 from venmas.model.evaluation.simulate import step_batch
 from venmas.nn import load_network
 from venmas.procedure import Run
-from venmas.procedures.flowpipes.procedure import TUBES
+from venmas.procedures.flowpipes.procedure import FLOWPIPES
 from venmas.procedures.flowpipes.proof import Flowpipes
 from venmas.procedures.flowpipes.run import Tube
 from venmas.question import Question, read_property
@@ -54,8 +54,8 @@ def networks(data_dir: Path) -> Path:
 
 def ask(system: System, formula: str, seconds: float = 60.0, certified: bool = False) -> tuple[Answer | None, Run]:
     run, question = Run(), Question(system, read_property(system, formula), certified=certified)
-    assert TUBES.accepts(question, run) is None
-    return TUBES.start(question, run).advance(Budget(seconds)), run
+    assert FLOWPIPES.accepts(question, run) is None
+    return FLOWPIPES.start(question, run).advance(Budget(seconds)), run
 
 
 def published(name: str, networks: Path) -> System:
@@ -143,7 +143,7 @@ def test_what_may_leave_its_range_is_named() -> None:
     system.initial(x >= 1, x <= Fraction("1.5"), y == 0)
     answer, run = ask(system, "AX (y <= 0.501)")
     assert isinstance(answer, Refuted) and answer.leaving == {"x"}
-    assert run.made("tubes").reach[1]["y"][1] < 0.51
+    assert run.made("flowpipes").reach[1]["y"][1] < 0.51
 
 
 def test_an_equation_that_is_met_in_a_point_is_open_or_met() -> None:

@@ -158,10 +158,10 @@ def _prove(
 ) -> tuple[Answer, Certificate | Unwritten | None]:
     """The answer of a search in rationals, written down where a certificate is wanted."""
     if proofs.certificate is None:
-        from venmas.procedures.exact.session import RationalSession
+        from venmas.procedures.exact.session import ExactSession
 
         for asked in (question, question.boxed):
-            answer = RationalSession(asked, whole=whole).advance(budget)
+            answer = ExactSession(asked, whole=whole).advance(budget)
             if not (isinstance(answer, Refuted) and answer.leaving):
                 break
         return answer, None

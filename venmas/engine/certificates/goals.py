@@ -13,7 +13,7 @@ from venmas.logic import Bounded, Formula
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
 from venmas.procedures.exact.search import Proof
-from venmas.procedures.exact.session import RationalSession
+from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question
 
 
@@ -24,12 +24,12 @@ class Search:
 
     def __init__(self, whole: bool = False) -> None:
         self.whole = whole
-        self.session: RationalSession | None = None
+        self.session: ExactSession | None = None
 
     def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
         """Each as soon as it is found. Raises `IncompleteError` where the claim is not shown."""
         made: list[Rule] = []
-        self.session = RationalSession(question, made.append, self.whole)
+        self.session = ExactSession(question, made.append, self.whole)
         for _ in self.session.steps(tick):
             yield from made
             made.clear()
@@ -43,7 +43,7 @@ def prove(
     """Search for a proof in exact rationals that every initial state satisfies `formula`, or for a witness."""
     question = Question(system, Bounded(formula), semantics)
     for asked in (question, question.boxed):
-        session = RationalSession(asked)
+        session = ExactSession(asked)
         answer = session.advance(tick)
         if not (isinstance(answer, Refuted) and answer.leaving):
             break

@@ -40,10 +40,10 @@ class Enclosures:
         return [("regions open", str(self.left))]
 
 
-class Bounds:
+class BoundPropagation:
     """The procedure."""
 
-    name = "bounds"
+    name = "bound-propagation"
     help = "Symbolic bounds alone."
 
     def accepts(self, question: Question, run: Run) -> str | None:
@@ -106,4 +106,4 @@ class _Session:
         return batches
 
 
-BOUNDS = Bounds()
+BOUND_PROPAGATION = BoundPropagation()

@@ -45,7 +45,7 @@ from venmas.procedures.branch_and_bound.certificate import SplitTrees
 from venmas.procedures.branch_and_bound.falsify import floats
 from venmas.procedures.branch_and_bound.paths import Path, paths
 from venmas.procedures.branch_and_bound.tree import Recorder, Tree
-from venmas.procedures.exact.session import RationalSession
+from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question
 
 log = logging.getLogger(__name__)
@@ -80,10 +80,10 @@ class Searched:
         return [("boxes", f"{self.boxes} bounded, {self.exact} in rationals"), ("unrolled", f"{self.steps} steps")]
 
 
-class Unrolled:
+class BranchAndBound:
     """The procedure."""
 
-    name = "unrolled"
+    name = "branch-and-bound"
     help = "Branch and bound on the initial values of an unrolled loop with few paths of branches."
 
     def accepts(self, question: Question, run: Run) -> str | None:
@@ -111,7 +111,7 @@ class Unrolled:
 
     def start(self, question: Question, run: Run) -> _Session | _Paths:
         """Nothing is done yet."""
-        figures: Searched = run.once("unrolled", lambda: nullcontext(Searched()))
+        figures: Searched = run.once("branch-and-bound", lambda: nullcontext(Searched()))
         sessions = []
         along = paths(question)
         assert not isinstance(along, str)
@@ -134,7 +134,12 @@ def _programs(question: Question, run: Run, path: Path = None) -> list[Program] 
             found.append(program)
         return found
 
-    key = "unrolled", question.system, question.target, path  # the key keeps the system, so that no other one has it
+    key = (
+        "branch-and-bound",
+        question.system,
+        question.target,
+        path,
+    )  # the key keeps the system, so that no other one has it
     return run.once(key, lambda: nullcontext(made()))
 
 
@@ -291,7 +296,7 @@ class _Part:
     def exact(self, box: Box, seconds: float) -> tuple[bool, Point | None]:
         """Decide a small box in rationals, as a question about the system with a smaller initial set."""
         system = self.question.system.with_regions([within(self.program, self.region, box)])
-        session = RationalSession(replace(self.question, system=system))
+        session = ExactSession(replace(self.question, system=system))
         work: Callable[[Budget], Answer | None] = session.advance
         answer = self.budget.spend(seconds, work)
         if isinstance(answer, Witnessed):
@@ -313,4 +318,4 @@ def within(program: Program, region: Region, box: Box) -> Region:
     return (*region, *sides)
 
 
-UNROLLED = Unrolled()
+BRANCH_AND_BOUND = BranchAndBound()

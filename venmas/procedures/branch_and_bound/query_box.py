@@ -14,7 +14,7 @@ from venmas.model.expressions.functions import apply_network
 from venmas.model.system.system import System
 from venmas.nn import Network
 from venmas.procedures.branch_and_bound.bisect import Point
-from venmas.procedures.exact.session import RationalSession
+from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question
 
 FEW_INPUTS = 12
@@ -31,7 +31,7 @@ def decide_box(
     """
     try:
         question = Question(query_system(network, (box,)), Bounded(AX(Not(condition))))
-        answer = budget.spend(seconds, RationalSession(question).advance)
+        answer = budget.spend(seconds, ExactSession(question).advance)
     except ModelError:
         return False, None
     if isinstance(answer, Witnessed):

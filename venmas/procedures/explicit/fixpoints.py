@@ -52,7 +52,7 @@ Steps = Generator[StateGraph, None, Answer]
 
 
 @dataclass
-class ClosureCounts:
+class FixpointCounts:
     """What was found of the part that was closed last: its variables, of how many; and states."""
 
     kept: int = 0
@@ -69,10 +69,10 @@ class ClosureCounts:
         return found
 
 
-class Closure:
+class Fixpoints:
     """The procedure."""
 
-    name = "closure"
+    name = "fixpoints"
     help = "All states that are ever reached, where they are finitely many."
     conditions = True
 
@@ -118,12 +118,12 @@ class _Session:
         self._variables = len(question.system.variables)
 
     @property
-    def figures(self) -> ClosureCounts:
+    def figures(self) -> FixpointCounts:
         """Of the part that was closed last."""
         graph = self._graph
         if graph is None:
-            return ClosureCounts(variables=self._variables)
-        return ClosureCounts(len(graph.system.variables), self._variables, graph.count, graph.initial, graph.expanded)
+            return FixpointCounts(variables=self._variables)
+        return FixpointCounts(len(graph.system.variables), self._variables, graph.count, graph.initial, graph.expanded)
 
     def advance(self, budget: Budget) -> Answer:
         try:
@@ -278,4 +278,4 @@ def _truth(invariant: Formula, atoms: list[Atom], rows: AtomRows, states: Intege
     return known[invariant]
 
 
-CLOSURE = Closure()
+FIXPOINTS = Fixpoints()

@@ -79,10 +79,10 @@ class Followed:
         return [("boxes", f"{self.boxes} followed, {self.parts} refuted"), ("candidates", f"{self.candidates}")]
 
 
-class Tubes:
+class FlowpipeSearch:
     """The procedure."""
 
-    name = "tubes"
+    name = "flowpipes"
     help = "Zonotopes over all steps of systems with smooth parts, from boxes of initial states that are cut."
     smooth = True
 
@@ -102,7 +102,7 @@ class Tubes:
 
     def start(self, question: Question, run: Run) -> _Session:
         """Nothing is done yet."""
-        figures: Followed = run.once("tubes", lambda: nullcontext(Followed()))
+        figures: Followed = run.once("flowpipes", lambda: nullcontext(Followed()))
         return _Session(question, figures)
 
 
@@ -352,4 +352,4 @@ def _recorded(question: Question) -> frozenset[str]:
     return frozenset(n for b in question.system.branches for n, e in b.updates if isinstance(e, Extremum))
 
 
-TUBES = Tubes()
+FLOWPIPES = FlowpipeSearch()

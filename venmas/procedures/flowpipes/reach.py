@@ -36,10 +36,10 @@ def unfollowed(system: System) -> str | None:
     return None
 
 
-class TubeLayers:
+class FlowpipeLayers:
     """The source."""
 
-    name = "tubes"
+    name = "flowpipes"
     help = "Affine forms over all steps, of systems that are not piecewise linear, part by part of the initial set."
     finest = _FINEST
     smooth = True
@@ -118,4 +118,4 @@ def _parts(system: System, box: Box, level: int) -> list[Box]:
     return parts
 
 
-TUBES = TubeLayers()
+FLOWPIPES = FlowpipeLayers()

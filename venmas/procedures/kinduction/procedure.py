@@ -75,10 +75,10 @@ class PhaseCounts:
         return found + ([("inductive set", self.proved)] if self.proved else [])
 
 
-class TwoPhase:
+class KInduction:
     """The procedure."""
 
-    name = "two-phase"
+    name = "k-induction"
     help = "Into a set of states, and back into it: two bounded proofs."
 
     def accepts(self, question: Question, run: Run) -> str | None:
@@ -93,12 +93,12 @@ class TwoPhase:
         """It has a stage of its own."""
         return True
 
-    def start(self, question: Question, run: Run) -> TwoPhaseSession:
+    def start(self, question: Question, run: Run) -> KInductionSession:
         """Nothing is done yet."""
-        return TwoPhaseSession(question, run)
+        return KInductionSession(question, run)
 
 
-class TwoPhaseSession:
+class KInductionSession:
     """Sets in turn, each round with more time for a question."""
 
     struggling = False
@@ -228,4 +228,4 @@ class TwoPhaseSession:
         return self._decide(Question(system, Bounded(formula), self.question.semantics, inside=inside), budget)
 
 
-TWO_PHASE = TwoPhase()
+K_INDUCTION = KInduction()

@@ -11,7 +11,7 @@ from venmas.checker.format.rule import End, Rule
 from venmas.checker.inductive.phases import Stated
 from venmas.logic import Bounded, parse
 from venmas.model.invariant import Phases
-from venmas.procedures.exact.session import RationalSession
+from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question, always
 
 
@@ -45,7 +45,7 @@ def _proved(question: Question, tick: Callable[[], None]) -> tuple[list[Rule], b
     for asked in (question, question.boxed):
         for whole in (True, False):
             lines: list[Rule] = []
-            answer = RationalSession(asked, lines.append, whole).advance(tick)
+            answer = ExactSession(asked, lines.append, whole).advance(tick)
             if isinstance(answer, Refuted):
                 break
         if not isinstance(answer, Refuted):

@@ -49,10 +49,10 @@ _SPLITTING = 0.8
 """Part of the time that is left for the other starts where one is known to be unsafe: its path is to be replayed."""
 
 
-class Abstraction:
+class PredicateAbstraction:
     """The procedure."""
 
-    name = "abstraction"
+    name = "predicate-abstraction"
     conditions = True
     help = "Predicate abstraction of the policy, refined by counterexamples, for AG p over integers."
 
@@ -302,4 +302,4 @@ def _shown(
         return None
 
 
-ABSTRACTION = Abstraction()
+PREDICATE_ABSTRACTION = PredicateAbstraction()

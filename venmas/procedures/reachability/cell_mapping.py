@@ -58,10 +58,10 @@ class CellCounts:
         return [("cells", f"{self.cells} reached, of {self.along} along each side")] if self.along else []
 
 
-class RegionClosure:
+class CellMapping:
     """The procedure."""
 
-    name = "region-closure"
+    name = "cell-mapping"
     help = "Cells of a grid over the reals that no step leaves."
 
     def accepts(self, question: Question, run: Run) -> str | None:
@@ -211,4 +211,4 @@ def _keys(boxes: Boxes) -> list[tuple[int, ...]]:
     return [tuple(row) for row in np.concatenate([boxes.location[:, None], boxes.low], 1).tolist()]
 
 
-CELLS = RegionClosure()
+CELL_MAPPING = CellMapping()

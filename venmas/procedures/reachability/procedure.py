@@ -43,10 +43,10 @@ MAX_PASSES, MAX_PIECES = 16, 20_000_000
 the one before, and so many pieces take minutes, which others use better."""
 
 
-class RegionGraph:
+class Reachability:
     """The procedure."""
 
-    name = "regions"
+    name = "reachability"
     help = "A graph of regions, refined where something is open."
 
     def accepts(self, question: Question, run: Run) -> str | None:
@@ -61,12 +61,12 @@ class RegionGraph:
         """It is the main one."""
         return True
 
-    def start(self, question: Question, run: Run) -> RegionSession:
+    def start(self, question: Question, run: Run) -> ReachabilitySession:
         """Nothing is done yet."""
-        return RegionSession(question, space_for(question, run))
+        return ReachabilitySession(question, space_for(question, run))
 
 
-class RegionSession:
+class ReachabilitySession:
     """Passes over one graph: the first call falsifies only, each other one makes a pass.
 
     root: a part of the initial set. weights: see `Graph`.
@@ -143,4 +143,4 @@ def _found(witness: Witness | None) -> Answer | None:
     return None if witness is None else Witnessed(witness)
 
 
-REGIONS = RegionGraph()
+REACHABILITY = Reachability()

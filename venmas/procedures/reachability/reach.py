@@ -35,10 +35,10 @@ _PIECES = 64
 _STAGE = agenda(TRUE)[0]
 
 
-class RegionLayers:
+class ReachabilityLayers:
     """The source."""
 
-    name = "regions"
+    name = "reachability"
     help = "Boxes in moving frames, merged where they meet: many branches over many steps."
     finest = 8
 
@@ -134,4 +134,4 @@ def _extremes(space: Space, direction: LinearExpr, boxes: Boxes, number: int | N
     )
 
 
-REGIONS = RegionLayers()
+REACHABILITY = ReachabilityLayers()

@@ -12,7 +12,7 @@ from venmas.checker.format.rule import Rule
 from venmas.logic import Bounded
 from venmas.logic.formula import Formula
 from venmas.model.system.system import System
-from venmas.procedures.exact.session import RationalSession
+from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question
 
 MOST_LINES = 20_000
@@ -33,9 +33,7 @@ def asked_exactly(system: System, formula: Formula, inside: bool = False) -> Pro
     """
     for whole in (True, False):
         lines: list[Rule] = []
-        session = RationalSession(
-            Question(system, Bounded(formula), certified=True, inside=inside), lines.append, whole
-        )
+        session = ExactSession(Question(system, Bounded(formula), certified=True, inside=inside), lines.append, whole)
         try:
             answer = session.advance(partial(_room, lines))
         except _LongError:
