@@ -166,7 +166,7 @@ STEPS: dict[str, tuple[Edit, Callable[[Path], None]]] = {
     ),
     "the procedure's last word": (
         instead(
-            PROCEDURE, 'return Open(Reason.OPEN, "no random run violates it, which proves nothing")', "raise OSError"
+            PROCEDURE, 'return Unknown(Reason.OPEN, "no random run violates it, which proves nothing")', "raise OSError"
         ),
         mode_leaves_open_what_it_does_not_find,
     ),

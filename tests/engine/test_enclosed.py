@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from venmas import System, verify
-from venmas.answer import Open, Refuted
+from venmas.answer import Proved, Unknown
 from venmas.budget import Budget
 from venmas.checker.file import check_certificate
 from venmas.engine.verify import read_formula
@@ -146,7 +146,7 @@ def test_bounds_go_on_where_they_were_left() -> None:
     while answer is None:
         with suppress(EnoughError):
             answer = session.advance(at_once)
-    assert isinstance(answer, Refuted) and 5 <= turns <= 12
+    assert isinstance(answer, Proved) and 5 <= turns <= 12
 
 
 def test_bounds_say_nothing_where_a_state_may_leave_its_box() -> None:
@@ -157,14 +157,14 @@ def test_bounds_say_nothing_where_a_state_may_leave_its_box() -> None:
     answer = BOUND_PROPAGATION.start(Question(system, Bounded(read_formula(system, "AX^2 y <= 0.5"))), Run()).advance(
         Budget()
     )
-    assert isinstance(answer, Open) and "stay in their box" in answer.message
+    assert isinstance(answer, Unknown) and "stay in their box" in answer.message
 
 
 def test_enclosures_alone_prove_nothing_false() -> None:
     system = contraction(hidden=8)
     for formula in ("AG^2 x[1] < 0.3", f"AG^2 {SUM} < 1.5"):
         answer = ExactSession(Question(system, Bounded(read_formula(system, formula))), whole=True).advance(Budget())
-        assert isinstance(answer, Open) and "enclosures" in answer.message
+        assert isinstance(answer, Unknown) and "enclosures" in answer.message
 
 
 @pytest.mark.parametrize("mode", ["mono", "comp-seq"])

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Progress, check_limit, limited
 from venmas.engine import arguments
 from venmas.engine.certificates.establish import Established, Proofs, establish
@@ -219,9 +219,9 @@ class _Verification:
                 book = Journal(self.journal, self.system, self.settings.solvers() if uses else (), self.chosen)
             self._recall(question, book)
         except BudgetError as stop:
-            self._write(Open(stop.reason, stop.message), None)
+            self._write(Unknown(stop.reason, stop.message), None)
         except KeyboardInterrupt:
-            self._write(Open(Reason.INTERRUPTED, "interrupted before a verdict was reached"), None)
+            self._write(Unknown(Reason.INTERRUPTED, "interrupted before a verdict was reached"), None)
         if report.unwritten is not None:  # not before: no journal keeps what was wrong with a file once
             report.notes.append(f"proved, but without a certificate: {report.unwritten}")
         report.solvers = {name: get_solver(name).version() for name in report.solvers}
@@ -321,7 +321,7 @@ class _Verification:
             raise
         finally:
             self.report.seconds.prove += self.budget.spent - begun
-        self.report.notes += [*found.notes, *(portfolio.told if isinstance(found.answer, Open) else ())]
+        self.report.notes += [*found.notes, *(portfolio.told if isinstance(found.answer, Unknown) else ())]
         if found.proved:
             self.report.credit("exact", self.budget.spent - begun)
         self._write(found.answer, found)
@@ -345,7 +345,7 @@ class _Verification:
         except BudgetError as error:
             if error.reason is not Reason.TIME or error.budget is not portfolio.main:
                 raise
-            return Open(Reason.TIME, error.message)
+            return Unknown(Reason.TIME, error.message)
 
     def _count(self, portfolio: Portfolio | Divided) -> None:
         """What the procedures counted, also where they were stopped."""
@@ -379,11 +379,11 @@ class _Verification:
         report.peak_rss_mb = max(report.peak_rss_mb, self.budget.peak_mb, self.programs.peak_mb)
         report.basis = ""
         match answer:
-            case Refuted(basis):
+            case Proved(basis):
                 report.verdict, report.basis = Verdict.SATISFIED, basis
                 if found is not None and found.certificate is not None:
                     report.certify(found.certificate)
-            case Witnessed(witness):
+            case Violated(witness):
                 begun = self.budget.spent
                 assert self.target is not None
                 checked = replay(self.system, self.target, witness, noise=self.chosen)
@@ -391,7 +391,7 @@ class _Verification:
                 if not checked.confirmed:
                     raise AssertionError(f"a witness did not replay: {checked.reason}")
                 report.verdict, report.witness, report.replay = Verdict.VIOLATED, witness, checked
-            case Open(reason, message):
+            case Unknown(reason, message):
                 report.verdict, report.reason, report.message = Verdict.UNKNOWN, reason.value, message
                 report.withdraw("a proof of its answer was owed, and none was found")
 

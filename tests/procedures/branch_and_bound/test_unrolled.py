@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from venmas import load_network, verify
-from venmas.answer import Open, Refuted, Witnessed
+from venmas.answer import Proved, Unknown, Violated
 from venmas.bounds import crown
 from venmas.bounds.compiled import crown as compiled
 from venmas.bounds.compiled.load import beside
@@ -72,28 +72,28 @@ def agree(seed: int, most: int, others: bool) -> str:
         except ModelError:
             return "leaves"
         except BudgetError:  # with many inputs nearly all the time is its own
-            return "Open"
+            return "Unknown"
     program = unroll(asked.system, asked.system.regions[0], asked.target)
     assert isinstance(program, Program)
     met = [x for x in points(program, np.random.default_rng(seed), 60) if program.holds(x)]
-    assert not (met and isinstance(answer, Refuted)), (seed, met[0])
-    if others and not isinstance(answer, Open):
+    assert not (met and isinstance(answer, Proved)), (seed, met[0])
+    if others and not isinstance(answer, Unknown):
         report = verify(asked.system, asked.formula, mode="exact", timeout=2)
         if report.verdict != "unknown":
-            assert report.verdict == ("violated" if isinstance(answer, Witnessed) else "satisfied"), seed
+            assert report.verdict == ("violated" if isinstance(answer, Violated) else "satisfied"), seed
     return type(answer).__name__
 
 
 def test_answers_agree_with_runs_and_with_the_search_in_rationals() -> None:
     found = [agree(seed, 4, others=seed % 6 == 0) for seed in range(60)]
-    assert min(found.count("Refuted"), found.count("Witnessed")) >= 10
-    assert found.count("Open") <= 6
+    assert min(found.count("Proved"), found.count("Violated")) >= 10
+    assert found.count("Unknown") <= 6
 
 
 @pytest.mark.slow
 def test_answers_agree_on_many_wide_systems() -> None:
     found = [agree(seed, 2 + seed % 11, others=seed % 20 == 0) for seed in range(1000, 3000)]
-    assert min(found.count("Refuted"), found.count("Witnessed")) >= 300
+    assert min(found.count("Proved"), found.count("Violated")) >= 300
 
 
 def contracting(steps: int) -> tuple[System, str]:

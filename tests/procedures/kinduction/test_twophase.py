@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from venmas import System, load_scenario, verify
-from venmas.answer import Refuted, Witnessed
+from venmas.answer import Proved, Violated
 from venmas.budget import Budget, BudgetError
 from venmas.checker.file import check_certificate
 from venmas.errors import FormulaError, ModelError, UsageError
@@ -135,9 +135,9 @@ def test_no_sampled_run_contradicts_a_proof(system, limit):
     except BudgetError:
         return
     runs = Runs(system, seed=1)
-    if isinstance(found, Refuted):
+    if isinstance(found, Proved):
         assert all(runs.holds(asked.invariant, states).all() for states, _ in runs.layers(30))
-    if isinstance(found, Witnessed):
+    if isinstance(found, Violated):
         assert replay(system, Question(system, asked).shown, found.witness).confirmed
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from venmas import System, verify
-from venmas.answer import IncompleteError, Open, Refuted
+from venmas.answer import IncompleteError, Proved, Unknown
 from venmas.budget import Budget, BudgetError, limited
 from venmas.checker.file import check_certificate
 from venmas.engine.certificates.file import write
@@ -67,13 +67,13 @@ def test_a_run_that_may_leave_the_box_is_no_proof():
     x = system.real("x", 0, 8)
     system.branch("on", x=x + 1)
     system.initial(x <= 1)
-    assert not isinstance(closed(system, "AG x <= 8", 4), Refuted)
+    assert not isinstance(closed(system, "AG x <= 8", 4), Proved)
     system = System("within")
     x = system.real("x", 0, 8)
     system.branch("on", x=clip(x + 1, 0, 8))
     system.initial(x <= 1)
-    assert isinstance(closed(system, "AG x <= 8", 1), Refuted)
-    assert not isinstance(closed(system, "AG x < 8", 4), Refuted)
+    assert isinstance(closed(system, "AG x <= 8", 1), Proved)
+    assert not isinstance(closed(system, "AG x < 8", 4), Proved)
 
 
 def closed(system, formula, grids):
@@ -94,8 +94,8 @@ def test_proofs_hold_on_runs_and_before_the_checker(tmp_path_factory, system, li
     """Exact runs stay in the set; where a certificate is written, it is accepted, which needs the whole set."""
     formula = f"AG (x <= {limit} | y >= 0)"
     found = closed(system, formula, 3)
-    if not isinstance(found, Refuted):
-        assert found is None or isinstance(found, Open)
+    if not isinstance(found, Proved):
+        assert found is None or isinstance(found, Unknown)
         return
     proof = found.proof
     rng = np.random.default_rng(seed)

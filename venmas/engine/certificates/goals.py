@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from venmas.answer import IncompleteError, Refuted
+from venmas.answer import IncompleteError, Proved
 from venmas.checker.format.rule import Rule
 from venmas.engine.certificates.file import Certificate, Unwritten, write
 from venmas.logic import Bounded, Formula
@@ -33,7 +33,7 @@ class Search:
         for _ in self.session.steps(tick):
             yield from made
             made.clear()
-        if not isinstance(self.session.answer, Refuted) or self.session.answer.leaving:
+        if not isinstance(self.session.answer, Proved) or self.session.answer.leaving:
             raise IncompleteError("the search found no proof")
 
 
@@ -45,7 +45,7 @@ def prove(
     for asked in (question, question.boxed):
         session = ExactSession(asked)
         answer = session.advance(tick)
-        if not (isinstance(answer, Refuted) and answer.leaving):
+        if not (isinstance(answer, Proved) and answer.leaving):
             break
     return session.figures.proof
 
@@ -72,7 +72,7 @@ def certify(
             stored = write(path, asked, search, tick, about)
         except IncompleteError:
             assert search.session is not None
-            if isinstance(answer := search.session.answer, Refuted) and answer.leaving:
+            if isinstance(answer := search.session.answer, Proved) and answer.leaving:
                 continue  # prove with it that no state leaves the declared box
         assert search.session is not None
         return search.session.figures.proof, stored

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget
 from venmas.checker.format.rule import Rule
 from venmas.errors import Reason
@@ -95,12 +95,12 @@ class ExactSession:
 
     def _ended(self, proof: Proof) -> Answer:
         if proof.witness is not None:
-            return Witnessed(proof.witness)
+            return Violated(proof.witness)
         if proof.gaps:
             single = "it is not shown for float32: " if self.question.semantics == "float32" else ""
-            return Open(Reason.OPEN, single + proof.gaps[0])
+            return Unknown(Reason.OPEN, single + proof.gaps[0])
         leaving = frozenset(self.question.system.variables) if proof.left_box and not self.question.inside else ()
-        return Refuted("exact", frozenset(leaving), self.question.system.may_deadlock, inside=self.question.inside)
+        return Proved("exact", frozenset(leaving), self.question.system.may_deadlock, inside=self.question.inside)
 
 
 EXACT = Exact("exact", "A proof search in exact rationals.")

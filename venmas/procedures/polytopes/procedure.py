@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget
 from venmas.errors import Reason
 from venmas.model.transform.cases import UnsuitableError
@@ -89,10 +89,10 @@ class PolytopeSession:
                 found = work.run(budget)
                 witness = self._trials.look(iter(found), budget) if found else None
                 if witness is not None:
-                    return Witnessed(witness)
+                    return Violated(witness)
         if work.refuted:
-            return Refuted("bounds", may_deadlock=self.question.system.may_deadlock)
-        return Open(Reason.OPEN, "there are too many polytopes, or some that floats cannot cut")
+            return Proved("bounds", may_deadlock=self.question.system.may_deadlock)
+        return Unknown(Reason.OPEN, "there are too many polytopes, or some that floats cannot cut")
 
 
 POLYTOPES = PolytopeEnumeration()

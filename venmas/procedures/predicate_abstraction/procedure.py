@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.errors import ModelError, Reason
 from venmas.logic import Always, Formula, Globally, Quantifier, nnf, variables_of
@@ -130,7 +130,7 @@ class Session:
         except BudgetError as error:
             if error.reason is not Reason.TIME:
                 raise
-            return Witnessed(self._first)
+            return Violated(self._first)
 
     @property
     def _first(self) -> Witness | None:
@@ -145,11 +145,11 @@ class Session:
                     return None
                 self._cegar = self._begin(task)
             except TooManyError:
-                return Open(Reason.OPEN, "the unsafe condition is a union of too many boxes")
+                return Unknown(Reason.OPEN, "the unsafe condition is a union of too many boxes")
             except UnsuitableError as error:
                 if not self._refuted:
-                    return Open(Reason.OPEN, str(error))
-                return Open(Reason.OPEN, f"a path of its slice is none of the whole system: {error}")
+                    return Unknown(Reason.OPEN, str(error))
+                return Unknown(Reason.OPEN, f"a path of its slice is none of the whole system: {error}")
         budget.root.describe = self._progress
         return self._iteration(self._cegar, budget)
 
@@ -163,7 +163,7 @@ class Session:
             case Explored():
                 if self._split is not None:
                     self._split.counts.closed = True
-                return Witnessed(self._first) if self._first is not None else self._safe(cegar, found)
+                return Violated(self._first) if self._first is not None else self._safe(cegar, found)
             case ConcretePath():
                 return self._unsafe(cegar, found, budget)
         return None
@@ -237,7 +237,7 @@ class Session:
         columns = np.array([places[name] for name in part.names], dtype=np.int64)
         found = widened(found, columns, len(places))
         self.figures.words = len(found.words)
-        return Refuted("bounds", may_deadlock=whole.may_deadlock, inside=self.question.inside, proof=Inductive(found))
+        return Proved("bounds", may_deadlock=whole.may_deadlock, inside=self.question.inside, proof=Inductive(found))
 
     def _unsafe(self, cegar: Cegar, path: ConcretePath, budget: Budget) -> Answer | None:
         whole, part = self.question.system, cegar.given
@@ -248,11 +248,11 @@ class Session:
             shown = _shown(whole, self.invariant, initial, names, budget)
             if shown is not None and self._split is not None:
                 more = self._split.leave_out(cegar, path.points[0], shown)
-                return None if more else Witnessed(self._split.first or shown)
+                return None if more else Violated(self._split.first or shown)
             if shown is not None:
-                return Witnessed(shown)
+                return Violated(shown)
         if self._whole:
-            return Open(Reason.OPEN, "a path of states was found that no run of the system takes")
+            return Unknown(Reason.OPEN, "a path of states was found that no run of the system takes")
         self._whole = self._refuted = True
         self._cegar = self._split = None  # a guard that was left out blocks it
         return None

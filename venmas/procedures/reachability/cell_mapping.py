@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from venmas.answer import Answer, Open, Refuted
+from venmas.answer import Answer, Proved, Unknown
 from venmas.bounds.rounding import Ints
 from venmas.budget import Budget, ask, limited
 from venmas.errors import Reason
@@ -120,15 +120,15 @@ class CellSession:
             with limited(budget), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 found = self._closed(size, budget)
         except (UnsuitableError, OverflowError, RecursionError) as error:
-            return Open(Reason.OPEN, f"no closure of regions: {str(error) or type(error).__name__}")
+            return Unknown(Reason.OPEN, f"no closure of regions: {str(error) or type(error).__name__}")
         if found is not None:
             return found
         if (size == 1).all():
-            return Open(Reason.OPEN, "the finest grid does not decide it")
+            return Unknown(Reason.OPEN, "the finest grid does not decide it")
         self._along *= 2
         return None
 
-    def _closed(self, size: Ints, budget: Budget) -> Refuted | None:
+    def _closed(self, size: Ints, budget: Budget) -> Proved | None:
         """The cells that are reached; None where they do not prove p."""
         space, counts = self.space, self.figures
         grid = Grid(size, self.low, sweep=0, swept=True)
@@ -159,7 +159,7 @@ class CellSession:
             new = reached.take(fresh)
         found = self._set(known, size) if self.question.certified else None
         proof = None if found is None else Inductive(found)
-        return Refuted("bounds", may_deadlock=may_deadlock, inside=self.question.inside, proof=proof)
+        return Proved("bounds", may_deadlock=may_deadlock, inside=self.question.inside, proof=proof)
 
     def _cells(self, boxes: Boxes, grid: Grid) -> Boxes:
         """The whole cells that some boxes meet, each once."""

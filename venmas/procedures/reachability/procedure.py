@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError
 from venmas.errors import Reason
@@ -100,9 +100,9 @@ class ReachabilitySession:
             self.space.interrupted = True  # in the middle of a step, perhaps
             raise
         except RecursionError:
-            return Open(Reason.OPEN, "no region graph: the system is nested too deeply")
+            return Unknown(Reason.OPEN, "no region graph: the system is nested too deeply")
         except (UnsuitableError, OverflowError) as error:
-            return Open(Reason.OPEN, f"no region graph: {str(error) or type(error).__name__}")
+            return Unknown(Reason.OPEN, f"no region graph: {str(error) or type(error).__name__}")
 
     def _advance(self, budget: Budget) -> Answer | None:
         graph = self.graph
@@ -118,29 +118,29 @@ class ReachabilitySession:
         if witness is None and self.concretiser.branching:
             witness = self.concretiser.slices(graph, True, budget) or self.concretiser.point(graph, budget)
         if witness is not None:
-            return Witnessed(witness)
+            return Violated(witness)
         if self.whole and not self.question.certified:
             tiles, weights = graph.tiles()
             if tiles:
                 from venmas.procedures.reachability.tiles import search_tiles  # processes are needed here alone
 
                 witness = search_tiles(self.question, graph, tiles, weights, type(self), budget)
-                return Witnessed(witness) if witness is not None else self._refuted()
+                return Violated(witness) if witness is not None else self._refuted()
         return None
 
     def _falsified(self, budget: Budget) -> Witness | None:
         found = self.concretiser.rollouts(self.graph, budget)
         return found or self.concretiser.slices(self.graph, False, budget)
 
-    def _refuted(self) -> Refuted:
+    def _refuted(self) -> Proved:
         graph, question = self.graph, self.question
         leaving = frozenset(question.system.variables) if graph.may_leave_box and not question.inside else frozenset()
         proof = GraphTables(graph) if question.certified else None
-        return Refuted("bounds", leaving, graph.may_deadlock, inside=question.inside, proof=proof)
+        return Proved("bounds", leaving, graph.may_deadlock, inside=question.inside, proof=proof)
 
 
 def _found(witness: Witness | None) -> Answer | None:
-    return None if witness is None else Witnessed(witness)
+    return None if witness is None else Violated(witness)
 
 
 REACHABILITY = Reachability()

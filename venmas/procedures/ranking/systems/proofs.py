@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
-from venmas.answer import Refuted, Witnessed
+from venmas.answer import Proved, Violated
 from venmas.budget import ask
 from venmas.checker.format.rule import Rule
 from venmas.logic import Bounded
@@ -38,9 +38,9 @@ def asked_exactly(system: System, formula: Formula, inside: bool = False) -> Pro
             answer = session.advance(partial(_room, lines))
         except _LongError:
             return None
-        if isinstance(answer, Refuted) and not answer.leaving:
+        if isinstance(answer, Proved) and not answer.leaving:
             return tuple(lines)
-        if isinstance(answer, Witnessed):
+        if isinstance(answer, Violated):
             return dict(answer.witness.initial)
     return None
 
