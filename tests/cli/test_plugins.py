@@ -213,11 +213,11 @@ WRONG: dict[str, tuple[Edit, tuple[str, ...], str]] = {
     ),
     "a mode of ours": (
         lambda files: (
-            instead(ENTRIES, "sampling = ", "exact = ")(files),
-            instead(PROCEDURE, '"sampling"', '"exact"')(files),
+            instead(ENTRIES, "sampling = ", "adaptive = ")(files),
+            instead(PROCEDURE, '"sampling"', '"adaptive"')(files),
         )[0],
         (*QUESTION, "-q"),
-        "exact is a mode already",
+        "adaptive is a mode already",
     ),
     "no procedure": (instead(ENTRIES, ":SAMPLING", ":Samples.tried"), (*QUESTION, "-q"), "it has no name, help"),
     "a scenario of ours": (instead(ENTRIES, "leak = ", "vcas = "), ("scenarios",), "the name 'vcas' is taken"),
