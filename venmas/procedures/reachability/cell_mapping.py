@@ -23,7 +23,7 @@ from venmas.bounds.rounding import Ints
 from venmas.budget import Budget, ask, limited
 from venmas.errors import Reason
 from venmas.logic import Always, nnf
-from venmas.logic.closure import Stage
+from venmas.logic.stages import Stage
 from venmas.model.canonical.canonical import shared
 from venmas.model.expressions.domain import Ranges
 from venmas.model.invariant import Invariant

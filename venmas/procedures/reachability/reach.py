@@ -17,8 +17,8 @@ import numpy as np
 
 from venmas.bounds.rounding import Ints, float_beside
 from venmas.logic import TRUE
-from venmas.logic.closure import agenda
 from venmas.logic.linear import LinearExpr
+from venmas.logic.stages import agenda
 from venmas.model.system.system import System
 from venmas.model.transform.cases import UnsuitableError
 from venmas.procedures.hybrid.boxes import MAX_BOXES, Boxes, Grid, check_count, cuts, joined, merge, present

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from venmas.bounds.rounding import Bools, Floats, Ints
 from venmas.logic import AX, EX, FALSE, Formula
-from venmas.logic.closure import Stage, agenda
+from venmas.logic.stages import Stage, agenda
 from venmas.procedures.hybrid.boxes import MAX_EDGES, Boxes, Grid, Known, check_count, cuts, joined, merge
 from venmas.procedures.hybrid.frames import MAX_COORDINATE, check_size
 from venmas.procedures.hybrid.view import Space

@@ -18,8 +18,8 @@ from venmas.bounds.rounding import Floats, Index, Ints
 from venmas.bounds.zonotope import whole
 from venmas.bounds.zonotope_stacked import stack
 from venmas.budget import ask
-from venmas.logic.closure import Stage
 from venmas.logic.linear import Comparison, Relation
+from venmas.logic.stages import Stage
 from venmas.model.expressions.expr import Application, ArgMax, Condition, Constant, Expr, children, to_linear, walk
 from venmas.model.transform.cases import MAX_CASES, Case, Location, Sign, UnsuitableError
 from venmas.procedures.hybrid.boxes import Boxes, check_count, present
