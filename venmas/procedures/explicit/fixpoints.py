@@ -38,7 +38,7 @@ from venmas.procedures.explicit.graph.graph import StateGraph
 from venmas.procedures.explicit.graph.labels import Labels
 from venmas.procedures.explicit.graph.reasons import MAX_STATES, Shown, TooLargeError
 from venmas.procedures.explicit.paths import Path, path_to, run_path
-from venmas.procedures.explicit.random_runs import dive
+from venmas.procedures.explicit.random_runs import random_run
 from venmas.procedures.explicit.states.atoms import AtomRows
 from venmas.procedures.explicit.states.integers import Integers, NotExplicitError
 from venmas.procedures.inductive.write import Inductive
@@ -185,11 +185,11 @@ def deadlock(cones: Cones) -> Steps:
     """Has every state that is ever reached a successor?"""
     graph = _started(_exact(cones, frozenset()), transitions=False)
     yield graph
-    path, dived = None, False
+    path, tried = None, False
     while graph.deadlock is None and path is None and graph.expand():
         yield graph
-        if graph.count > _FEW and not dived:
-            path, dived = dive(graph), True
+        if graph.count > _FEW and not tried:
+            path, tried = random_run(graph), True
     if graph.deadlock is not None:
         path = path_to(graph, graph.deadlock)
     if path is None:
