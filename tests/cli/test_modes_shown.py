@@ -31,7 +31,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = Draft202012Validator(json.loads((ROOT / "docs" / "result.schema.json").read_text()))
 OF_PROGRAMS = ("big-m", "symbolic", "subproblems", "largest program", "encode")
-OTHERS = {"region graph", "proof", "polytopes", "states", "boxes"}
+OTHERS = {"abstract graph", "proof", "polytopes", "states", "boxes"}
 """What procedures without programs count."""
 HOLDS, FALLS = ("--formula", "AX^2 safe"), ("--set", "climb0=-25.5", "--formula", "safe3")
 

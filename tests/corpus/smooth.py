@@ -2,7 +2,7 @@
 
 The oracle shares nothing with VenMAS but the text of a case: its functions are numpy's, its flows are integrated by
 scipy (DOP853), extrema are taken over dense output. It contradicts where a sampled run is on the wrong side of the
-formula by more than `CLEAR`, where the state of a sample is outside of what tubes say is reached, and where the state
+formula by more than `CLEAR`, where the state of a sample is outside of the flowpipes, and where the state
 that a witness names does not violate, within `CLEAR`; and where balls prove a violation at the worst sample of what is
 satisfied. Runs that come closer than `CLEAR` to where a choice turns are not looked at: floats do not tell it.
 """

@@ -99,7 +99,7 @@ def test_an_error_without_words_is_no_proof(monkeypatch):
     formula = parse("AX AX (x <= 1.249)", system.vocabulary)
     begin = procedure.ReachabilitySession
     tile = Tile(system_to_json(system), networks_of(system), formula, False, "real", found.space.unit, boxes, (), begin)
-    assert tile.run(None).trouble == "no region graph: OverflowError"
+    assert tile.run(None).trouble == "no reachability graph: OverflowError"
 
 
 @pytest.mark.parametrize("limit", ["graph.MOST_PIECES", "graph.MAX_EDGES", "step.MAX_EDGES"])
@@ -109,4 +109,4 @@ def test_a_pass_of_too_many_pieces_is_given_up(monkeypatch, limit):
     report = verify(drifting(), "AX (x <= 1.25)")
     assert report.satisfied and report.basis == "exact"
     (regions,) = (p for p in report.procedures if p.name == "reachability")
-    assert report.decided_by == "exact" and regions.why == "no region graph: too many regions"
+    assert report.decided_by == "exact" and regions.why == "no reachability graph: too many regions"

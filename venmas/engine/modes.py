@@ -64,7 +64,7 @@ class Mode:
 
 ADAPTIVE = Mode(
     "adaptive",
-    "explicit states, unrolled loops, polytopes, regions and a search in rationals, in turns",
+    "explicit states, unrolled loops, polytopes, reachability graphs and a search in rationals, in turns",
     (
         (Turn("explicit"),),
         (Turn("flowpipes"),),

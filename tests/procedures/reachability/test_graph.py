@@ -1,4 +1,4 @@
-"""The reach graph of regions against exact runs: what a known run meets stays open in every pass."""
+"""The abstract reachability graph against exact runs: what a known run meets stays open in every pass."""
 
 from fractions import Fraction
 from random import Random

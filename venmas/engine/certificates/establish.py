@@ -1,10 +1,10 @@
 """What a verdict rests on: proofs in exact rationals for what solvers left open or only believe, and certificates.
 
     answer                         trust exact, or float32     trust auto         trust solver
-    witnessed                      that is enough              that is enough     that is enough
-    refuted by bounds or exactly   that is enough (*)          that is enough     that is enough
-    refuted by a solver            a proof, or unknown         a proof is tried   that is enough
-    open for a solver              a proof, or unknown         a proof is tried   it stays open
+    violated                       that is enough              that is enough     that is enough
+    proved by bounds or exactly    that is enough (*)          that is enough     that is enough
+    proved by a solver             a proof, or unknown         a proof is tried   that is enough
+    unknown to a solver            a proof, or unknown         a proof is tried   it stays open
 
 (*) Bounds of programs speak of real networks: for float32 a proof is needed. Where a certificate is asked for, it is
 tried in every row but the first.

@@ -1,11 +1,11 @@
-"""Explicit closure: all states that are ever reached, one by one, after slicing.
+"""CTL fixpoints on explicit states: all states that are ever reached, one by one, after slicing.
 
     keep := variables of p                                                             for AG p, p about one state
     repeat
         part := cone of influence of keep                                              (`cone`)
         reach the states of the part, breadth first, until one violates p              (`graph`)
-        none: refuted, the states are an inductive set
-        run its path in the whole system; it runs: witnessed
+        none: proved, the states are an inductive set
+        run its path in the whole system; it runs: violated
         keep := keep and what the guard reads that blocked it
 
     other properties: label the states of an exact cone with fixpoints of one step     (`labels`, `reasons`)

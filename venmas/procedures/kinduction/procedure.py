@@ -1,14 +1,14 @@
-"""Two phases: a proof of AG p for ever from two bounded ones, around a set of states.
+"""k-induction with a strengthening: a proof of AG p for ever from two bounded ones, around a set of states.
 
     for (I, t, q) in sets that sampled runs enter and come back to                     (`sets`, `runs`)
         ask: I meets AX^q I & AG[0,q] p, and no run from it leaves the box             (as initial set: I)
         ask: the initial states meet AX^t I & AG[i,t] p, and no run leaves the box
-        both hold: refuted; a run to a state without p: witnessed
+        both hold: proved; a run to a state without p: violated
     ask: the initial states meet AG[i,i+k] p, for growing k                            (bounded model checking)
 
 Every state that is met at step t or later lies r < q steps behind a state of I, which is met at t + mq, and so
-satisfies p: k-induction (Sheeran, Singh, Stalmarck, FMCAD 2000) with a strengthening, where the set need not be one of
-every step. What a set is guessed from proves nothing; the questions are answered by the procedures for bounded ones.
+satisfies p (after Sheeran, Singh, Stalmarck, FMCAD 2000); the set need not be one of every step. What a set is guessed
+from proves nothing; the questions are answered by the procedures for bounded ones.
 """
 
 from __future__ import annotations

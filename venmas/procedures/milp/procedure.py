@@ -4,7 +4,7 @@ monolithic:     encode the negated formula as one program; a solver looks for a 
 compositional:  walk the tree of branches and operands depth first; each path is a program of its own,
                 solved by one worker after the other or by a pool, until the first point
 a point near which an exact initial state meets the negated formula is a witness             (`confirm`)
-no program has a point: refuted, by the solver's word, or by bounds where none was left      (`stream`)
+no program has a point: proved, by the solver's word, or by bounds where none was left      (`stream`)
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class PolytopeEnumeration:
     help = "Polytopes of initial states with affine runs, where few dimensions are free."
 
     def accepts(self, question: Question, run: Run) -> str | None:
-        """At most four free dimensions; several of them, or one branch: else a region graph is quicker."""
+        """At most four free dimensions; several of them, or one branch: else a reachability graph is quicker."""
         if question.certified:
             return "it writes no certificates"
         try:

@@ -3,7 +3,7 @@
 slice := the cone of influence of p                                       (`venmas.model.transform.cone`)
 refine until the abstract graph is safe, or a path is real                (`cegar`)
 safe: its states are an inductive set, which the answer carries
-real: run the path in the whole system; it runs: witnessed; else the slice grows to the whole
+real: run the path in the whole system; it runs: violated; else the slice grows to the whole
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Closure of the region graph: AG p for ever by a union of cells of a grid that no step leaves.
+"""Cell mapping: AG p for ever by a union of cells of a grid that no step leaves.
 
     repeat, on a grid twice as fine
         cells := those that an initial region meets
         step all new cells, cut where a choice is open                                (`graph.step`)
         add the cells that their images meet; one may violate p, or leave the box: too coarse
-        no cell is new: refuted, the cells are an inductive set
+        no cell is new: proved, the cells are an inductive set
 
-Cell-to-cell mapping (Hsu, 1980) with the enclosures of the region graph. Its sets need not be convex, nor be entered or
-come back to after any fixed number of steps, as those of two phases (`procedures.kinduction`); there are many more of
+Cell-to-cell mapping (Hsu, 1980) with the enclosures of the reachability graph. Its sets need not be convex, nor
+be entered or come back to after any fixed number of steps, as those of `procedures.kinduction`; there are many more of
 them.
 """
 
@@ -120,7 +120,7 @@ class CellSession:
             with limited(budget), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 found = self._closed(size, budget)
         except (UnsuitableError, OverflowError, RecursionError) as error:
-            return Unknown(Reason.OPEN, f"no closure of regions: {str(error) or type(error).__name__}")
+            return Unknown(Reason.OPEN, f"no set of cells: {str(error) or type(error).__name__}")
         if found is not None:
             return found
         if (size == 1).all():

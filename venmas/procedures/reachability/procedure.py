@@ -1,11 +1,11 @@
-"""Regions: a reachability graph of boxes with counterexample-guided refinement (after Clarke et al., CAV 2000).
+"""Abstract reachability graph over boxes with counterexample-guided refinement (after Clarke et al., CAV 2000).
 
     graph := boxes of initial states                                                  (`graph`)
     repeat
         expand the graph by `depth` steps: cut boxes where a choice is open,          (`split`, `step`)
             move them exactly, merge what falls into one cell of the grid             (`boxes`)
-        label backward what may hold in each box; no initial box: refuted             (`closure`)
-        concretise abstract counterexamples in exact numbers; one runs: witnessed     (`candidates`, `concretise`)
+        label backward what may hold in each box; no initial box: proved               (`stages`)
+        concretise abstract counterexamples in exact numbers; one runs: violated      (`candidates`, `concretise`)
         refine: only what is open is expanded again, on a grid twice as fine
 
 Choices are decided by zonotope bounds of the networks (`venmas.bounds.zonotope`). A wide initial set is taken in tiles
@@ -47,7 +47,7 @@ class Reachability:
     """The procedure."""
 
     name = "reachability"
-    help = "A graph of regions, refined where something is open."
+    help = "An abstract reachability graph over boxes, refined where something is open."
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """Systems with a real variable and not too many initial locations."""
@@ -100,9 +100,9 @@ class ReachabilitySession:
             self.space.interrupted = True  # in the middle of a step, perhaps
             raise
         except RecursionError:
-            return Unknown(Reason.OPEN, "no region graph: the system is nested too deeply")
+            return Unknown(Reason.OPEN, "no reachability graph: the system is nested too deeply")
         except (UnsuitableError, OverflowError) as error:
-            return Unknown(Reason.OPEN, f"no region graph: {str(error) or type(error).__name__}")
+            return Unknown(Reason.OPEN, f"no reachability graph: {str(error) or type(error).__name__}")
 
     def _advance(self, budget: Budget) -> Answer | None:
         graph = self.graph

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class Searching(Protocol):
-    """A session of the region graph (`venmas.procedures.reachability.procedure`, which is above this)."""
+    """A session of the reachability graph (`venmas.procedures.reachability.procedure`, which is above this)."""
 
     graph: Graph
 

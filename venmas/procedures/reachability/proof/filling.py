@@ -1,4 +1,4 @@
-"""Cells of a step of a region graph, as tables have them: what is possible in each, and where that leads.
+"""Cells of a step of a reachability graph, as tables have them: what is possible in each, and where that leads.
 
 All is computed by the checker's own batches of integers. A cell in which it sees less than the graph did is cut.
 """
