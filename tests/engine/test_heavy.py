@@ -61,7 +61,7 @@ def test_many_wide_coordinates_are_counted_before_they_are_cut() -> None:
         before, begun, answer = own_resident_mb(), time.process_time(), None
         while answer is None:
             answer = session.advance(budget)
-    assert isinstance(answer, Unknown) and "too many regions" in answer.message
+    assert isinstance(answer, Unknown) and "too many boxes" in answer.message
     assert time.process_time() - begun < 5
     assert budget.peak_mb < before + 500
 

@@ -109,4 +109,4 @@ def test_a_pass_of_too_many_pieces_is_given_up(monkeypatch, limit):
     report = verify(drifting(), "AX (x <= 1.25)")
     assert report.satisfied and report.basis == "exact"
     (regions,) = (p for p in report.procedures if p.name == "reachability")
-    assert report.decided_by == "exact" and regions.why == "no reachability graph: too many regions"
+    assert report.decided_by == "exact" and regions.why == "no reachability graph: too many boxes"

@@ -52,7 +52,7 @@ class PolytopeEnumeration:
             if space.single:
                 return "networks compute in float32"
             if not (space.several_wide or len(space.system.branches) == 1):
-                return "one dimension is free, and there are several branches: regions are quicker"
+                return "one dimension is free, and there are several branches: a reachability graph is quicker"
             Enumeration(space, question.target)
         except (UnsuitableError, OverflowError, RecursionError) as error:
             return str(error) or "the system is nested too deeply"

@@ -88,7 +88,7 @@ def _merged(images: Boxes, grid: Grid) -> Boxes:
         check_count(count, images.low.shape[1], MAX_BOXES)
     found = merge(joined(unions), grid)[0] if len(unions) > 1 else unions[0]
     if len(found) > MAX_BOXES // 4:
-        raise OverflowError("too many regions")
+        raise OverflowError("too many boxes")
     return found
 
 

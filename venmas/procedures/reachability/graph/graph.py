@@ -315,7 +315,7 @@ class Graph:
         )
         self.counts.pieces += len(pieces.kind)
         if self.counts.pieces - self._counted > self._most:
-            raise OverflowError("too many regions")
+            raise OverflowError("too many boxes")
         stuck = [any(not c.moves for c in cases) for cases in pieces.case_list]
         self.may_deadlock |= any(stuck[k] for k in np.unique(pieces.kind))
         layer.piece_atoms, _ = self.space.atoms(stage.atoms, pieces.boxes, step)
