@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from venmas.question import Question
 
 Basis: TypeAlias = Literal["bounds", "exact", "solver"]
-"""What a refutation rests on: enclosures with their rounding errors, exact rationals, or the word of a solver."""
+"""What a proof rests on: enclosures with their rounding errors, exact rationals, or the word of a solver."""
 
 Q_contra = TypeVar("Q_contra", contravariant=True)
 
@@ -39,11 +39,11 @@ class IncompleteError(VenmasError):
 
 
 @dataclass(frozen=True)
-class Refuted:
-    """No initial state meets the target: the property holds, as far as the side conditions do.
+class Proved:
+    """The property holds, as far as the side conditions do: no initial state meets the target, its negation.
 
-    leaving: variables of which it is not excluded that they leave their declared ranges (the refutation speaks of runs
-    that do not); inside: the claim that was refuted says besides that none does. may_deadlock: a state without
+    leaving: variables of which it is not excluded that they leave their declared ranges (the proof speaks of runs that
+    do not); inside: it is proved besides that none does. may_deadlock: a state without
     successor may be reached; deadlock: it is, here. proof: writes the proof down, where one was asked for and found.
     """
 
@@ -56,17 +56,17 @@ class Refuted:
 
 
 @dataclass(frozen=True)
-class Witnessed:
-    """An initial state meets the target, as the witness shows, which the engine replays."""
+class Violated:
+    """The property is violated in an initial state, as the witness shows, which the engine replays."""
 
     witness: Witness
 
 
 @dataclass(frozen=True)
-class Open:
+class Unknown:
     """Neither was found: why, and what the procedure was stuck at.
 
-    leaving: as of `Refuted`; a run that leaves its box is an error of the model, whatever else is open.
+    leaving: as of `Proved`; a run that leaves its box is an error of the model, whatever else is open.
     """
 
     reason: Reason
@@ -74,7 +74,7 @@ class Open:
     leaving: frozenset[str] = frozenset()
 
 
-Answer: TypeAlias = Refuted | Witnessed | Open
+Answer: TypeAlias = Proved | Violated | Unknown
 
 
 class Figures(Protocol):

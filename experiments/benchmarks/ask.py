@@ -167,7 +167,7 @@ def _figures(report: Report) -> dict[str, object]:
     by = [
         f"{p.name}: {', '.join(p.figures.values())}"
         for p in report.procedures
-        if p.name == report.decided_by != "regions"
+        if p.name == report.decided_by != "reachability"
     ]
     return {
         "verdict": report.verdict.value,

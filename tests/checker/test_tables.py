@@ -25,7 +25,7 @@ from venmas.checker.file import check_certificate
 from venmas.checker.goals.check import CheckError
 from venmas.model import System, apply_network, load_scenario, where
 from venmas.nn import relu_network
-from venmas.procedures.bound_propagation.procedure import BOUNDS
+from venmas.procedures.bound_propagation.procedure import BOUND_PROPAGATION
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/certificate.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -61,7 +61,7 @@ def test_lemmas_stand_beside_tables_which_name_them():
 
 
 def test_the_default_mode_writes_tables(tmp_path, monkeypatch):
-    monkeypatch.setattr(type(BOUNDS), "accepts", lambda *_: "not now")
+    monkeypatch.setattr(type(BOUND_PROPAGATION), "accepts", lambda *_: "not now")
     system, path = load_scenario("vcas").system(climb0="-22.5"), tmp_path / "c.gz"
     report = verify(system, "AX^5 safe", certificate=path)
     assert report.certificate is not None and report.basis == "exact"

@@ -1,4 +1,4 @@
-"""Certificates by tubes: flows with known solutions, random systems beside Arb, cuts, and lies that are refused."""
+"""Certificates by flowpipes: flows with known solutions, random systems beside Arb, cuts, and lies that are refused."""
 
 from __future__ import annotations
 

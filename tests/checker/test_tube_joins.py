@@ -1,4 +1,4 @@
-"""Certificates by tubes of systems with several branches: sets that are joined hold all runs, and say nothing else."""
+"""Certificates by flowpipes of systems with several branches: joined sets hold all runs, and say nothing else."""
 
 from __future__ import annotations
 

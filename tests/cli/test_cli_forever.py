@@ -28,7 +28,7 @@ def test_a_loop_is_shown_stored_replayed_and_remembered(tmp_path: Path) -> None:
     done = run(*LAKE, "--formula", "AF goal", "--json", stored, "--journal", journal)
     assert done.exit_code == 10, done.output
     assert "The last state is that of step 0: the run goes on so for ever." in done.stdout
-    assert "mode             invariant" in done.stdout and "decided by       closure" in done.stdout
+    assert "mode             invariant" in done.stdout and "decided by       fixpoints" in done.stdout
     data = json.loads(stored.read_text())
     SCHEMA.validate(data)
     assert (data["property"], data["mode"], read_report(data).to_json()) == ("unbounded", "invariant", data)

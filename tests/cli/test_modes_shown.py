@@ -31,7 +31,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = Draft202012Validator(json.loads((ROOT / "docs" / "result.schema.json").read_text()))
 OF_PROGRAMS = ("big-m", "symbolic", "subproblems", "largest program", "encode")
-OTHERS = {"region graph", "proof", "polytopes", "states", "boxes"}
+OTHERS = {"abstract graph", "proof", "polytopes", "states", "boxes"}
 """What procedures without programs count."""
 HOLDS, FALLS = ("--formula", "AX^2 safe"), ("--set", "climb0=-25.5", "--formula", "safe3")
 
@@ -86,7 +86,10 @@ def build(networks):
     system.initial(n == 0)
     return system
 """
-FOR_EVER = {"closure": {"states"}, "abstraction": {"iterations", "predicates", "abstract states", "queries"}}
+FOR_EVER = {
+    "fixpoints": {"states"},
+    "predicate-abstraction": {"iterations", "predicates", "abstract states", "queries"},
+}
 """What the procedures count that decide about it."""
 
 
@@ -135,9 +138,9 @@ def test_a_proof_that_was_owed_has_decided() -> None:
     assert (believed["basis"], believed["decided_by"]) == ("solver", "comp-seq")
     proved = json.loads(run(*path_free, "--trust", "exact", "--json", "-").stdout)
     SCHEMA.validate(proved)
-    assert (proved["basis"], proved["decided_by"]) == ("exact", "rational")
+    assert (proved["basis"], proved["decided_by"]) == ("exact", "exact")
     why = {p["name"]: p["why"] for p in proved["procedures"]}
-    assert why == {"comp-seq": "the word of a solver was not enough: a proof was owed", "rational": ""}
+    assert why == {"comp-seq": "the word of a solver was not enough: a proof was owed", "exact": ""}
 
 
 def test_results_of_earlier_versions_are_shown_with_what_they_counted() -> None:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.quick
 PROVER = "toys/forever.py"
 SOURCE = '''"""A prover that knows one answer."""
 
-from venmas.answer import Open, Refuted
+from venmas.answer import Proved, Unknown
 from venmas.errors import Reason
 from venmas.logic import Always
 from venmas.model.invariant import Invariant
@@ -39,9 +39,9 @@ class Session:
 
     def advance(self, budget):
         if "level" not in self.system.variables:
-            return Open(Reason.OPEN, "it knows tanks")
+            return Unknown(Reason.OPEN, "it knows tanks")
         found = Invariant.of_boxes(self.system, [{"level": (0, 6)}])
-        return Refuted("exact", inside=True, proof=Inductive(found))
+        return Proved("exact", inside=True, proof=Inductive(found))
 
 
 class Guess:

@@ -166,7 +166,7 @@ STEPS: dict[str, tuple[Edit, Callable[[Path], None]]] = {
     ),
     "the procedure's last word": (
         instead(
-            PROCEDURE, 'return Open(Reason.OPEN, "no random run violates it, which proves nothing")', "raise OSError"
+            PROCEDURE, 'return Unknown(Reason.OPEN, "no random run violates it, which proves nothing")', "raise OSError"
         ),
         mode_leaves_open_what_it_does_not_find,
     ),
@@ -213,11 +213,11 @@ WRONG: dict[str, tuple[Edit, tuple[str, ...], str]] = {
     ),
     "a mode of ours": (
         lambda files: (
-            instead(ENTRIES, "sampling = ", "exact = ")(files),
-            instead(PROCEDURE, '"sampling"', '"exact"')(files),
+            instead(ENTRIES, "sampling = ", "adaptive = ")(files),
+            instead(PROCEDURE, '"sampling"', '"adaptive"')(files),
         )[0],
         (*QUESTION, "-q"),
-        "exact is a mode already",
+        "adaptive is a mode already",
     ),
     "no procedure": (instead(ENTRIES, ":SAMPLING", ":Samples.tried"), (*QUESTION, "-q"), "it has no name, help"),
     "a scenario of ours": (instead(ENTRIES, "leak = ", "vcas = "), ("scenarios",), "the name 'vcas' is taken"),

@@ -2,7 +2,7 @@
 
 The oracle shares nothing with VenMAS but the text of a case: its functions are numpy's, its flows are integrated by
 scipy (DOP853), extrema are taken over dense output. It contradicts where a sampled run is on the wrong side of the
-formula by more than `CLEAR`, where the state of a sample is outside of what tubes say is reached, and where the state
+formula by more than `CLEAR`, where the state of a sample is outside of the flowpipes, and where the state
 that a witness names does not violate, within `CLEAR`; and where balls prove a violation at the worst sample of what is
 satisfied. Runs that come closer than `CLEAR` to where a choice turns are not looked at: floats do not tell it.
 """
@@ -33,7 +33,7 @@ from venmas.model.witness.enclosed import UndecidedError
 from venmas.nn import Network
 from venmas.nn.network import Layer
 from venmas.procedure import Run
-from venmas.procedures.flowpipes.procedure import TUBES
+from venmas.procedures.flowpipes.procedure import FLOWPIPES
 from venmas.question import Question, read_property
 
 Floats = np.ndarray
@@ -331,7 +331,7 @@ def check(seed: int, seconds: float = SECONDS) -> tuple[str, list[str]]:
     system = built(case)
     formula, margin = question(case, rng, runs)
     wrong = []
-    session = TUBES.start(Question(system, read_property(system, formula)), Run())
+    session = FLOWPIPES.start(Question(system, read_property(system, formula)), Run())
     with suppress(BudgetError, ModelError):
         session.advance(Budget(seconds))
     if session.complete:

@@ -4,7 +4,7 @@
 VenMAS but the text of a case. It contradicts where
 
 - a sampled run, or for formulas with E a tree of all branches from a sample, is on the wrong side by more than `CLEAR`;
-- a state of a sampled run is outside of what tubes say is reached;
+- a state of a sampled run is outside of what flowpipes say is reached;
 - the run of a witness is none, by the noise and the branches that it names, or does not violate within `CLEAR`;
 - the checker refuses a certificate.
 """
@@ -36,7 +36,7 @@ from venmas.model import System, apply_network
 from venmas.model.witness.tree import Witness
 from venmas.nn import Network
 from venmas.procedure import Run
-from venmas.procedures.flowpipes.procedure import TUBES
+from venmas.procedures.flowpipes.procedure import FLOWPIPES
 from venmas.question import Question, drawn_for, read_property
 
 State = Mapping[str, float]
@@ -334,10 +334,10 @@ def _floats(case: Case, witness: Witness) -> dict[str, float]:
 
 
 def _outside(system: System, asked: Asked, runs: list[list[dict[str, float]]]) -> list[str]:
-    """States of sampled runs that are not in what tubes say is reached."""
+    """States of sampled runs that are not in what flowpipes say is reached."""
     found = []
     read = read_property(system, str(asked))
-    session = TUBES.start(Question(drawn_for(system, read), read), Run())
+    session = FLOWPIPES.start(Question(drawn_for(system, read), read), Run())
     with suppress(BudgetError, ModelError):
         session.advance(Budget(SECONDS))
     for step, box in enumerate(session.figures.reach if session.complete else ()):

@@ -10,8 +10,8 @@ from venmas.engine.verify import verify
 from venmas.errors import ModelError, Reason
 from venmas.logic import AX, And, Atom, parse
 from venmas.model import System, absolute, where
-from venmas.procedures.exact.session import RationalSession
-from venmas.procedures.reachability.procedure import RegionSession
+from venmas.procedures.exact.session import ExactSession
+from venmas.procedures.reachability.procedure import ReachabilitySession
 
 
 def ask(system, formula, **options):
@@ -86,15 +86,15 @@ def stops():
 
 
 def test_a_deadlock_that_time_leaves_open_is_told(monkeypatch):
-    advance = RegionSession.advance
+    advance = ReachabilitySession.advance
 
     def late(session, budget):
         if session.question.about == "deadlock":
             raise BudgetError(budget, Reason.TIME, "the time limit was reached")
         return advance(session, budget)
 
-    monkeypatch.setattr(RegionSession, "advance", late)
-    monkeypatch.setattr(RationalSession, "advance", late)
+    monkeypatch.setattr(ReachabilitySession, "advance", late)
+    monkeypatch.setattr(ExactSession, "advance", late)
     report = verify(stops(), "AX^4 false", mode="adaptive", timeout=10)
     assert report.satisfied
     assert report.notes == ["a deadlock may be reachable: the time limit was reached before it was decided"]

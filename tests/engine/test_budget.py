@@ -90,7 +90,7 @@ def test_the_whole_timeout_is_kept(slow, monkeypatch) -> None:
             time.sleep(0.01)
             tick()
 
-    monkeypatch.setattr("venmas.procedures.exact.session.RationalSession.advance", endless)
+    monkeypatch.setattr("venmas.procedures.exact.session.ExactSession.advance", endless)
     report, seconds = asked("AX level < 1.25", mode="mono", trust="exact")
     assert (report.verdict, report.reason) == (Verdict.UNKNOWN, "time")
     assert TIMEOUT <= seconds < TIMEOUT + 0.5

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.needs import needs
+from venmas.answer import Unknown
 from venmas.budget import Budget
 from venmas.engine.ltl_decide import Satisfied, decide
 from venmas.errors import CircuitError
@@ -24,7 +25,7 @@ from venmas.model.circuit.builder import Builder
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.operators import Op, words
 from venmas.model.circuit.simulate import first_states, step, values
-from venmas.procedures.netlist.answers import Unknown, Violated
+from venmas.procedures.netlist.answers import Violated
 
 COUNTER = """
 1 sort bitvec 1

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from venmas import System, verify
-from venmas.answer import Open, Refuted
+from venmas.answer import Proved, Unknown
 from venmas.budget import Budget
 from venmas.checker.file import check_certificate
 from venmas.engine.verify import read_formula
@@ -17,9 +17,9 @@ from venmas.logic import Bounded
 from venmas.model import apply_network, clip
 from venmas.nn import relu_network
 from venmas.procedure import Run
-from venmas.procedures.bound_propagation.procedure import BOUNDS
-from venmas.procedures.branch_and_bound.procedure import UNROLLED
-from venmas.procedures.exact.session import RationalSession
+from venmas.procedures.bound_propagation.procedure import BOUND_PROPAGATION
+from venmas.procedures.branch_and_bound.procedure import BRANCH_AND_BOUND
+from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question
 
 SUM = "x[1] + x[2] - x[3] + x[4] - x[5]"
@@ -72,14 +72,14 @@ LOOPS = {
 @pytest.fixture
 def not_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the question to what comes after the search over unrolled loops."""
-    monkeypatch.setattr(type(UNROLLED), "accepts", lambda *_: "not now")
+    monkeypatch.setattr(type(BRANCH_AND_BOUND), "accepts", lambda *_: "not now")
 
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_unrolled_loops_decide_what_regions_do_not(name: str) -> None:
     build, formula = LOOPS[name]
     report = verify(build(), formula, timeout=10)
-    assert report.satisfied and (report.basis, report.decided_by, report.notes) == ("bounds", "unrolled", [])
+    assert report.satisfied and (report.basis, report.decided_by, report.notes) == ("bounds", "branch-and-bound", [])
 
 
 @pytest.mark.usefixtures("not_unrolled")
@@ -89,7 +89,7 @@ def test_bounds_decide_what_regions_do_not(name: str, trust: str) -> None:
     build, formula = LOOPS[name]
     report = verify(build(), formula, timeout=10, trust=trust)
     assert report.satisfied and report.basis == "bounds" and not report.solvers
-    assert report.notes == [] and report.decided_by == "bounds"
+    assert report.notes == [] and report.decided_by == "bound-propagation"
     assert report.graph.passes <= 1
     assert verify(build(), formula, mode="mono", timeout=10, isolated=False).satisfied
 
@@ -134,7 +134,7 @@ class EnoughError(Exception):
 
 def test_bounds_go_on_where_they_were_left() -> None:
     system = contraction(hidden=8)
-    session = BOUNDS.start(Question(system, Bounded(read_formula(system, "AG^5 x[1] < 0.99"))), Run())
+    session = BOUND_PROPAGATION.start(Question(system, Bounded(read_formula(system, "AG^5 x[1] < 0.99"))), Run())
     turns, answer = 0, None
 
     def at_once() -> None:
@@ -146,7 +146,7 @@ def test_bounds_go_on_where_they_were_left() -> None:
     while answer is None:
         with suppress(EnoughError):
             answer = session.advance(at_once)
-    assert isinstance(answer, Refuted) and 5 <= turns <= 12
+    assert isinstance(answer, Proved) and 5 <= turns <= 12
 
 
 def test_bounds_say_nothing_where_a_state_may_leave_its_box() -> None:
@@ -154,15 +154,17 @@ def test_bounds_say_nothing_where_a_state_may_leave_its_box() -> None:
     x, y = system.real("x", -1, 1), system.real("y", -1, 1)
     system.branch("step", x=2 * x, y=y / 2)
     system.initial(x >= -1, x <= 1, y >= -1, y <= 1)
-    answer = BOUNDS.start(Question(system, Bounded(read_formula(system, "AX^2 y <= 0.5"))), Run()).advance(Budget())
-    assert isinstance(answer, Open) and "stay in their box" in answer.message
+    answer = BOUND_PROPAGATION.start(Question(system, Bounded(read_formula(system, "AX^2 y <= 0.5"))), Run()).advance(
+        Budget()
+    )
+    assert isinstance(answer, Unknown) and "stay in their box" in answer.message
 
 
 def test_enclosures_alone_prove_nothing_false() -> None:
     system = contraction(hidden=8)
     for formula in ("AG^2 x[1] < 0.3", f"AG^2 {SUM} < 1.5"):
-        answer = RationalSession(Question(system, Bounded(read_formula(system, formula))), whole=True).advance(Budget())
-        assert isinstance(answer, Open) and "enclosures" in answer.message
+        answer = ExactSession(Question(system, Bounded(read_formula(system, formula))), whole=True).advance(Budget())
+        assert isinstance(answer, Unknown) and "enclosures" in answer.message
 
 
 @pytest.mark.parametrize("mode", ["mono", "comp-seq"])

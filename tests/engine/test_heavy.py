@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from heavy_systems import HEAVY
 
-from venmas.answer import Open
+from venmas.answer import Unknown
 from venmas.budget import Budget, BudgetError, limited
 from venmas.procedures.hybrid.view import Space
-from venmas.procedures.reachability.procedure import RegionSession
+from venmas.procedures.reachability.procedure import ReachabilitySession
 from venmas.question import Question, chosen_for, posed, read_property
 from venmas.runtime.memory import own_resident_mb
 
@@ -57,11 +57,11 @@ def test_many_wide_coordinates_are_counted_before_they_are_cut() -> None:
     question = Question(chosen_for(system, asked)[0], asked)
     budget = Budget(10)
     with limited(budget):
-        session = RegionSession(question, Space(question.system))
+        session = ReachabilitySession(question, Space(question.system))
         before, begun, answer = own_resident_mb(), time.process_time(), None
         while answer is None:
             answer = session.advance(budget)
-    assert isinstance(answer, Open) and "too many regions" in answer.message
+    assert isinstance(answer, Unknown) and "too many boxes" in answer.message
     assert time.process_time() - begun < 5
     assert budget.peak_mb < before + 500
 

@@ -295,7 +295,7 @@ def test_a_run_that_leaves_its_box_is_told_again(tmp_path: Path, monkeypatch: py
     def prove(*_: object) -> None:
         raise ModelError("x leaves its box")
 
-    monkeypatch.setattr("venmas.procedures.exact.session.RationalSession.advance", prove)
+    monkeypatch.setattr("venmas.procedures.exact.session.ExactSession.advance", prove)
     for _ in range(2):
         with pytest.raises(ModelError):
             run(tmp_path / "j", trust="auto")

@@ -2,17 +2,16 @@
 
 import numpy as np
 import pytest
-from venmas.procedures.explicit.graph.reachable import StateGraph
 
 from venmas.budget import Budget, limited
 from venmas.logic.linear import LinearExpr
 from venmas.model import System, clip
 from venmas.procedures.explicit import reach as layers
-from venmas.procedures.explicit.graph.graph import StateGraph as Closure
+from venmas.procedures.explicit.graph.graph import StateGraph
 from venmas.procedures.explicit.states import initial
 from venmas.procedures.explicit.states.integers import NotExplicitError
 from venmas.procedures.hybrid import boxes
-from venmas.procedures.reachability.reach import REGIONS
+from venmas.procedures.reachability.reach import REACHABILITY
 from venmas.runtime.memory import own_resident_mb
 
 SIDE = 20
@@ -32,35 +31,23 @@ def cube(branches: int = 1, diagonal: bool = False) -> System:
     return system
 
 
-MAKERS = {
-    "explicit": lambda system, tick: StateGraph(system, 2**30, tick),
-    "closure": lambda system, tick: Closure(system, tick, True),
-}
-
-
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 @pytest.mark.parametrize("diagonal", [False, True])
-def test_there_is_a_look_at_every_block_of_initial_states(make, diagonal, monkeypatch) -> None:
+def test_there_is_a_look_at_every_block_of_initial_states(diagonal, monkeypatch) -> None:
     monkeypatch.setattr(initial, "_BLOCK", 2000)
     looks = []
-    graph = make(cube(diagonal=diagonal), lambda: looks.append(1))
+    graph = StateGraph(cube(diagonal=diagonal), lambda: looks.append(1), True)
     assert graph.initial == SIDE**3 * (2 if diagonal else 1)
     assert len(looks) >= graph.initial * len(graph.system.variables) // 2000
 
 
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_transitions_for_which_there_is_no_room_are_not_put_together(make) -> None:
-    graph = make(cube(branches=3), lambda: None)
-    work = graph.successors if isinstance(graph, StateGraph) else graph.transitions
-    if isinstance(graph, StateGraph):
-        graph.reach(1)
-    else:
-        while graph.expand():
-            pass
+def test_transitions_for_which_there_is_no_room_are_not_put_together() -> None:
+    graph = StateGraph(cube(branches=3), lambda: None, True)
+    while graph.expand():
+        pass
     with limited(Budget(memory_mb=int(own_resident_mb()))), pytest.raises(NotExplicitError):
-        work()
+        graph.transitions()
     with limited(Budget(memory_mb=int(own_resident_mb() + 1000))):
-        work()
+        graph.transitions()
 
 
 def test_successors_by_many_branches_are_one_set_before_they_are_many(monkeypatch) -> None:
@@ -82,7 +69,9 @@ def test_reach_sets_of_regions_are_cut_in_turns(monkeypatch) -> None:
     directions = [LinearExpr.variable("x"), LinearExpr.variable("y")]
 
     def ends() -> list[np.ndarray]:
-        return [np.stack([layer.low, layer.high]) for layer in REGIONS.layers(system, directions, 6, 2, lambda: None)]
+        return [
+            np.stack([layer.low, layer.high]) for layer in REACHABILITY.layers(system, directions, 6, 2, lambda: None)
+        ]
 
     expected = ends()
     monkeypatch.setattr(boxes, "_TURN", 20)

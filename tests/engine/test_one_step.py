@@ -31,7 +31,7 @@ def tent(top: float = 10) -> System:
 
 def why(system: System, formula: str) -> str:
     """Why unrolled loops do not take the question."""
-    return next(p.why for p in verify(system, formula).procedures if p.name == "unrolled")
+    return next(p.why for p in verify(system, formula).procedures if p.name == "branch-and-bound")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_regions_may_be_cut_by_planes() -> None:
         ("AX x - 2*y >= 0", "satisfied"),
     ):
         found = verify(system, formula)
-        assert (found.verdict, found.decided_by) == (verdict, "unrolled"), formula
+        assert (found.verdict, found.decided_by) == (verdict, "branch-and-bound"), formula
         assert verify(system, formula, mode="exact").verdict == verdict, formula
 
 
@@ -123,8 +123,8 @@ def test_a_hard_question_leaves_half_of_the_time_to_the_graph(monkeypatch: pytes
     monkeypatch.setattr("venmas.budget.Shares.left", lambda *_: -1.0)  # nor does the search in rationals decide
     begun = time.monotonic()
     report = verify(tent(), "AX y <= 1", timeout=3)  # two thirds of it are for this mode, half of them for queries
-    assert (report.verdict, report.decided_by) == ("satisfied", "regions")
-    assert next(p.why for p in report.procedures if p.name == "unrolled") == "its time was over"
+    assert (report.verdict, report.decided_by) == ("satisfied", "reachability")
+    assert next(p.why for p in report.procedures if p.name == "branch-and-bound") == "its time was over"
     assert 1 <= ends[0] - begun < 1.9  # then it is asked whether runs stay in the box
     assert len(ends) == 2
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from venmas import System
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Shares, ask, limited
 from venmas.engine import portfolio as engine
 from venmas.engine.modes import Mode, Turn
@@ -19,7 +19,7 @@ from venmas.logic import Bounded
 from venmas.procedure import Run
 from venmas.question import Question, read_formula
 
-OPEN = Open(Reason.OPEN, "it is stuck")
+OPEN = Unknown(Reason.OPEN, "it is stuck")
 
 
 def test_the_end_of_a_part_is_not_the_end_of_the_whole() -> None:
@@ -114,11 +114,11 @@ def test_the_first_answer_decides_and_the_others_say_why_not(decide) -> None:
         "shy": Toy(declines="it is shy"),
         "stuck": Toy(OPEN),
         "side": Toy(OPEN, eager=True),
-        "steps": Toy(None, None, Refuted("bounds")),
+        "steps": Toy(None, None, Proved("bounds")),
         "late": Toy(),
     }
     answer, portfolio = decide(stages, **toys)
-    assert answer == Refuted("bounds") and portfolio.decided == "steps"
+    assert answer == Proved("bounds") and portfolio.decided == "steps"
     why = {name: tried.why for name, tried in portfolio.tried.items()}
     assert why == {
         "shy": "does not take it: it is shy",
@@ -146,8 +146,8 @@ class Slow(Toy):
 
 
 def test_what_a_procedure_reads_is_its_time(decide) -> None:
-    answer, portfolio = decide(((Turn("slow"),),), slow=Slow(0.05, Refuted("bounds")))
-    assert answer == Refuted("bounds") and portfolio.tried["slow"].seconds >= 0.05
+    answer, portfolio = decide(((Turn("slow"),),), slow=Slow(0.05, Proved("bounds")))
+    assert answer == Proved("bounds") and portfolio.tried["slow"].seconds >= 0.05
 
 
 def test_a_limit_that_is_met_while_a_procedure_reads_names_it(decide) -> None:
@@ -160,31 +160,31 @@ def test_a_limit_that_is_met_while_a_procedure_reads_names_it(decide) -> None:
 
 def test_a_part_of_the_time_that_is_left_holds_for_reading(decide) -> None:
     answer, portfolio = decide(
-        ((Turn("slow", left=0.1),), (Turn("next"),)), 2.0, slow=Slow(60), next=Toy(Refuted("bounds"))
+        ((Turn("slow", left=0.1),), (Turn("next"),)), 2.0, slow=Slow(60), next=Toy(Proved("bounds"))
     )
-    assert answer == Refuted("bounds") and portfolio.decided == "next"
+    assert answer == Proved("bounds") and portfolio.decided == "next"
     assert "while it read" in portfolio.tried["slow"].why
 
 
 def test_without_an_answer_the_last_word_is_open(decide) -> None:
-    last = Open(Reason.OPEN, "b")
+    last = Unknown(Reason.OPEN, "b")
     answer, portfolio = decide(((Turn("a"),), (Turn("b"),)), a=Toy(OPEN), b=Toy(last))
     assert answer == last and portfolio.decided == ""
 
 
 def test_a_refutation_of_runs_that_stay_is_followed_by_whether_they_do(decide) -> None:
-    leaving = Refuted("exact", leaving=frozenset("x"))
-    answer, portfolio = decide(((Turn("a"),),), a=Toy(leaving, Refuted("bounds")))
-    assert answer == Refuted("bounds") and portfolio.decided == "a"  # the weaker of both
+    leaving = Proved("exact", leaving=frozenset("x"))
+    answer, portfolio = decide(((Turn("a"),),), a=Toy(leaving, Proved("bounds")))
+    assert answer == Proved("bounds") and portfolio.decided == "a"  # the weaker of both
     answer, portfolio = decide(((Turn("a"),),), a=Toy(leaving, OPEN))
     assert answer == OPEN and portfolio.decided == ""
 
 
 def test_a_deadlock_that_stays_open_is_told(decide) -> None:
-    answer, portfolio = decide(((Turn("a"),),), a=Toy(Refuted("bounds", may_deadlock=True), OPEN))
-    assert isinstance(answer, Refuted) and portfolio.notes == ["a deadlock may be reachable: it is stuck"]
+    answer, portfolio = decide(((Turn("a"),),), a=Toy(Proved("bounds", may_deadlock=True), OPEN))
+    assert isinstance(answer, Proved) and portfolio.notes == ["a deadlock may be reachable: it is stuck"]
 
 
 def test_the_word_of_a_solver_is_a_note_where_none_is_asked_for(decide) -> None:
-    answer, portfolio = decide(((Turn("a"),), (Turn("b"),)), a=Toy(Refuted("solver")), b=Toy(OPEN))
-    assert answer == OPEN and "takes its word" in portfolio.told[0] and not isinstance(answer, Witnessed)
+    answer, portfolio = decide(((Turn("a"),), (Turn("b"),)), a=Toy(Proved("solver")), b=Toy(OPEN))
+    assert answer == OPEN and "takes its word" in portfolio.told[0] and not isinstance(answer, Violated)

@@ -13,7 +13,7 @@ from venmas.errors import ModelError
 from venmas.logic import Bounded
 from venmas.model import absolute, argmax, clip, maximum
 from venmas.model.expressions.expr import as_expr
-from venmas.procedures.exact.session import RationalSession
+from venmas.procedures.exact.session import ExactSession
 from venmas.procedures.registry import get_procedure
 from venmas.question import Question
 
@@ -95,7 +95,7 @@ def test_a_search_goes_on_where_it_was_left(text: str) -> None:
     system = star()
     formula = read_formula(system, text)
     whole = prove(system, formula)
-    search, turns, answer = RationalSession(Question(system, Bounded(formula))), 0, None
+    search, turns, answer = ExactSession(Question(system, Bounded(formula))), 0, None
     while answer is None:
         turns += 1
         with suppress(EnoughError):
@@ -108,7 +108,7 @@ def test_a_search_goes_on_where_it_was_left(text: str) -> None:
 
 def test_an_error_in_a_search_is_met_again(monkeypatch: pytest.MonkeyPatch) -> None:
     system = star()
-    search = RationalSession(Question(system, Bounded(read_formula(system, "AX level <= 0"))))
+    search = ExactSession(Question(system, Bounded(read_formula(system, "AX level <= 0"))))
 
     def broken(*_: object) -> None:
         raise ModelError("leaves its box")
@@ -119,7 +119,7 @@ def test_an_error_in_a_search_is_met_again(monkeypatch: pytest.MonkeyPatch) -> N
             search.advance(lambda: None)
 
 
-WAYS = ("unrolled", "polytopes", "rational", "bounds", "regions")
+WAYS = ("branch-and-bound", "polytopes", "exact", "bound-propagation", "reachability")
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -137,5 +137,5 @@ def test_a_deadlock_is_noted_whatever_decides(way: str, monkeypatch: pytest.Monk
     system.initial((x >= 0) & (x <= 1) & (y >= 0) & (y <= 1))
     report = verify(system, "AX^2 y >= 1")
     assert report.decided_by == way
-    assert report.satisfied and report.basis == ("exact" if way == "rational" else "bounds")
+    assert report.satisfied and report.basis == ("exact" if way == "exact" else "bounds")
     assert len(report.notes) == 1 and report.notes[0].startswith("a deadlock is reachable")

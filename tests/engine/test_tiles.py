@@ -82,9 +82,9 @@ def test_a_tile_that_gets_no_time_says_so():
     formula = parse("AX AX (x <= 1.4)", system.vocabulary)
     boxes = (((),), root.low, root.high)
     asked = system_to_json(system), networks_of(system), formula, False, "real"
-    found = Tile(*asked, Space(system).unit, boxes, (), procedure.RegionSession).run(0.0)
+    found = Tile(*asked, Space(system).unit, boxes, (), procedure.ReachabilitySession).run(0.0)
     assert isinstance(found, Searched) and found.witness is None and found.reason is Reason.TIME
-    assert "lattice" in Tile(*asked, 1, boxes, (), procedure.RegionSession).run(None).trouble
+    assert "lattice" in Tile(*asked, 1, boxes, (), procedure.ReachabilitySession).run(None).trouble
 
 
 def test_an_error_without_words_is_no_proof(monkeypatch):
@@ -94,12 +94,12 @@ def test_an_error_without_words_is_no_proof(monkeypatch):
     system = drifting()
     found = refined(system, "AX AX (x <= 1.249)")
     monkeypatch.setattr(procedure.Graph, "refine", broken)
-    monkeypatch.setattr(procedure.RegionSession, "_falsified", lambda *_: None)
+    monkeypatch.setattr(procedure.ReachabilitySession, "_falsified", lambda *_: None)
     boxes = (((),), found.root.low, found.root.high)
     formula = parse("AX AX (x <= 1.249)", system.vocabulary)
-    begin = procedure.RegionSession
+    begin = procedure.ReachabilitySession
     tile = Tile(system_to_json(system), networks_of(system), formula, False, "real", found.space.unit, boxes, (), begin)
-    assert tile.run(None).trouble == "no region graph: OverflowError"
+    assert tile.run(None).trouble == "no reachability graph: OverflowError"
 
 
 @pytest.mark.parametrize("limit", ["graph.MOST_PIECES", "graph.MAX_EDGES", "step.MAX_EDGES"])
@@ -108,5 +108,5 @@ def test_a_pass_of_too_many_pieces_is_given_up(monkeypatch, limit):
     monkeypatch.setattr(f"venmas.procedures.reachability.graph.{limit}", 10)
     report = verify(drifting(), "AX (x <= 1.25)")
     assert report.satisfied and report.basis == "exact"
-    (regions,) = (p for p in report.procedures if p.name == "regions")
-    assert report.decided_by == "rational" and regions.why == "no region graph: too many regions"
+    (regions,) = (p for p in report.procedures if p.name == "reachability")
+    assert report.decided_by == "exact" and regions.why == "no reachability graph: too many boxes"

@@ -146,8 +146,8 @@ def test_every_procedure_is_asked_about_drawn_systems_only() -> None:
     question = Question(drawn(system, 2), asked)
     with Run(Settings(solvers=lambda: ("highs",))) as run:
         taken = {name for name in PROCEDURES if get_procedure(name).accepts(question, run) is None}
-    assert {"unrolled", "regions", "rational", "mono", "comp-seq"} <= taken
-    assert not {"explicit", "closure", "abstraction", "two-phase"} & taken
+    assert {"branch-and-bound", "reachability", "exact", "mono", "comp-seq"} <= taken
+    assert not {"explicit", "fixpoints", "predicate-abstraction", "k-induction"} & taken
     assert set(question.system.variables) == {"x", "v", "w", "e", "w@1", "e@1"}
     assert set(question.system.vocabulary.variables) >= {"x", "v"}
     assert system.vocabulary.variables == ("x", "v")

@@ -109,7 +109,7 @@ def test_the_value_function_of_the_double_integrator_is_an_inductive_invariant_i
     system = load_scenario("double_integrator").system(x1="-5..5", x2="-2..2", value="true")
     for text in ("inside -> within", "inside -> AX inside"):
         report = verify(system, text, timeout=60, certificate=tmp_path / "proof.gz")
-        assert report.satisfied and report.decided_by == "unrolled"
+        assert report.satisfied and report.decided_by == "branch-and-bound"
         check_certificate(tmp_path / "proof.gz", system)
     assert verify(system, "inside -> near", timeout=60).violated
 
@@ -122,7 +122,7 @@ def test_clocks_leave_one_branch_in_each_step(tmp_path) -> None:
     system.initial(x >= 0, x <= 1, clock == 0)
     file = tmp_path / "proof.gz"
     report = verify(system, "AX AX (x >= -1.5 & x <= 0.25) & AX^3 x >= -0.75", certificate=file, timeout=20)
-    assert report.satisfied and report.decided_by == "unrolled"
+    assert report.satisfied and report.decided_by == "branch-and-bound"
     check_certificate(file, system)
     report = verify(system, "AX AX (x >= -0.99)", timeout=20)
     assert report.violated and report.witness.path[2].state[0].exact < Fraction(-99, 100)

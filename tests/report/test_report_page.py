@@ -70,7 +70,7 @@ def test_satisfied_says_what_it_rests_on(results: dict[str, Path]) -> None:
         "3-20x5-9",
         "h' = h - climb - e2/2",
         "h (ft) in -133 .. -129",
-        "decided by regions region graph",
+        "decided by reachability abstract graph",
         "procedure seconds outcome counted",
         "venmas verify --scenario vcas --formula 'AX^3 (h > 100 | h < -100)' --mode adaptive",
         "processor",

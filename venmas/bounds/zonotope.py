@@ -1,4 +1,4 @@
-"""Batched affine forms with a radius: the bounds of the region graph.
+"""Batched affine forms with a radius: the bounds of the reachability graph.
 
 A quantity in B boxes is ``z . (1, s) + r`` for roots s in [-1, 1]^m and some |r| <= e: one linear part and an interval,
 not one form below and one above as in `linear_forms`, which costs a third. This is affine arithmetic, or a zonotope

@@ -131,13 +131,18 @@ def refuse_for_mode(named: str | None, kinds: Iterable[str], cluster: bool, indu
     chosen = [MODES[name] for name in sorted(names)]
     turns = {turn.procedure for mode in chosen for stage in mode.stages for turn in stage}
     told = f"mode {' and '.join(mode.name for mode in chosen)}"
-    if not turns & {"mono", "comp-seq", "comp-par", "two-phase"}:  # two-phase asks bounded questions of all procedures
+    if not turns & {
+        "mono",
+        "comp-seq",
+        "comp-par",
+        "k-induction",
+    }:  # k-induction asks bounded questions of all procedures
         refuse("programs", f"{told} makes none")
     if not any(mode.workers for mode in chosen):
         refuse("workers", f"{told} works on one")
     if inductive:
         refuse("abstraction", "--invariant names the set that is to be proved")
-    elif "abstraction" not in turns:
+    elif "predicate-abstraction" not in turns:
         refuse("abstraction", f"{told} has none of it, which is for formulas without a bound")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from venmas.answer import Unknown
 from venmas.budget import Budget, Progress
 from venmas.engine.certificates.netlist import Stored
 from venmas.engine.certificates.trust import Decided, Trust, decide_trusted
@@ -24,7 +25,7 @@ from venmas.logic.printing import to_text
 from venmas.model.circuit.binding import check_started, started
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.witness.circuit import Run
-from venmas.procedures.netlist.answers import Unknown, Violated
+from venmas.procedures.netlist.answers import Violated
 from venmas.procedures.ranking.procedure import Ranked
 from venmas.runtime.choices import LEARNERS, LTL_TRUSTS, check_choice
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 
+from venmas.answer import Unknown
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.errors import CircuitError, Reason
 from venmas.logic.automata.automaton import Automaton
@@ -32,7 +33,7 @@ from venmas.model.witness.circuit import Observed, Run
 from venmas.procedures.bmc.lasso import LONGEST, SHORT, Search
 from venmas.procedures.bmc.rollouts import rollouts
 from venmas.procedures.explicit.circuits import Enumerated, enumerated
-from venmas.procedures.netlist.answers import Proved, Unknown, Violated
+from venmas.procedures.netlist.answers import Proved, Violated
 from venmas.procedures.netlist.clauses import Invariant
 from venmas.procedures.ranking.learn import Figures
 from venmas.procedures.ranking.procedure import Prover, Ranked

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from venmas.answer import Unknown
 from venmas.engine.certificates.trust import Trust
 from venmas.engine.ltl_decide import Satisfied, Work
 from venmas.engine.ltl_entry import LtlEntry
@@ -21,7 +22,7 @@ from venmas.logic.printing import to_text
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.smt import solver_name
 from venmas.model.witness.circuit import Observed, Run
-from venmas.procedures.netlist.answers import Unknown, Violated
+from venmas.procedures.netlist.answers import Violated
 from venmas.procedures.ranking.second import second_solver
 from venmas.runtime.identity import code_digest
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from venmas.answer import Unknown
 from venmas.engine.ltl_entry import LtlEntry
 from venmas.errors import ModelError, UsageError
 from venmas.logic.automata.translate import questioned, refuting
@@ -20,7 +21,7 @@ from venmas.model.canonical.canonical import system_digest
 from venmas.model.system.system import System
 from venmas.model.witness.lasso import SystemRun, replayed
 from venmas.procedures.explicit.ltl import STAYS, Deadlock, Satisfied, Work, condition
-from venmas.procedures.netlist.answers import Unknown, Violated
+from venmas.procedures.netlist.answers import Violated
 from venmas.runtime.identity import code_digest
 
 

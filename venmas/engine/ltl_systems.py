@@ -10,6 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from venmas.answer import Unknown
 from venmas.budget import Budget, Progress
 from venmas.engine.certificates.file import Certificate, Unwritten, write
 from venmas.engine.certificates.runs import Runs, proof_of
@@ -23,7 +24,7 @@ from venmas.logic.printing import to_text
 from venmas.model.system.system import System
 from venmas.model.witness.lasso import SystemRun
 from venmas.procedures.explicit.ltl import Deadlock, Satisfied, Work, decide, read
-from venmas.procedures.netlist.answers import Unknown, Violated
+from venmas.procedures.netlist.answers import Violated
 
 FORMAT = "venmas-ltl-system-result-1"
 

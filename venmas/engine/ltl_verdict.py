@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from venmas.answer import Unknown
 from venmas.engine.report import Verdict
 from venmas.errors import UsageError
-from venmas.procedures.netlist.answers import Proved, Unknown, Violated
+from venmas.procedures.netlist.answers import Proved, Violated
 
 
 class Judged:

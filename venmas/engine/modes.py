@@ -4,8 +4,9 @@ A portfolio has *stages*, one after the other until there is an answer. In a sta
 is the main one, which makes a step at each of its turns; the others have parts of the time. A stage is over when its
 main procedure is; what another one has begun may go on in a later stage.
 
-    adaptive:  explicit -> tubes -> unrolled -> (polytopes, rational, bounds | regions) -> (mono | rational)
-    invariant: (closure | abstraction) -> closure -> two-phase -> region-closure
+    adaptive:  explicit -> flowpipes -> branch-and-bound
+               -> (polytopes, exact, bound-propagation | reachability) -> (mono | exact)
+    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> cell-mapping
 """
 
 from __future__ import annotations
@@ -63,19 +64,19 @@ class Mode:
 
 ADAPTIVE = Mode(
     "adaptive",
-    "explicit states, unrolled loops, polytopes, regions and a search in rationals, in turns",
+    "explicit states, unrolled loops, polytopes, reachability graphs and a search in rationals, in turns",
     (
         (Turn("explicit"),),
-        (Turn("tubes"),),
-        (Turn("unrolled", left=3 / 4),),
+        (Turn("flowpipes"),),
+        (Turn("branch-and-bound", left=3 / 4),),
         (
             Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),
-            Turn("rational", first=0.1, then=1.0, share=0.1, lead=True),
-            Turn("bounds", first=0.1, then=0.4, share=0.02, after=0.1),
-            Turn("regions"),
+            Turn("exact", first=0.1, then=1.0, share=0.1, lead=True),
+            Turn("bound-propagation", first=0.1, then=0.4, share=0.02, after=0.1),
+            Turn("reachability"),
         ),
         # no solver is trusted: it may show a violation, and its "infeasible" is a note
-        (Turn("mono", share=0.5, after=1.0), Turn("rational", pause=0.4, again=True)),
+        (Turn("mono", share=0.5, after=1.0), Turn("exact", pause=0.4, again=True)),
     ),
     workers=True,
     cluster=True,
@@ -89,7 +90,7 @@ _MODES = (
     Mode(
         "exact",
         "a search in exact rationals",
-        ((Turn("enclosures", share=0.25, after=1.0, again=True), Turn("rational", pause=0.4, again=True)),),
+        ((Turn("enclosures", share=0.25, after=1.0, again=True), Turn("exact", pause=0.4, again=True)),),
         cluster=True,
         resort=True,
     ),
@@ -97,10 +98,10 @@ _MODES = (
         "invariant",
         "all states that are ever reached, or a set that no run leaves, for formulas without a bound",
         (
-            (Turn("closure", first=0.5, share=0.35), Turn("abstraction")),
-            (Turn("closure", left=1 / 2),),  # goes on where it was
-            (Turn("two-phase", left=1 / 2),),
-            (Turn("region-closure"),),
+            (Turn("fixpoints", first=0.5, share=0.35), Turn("predicate-abstraction")),
+            (Turn("fixpoints", left=1 / 2),),  # goes on where it was
+            (Turn("k-induction", left=1 / 2),),
+            (Turn("cell-mapping"),),
         ),
         workers=True,
         kinds=("always", "unbounded"),
@@ -108,7 +109,7 @@ _MODES = (
     Mode(
         "abstraction",
         "predicate abstraction refined by counterexamples, for AG p without a bound",
-        ((Turn("abstraction"),),),
+        ((Turn("predicate-abstraction"),),),
         kinds=("always",),
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from venmas.answer import Answer, Basis, Figures, Open, Refuted, Witnessed
+from venmas.answer import Answer, Basis, Figures, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Shares, limited
 from venmas.engine.modes import DEFAULT_UNBOUNDED, MODES, SHARE, Mode, Turn
 from venmas.errors import Reason
@@ -60,28 +60,28 @@ class Portfolio:
         """
         answer = self.decide(question)
         decided = self.decided
-        if not isinstance(answer, Witnessed) and answer.leaving:
+        if not isinstance(answer, Violated) and answer.leaving:
             # the bounds could not exclude that a state leaves its box: decide it before anything is called satisfied
             whole = question.certified and not self.mode.solver  # else a proof is written by a search of its own
             other = self.decide(question.boxed if whole else question.staying(answer.leaving))
-            if isinstance(answer, Refuted):
+            if isinstance(answer, Proved):
                 answer = self._both(answer, other, whole)
-        self.decided = "" if isinstance(answer, Open) else decided
-        if isinstance(answer, Refuted):
+        self.decided = "" if isinstance(answer, Unknown) else decided
+        if isinstance(answer, Proved):
             self.notes += self._deadlocks(question, answer)
         return answer
 
     @staticmethod
-    def _both(first: Refuted, second: Answer, whole: bool) -> Answer:
+    def _both(first: Proved, second: Answer, whole: bool) -> Answer:
         """A refutation and the answer to whether runs stay in the box; `whole`: the latter is about both."""
-        if isinstance(second, Witnessed) and not whole:
+        if isinstance(second, Violated) and not whole:
             raise AssertionError("a witness of leaving the box stays in it")
-        if not isinstance(second, Refuted) or whole:
+        if not isinstance(second, Proved) or whole:
             return second
         basis = max(first.basis, second.basis, key=BASES.index)
         return replace(first, basis=basis, leaving=frozenset(), proof=None)
 
-    def _deadlocks(self, question: Question, answer: Refuted) -> list[str]:
+    def _deadlocks(self, question: Question, answer: Proved) -> list[str]:
         """Is a state without successor reachable before the last step that the formula looks at? (design S4)"""
         if answer.deadlock is not None:
             return [deadlock_note(question.system, answer.deadlock)]
@@ -99,9 +99,9 @@ class Portfolio:
                 raise
             return [f"a deadlock may be reachable: {error.message} before it was decided"]
         match found:
-            case Witnessed(witness):
+            case Violated(witness):
                 return [deadlock_note(question.system, deadlocked(witness))]
-            case Open(_, message):
+            case Unknown(_, message):
                 return [f"a deadlock may be reachable: {message}"]
         return []
 
@@ -122,16 +122,16 @@ class Portfolio:
             except BudgetError as error:
                 if last or not self.mode.resort or error.budget is not self.main or error.reason is not Reason.TIME:
                     raise
-                found = Open(Reason.TIME, error.message)
-            if found is not None and not isinstance(found, Open):
+                found = Unknown(Reason.TIME, error.message)
+            if found is not None and not isinstance(found, Unknown):
                 return found
             answer = found or answer
         return answer or self._untaken()
 
-    def _untaken(self) -> Open:
+    def _untaken(self) -> Unknown:
         """Nobody takes the question; where nothing else says why, the reasons."""
         why = "; ".join(f"{name}: {text}" for name, text in self._refused.items())
-        return Open(Reason.OPEN, f"no procedure takes this question ({why or 'the mode has none for it'})")
+        return Unknown(Reason.OPEN, f"no procedure takes this question ({why or 'the mode has none for it'})")
 
     @property
     def _believes(self) -> bool:
@@ -169,12 +169,12 @@ class Portfolio:
         finally:
             entry.seconds += monotonic() - begun
             entry.figures = session.figures
-        if isinstance(answer, Refuted) and answer.basis == "solver" and not self._believes:
+        if isinstance(answer, Proved) and answer.basis == "solver" and not self._believes:
             names = " and ".join(self.run.programs.solvers) or "a solver"
             note = f"{names} found no violation, up to tolerances, which is no proof: `--trust solver` takes its word"
             self.told = [note]
-            answer = Open(Reason.TOLERANCE, note)
-        if isinstance(answer, Open):
+            answer = Unknown(Reason.TOLERANCE, note)
+        if isinstance(answer, Unknown):
             entry.why = answer.message
             log.info("%s: %s", name, answer.message)
         elif answer is not None:
@@ -200,7 +200,7 @@ class _Stage:
         """The budget of the main procedure."""
         self.shares = Shares({turn.procedure: turn.share for turn in self.others}, least=0.0)
         self.begun = monotonic()
-        self.open: Open | None = None
+        self.open: Unknown | None = None
 
     def run(self) -> Answer | None:
         """Turns until one decides or the main one is at its end, whose answer is returned."""
@@ -209,7 +209,7 @@ class _Stage:
         except BudgetError as error:
             if self.own is self.budget or error.budget is not self.own:
                 raise
-            return Open(Reason.TIME, error.message)
+            return Unknown(Reason.TIME, error.message)
 
     def _run(self) -> Answer | None:
         for turn in (*self.others, self.main):
@@ -248,7 +248,7 @@ class _Stage:
                 self.shares.double(name)
             session = self.sessions[name]
             answer = self.shares.run(name, self.budget, lambda part: self.portfolio.advance(name, session, part))  # noqa: B023
-            if isinstance(answer, Open):
+            if isinstance(answer, Unknown):
                 self._out(turn)
             elif answer is not None:
                 return answer
@@ -268,7 +268,7 @@ class _Stage:
             last = self.portfolio.mode.stages[-1]
             if self.main in last or turn.procedure not in [t.procedure for t in last]:
                 answer = self.portfolio.advance(turn.procedure, self.sessions[turn.procedure], self.budget)
-                if answer is not None and not isinstance(answer, Open):
+                if answer is not None and not isinstance(answer, Unknown):
                     return answer
         return None
 

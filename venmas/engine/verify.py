@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.engine import arguments
 from venmas.engine.certificates.establish import Established, Proofs, establish
@@ -220,9 +220,9 @@ class _Verification:
                 book = Journal(self.journal, self.system, self.settings.solvers() if uses else (), self.chosen)
             self._recall(question, book)
         except BudgetError as stop:
-            self._write(Open(stop.reason, stop.message), None)
+            self._write(Unknown(stop.reason, stop.message), None)
         except KeyboardInterrupt:
-            self._write(Open(Reason.INTERRUPTED, "interrupted before a verdict was reached"), None)
+            self._write(Unknown(Reason.INTERRUPTED, "interrupted before a verdict was reached"), None)
         if report.unwritten is not None:  # not before: no journal keeps what was wrong with a file once
             report.notes.append(f"proved, but without a certificate: {report.unwritten}")
         report.solvers = {name: get_solver(name).version() for name in report.solvers}
@@ -271,7 +271,7 @@ class _Verification:
                 f"{to_short_text(asked.formula)} has bounds: leave the mode out, or name another one ({others})"
             )
         turns = {turn.procedure for stage in self.mode.stages for turn in stage}
-        if self.settings.refinement is not None and "abstraction" not in turns:
+        if self.settings.refinement is not None and "predicate-abstraction" not in turns:
             raise UsageError(
                 f"options of predicate abstraction are given, and mode {self.mode.name} has none of it: leave them "
                 "out, or ask for a formula without a bound, such as AG p"
@@ -322,9 +322,9 @@ class _Verification:
             raise
         finally:
             self.report.seconds.prove += self.budget.spent - begun
-        self.report.notes += [*found.notes, *(portfolio.told if isinstance(found.answer, Open) else ())]
+        self.report.notes += [*found.notes, *(portfolio.told if isinstance(found.answer, Unknown) else ())]
         if found.proved:
-            self.report.credit("rational", self.budget.spent - begun)
+            self.report.credit("exact", self.budget.spent - begun)
         self._write(found.answer, found)
 
     def _portfolio(self, run: Run, owed: bool, book: Journal | None) -> Portfolio | Divided:
@@ -346,7 +346,7 @@ class _Verification:
         except BudgetError as error:
             if error.reason is not Reason.TIME or error.budget is not portfolio.main:
                 raise
-            return Open(Reason.TIME, error.message)
+            return Unknown(Reason.TIME, error.message)
 
     def _count(self, portfolio: Portfolio | Divided) -> None:
         """What the procedures counted, also where they were stopped."""
@@ -362,7 +362,7 @@ class _Verification:
                 report.invariant = tried.figures.to_json()
             if isinstance(tried.figures, Regions):
                 report.graph = tried.figures
-            if tried.name == "rational":
+            if tried.name == "exact":
                 report.seconds.prove += tried.seconds
         report.subproblems, report.largest_program = programs.subproblems, programs.largest
         report.depth, report.solvers = programs.depth, dict.fromkeys(programs.solvers, "")
@@ -380,11 +380,11 @@ class _Verification:
         report.peak_rss_mb = max(report.peak_rss_mb, self.budget.peak_mb, self.programs.peak_mb)
         report.basis = ""
         match answer:
-            case Refuted(basis):
+            case Proved(basis):
                 report.verdict, report.basis = Verdict.SATISFIED, basis
                 if found is not None and found.certificate is not None:
                     report.certify(found.certificate)
-            case Witnessed(witness):
+            case Violated(witness):
                 begun = self.budget.spent
                 assert self.target is not None
                 checked = replay(self.system, self.target, witness, noise=self.chosen)
@@ -392,7 +392,7 @@ class _Verification:
                 if not checked.confirmed:
                     raise AssertionError(f"a witness did not replay: {checked.reason}")
                 report.verdict, report.witness, report.replay = Verdict.VIOLATED, witness, checked
-            case Open(reason, message):
+            case Unknown(reason, message):
                 report.verdict, report.reason, report.message = Verdict.UNKNOWN, reason.value, message
                 report.withdraw("a proof of its answer was owed, and none was found")
 

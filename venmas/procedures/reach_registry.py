@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 SOURCES = {
     "explicit": "venmas.procedures.explicit.reach:EXPLICIT",
-    "forms": "venmas.procedures.bound_propagation.reach:FORMS",
+    "bound-propagation": "venmas.procedures.bound_propagation.reach:BOUND_PROPAGATION",
     "polytopes": "venmas.procedures.polytopes.reach:POLYTOPES",
-    "regions": "venmas.procedures.reachability.reach:REGIONS",
-    "tubes": "venmas.procedures.flowpipes.reach:TUBES",
+    "reachability": "venmas.procedures.reachability.reach:REACHABILITY",
+    "flowpipes": "venmas.procedures.flowpipes.reach:FLOWPIPES",
 }
 """Name to the module and its attribute, in the order in which they are asked."""
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from venmas import load_network, verify
-from venmas.answer import Open, Refuted, Witnessed
+from venmas.answer import Proved, Unknown, Violated
 from venmas.bounds import crown
 from venmas.bounds.compiled import crown as compiled
 from venmas.bounds.compiled.load import beside
@@ -27,7 +27,7 @@ from venmas.nn import relu_network
 from venmas.procedure import Run
 from venmas.procedures.branch_and_bound import gradient
 from venmas.procedures.branch_and_bound.bisect import Bisection
-from venmas.procedures.branch_and_bound.procedure import UNROLLED, _kept
+from venmas.procedures.branch_and_bound.procedure import BRANCH_AND_BOUND, _kept
 from venmas.question import Question
 from venmas.testing.loops import random_loop
 
@@ -66,34 +66,34 @@ def agree(seed: int, most: int, others: bool) -> str:
     if asked is None:
         return "empty"
     with Run() as run:
-        assert UNROLLED.accepts(asked, run) is None
+        assert BRANCH_AND_BOUND.accepts(asked, run) is None
         try:
-            answer = UNROLLED.start(asked, run).advance(Budget(5.0))
+            answer = BRANCH_AND_BOUND.start(asked, run).advance(Budget(5.0))
         except ModelError:
             return "leaves"
         except BudgetError:  # with many inputs nearly all the time is its own
-            return "Open"
+            return "Unknown"
     program = unroll(asked.system, asked.system.regions[0], asked.target)
     assert isinstance(program, Program)
     met = [x for x in points(program, np.random.default_rng(seed), 60) if program.holds(x)]
-    assert not (met and isinstance(answer, Refuted)), (seed, met[0])
-    if others and not isinstance(answer, Open):
+    assert not (met and isinstance(answer, Proved)), (seed, met[0])
+    if others and not isinstance(answer, Unknown):
         report = verify(asked.system, asked.formula, mode="exact", timeout=2)
         if report.verdict != "unknown":
-            assert report.verdict == ("violated" if isinstance(answer, Witnessed) else "satisfied"), seed
+            assert report.verdict == ("violated" if isinstance(answer, Violated) else "satisfied"), seed
     return type(answer).__name__
 
 
 def test_answers_agree_with_runs_and_with_the_search_in_rationals() -> None:
     found = [agree(seed, 4, others=seed % 6 == 0) for seed in range(60)]
-    assert min(found.count("Refuted"), found.count("Witnessed")) >= 10
-    assert found.count("Open") <= 6
+    assert min(found.count("Proved"), found.count("Violated")) >= 10
+    assert found.count("Unknown") <= 6
 
 
 @pytest.mark.slow
 def test_answers_agree_on_many_wide_systems() -> None:
     found = [agree(seed, 2 + seed % 11, others=seed % 20 == 0) for seed in range(1000, 3000)]
-    assert min(found.count("Refuted"), found.count("Witnessed")) >= 300
+    assert min(found.count("Proved"), found.count("Violated")) >= 300
 
 
 def contracting(steps: int) -> tuple[System, str]:
@@ -262,7 +262,7 @@ def test_a_small_pocket_is_found_by_descent() -> None:
     system.initial(x >= 0, x <= 1, y >= 0, y <= 1, z == 0)
     system.branch("go", z=apply_network(network, [clip(x, 0, 1), y])[0])
     report = verify(system, "AG^2 z > 1/10000 | AX z > 1/10000", timeout=10)
-    assert report.violated and report.decided_by == "unrolled"
+    assert report.violated and report.decided_by == "branch-and-bound"
 
 
 def lanes() -> System:
@@ -288,13 +288,13 @@ def lanes() -> System:
 def test_a_few_paths_are_programs_each(formula: str, verdict: str) -> None:
     report, other = verify(lanes(), formula, timeout=60), verify(lanes(), formula, mode="exact", timeout=60)
     assert other.verdict == verdict
-    assert (report.verdict, report.decided_by) == (verdict, "unrolled")
+    assert (report.verdict, report.decided_by) == (verdict, "branch-and-bound")
 
 
 def test_what_no_single_run_shows_is_left_to_others() -> None:
     asked = Question(lanes(), Bounded(parse("EF^2 x > 1", lanes().vocabulary)))
     with Run() as run:
-        assert "no single run" in str(UNROLLED.accepts(asked, run))
+        assert "no single run" in str(BRANCH_AND_BOUND.accepts(asked, run))
 
 
 def test_the_hull_of_open_boxes_holds_all_answers() -> None:
@@ -372,5 +372,5 @@ def test_a_question_with_a_point_that_most_see_takes_no_box() -> None:
     system, formula = contracting(3)
     report = verify(system, formula.replace("y <= 1.02", "y <= 0"))
     assert report.verdict == "violated"
-    (unrolled,) = (p for p in report.procedures if p.name == "unrolled")
+    (unrolled,) = (p for p in report.procedures if p.name == "branch-and-bound")
     assert dict(unrolled.figures)["boxes"].startswith("0 bounded")

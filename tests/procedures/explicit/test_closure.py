@@ -19,7 +19,7 @@ from venmas.model.evaluation.simulate import Step
 from venmas.model.transform.cone import Cones
 from venmas.procedures.explicit.graph.graph import StateGraph
 from venmas.procedures.explicit.paths import run_path
-from venmas.procedures.explicit.random_runs import dive
+from venmas.procedures.explicit.random_runs import random_run
 from venmas.procedures.explicit.states.integers import NotExplicitError
 from venmas.question import Question, deadlocked, read_property
 from venmas.testing import atoms, formulas
@@ -81,7 +81,7 @@ def worker(guarded: bool = True) -> System:
 
 
 def figures(report):
-    (found,) = (p.figures for p in report.procedures if p.name == "closure")
+    (found,) = (p.figures for p in report.procedures if p.name == "fixpoints")
     return found
 
 
@@ -117,7 +117,7 @@ def test_a_counter_of_failures_is_left_out_unless_it_matters(spent, formula, sli
     system.branch("fails", {cost: cost + 1}, when=allowed)
     system.initial(at == 0, cost == spent)
     report = verify(system, formula)
-    assert report.satisfied and report.decided_by == "closure"
+    assert report.satisfied and report.decided_by == "fixpoints"
     assert figures(report).get("slice") == slice_
 
 
@@ -188,7 +188,7 @@ def test_random_cases_with_certificates(seed, tmp_path):
 @given(finite_systems())
 def test_random_runs_that_end_are_deadlocks_of_the_oracle(system):
     graph = StateGraph(system, lambda: None, transitions=False)
-    path = dive(graph)
+    path = random_run(graph)
     while graph.expand():
         pass
     if path is None:
@@ -206,7 +206,7 @@ def test_a_random_run_finds_a_deep_deadlock():
     for counter in counters:
         system.branch(f"count {counter.name}", {counter: counter + 1}, when=counter <= 62)
     system.initial(*(counter == 0 for counter in counters))
-    path = dive(StateGraph(system, lambda: None, transitions=False))
+    path = random_run(StateGraph(system, lambda: None, transitions=False))
     assert path is not None and set(path.first.values()) == {0}
     assert Counter(path.branches) == {0: 63, 1: 63, 2: 63}
 
@@ -216,4 +216,4 @@ def test_random_runs_that_leave_the_box_are_no_deadlocks():
     x = system.integer("x", 0, 3)
     system.branch("on", {x: x + 1})
     system.initial(x == 0)
-    assert dive(StateGraph(system, lambda: None, transitions=False)) is None
+    assert random_run(StateGraph(system, lambda: None, transitions=False)) is None

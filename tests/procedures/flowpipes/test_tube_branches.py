@@ -17,7 +17,7 @@ import pytest
 
 from tests.corpus.smooth_branching import check
 from venmas import verify
-from venmas.answer import Open, Refuted, Witnessed
+from venmas.answer import Proved, Unknown, Violated
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.halves import where
 from venmas.bounds.affine.join import joined, near
@@ -30,7 +30,7 @@ from venmas.model.evaluation.cuts import Fineness
 from venmas.model.evaluation.simulate import Batch, step_batch
 from venmas.model.witness.build import explain
 from venmas.procedure import Run
-from venmas.procedures.flowpipes.procedure import TUBES
+from venmas.procedures.flowpipes.procedure import FLOWPIPES
 from venmas.procedures.flowpipes.run import Tube
 from venmas.question import Question, read_property
 
@@ -40,8 +40,8 @@ WAYS = [(1, 0), (0, 1), (1, 1), (1, -1), (2, 1), (-1, 3)]
 
 def decided(system: System, formula: str, seconds: float = 20.0) -> object:
     question = Question(system, read_property(system, formula))
-    assert TUBES.accepts(question, Run()) is None
-    return TUBES.start(question, Run()).advance(Budget(seconds))
+    assert FLOWPIPES.accepts(question, Run()) is None
+    return FLOWPIPES.start(question, Run()).advance(Budget(seconds))
 
 
 def two(guarded: bool = False) -> System:
@@ -81,16 +81,16 @@ def test_sets_hold_all_runs(sets: int, guarded: bool) -> None:
 @pytest.mark.parametrize(
     ("formula", "verdict"),
     [
-        ("AG^4 (x < 0.421)", Refuted),  # sin(1) / 2 = 0.42073..
-        ("AG^4 (x < 0.420)", Witnessed),
-        ("AX^2 (x < 0.21)", Refuted),
-        ("EX (x > 0.4) | EX (x <= 0.4)", Refuted),
-        ("AX EX (x < 0)", Refuted),  # by the square
-        ("AX EX (x > 0)", Witnessed),
-        ("EF^4 (x < -0.2)", Refuted),
-        ("AF^3 (x < -0.2)", Witnessed),
-        ("EG^3 (x > -0.26)", Refuted),
-        ("AX AX EX (x > -0.2501 & x < -0.2)", Refuted),
+        ("AG^4 (x < 0.421)", Proved),  # sin(1) / 2 = 0.42073..
+        ("AG^4 (x < 0.420)", Violated),
+        ("AX^2 (x < 0.21)", Proved),
+        ("EX (x > 0.4) | EX (x <= 0.4)", Proved),
+        ("AX EX (x < 0)", Proved),  # by the square
+        ("AX EX (x > 0)", Violated),
+        ("EF^4 (x < -0.2)", Proved),
+        ("AF^3 (x < -0.2)", Violated),
+        ("EG^3 (x > -0.26)", Proved),
+        ("AX AX EX (x > -0.2501 & x < -0.2)", Proved),
     ],
 )
 def test_formulas_of_two_branches(formula: str, verdict: type) -> None:
@@ -99,20 +99,20 @@ def test_formulas_of_two_branches(formula: str, verdict: type) -> None:
 
 def test_guards_that_leave_none_out_are_known_to() -> None:
     """x > 0 and -2 x >= 0: one of them holds in every state, though both are open in a box around 0."""
-    assert isinstance(decided(two(True), "AG^3 EX (x < 9)"), Refuted)
-    assert isinstance(decided(two(True), "EF^1 (x < 0.43)"), Refuted)
+    assert isinstance(decided(two(True), "AG^3 EX (x < 9)"), Proved)
+    assert isinstance(decided(two(True), "EF^1 (x < 0.43)"), Proved)
     above = two(True)
     above.initial_set.regions.clear()
     above.initial(above["x"] >= Fraction(1, 2), above["x"] <= 1)
-    assert isinstance(decided(above, "EX (x > 0.2)"), Refuted)
-    assert isinstance(decided(above, "EX (x < 0.2)"), Witnessed)  # there is no successor by the other branch
+    assert isinstance(decided(above, "EX (x > 0.2)"), Proved)
+    assert isinstance(decided(above, "EX (x < 0.2)"), Violated)  # there is no successor by the other branch
     gap = System("gap")
     x = gap.real("x", -9, 9)
     gap.branch("up", {x: sin(x)}, when=x > 0)
     gap.branch("down", {x: tanh(x)}, when=x < 0)
     gap.initial(x >= -1, x <= 1)
-    assert isinstance(decided(gap, "AG^1 EX (x < 9)"), Witnessed | Open)  # no successor from 0 alone
-    assert isinstance(decided(gap, "AG^2 (x < 0.8415)"), Refuted)
+    assert isinstance(decided(gap, "AG^1 EX (x < 9)"), Violated | Unknown)  # no successor from 0 alone
+    assert isinstance(decided(gap, "AG^2 (x < 0.8415)"), Proved)
     report = verify(gap, "AG^2 (x < 0.8415)", timeout=10)
     assert report.satisfied and any("deadlock" in note for note in report.notes)
     assert not any("deadlock" in note for note in verify(two(True), "AG^2 (x < 0.43)", timeout=10).notes)
@@ -142,10 +142,10 @@ def test_modes_stay_apart() -> None:
     system.branch("heat", {mode: 1}, when=(mode == 0) & (t < 20))
     system.branch("cool", {mode: 0}, when=(mode == 1) & (t > 18))
     system.initial(t >= 19, t <= 20, mode == 0)
-    assert isinstance(decided(system, "AG^6 (t > 13 & t < 25)"), Refuted)
-    assert isinstance(decided(system, "AG^2 (mode == 0 | t > 18)"), Refuted)  # from 19 * 0.95 on
-    assert isinstance(decided(system, "AG^6 (t < 24)"), Witnessed)
-    assert isinstance(decided(system, "AX^3 (t > 18.5)"), Witnessed)
+    assert isinstance(decided(system, "AG^6 (t > 13 & t < 25)"), Proved)
+    assert isinstance(decided(system, "AG^2 (mode == 0 | t > 18)"), Proved)  # from 19 * 0.95 on
+    assert isinstance(decided(system, "AG^6 (t < 24)"), Violated)
+    assert isinstance(decided(system, "AX^3 (t > 18.5)"), Violated)
 
 
 def test_what_one_branch_can_not_compute_does_not_spoil_the_others() -> None:
@@ -154,7 +154,7 @@ def test_what_one_branch_can_not_compute_does_not_spoil_the_others() -> None:
     system.branch("root", {x: sqrt(x)}, when=x >= 0)
     system.branch("turn", {x: exp(x) / 4}, when=x < 0)
     system.initial(x >= -1, x <= -Fraction(1, 2))
-    assert isinstance(decided(system, "AG^3 (x < 0.7)"), Refuted)
+    assert isinstance(decided(system, "AG^3 (x < 0.7)"), Proved)
     for bound, others in product((0, 5), (False, True)):  # a guard without a value, however it is compared
         wrong = System("wrong")
         y = wrong.real("y", -9, 9)
@@ -165,7 +165,7 @@ def test_what_one_branch_can_not_compute_does_not_spoil_the_others() -> None:
         found = None
         with suppress(ModelError, BudgetError):
             found = decided(wrong, "AG^1 (y < 5)", 2.0)
-        assert not isinstance(found, Refuted)
+        assert not isinstance(found, Proved)
 
 
 def test_a_witness_is_found_whichever_branches_are_tried_first() -> None:
@@ -184,9 +184,9 @@ def test_long_horizons_are_joined() -> None:
     system.branch("left", {x: x / 2 + sin(y) / 4, y: y / 2})
     system.branch("right", {x: x / 2 - cos(x) / 4, y: y / 2 + x / 4})
     system.initial(x >= 0, x <= Fraction(1, 5), y == 1)
-    assert isinstance(decided(system, "AG^20 (x < 0.5 & x > -0.75)"), Refuted)
+    assert isinstance(decided(system, "AG^20 (x < 0.5 & x > -0.75)"), Proved)
     answer = decided(system, "AG^20 (x > -0.3)")
-    assert isinstance(answer, Witnessed)
+    assert isinstance(answer, Violated)
     assert "right" in {branch for node in answer.witness.nodes for branch, _ in node.children}
 
 

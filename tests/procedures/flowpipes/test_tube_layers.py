@@ -23,7 +23,7 @@ def test_sets_hold_the_runs_and_are_tight() -> None:
     for k, layer in enumerate(found.layers):
         values = found.runs[:, k]
         assert (layer.low <= values).all() and (values <= layer.high).all()
-    assert {w.name for w in found.worked} == {"tubes"} and np.isfinite(found.layers[-1].low).all()
+    assert {w.name for w in found.worked} == {"flowpipes"} and np.isfinite(found.layers[-1].low).all()
 
 
 def test_every_branch_is_followed() -> None:

@@ -1,4 +1,4 @@
-"""Tubes: the published loops with their ends, cuts, violations, what is refused, and random systems beside scipy."""
+"""Flowpipes: published loops with their ends, cuts, violations, refusals, and random systems beside scipy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from experiments.arch_comp.__main__ import INSTANCES, find
 from tests.corpus.smooth import check
 from venmas import verify
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget
 from venmas.checker.file import check_certificate
 from venmas.checker.flowpipes.tree import initial_box
@@ -24,7 +24,7 @@ from venmas.model.evaluation.cuts import Cut, Fineness
 from venmas.model.evaluation.simulate import step_batch
 from venmas.nn import load_network
 from venmas.procedure import Run
-from venmas.procedures.flowpipes.procedure import TUBES
+from venmas.procedures.flowpipes.procedure import FLOWPIPES
 from venmas.procedures.flowpipes.proof import Flowpipes
 from venmas.procedures.flowpipes.run import Tube
 from venmas.question import Question, read_property
@@ -54,8 +54,8 @@ def networks(data_dir: Path) -> Path:
 
 def ask(system: System, formula: str, seconds: float = 60.0, certified: bool = False) -> tuple[Answer | None, Run]:
     run, question = Run(), Question(system, read_property(system, formula), certified=certified)
-    assert TUBES.accepts(question, run) is None
-    return TUBES.start(question, run).advance(Budget(seconds)), run
+    assert FLOWPIPES.accepts(question, run) is None
+    return FLOWPIPES.start(question, run).advance(Budget(seconds)), run
 
 
 def published(name: str, networks: Path) -> System:
@@ -105,10 +105,10 @@ def decay(low: str = "1", high: str = "2") -> System:
 
 def test_what_is_so_but_for_little_is_told_apart() -> None:
     # two periods of a half: exp(-1) = 0.36787944..
-    assert isinstance(ask(decay(), "AX^2 (x >= 0.367879)")[0], Refuted)
-    assert isinstance(ask(decay(), "AX^2 (x >= 0.367880)")[0], Witnessed)
-    assert isinstance(ask(decay(), "AX^2 (x < 0.735759)")[0], Refuted)
-    assert isinstance(ask(decay(), "AG^2 (x > 0.4) | AX^2 (x < 0.74)")[0], Refuted)
+    assert isinstance(ask(decay(), "AX^2 (x >= 0.367879)")[0], Proved)
+    assert isinstance(ask(decay(), "AX^2 (x >= 0.367880)")[0], Violated)
+    assert isinstance(ask(decay(), "AX^2 (x < 0.735759)")[0], Proved)
+    assert isinstance(ask(decay(), "AG^2 (x > 0.4) | AX^2 (x < 0.74)")[0], Proved)
 
 
 def test_boxes_are_cut_where_it_helps_and_the_proof_says_so() -> None:
@@ -117,7 +117,7 @@ def test_boxes_are_cut_where_it_helps_and_the_proof_says_so() -> None:
     system.branch("go", {x: x**3 - 3 * x + y * Fraction(1, 100)})
     system.initial(x >= -2, x <= 2, y >= 0, y <= 1)
     answer, _ = ask(system, "AX (x >= -2.05 & x <= 2.05)", certified=True)
-    assert isinstance(answer, Refuted) and answer.inside and isinstance(answer.proof, Flowpipes)
+    assert isinstance(answer, Proved) and answer.inside and isinstance(answer.proof, Flowpipes)
     (tree,) = answer.proof.trees
     assert isinstance(tree, Cut) and tree.variable == "x"
 
@@ -127,9 +127,9 @@ def test_one_box_that_leaves_the_domain_does_not_spoil_the_others() -> None:
     x, y = system.real("x", -1, 9), system.real("y", -9, 9)
     system.branch("go", {y: sqrt(x)})
     system.initial(x >= 0, x <= 4, y == 0)
-    assert isinstance(ask(system, "AX (y >= -0.001 & y <= 2.001)")[0], Refuted)
+    assert isinstance(ask(system, "AX (y >= -0.001 & y <= 2.001)")[0], Proved)
     # enclosures never tell that a bound is met exactly
-    assert isinstance(ask(system, "AX (y >= 0 & y <= 2)")[0], Open)
+    assert isinstance(ask(system, "AX (y >= 0 & y <= 2)")[0], Unknown)
     boxes = [{"x": (Fraction(a), Fraction(a + 1)), "y": (Fraction(0), Fraction(0))} for a in (-1, 1, 2)]
     tube = Tube(system, boxes, FINE)
     tube.advance()
@@ -142,8 +142,8 @@ def test_what_may_leave_its_range_is_named() -> None:
     system.branch("go", {x: exp(x) / 2, y: absolute(x - 1) + where(y > 3, 1, 0)})
     system.initial(x >= 1, x <= Fraction("1.5"), y == 0)
     answer, run = ask(system, "AX (y <= 0.501)")
-    assert isinstance(answer, Refuted) and answer.leaving == {"x"}
-    assert run.made("tubes").reach[1]["y"][1] < 0.51
+    assert isinstance(answer, Proved) and answer.leaving == {"x"}
+    assert run.made("flowpipes").reach[1]["y"][1] < 0.51
 
 
 def test_an_equation_that_is_met_in_a_point_is_open_or_met() -> None:
@@ -169,8 +169,8 @@ def test_open_choices_are_followed_one_by_one() -> None:
     system.initial(x >= -1, x <= 1, y == 0)
     # |x'| <= max(sin(1) / 2 - 1/4, 1/4); y = -|x|, with the option that goes with the sign of x in every part
     answer, _ = ask(system, "AG^3 (x >= -0.51 & x <= 0.51) & AX (y <= 0.01)", certified=True)
-    assert isinstance(answer, Refuted)
+    assert isinstance(answer, Proved)
     box = {"x": (Fraction(-1), Fraction(1)), "y": (Fraction(0), Fraction(0))}
     tube = Tube(system, [box, {**box, "x": (Fraction(1, 2), Fraction(1))}], FINE)
     assert tube.advance().before.tolist().count(1) == 1 and tube.boxes.tolist().count(0) == 4
-    assert isinstance(ask(system, "AX (x <= 0.17)")[0], Witnessed)
+    assert isinstance(ask(system, "AX (x <= 0.17)")[0], Violated)

@@ -50,8 +50,8 @@ def predators() -> System:
 
 def boxes(report: object) -> int:
     """How many were followed."""
-    (tubes,) = (one for one in report.procedures if one.name == "tubes")  # type: ignore[attr-defined]
-    return int(dict(tubes.figures)["boxes"].split()[0])
+    (flowpipes,) = (one for one in report.procedures if one.name == "flowpipes")  # type: ignore[attr-defined]
+    return int(dict(flowpipes.figures)["boxes"].split()[0])
 
 
 @pytest.mark.parametrize(

@@ -229,7 +229,7 @@ def test_parts_are_counted_before_they_are_made():
     known = Known(Boxes(*(np.repeat(a, 2, 0) for a in (box.location, box.low, parts.high, box.wanted))), grid)
 
     def refused(work):
-        with pytest.raises(OverflowError, match="too many regions"):
+        with pytest.raises(OverflowError, match="too many boxes"):
             work()
 
     assert traced(lambda: refused(lambda: cut(box, grid))) < 1

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from venmas import System, load_scenario, verify
-from venmas.answer import Refuted, Witnessed
+from venmas.answer import Proved, Violated
 from venmas.budget import Budget, BudgetError
 from venmas.checker.file import check_certificate
 from venmas.errors import FormulaError, ModelError, UsageError
@@ -18,7 +18,7 @@ from venmas.logic import Always, Bounded
 from venmas.model import apply_network, argmax, clip, replay, switch
 from venmas.nn.network import relu_network
 from venmas.procedure import Run
-from venmas.procedures.kinduction.procedure import TWO_PHASE
+from venmas.procedures.kinduction.procedure import K_INDUCTION
 from venmas.procedures.kinduction.runs import Runs
 from venmas.question import Question, read_property
 from venmas.testing.systems import systems
@@ -39,7 +39,7 @@ def thermostat(start: float = 18) -> System:
 
 def test_a_set_is_found_and_certified(tmp_path):
     report = verify(thermostat(), "AG warm", certificate=tmp_path / "proof.gz")
-    assert report.satisfied and report.decided_by == "two-phase" and report.basis == "exact", report.message
+    assert report.satisfied and report.decided_by == "k-induction" and report.basis == "exact", report.message
     check_certificate(tmp_path / "proof.gz", thermostat())
 
 
@@ -47,7 +47,7 @@ def test_the_double_integrator_comes_back_to_a_set_after_two_steps():
     system = load_scenario("double_integrator").system()
     report = verify(system, "AG within", timeout=120)
     assert report.satisfied
-    (figures,) = (p.figures for p in report.procedures if p.name == "two-phase")
+    (figures,) = (p.figures for p in report.procedures if p.name == "k-induction")
     assert "come back to after 2" in figures["inductive set"]
     assert verify(system, "AG[5,*] near", timeout=120).satisfied
     late = verify(system, "AG near", timeout=120)
@@ -91,7 +91,7 @@ def test_a_given_set_proves_it(tmp_path):
     report = verify(system, "AG warm", invariant="held", certificate=tmp_path / "proof.gz")
     assert report.satisfied and report.asked.invariant == "held"
     check_certificate(tmp_path / "proof.gz", system)
-    (figures,) = (p.figures for p in report.procedures if p.name == "two-phase")
+    (figures,) = (p.figures for p in report.procedures if p.name == "k-induction")
     assert figures["sets"].startswith("1 tried")
 
 
@@ -131,13 +131,13 @@ def test_no_sampled_run_contradicts_a_proof(system, limit):
     asked = read_property(system, f"AG x <= {limit}")
     assert isinstance(asked, Always)
     try:
-        found = TWO_PHASE.start(Question(system, asked), Run(decide=decide)).advance(Budget(2))
+        found = K_INDUCTION.start(Question(system, asked), Run(decide=decide)).advance(Budget(2))
     except BudgetError:
         return
     runs = Runs(system, seed=1)
-    if isinstance(found, Refuted):
+    if isinstance(found, Proved):
         assert all(runs.holds(asked.invariant, states).all() for states, _ in runs.layers(30))
-    if isinstance(found, Witnessed):
+    if isinstance(found, Violated):
         assert replay(system, Question(system, asked).shown, found.witness).confirmed
 
 
@@ -155,9 +155,9 @@ def test_it_takes_questions_only_where_something_answers_bounded_ones():
     system = thermostat()
     question = Question(system, read_property(system, "AG warm"))
     with Run() as run:
-        assert "nothing decides" in TWO_PHASE.accepts(question, run)
+        assert "nothing decides" in K_INDUCTION.accepts(question, run)
     with Run(decide=decide) as run:
-        assert TWO_PHASE.accepts(question, run) is None
+        assert K_INDUCTION.accepts(question, run) is None
 
 
 def test_samples_stay_in_what_clips_them():

@@ -51,7 +51,7 @@ def test_the_rest_is_proved_with_a_certificate(tmp_path: Path) -> None:
     s.branch("rest", when=y == 0)
     s.initial(x <= 2)
     report = verify(s, "AG x <= 6", starts="split")  # of mode invariant, abstraction alone does it
-    assert report.violated and report.decided_by == "abstraction" and report.invariant is not None
+    assert report.violated and report.decided_by == "predicate-abstraction" and report.invariant is not None
     found = report.invariant["starts"]
     assert found["safe"] >= 1 and found["unsafe"]
     left = " & ".join(["x <= 2", *(f"!({text})" for text in found["unsafe"])])

@@ -18,7 +18,7 @@ from venmas.bounds.compiled import zonotope_kernel as lanes
 from venmas.bounds.zonotope_stacked import stack
 from venmas.engine.verify import verify
 from venmas.logic import nnf, parse
-from venmas.logic.closure import agenda
+from venmas.logic.stages import agenda
 from venmas.model import System, apply_network, argmax, where
 from venmas.model.evaluation.simulate import Exact
 from venmas.model.transform.cases import Sign

@@ -1,4 +1,4 @@
-"""The reach graph of regions against exact runs: what a known run meets stays open in every pass."""
+"""The abstract reachability graph against exact runs: what a known run meets stays open in every pass."""
 
 from fractions import Fraction
 from random import Random
@@ -188,7 +188,7 @@ def test_a_move_beyond_64_bits_is_refused():
 
 def test_leaving_the_box_in_an_early_pass_is_not_forgotten(monkeypatch):
     """Where m is 1 the first pass refutes all, and runs leave the box; later ones look at m == 0 only."""
-    monkeypatch.setattr("venmas.procedures.exact.session.RationalSession.advance", lambda *_: None)
+    monkeypatch.setattr("venmas.procedures.exact.session.ExactSession.advance", lambda *_: None)
     system = System("leaves")
     x, y, m = system.real("x", -8, 8), system.real("y", -4, 4), system.integer("m", 0, 1)
     system.branch("step", x=where(m == 1, x + 16, where(x + y >= 0, x + y, -x - y)))

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from venmas import System, verify
-from venmas.answer import IncompleteError, Open, Refuted
+from venmas.answer import IncompleteError, Proved, Unknown
 from venmas.budget import Budget, BudgetError, limited
 from venmas.checker.file import check_certificate
 from venmas.engine.certificates.file import write
@@ -20,7 +20,7 @@ from venmas.model.evaluation.simulate import successors
 from venmas.procedure import Run
 from venmas.procedures.hybrid.boxes import Boxes, Grid, cells, cut, distinct
 from venmas.procedures.inductive.write import Inductive
-from venmas.procedures.reachability.cell_mapping import CELLS
+from venmas.procedures.reachability.cell_mapping import CELL_MAPPING
 from venmas.question import Question, read_property
 from venmas.testing.systems import BOX, systems
 
@@ -53,7 +53,7 @@ def saw() -> System:
 @pytest.mark.parametrize(("make", "formula"), [(around, "AG outside"), (saw, "AG x <= 91")])
 def test_what_two_phases_do_not_prove_is_proved_and_certified(make, formula, tmp_path):
     report = verify(make(), formula, certificate=tmp_path / "proof.gz")
-    assert report.satisfied and report.decided_by == "region-closure" and report.basis == "exact", report.notes
+    assert report.satisfied and report.decided_by == "cell-mapping" and report.basis == "exact", report.notes
     check_certificate(tmp_path / "proof.gz", make())
 
 
@@ -67,22 +67,22 @@ def test_a_run_that_may_leave_the_box_is_no_proof():
     x = system.real("x", 0, 8)
     system.branch("on", x=x + 1)
     system.initial(x <= 1)
-    assert not isinstance(closed(system, "AG x <= 8", 4), Refuted)
+    assert not isinstance(closed(system, "AG x <= 8", 4), Proved)
     system = System("within")
     x = system.real("x", 0, 8)
     system.branch("on", x=clip(x + 1, 0, 8))
     system.initial(x <= 1)
-    assert isinstance(closed(system, "AG x <= 8", 1), Refuted)
-    assert not isinstance(closed(system, "AG x < 8", 4), Refuted)
+    assert isinstance(closed(system, "AG x <= 8", 1), Proved)
+    assert not isinstance(closed(system, "AG x < 8", 4), Proved)
 
 
 def closed(system, formula, grids):
     """What the procedure says of the first grids; the last answer, None where they are too coarse."""
     question = Question(system, read_property(system, formula), certified=True)
     with Run() as run:
-        if CELLS.accepts(question, run):
+        if CELL_MAPPING.accepts(question, run):
             return None
-        session, found = CELLS.start(question, run), None
+        session, found = CELL_MAPPING.start(question, run), None
         for _ in range(grids):
             found = found or session.advance(Budget())
     return found
@@ -94,8 +94,8 @@ def test_proofs_hold_on_runs_and_before_the_checker(tmp_path_factory, system, li
     """Exact runs stay in the set; where a certificate is written, it is accepted, which needs the whole set."""
     formula = f"AG (x <= {limit} | y >= 0)"
     found = closed(system, formula, 3)
-    if not isinstance(found, Refuted):
-        assert found is None or isinstance(found, Open)
+    if not isinstance(found, Proved):
+        assert found is None or isinstance(found, Unknown)
         return
     proof = found.proof
     rng = np.random.default_rng(seed)
@@ -120,7 +120,7 @@ def test_proofs_hold_on_runs_and_before_the_checker(tmp_path_factory, system, li
 def test_the_time_is_looked_at_while_images_become_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their cells are the same, however few are taken at a time."""
     system = around()
-    session = CELLS.start(Question(system, read_property(system, "AG outside")), Run())
+    session = CELL_MAPPING.start(Question(system, read_property(system, "AG outside")), Run())
     boxes = session.space.root()
     low = boxes.low + np.arange(60)[:, None] * (session.width // 70)
     many = Boxes(np.zeros(60, np.intp), low, low + session.width // 5, np.ones((60, 1), bool))
@@ -139,7 +139,7 @@ def test_too_many_cells_are_refused_while_they_are_made(monkeypatch: pytest.Monk
     monkeypatch.setattr("venmas.procedures.reachability.cell_mapping.MAX_CELLS", 10)
     monkeypatch.setattr("venmas.procedures.reachability.cell_mapping._TURN", 1)
     system = around()
-    session = CELLS.start(Question(system, read_property(system, "AG outside")), Run())
+    session = CELL_MAPPING.start(Question(system, read_property(system, "AG outside")), Run())
     whole = Boxes(np.zeros(1, np.intp), session.low[None], (session.low + session.width)[None], np.ones((1, 1), bool))
     with pytest.raises(OverflowError, match="more than 10 cells"):
         session._cells(whole, Grid(session.width // 8, session.low, sweep=0, swept=True))

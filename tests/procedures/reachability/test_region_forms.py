@@ -1,4 +1,4 @@
-"""Forms of the region graph contain exact values, and any float32 evaluation where that is asked."""
+"""Forms of the reachability graph contain exact values, and any float32 evaluation where that is asked."""
 
 from fractions import Fraction
 from random import Random

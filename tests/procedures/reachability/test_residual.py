@@ -160,5 +160,5 @@ def test_a_region_of_too_many_cases_is_cut(monkeypatch):
     system.initial(x >= 0, x <= 1, y >= 0, y <= 1)
     monkeypatch.setattr("venmas.budget.Shares.left", lambda *_: -1.0)  # nothing but passes decides
     report = verify(system, "AX^2 y <= 0.57", mode="adaptive")
-    assert report.satisfied and report.decided_by == "regions" and not report.notes
+    assert report.satisfied and report.decided_by == "reachability" and not report.notes
     assert verify(system, "AX^2 y <= 0.56", mode="adaptive").violated

@@ -1,10 +1,10 @@
 """What a verdict rests on: proofs in exact rationals for what solvers left open or only believe, and certificates.
 
     answer                         trust exact, or float32     trust auto         trust solver
-    witnessed                      that is enough              that is enough     that is enough
-    refuted by bounds or exactly   that is enough (*)          that is enough     that is enough
-    refuted by a solver            a proof, or unknown         a proof is tried   that is enough
-    open for a solver              a proof, or unknown         a proof is tried   it stays open
+    violated                       that is enough              that is enough     that is enough
+    proved by bounds or exactly    that is enough (*)          that is enough     that is enough
+    proved by a solver             a proof, or unknown         a proof is tried   that is enough
+    unknown to a solver            a proof, or unknown         a proof is tried   it stays open
 
 (*) Bounds of programs speak of real networks: for float32 a proof is needed. Where a certificate is asked for, it is
 tried in every row but the first.
@@ -17,7 +17,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from venmas.answer import Answer, IncompleteError, Open, Refuted, Witnessed
+from venmas.answer import Answer, IncompleteError, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import Reason
 from venmas.logic import TRUE, Bounded
@@ -72,17 +72,17 @@ class Proofs:
         asked, wanted = self.asked(question), self.certificate is not None
         how: Literal["try", "must"] = "must" if asked else "try"
         match answer:
-            case Witnessed():
+            case Violated():
                 return ""
-            case Refuted(basis="exact") | Refuted(basis="bounds") if not self.solvers or question.semantics == "real":
+            case Proved(basis="exact") | Proved(basis="bounds") if not self.solvers or question.semantics == "real":
                 return "try" if wanted else ""
-            case Refuted():
+            case Proved():
                 believed = self.trust == "solver" and question.semantics == "real"
                 return ("try" if wanted else "") if believed else how
-            case Open(Reason.TIME, _):
+            case Unknown(Reason.TIME, _):
                 late = (asked and self.solvers) or wanted
                 return how if late and (self.trust != "solver" or asked) else ""
-            case Open(reason, _):
+            case Unknown(reason, _):
                 able = reason in _NO_ANSWER if self.solvers else wanted
                 return how if able and (self.trust != "solver" or asked) else ""
 
@@ -93,7 +93,7 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
     Raises `BudgetError` when a limit is met and the proof was asked for.
     """
     notes: list[str] = []
-    if isinstance(answer, Refuted) and answer.proof is not None and proofs.certificate is not None:
+    if isinstance(answer, Proved) and answer.proof is not None and proofs.certificate is not None:
         from venmas.engine.certificates.file import write
 
         asked = question.boxed if answer.inside else question
@@ -105,39 +105,41 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
         except BudgetError as error:  # it is proved all the same
             return Established(answer, None, [*notes, f"not certified: {error.message}"])
     owed = proofs.owed(question, answer)
-    if owed and question.system.initial_condition is not TRUE and (owed == "try" or isinstance(answer, Open)):
+    if owed and question.system.initial_condition is not TRUE and (owed == "try" or isinstance(answer, Unknown)):
         notes.append("not certified: certificates are about initial sets that are unions of at most 1000 polytopes")
         owed = ""
     if owed and question.system.smooth:
-        told = [] if isinstance(answer, Open) else ["not certified: the procedure that decided writes no certificate"]
+        told = (
+            [] if isinstance(answer, Unknown) else ["not certified: the procedure that decided writes no certificate"]
+        )
         return Established(answer, None, notes or told)
     if not owed:
         return Established(answer, None, notes)
     if not isinstance(question.asked, Bounded):  # the search in rationals unrolls
         told = ["not certified: the procedure that decided writes no certificate of this property"]
-        return Established(answer, None, notes + (told if isinstance(answer, Refuted) else []))
+        return Established(answer, None, notes + (told if isinstance(answer, Proved) else []))
     try:
         patience = None if owed == "must" or proofs.certificate is not None else max(PATIENCE, 3 * budget.spent)
         part = budget.within(patience)
         with limited(part):
-            bounded = answer.basis == "bounds" if isinstance(answer, Refuted) else not proofs.solvers
+            bounded = answer.basis == "bounds" if isinstance(answer, Proved) else not proofs.solvers
             found = _by_enclosures(question, proofs, part) if bounded else None
             proved, stored = found or _prove(question, proofs, part)
     except BudgetError as error:
         if owed == "must":
             raise
         return Established(answer, None, [*notes, f"not certified: {error.message}"])
-    if isinstance(proved, Witnessed):
-        if isinstance(answer, Refuted):
+    if isinstance(proved, Violated):
+        if isinstance(answer, Proved):
             notes += _contradiction(proofs, answer, proved, budget)
         return Established(proved, None, notes, proved=True)
-    if isinstance(proved, Refuted):
+    if isinstance(proved, Proved):
         return Established(proved, stored, notes, proved=True)
     if owed == "try":
         return Established(answer, None, [*notes, f"not certified: {proved.message}"])
-    real = "it holds for the real function of the weights, but " if isinstance(answer, Refuted) else ""
+    real = "it holds for the real function of the weights, but " if isinstance(answer, Proved) else ""
     single = question.semantics == "float32"
-    return Established(Open(Reason.OPEN, (real if single else "") + proved.message), None, notes)
+    return Established(Unknown(Reason.OPEN, (real if single else "") + proved.message), None, notes)
 
 
 def _by_enclosures(
@@ -150,7 +152,7 @@ def _by_enclosures(
         found = budget.spend(min(PATIENCE, left), lambda part: _prove(question, proofs, part, whole=True))
     except (OverflowError, RecursionError):
         return None
-    return found if found is not None and isinstance(found[0], Refuted) else None
+    return found if found is not None and isinstance(found[0], Proved) else None
 
 
 def _prove(
@@ -158,11 +160,11 @@ def _prove(
 ) -> tuple[Answer, Certificate | Unwritten | None]:
     """The answer of a search in rationals, written down where a certificate is wanted."""
     if proofs.certificate is None:
-        from venmas.procedures.exact.session import RationalSession
+        from venmas.procedures.exact.session import ExactSession
 
         for asked in (question, question.boxed):
-            answer = RationalSession(asked, whole=whole).advance(budget)
-            if not (isinstance(answer, Refuted) and answer.leaving):
+            answer = ExactSession(asked, whole=whole).advance(budget)
+            if not (isinstance(answer, Proved) and answer.leaving):
                 break
         return answer, None
     from venmas.engine.certificates.goals import certify
@@ -170,14 +172,14 @@ def _prove(
     system, path, semantics = question.system, proofs.certificate, question.semantics
     proof, stored = certify(system, question.formula, path, proofs.about, budget, semantics, whole, question.inside)
     if proof.witness is not None:
-        return Witnessed(proof.witness), None
+        return Violated(proof.witness), None
     if stored:
-        return Refuted("exact"), stored
+        return Proved("exact"), stored
     single = "it is not shown for float32: " if question.semantics == "float32" else ""
-    return Open(Reason.OPEN, single + proof.gaps[0]), None
+    return Unknown(Reason.OPEN, single + proof.gaps[0]), None
 
 
-def _contradiction(proofs: Proofs, answer: Refuted, found: Witnessed, budget: Budget) -> list[str]:
+def _contradiction(proofs: Proofs, answer: Proved, found: Violated, budget: Budget) -> list[str]:
     """What to tell of a refutation that a witness contradicts, the program saved where a solver was wrong."""
     programs = proofs.programs
     names = ", ".join(programs.solvers if programs else []) or "the bounds"

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from venmas.answer import IncompleteError, Refuted
+from venmas.answer import IncompleteError, Proved
 from venmas.checker.format.rule import Rule
 from venmas.engine.certificates.file import Certificate, Unwritten, write
 from venmas.logic import Bounded, Formula
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
 from venmas.procedures.exact.search import Proof
-from venmas.procedures.exact.session import RationalSession
+from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question
 
 
@@ -24,16 +24,16 @@ class Search:
 
     def __init__(self, whole: bool = False) -> None:
         self.whole = whole
-        self.session: RationalSession | None = None
+        self.session: ExactSession | None = None
 
     def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
         """Each as soon as it is found. Raises `IncompleteError` where the claim is not shown."""
         made: list[Rule] = []
-        self.session = RationalSession(question, made.append, self.whole)
+        self.session = ExactSession(question, made.append, self.whole)
         for _ in self.session.steps(tick):
             yield from made
             made.clear()
-        if not isinstance(self.session.answer, Refuted) or self.session.answer.leaving:
+        if not isinstance(self.session.answer, Proved) or self.session.answer.leaving:
             raise IncompleteError("the search found no proof")
 
 
@@ -43,9 +43,9 @@ def prove(
     """Search for a proof in exact rationals that every initial state satisfies `formula`, or for a witness."""
     question = Question(system, Bounded(formula), semantics)
     for asked in (question, question.boxed):
-        session = RationalSession(asked)
+        session = ExactSession(asked)
         answer = session.advance(tick)
-        if not (isinstance(answer, Refuted) and answer.leaving):
+        if not (isinstance(answer, Proved) and answer.leaving):
             break
     return session.figures.proof
 
@@ -72,7 +72,7 @@ def certify(
             stored = write(path, asked, search, tick, about)
         except IncompleteError:
             assert search.session is not None
-            if isinstance(answer := search.session.answer, Refuted) and answer.leaving:
+            if isinstance(answer := search.session.answer, Proved) and answer.leaving:
                 continue  # prove with it that no state leaves the declared box
         assert search.session is not None
         return search.session.figures.proof, stored

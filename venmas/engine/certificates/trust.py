@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from venmas.answer import Unknown
 from venmas.budget import Budget, BudgetError
 from venmas.engine.certificates.netlist import Stored, UnprovedError, certify
 from venmas.engine.ltl_decide import Satisfied, Work, decide
@@ -19,7 +20,7 @@ from venmas.errors import InputError, Reason, SolverUnavailableError
 from venmas.logic.formula import Formula
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.witness.circuit import Run
-from venmas.procedures.netlist.answers import Unknown, Violated
+from venmas.procedures.netlist.answers import Violated
 from venmas.procedures.ranking.second import second_solver
 
 Trust = Literal["solver", "two", "exact"]

@@ -19,7 +19,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from venmas.answer import Answer, Basis, Open, Refuted, Witnessed
+from venmas.answer import Answer, Basis, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Progress
 from venmas.engine.journal import Journal
 from venmas.engine.modes import Mode
@@ -34,7 +34,7 @@ from venmas.procedure import Settings
 from venmas.question import Question
 from venmas.runtime.identity import code_digest
 from venmas.solvers.cluster.mapper import Cluster
-from venmas.solvers.milp.outcome import Unknown
+from venmas.solvers.milp import outcome as solved
 from venmas.solvers.workers.mapper import Done, Job, MemoryLimitError
 from venmas.solvers.workers.process import WorkerError
 
@@ -75,9 +75,9 @@ class Divided:
         self.threads = self.asked = self.known = self.refuted = 0
         self.peak_mb = 0.0
         self._deciders: Counter[str] = Counter()
-        self._open: list[Open] = []
+        self._open: list[Unknown] = []
         self._certificates: dict[Piece, bytes] = {}
-        self._refutations: list[Refuted] = []
+        self._refutations: list[Proved] = []
 
     def settle(self, question: Question) -> Answer:
         """Decide the question. Raises `BudgetError`, `ModelError`, and `UsageError` where there are no parts."""
@@ -164,7 +164,7 @@ class Divided:
                     continue
                 work = jobs[done.job.number]
                 found = self._outcome(done)
-                if isinstance(found.answer, Witnessed):
+                if isinstance(found.answer, Violated):
                     return found.answer
                 if self._again(question, found, work, budget):
                     for piece in work.piece.pieces:
@@ -182,8 +182,8 @@ class Divided:
         """What a worker has sent. Raises `ModelError` where a run leaves its box."""
         self.asked += 1
         outcome: object = done.outcome
-        if isinstance(outcome, Unknown):
-            return Found(Open(outcome.reason, outcome.message))
+        if isinstance(outcome, solved.Unknown):
+            return Found(Unknown(outcome.reason, outcome.message))
         assert isinstance(outcome, Found)
         if outcome.fault:
             raise ModelError(outcome.fault)
@@ -196,7 +196,7 @@ class Divided:
     def _again(self, question: Question, found: Found, work: _Work, budget: Budget) -> bool:
         """Is the piece to be divided, and is it?"""
         late = _late(found) and not budget.over
-        unwritten = isinstance(found.answer, Refuted) and question.certified and found.certificate is None
+        unwritten = isinstance(found.answer, Proved) and question.certified and found.certificate is None
         unwritten = unwritten and work.grant < MOST
         if not (late or unwritten) or not divide(question.system, work.piece):
             return False
@@ -205,9 +205,9 @@ class Divided:
 
     def _take(self, question: Question, piece: Piece, found: Found) -> None:
         """A part is decided, or stays open."""
-        if isinstance(found.answer, Open):
+        if isinstance(found.answer, Unknown):
             self._open.append(found.answer)
-        elif isinstance(found.answer, Refuted):
+        elif isinstance(found.answer, Proved):
             self._refutations.append(found.answer)
             self.refuted += 1
             if found.certificate is not None:
@@ -248,7 +248,7 @@ class Divided:
         basis, certificate = stored.get("basis"), stored.get("certificate")
         if basis not in BASES or (question.certified and not isinstance(certificate, str)):
             return False
-        answer = Refuted(basis, may_deadlock=bool(stored.get("may_deadlock")), inside=question.inside)
+        answer = Proved(basis, may_deadlock=bool(stored.get("may_deadlock")), inside=question.inside)
         proof = base64.b64decode(certificate) if question.certified and isinstance(certificate, str) else None
         self.known += 1
         self._take(question, piece, Found(answer, proof, tuple(map(str, stored.get("notes", ())))))
@@ -259,7 +259,7 @@ class Divided:
         if self.journal is None:
             return
         value: dict[str, object] = {"divided": True}
-        if found is not None and isinstance(found.answer, Refuted):
+        if found is not None and isinstance(found.answer, Proved):
             text = None if found.certificate is None else base64.b64encode(found.certificate).decode()
             value = {"basis": found.answer.basis, "certificate": text, "notes": list(found.notes)}
         self.journal.put(self._key(question, piece), value)
@@ -272,7 +272,7 @@ class Divided:
 
     # -- the answer ----------------------------------------------------------------------------------------------------
 
-    def _refuted(self, question: Question, roots: list[Piece]) -> Refuted:
+    def _refuted(self, question: Question, roots: list[Piece]) -> Proved:
         """The refutations of all parts as one."""
         basis: Basis = max((r.basis for r in self._refutations), key=BASES.index, default="bounds")
         leaves = [leaf for root in roots for leaf in root.leaves()]
@@ -284,7 +284,7 @@ class Divided:
                 cuts += root.cuts(before)
                 before += sum(1 for _ in root.leaves())
             proof = Joined(cuts, lambda: (self._certificates[leaf] for leaf in leaves))
-        return Refuted(basis, inside=question.inside, proof=proof)
+        return Proved(basis, inside=question.inside, proof=proof)
 
     def _summarise(self) -> None:
         parts = sum(self._deciders.values())
@@ -308,4 +308,4 @@ def _first(left: float | None) -> float:
 
 def _late(found: Found) -> bool:
     """Was the time of a part over before it was decided?"""
-    return isinstance(found.answer, Open) and found.answer.reason is Reason.TIME
+    return isinstance(found.answer, Unknown) and found.answer.reason is Reason.TIME

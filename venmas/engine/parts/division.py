@@ -45,8 +45,8 @@ class Piece:
 def divide(system: System, piece: Piece, integers: bool = False) -> bool:
     """Cut a piece in the middle of its longest side, as a part of the declared range; False: it has none.
 
-    Integers come first: states with different values of them share no box of a region graph, so that the pieces cost
-    together what the whole does. integers: nothing else is cut. It depends on the piece alone, so that another run
+    Integers come first: states with different values of them share no box of a reachability graph, so that the pieces
+    cost together what the whole does. integers: nothing else is cut. It depends on the piece alone, so that another run
     makes the same pieces.
     """
     if piece.pieces:

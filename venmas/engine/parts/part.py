@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from venmas.answer import Answer, Open, Refuted
+from venmas.answer import Answer, Proved, Unknown
 from venmas.budget import Budget, BudgetError, limited
 from venmas.engine.certificates.establish import Proofs, establish
 from venmas.engine.modes import modes
@@ -90,11 +90,11 @@ class Part:
             try:
                 answer, notes = self._answer(question, portfolio, proofs, budget)
             except ModelError as error:
-                return Found(Open(Reason.FAILURE, str(error)), fault=str(error))
-            done = isinstance(answer, Refuted) and file is not None and file.exists()
+                return Found(Unknown(Reason.FAILURE, str(error)), fault=str(error))
+            done = isinstance(answer, Proved) and file is not None and file.exists()
             tried = {t.name: t.seconds for t in portfolio.tried.values()}
             stored = file.read_bytes() if done and file is not None else None
-        if isinstance(answer, Refuted):
+        if isinstance(answer, Proved):
             answer = replace(answer, proof=None)
         return Found(answer, stored, tuple(notes), tried, portfolio.decided)
 
@@ -106,9 +106,9 @@ class Part:
             except BudgetError as error:
                 if error.budget is not portfolio.main:
                     raise
-                answer = Open(error.reason, error.message)
+                answer = Unknown(error.reason, error.message)
             found = establish(question, answer, proofs, budget)
         except BudgetError as error:
-            return Open(error.reason, error.message), [*portfolio.notes, *portfolio.told]
-        told = portfolio.told if isinstance(found.answer, Open) else []
+            return Unknown(error.reason, error.message), [*portfolio.notes, *portfolio.told]
+        told = portfolio.told if isinstance(found.answer, Unknown) else []
         return found.answer, [*portfolio.notes, *found.notes, *told]

@@ -30,8 +30,8 @@ from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.expressions.expr import Condition, Drawn, Expr, Variable
 from venmas.model.expressions.limits import MAX_VARIABLES, check_count
 from venmas.model.expressions.walk import walk
-from venmas.model.system.facts import Facts
 from venmas.model.system.initial import InitialSet
+from venmas.model.system.memo import Memo
 from venmas.model.system.parts import Branch
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _drawn(system: System, steps: int) -> System:
         count, MAX_VARIABLES, f"variables and values of disturbances in {steps} steps of system {system.name!r}"
     )
     made = copy(system)
-    made._facts, made.disturbances = Facts(), ()
+    made._memo, made.disturbances = Memo(), ()
     made.variables, made.nodes_by_name = dict(system.variables), dict(system.nodes_by_name)
     made.__dict__.pop("domains", None)
     shifts: list[tuple[str, Expr]] = []

@@ -38,8 +38,8 @@ from venmas.model.system.arguments import (
 )
 from venmas.model.system.declarations import KEYWORDS, declare, declare_noise
 from venmas.model.system.disturbances import ahead, check_undisturbed
-from venmas.model.system.facts import Facts
 from venmas.model.system.initial import InitialSet, to_formula
+from venmas.model.system.memo import Memo
 from venmas.model.system.naming import missing, unnameable
 from venmas.model.system.parts import Agent as Agent
 from venmas.model.system.parts import Branch as Branch
@@ -85,21 +85,21 @@ class System(Shown):
         self._steady = False  # can some branch be taken in every state? (the quantities' own one before it left out)
         self._named: set[str] = set()  # the branches
         self.labelled: dict[str, dict[int, str]] = {}  # variables that a label names a value of, by label and value
-        self._facts = Facts()
+        self._memo = Memo()
 
     def __repr__(self) -> str:
         return f"<System {self.name!r}: {len(self.variables)} variables, {len(self.branches)} branches>"
 
     def __getstate__(self) -> dict[str, object]:
-        # Functions of a scenario file can not be pickled, and no worker draws. Facts are found again where it is read.
-        return {**self.__dict__, "picture": None, "_facts": Facts()}
+        # Functions of a scenario file can not be pickled, and no worker draws. The memo is empty where it is read.
+        return {**self.__dict__, "picture": None, "_memo": Memo()}
 
     def once(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
         """What `find` finds of the system as it is now, kept until it is changed: for what every question needs.
 
         Parts of a system are immutable, so that it is the same as long as it has the same ones.
         """
-        return self._facts.once(self._parts(), key, find)
+        return self._memo.once(self._parts(), key, find)
 
     def _parts(self) -> tuple[object, ...]:
         """All that the system consists of, in an order that tells one list from the next."""
@@ -379,7 +379,7 @@ class System(Shown):
     def with_regions(self, regions: Iterable[Region]) -> System:
         """The same system with other initial states: a union of regions."""
         made = copy(self)
-        made._facts, made.initial_set = Facts(), InitialSet(self.name, self.variables)
+        made._memo, made.initial_set = Memo(), InitialSet(self.name, self.variables)
         made.initial_set.regions = list(regions)
         return made
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from venmas.answer import Answer, Open, Refuted
+from venmas.answer import Answer, Proved, Unknown
 from venmas.bounds import State, States
 from venmas.bounds.reach import Reach
 from venmas.budget import Budget
@@ -40,10 +40,10 @@ class Enclosures:
         return [("regions open", str(self.left))]
 
 
-class Bounds:
+class BoundPropagation:
     """The procedure."""
 
-    name = "bounds"
+    name = "bound-propagation"
     help = "Symbolic bounds alone."
 
     def accepts(self, question: Question, run: Run) -> str | None:
@@ -81,14 +81,14 @@ class _Session:
                 while self._asked:
                     oracle, root, wanted = self._asked[-1]
                     if oracle.truth(root, wanted) is not False:
-                        return Open(Reason.OPEN, "bounds do not refute it")
+                        return Unknown(Reason.OPEN, "bounds do not refute it")
                     if any(batch.found.may_leave_box for batch in self._batches):
-                        return Open(Reason.OPEN, "bounds do not show that states stay in their box")
+                        return Unknown(Reason.OPEN, "bounds do not show that states stay in their box")
                     self._asked.pop()
                     self.figures.left = len(self._asked)
         except (OverflowError, RecursionError) as error:  # numbers beyond floats say nothing
-            return Open(Reason.OPEN, str(error) or "the system is nested too deeply")
-        return Refuted("bounds", may_deadlock=any(batch.found.may_deadlock for batch in self._batches))
+            return Unknown(Reason.OPEN, str(error) or "the system is nested too deeply")
+        return Proved("bounds", may_deadlock=any(batch.found.may_deadlock for batch in self._batches))
 
     def _begin(self) -> list[States]:
         """States of the initial regions: all that are points together, as runs from them may meet."""
@@ -106,4 +106,4 @@ class _Session:
         return batches
 
 
-BOUNDS = Bounds()
+BOUND_PROPAGATION = BoundPropagation()

@@ -32,10 +32,10 @@ _STEPS = 4
 Box = Mapping[str, tuple[Fraction, Fraction]]
 
 
-class FormLayers:
+class BoundLayers:
     """The source."""
 
-    name = "forms"
+    name = "bound-propagation"
     help = "Linear bounds in the initial state, of which more and more parts are taken: any system."
     finest = 10
 
@@ -135,4 +135,4 @@ def _influence(system: System, box: Box, sides: int, tick: Callable[[], None]) -
     return [float(t) + 1e-9 for t in total]
 
 
-FORMS = FormLayers()
+BOUND_PROPAGATION = BoundLayers()

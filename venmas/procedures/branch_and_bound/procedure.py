@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from venmas.answer import Answer, Basis, Open, Refuted, Witnessed
+from venmas.answer import Answer, Basis, Proved, Unknown, Violated
 from venmas.bounds.crown_plan import flatten
 from venmas.bounds.intervals import intervals
 from venmas.budget import Budget
@@ -45,7 +45,7 @@ from venmas.procedures.branch_and_bound.certificate import SplitTrees
 from venmas.procedures.branch_and_bound.falsify import floats
 from venmas.procedures.branch_and_bound.paths import Path, paths
 from venmas.procedures.branch_and_bound.tree import Recorder, Tree
-from venmas.procedures.exact.session import RationalSession
+from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question
 
 log = logging.getLogger(__name__)
@@ -80,10 +80,10 @@ class Searched:
         return [("boxes", f"{self.boxes} bounded, {self.exact} in rationals"), ("unrolled", f"{self.steps} steps")]
 
 
-class Unrolled:
+class BranchAndBound:
     """The procedure."""
 
-    name = "unrolled"
+    name = "branch-and-bound"
     help = "Branch and bound on the initial values of an unrolled loop with few paths of branches."
 
     def accepts(self, question: Question, run: Run) -> str | None:
@@ -111,7 +111,7 @@ class Unrolled:
 
     def start(self, question: Question, run: Run) -> _Session | _Paths:
         """Nothing is done yet."""
-        figures: Searched = run.once("unrolled", lambda: nullcontext(Searched()))
+        figures: Searched = run.once("branch-and-bound", lambda: nullcontext(Searched()))
         sessions = []
         along = paths(question)
         assert not isinstance(along, str)
@@ -134,7 +134,12 @@ def _programs(question: Question, run: Run, path: Path = None) -> list[Program] 
             found.append(program)
         return found
 
-    key = "unrolled", question.system, question.target, path  # the key keeps the system, so that no other one has it
+    key = (
+        "branch-and-bound",
+        question.system,
+        question.target,
+        path,
+    )  # the key keeps the system, so that no other one has it
     return run.once(key, lambda: nullcontext(made()))
 
 
@@ -153,7 +158,7 @@ class _Session:
         """Decide region by region. What is to be certified is asked together with whether runs stay in their box."""
         if self.question.certified and not self.question.inside:
             boxed = self._boxed(budget)
-            if isinstance(boxed, Refuted):
+            if isinstance(boxed, Proved):
                 return boxed
         if self.steps == 1:
             return self._decide(budget)
@@ -163,7 +168,7 @@ class _Session:
         found = budget.spend(share, self._decide)
         if found is None:
             self._narrow()
-            return Open(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it within its share of the time")
+            return Unknown(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it within its share of the time")
         return found
 
     def _boxed(self, budget: Budget) -> Answer | None:
@@ -190,14 +195,14 @@ class _Session:
             try:
                 result = part.search(self.threads, self.figures)
             except OverflowError:
-                return Open(Reason.OPEN, "a number is beyond all floats")
+                return Unknown(Reason.OPEN, "a number is beyond all floats")
             if result.point is not None:
                 witness = explain(system, self.question.target, program.state(result.point), tick=budget)
                 if witness is None:
-                    return Open(Reason.OPEN, "a point of the program is none of the system")
-                return Witnessed(witness)
+                    return Unknown(Reason.OPEN, "a point of the program is none of the system")
+                return Violated(witness)
             if not result.proved:
-                return Open(Reason.OPEN, result.why)
+                return Unknown(Reason.OPEN, result.why)
             leaving |= part.leaving | (_moved(system) - _kept(system, program))
             if part.recorder is not None:
                 trees[index] = part.recorder.tree
@@ -205,8 +210,8 @@ class _Session:
         basis: Basis = "exact" if self.figures.exact else "bounds"
         if self.question.inside:
             proof = SplitTrees(trees) if self.question.certified else None
-            return Refuted(basis, frozenset(), system.may_deadlock, inside=True, proof=proof)
-        return Refuted(basis, frozenset(leaving), may_deadlock=system.may_deadlock)
+            return Proved(basis, frozenset(), system.may_deadlock, inside=True, proof=proof)
+        return Proved(basis, frozenset(leaving), may_deadlock=system.may_deadlock)
 
 
 class _Paths:
@@ -222,17 +227,17 @@ class _Paths:
         share = _PATIENCE if budget.left is None else _SHARE * budget.left
         found = budget.spend(share, self._decide)
         if found is None:
-            return Open(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it within its share of the time")
+            return Unknown(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it within its share of the time")
         return found
 
     def _decide(self, budget: Budget) -> Answer:
         system, leaving = self.sessions[0].question.system, frozenset[str]()
         for session in self.sessions:
             found = session._decide(budget)
-            if not isinstance(found, Refuted):
+            if not isinstance(found, Proved):
                 return found
             leaving |= found.leaving
-        return Refuted("exact" if self.figures.exact else "bounds", leaving | _moved(system), system.may_deadlock)
+        return Proved("exact" if self.figures.exact else "bounds", leaving | _moved(system), system.may_deadlock)
 
 
 def _moved(system: System) -> frozenset[str]:
@@ -291,13 +296,13 @@ class _Part:
     def exact(self, box: Box, seconds: float) -> tuple[bool, Point | None]:
         """Decide a small box in rationals, as a question about the system with a smaller initial set."""
         system = self.question.system.with_regions([within(self.program, self.region, box)])
-        session = RationalSession(replace(self.question, system=system))
+        session = ExactSession(replace(self.question, system=system))
         work: Callable[[Budget], Answer | None] = session.advance
         answer = self.budget.spend(seconds, work)
-        if isinstance(answer, Witnessed):
+        if isinstance(answer, Violated):
             initial = answer.witness.initial
             return True, tuple(initial[name] for name in self.program.inputs)
-        if isinstance(answer, Refuted):
+        if isinstance(answer, Proved):
             self.leaving |= answer.leaving
             return True, None
         return False, None
@@ -313,4 +318,4 @@ def within(program: Program, region: Region, box: Box) -> Region:
     return (*region, *sides)
 
 
-UNROLLED = Unrolled()
+BRANCH_AND_BOUND = BranchAndBound()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from venmas.answer import Refuted, Witnessed
+from venmas.answer import Proved, Violated
 from venmas.budget import Budget
 from venmas.errors import ModelError
 from venmas.formats.vnnlib.reader import Box
@@ -14,7 +14,7 @@ from venmas.model.expressions.functions import apply_network
 from venmas.model.system.system import System
 from venmas.nn import Network
 from venmas.procedures.branch_and_bound.bisect import Point
-from venmas.procedures.exact.session import RationalSession
+from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question
 
 FEW_INPUTS = 12
@@ -31,13 +31,13 @@ def decide_box(
     """
     try:
         question = Question(query_system(network, (box,)), Bounded(AX(Not(condition))))
-        answer = budget.spend(seconds, RationalSession(question).advance)
+        answer = budget.spend(seconds, ExactSession(question).advance)
     except ModelError:
         return False, None
-    if isinstance(answer, Witnessed):
+    if isinstance(answer, Violated):
         return True, inputs_of(answer.witness.initial, len(box))
     # outputs that are not shown to be numbers that a system may have are left to others
-    return isinstance(answer, Refuted) and not answer.leaving, None
+    return isinstance(answer, Proved) and not answer.leaving, None
 
 
 def query_system(network: Network, boxes: tuple[Box, ...]) -> System:

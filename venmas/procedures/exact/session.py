@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget
 from venmas.checker.format.rule import Rule
 from venmas.errors import Reason
@@ -34,7 +34,7 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Rational:
+class Exact:
     """The procedure; whole: by enclosures alone. Nothing is split, and the first end that they leave open ends it."""
 
     name: str
@@ -49,15 +49,15 @@ class Rational:
         """Where initial sets are wide in several directions: a pass over regions may take as long as a proof."""
         return not question.certified and several_wide(question.system)
 
-    def start(self, question: Question, run: Run) -> RationalSession:
+    def start(self, question: Question, run: Run) -> ExactSession:
         """Nothing is done yet."""
-        return RationalSession(question, whole=self.whole)
+        return ExactSession(question, whole=self.whole)
 
 
-class RationalSession:
+class ExactSession:
     """A search for whether an initial state meets the question's target; it goes on where it was left.
 
-    write: takes the lines of the proof as they are found. whole: see `Rational`.
+    write: takes the lines of the proof as they are found. whole: see `Exact`.
     """
 
     struggling = False
@@ -95,13 +95,13 @@ class RationalSession:
 
     def _ended(self, proof: Proof) -> Answer:
         if proof.witness is not None:
-            return Witnessed(proof.witness)
+            return Violated(proof.witness)
         if proof.gaps:
             single = "it is not shown for float32: " if self.question.semantics == "float32" else ""
-            return Open(Reason.OPEN, single + proof.gaps[0])
+            return Unknown(Reason.OPEN, single + proof.gaps[0])
         leaving = frozenset(self.question.system.variables) if proof.left_box and not self.question.inside else ()
-        return Refuted("exact", frozenset(leaving), self.question.system.may_deadlock, inside=self.question.inside)
+        return Proved("exact", frozenset(leaving), self.question.system.may_deadlock, inside=self.question.inside)
 
 
-RATIONAL = Rational("rational", "A proof search in exact rationals.")
-ENCLOSURES = Rational("enclosures", "A proof in rationals by enclosures alone, with nothing split.", whole=True)
+EXACT = Exact("exact", "A proof search in exact rationals.")
+ENCLOSURES = Exact("enclosures", "A proof in rationals by enclosures alone, with nothing split.", whole=True)

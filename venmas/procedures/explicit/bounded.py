@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget
 from venmas.errors import Reason
 from venmas.model.canonical.canonical import networks_of
@@ -66,12 +66,12 @@ class _Session:
     def advance(self, budget: Budget) -> Answer:
         explored = explore(self.question.system, self.question.target, budget)
         if explored is None:
-            return Open(Reason.OPEN, "there are too many states, or numbers too large, to take them one by one")
+            return Unknown(Reason.OPEN, "there are too many states, or numbers too large, to take them one by one")
         self.figures = StateCounts(explored.states, explored.expanded)
         witness = explored.witness()
         if witness is not None:
-            return Witnessed(witness)
-        return Refuted("bounds", deadlock=explored.may_deadlock)
+            return Violated(witness)
+        return Proved("bounds", deadlock=explored.may_deadlock)
 
 
 EXPLICIT = Explicit()

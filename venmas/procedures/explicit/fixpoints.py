@@ -1,11 +1,11 @@
-"""Explicit closure: all states that are ever reached, one by one, after slicing.
+"""CTL fixpoints on explicit states: all states that are ever reached, one by one, after slicing.
 
     keep := variables of p                                                             for AG p, p about one state
     repeat
         part := cone of influence of keep                                              (`cone`)
         reach the states of the part, breadth first, until one violates p              (`graph`)
-        none: refuted, the states are an inductive set
-        run its path in the whole system; it runs: witnessed
+        none: proved, the states are an inductive set
+        run its path in the whole system; it runs: violated
         keep := keep and what the guard reads that blocked it
 
     other properties: label the states of an exact cone with fixpoints of one step     (`labels`, `reasons`)
@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.bounds.rounding import Bools
 from venmas.budget import Budget, ask
 from venmas.errors import ModelError, Reason
@@ -38,7 +38,7 @@ from venmas.procedures.explicit.graph.graph import StateGraph
 from venmas.procedures.explicit.graph.labels import Labels
 from venmas.procedures.explicit.graph.reasons import MAX_STATES, Shown, TooLargeError
 from venmas.procedures.explicit.paths import Path, path_to, run_path
-from venmas.procedures.explicit.random_runs import dive
+from venmas.procedures.explicit.random_runs import random_run
 from venmas.procedures.explicit.states.atoms import AtomRows
 from venmas.procedures.explicit.states.integers import Integers, NotExplicitError
 from venmas.procedures.inductive.write import Inductive
@@ -52,7 +52,7 @@ Steps = Generator[StateGraph, None, Answer]
 
 
 @dataclass
-class ClosureCounts:
+class FixpointCounts:
     """What was found of the part that was closed last: its variables, of how many; and states."""
 
     kept: int = 0
@@ -69,10 +69,10 @@ class ClosureCounts:
         return found
 
 
-class Closure:
+class Fixpoints:
     """The procedure."""
 
-    name = "closure"
+    name = "fixpoints"
     help = "All states that are ever reached, where they are finitely many."
     conditions = True
 
@@ -118,12 +118,12 @@ class _Session:
         self._variables = len(question.system.variables)
 
     @property
-    def figures(self) -> ClosureCounts:
+    def figures(self) -> FixpointCounts:
         """Of the part that was closed last."""
         graph = self._graph
         if graph is None:
-            return ClosureCounts(variables=self._variables)
-        return ClosureCounts(len(graph.system.variables), self._variables, graph.count, graph.initial, graph.expanded)
+            return FixpointCounts(variables=self._variables)
+        return FixpointCounts(len(graph.system.variables), self._variables, graph.count, graph.initial, graph.expanded)
 
     def advance(self, budget: Budget) -> Answer:
         try:
@@ -134,7 +134,7 @@ class _Session:
             answer: Answer = done.value
             return answer
         except NotExplicitError:
-            return Open(Reason.OPEN, "there are too many states, or numbers too large, to take them one by one")
+            return Unknown(Reason.OPEN, "there are too many states, or numbers too large, to take them one by one")
 
 
 def _search(question: Question, cones: Cones) -> Steps:
@@ -152,13 +152,13 @@ def always(question: Question, cones: Cones, invariant: Formula) -> Steps:
         kept = cones.kept(wanted, exact=False)
         part = cones.part(kept, exact=False)
         if real := [d.name for d in part.variables.values() if not d.integral]:
-            return Open(Reason.OPEN, f"it depends on variable {real[0]}, which is real")
+            return Unknown(Reason.OPEN, f"it depends on variable {real[0]}, which is real")
         graph = _started(part, transitions=False)
         yield graph
         bad = yield from _violation(graph, invariant)
         if bad is None and graph.left is None:
             found = inductive_set(whole, graph) if question.certified else None
-            return Refuted(
+            return Proved(
                 "bounds",
                 deadlock=graph.state(graph.deadlock) if graph.deadlock is not None and part is whole else None,
                 may_deadlock=part is not whole and whole.may_deadlock,
@@ -167,10 +167,10 @@ def always(question: Question, cones: Cones, invariant: Formula) -> Steps:
         path = _leaving(graph) if bad is None else path_to(graph, bad)
         more = run_path(cones, part, path, invariant)
         if isinstance(more, Witness):
-            return Witnessed(more)
+            return Violated(more)
         more = more if more - kept else frozenset(whole.variables)
         if not more - kept:
-            return Open(Reason.OPEN, "a path of states was found that no run of the system takes")
+            return Unknown(Reason.OPEN, "a path of states was found that no run of the system takes")
         wanted = kept | more
 
 
@@ -185,17 +185,17 @@ def deadlock(cones: Cones) -> Steps:
     """Has every state that is ever reached a successor?"""
     graph = _started(_exact(cones, frozenset()), transitions=False)
     yield graph
-    path, dived = None, False
+    path, tried = None, False
     while graph.deadlock is None and path is None and graph.expand():
         yield graph
-        if graph.count > _FEW and not dived:
-            path, dived = dive(graph), True
+        if graph.count > _FEW and not tried:
+            path, tried = random_run(graph), True
     if graph.deadlock is not None:
         path = path_to(graph, graph.deadlock)
     if path is None:
-        return Refuted("bounds")
+        return Proved("bounds")
     found = run_path(cones, graph.system, path, EX(TRUE))
-    return Witnessed(found) if isinstance(found, Witness) else Open(Reason.OPEN, "no run of the system shows it")
+    return Violated(found) if isinstance(found, Witness) else Unknown(Reason.OPEN, "no run of the system shows it")
 
 
 def labelled(question: Question, cones: Cones) -> Steps:
@@ -213,13 +213,13 @@ def labelled(question: Question, cones: Cones) -> Steps:
             return _holds(graph, whole)
         if system is not whole:
             if _open(whole):
-                return Open(Reason.OPEN, "it is violated, but its runs are shown in systems of integers only")
+                return Unknown(Reason.OPEN, "it is violated, but its runs are shown in systems of integers only")
             continue
         ranks = labels.ranks.get(shown)
         try:
-            return Witnessed(Shown(labels, ask).witness(shown, int(bad[0 if ranks is None else np.argmin(ranks[bad])])))
+            return Violated(Shown(labels, ask).witness(shown, int(bad[0 if ranks is None else np.argmin(ranks[bad])])))
         except TooLargeError:
-            return Open(Reason.OPEN, f"it is violated, but the witness would have more than {MAX_STATES} states")
+            return Unknown(Reason.OPEN, f"it is violated, but the witness would have more than {MAX_STATES} states")
     raise AssertionError("the whole system ends it")
 
 
@@ -245,9 +245,9 @@ def _holds(graph: StateGraph, whole: System) -> Answer:
         state, branch = graph.state(graph.left[0]), graph.left[1]
         if system is whole:
             Step(whole, state).successor(branch)  # says what is left, and how
-        return Open(Reason.OPEN, f"branch {system.branches[branch].name!r} leaves the declared box")
+        return Unknown(Reason.OPEN, f"branch {system.branches[branch].name!r} leaves the declared box")
     stuck = None if graph.deadlock is None else graph.state(graph.deadlock)
-    return Refuted("bounds", deadlock=stuck) if system is whole else Refuted("bounds", may_deadlock=stuck is not None)
+    return Proved("bounds", deadlock=stuck) if system is whole else Proved("bounds", may_deadlock=stuck is not None)
 
 
 def _violation(graph: StateGraph, invariant: Formula) -> Generator[StateGraph, None, int | None]:
@@ -278,4 +278,4 @@ def _truth(invariant: Formula, atoms: list[Atom], rows: AtomRows, states: Intege
     return known[invariant]
 
 
-CLOSURE = Closure()
+FIXPOINTS = Fixpoints()

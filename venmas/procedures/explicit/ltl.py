@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from venmas.answer import Unknown
 from venmas.budget import Budget, BudgetError, ask, limited
 from venmas.errors import ModelError, Reason, UsageError
 from venmas.logic import Atom
@@ -36,7 +37,7 @@ from venmas.procedures.explicit.graph.graph import MAX_STATES, OUTSIDE, StateGra
 from venmas.procedures.explicit.product import Letters, Product
 from venmas.procedures.explicit.states.atoms import AtomRows
 from venmas.procedures.explicit.states.integers import NotExplicitError
-from venmas.procedures.netlist.answers import Proved, Unknown, Violated
+from venmas.procedures.netlist.answers import Proved, Violated
 from venmas.procedures.ranking.systems.ranks import Ranked, ranked
 
 Deadlock = Literal["error", "stutter"]

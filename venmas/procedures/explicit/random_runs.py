@@ -10,7 +10,7 @@ from venmas.procedures.explicit.paths import Path
 _RUNS, _STEPS = 16, 256
 
 
-def dive(graph: StateGraph) -> Path | None:
+def random_run(graph: StateGraph) -> Path | None:
     """A run from an initial state to a state without a successor; None where none of some runs ends in one.
 
     Runs that leave the box are given up: that is another question.

@@ -27,7 +27,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.bounds.rounding import Bools, Floats, Index
 from venmas.budget import Budget
 from venmas.checker.flowpipes.tree import initial_box
@@ -79,10 +79,10 @@ class Followed:
         return [("boxes", f"{self.boxes} followed, {self.parts} refuted"), ("candidates", f"{self.candidates}")]
 
 
-class Tubes:
+class FlowpipeSearch:
     """The procedure."""
 
-    name = "tubes"
+    name = "flowpipes"
     help = "Zonotopes over all steps of systems with smooth parts, from boxes of initial states that are cut."
     smooth = True
 
@@ -102,7 +102,7 @@ class Tubes:
 
     def start(self, question: Question, run: Run) -> _Session:
         """Nothing is done yet."""
-        figures: Followed = run.once("tubes", lambda: nullcontext(Followed()))
+        figures: Followed = run.once("flowpipes", lambda: nullcontext(Followed()))
         return _Session(question, figures)
 
 
@@ -128,18 +128,18 @@ class _Session:
             boxed = _Session(self.question.boxed, self.figures)
             share = _PATIENCE if budget.left is None else _BOXED * budget.left
             found = budget.spend(share, boxed._decide)
-            if isinstance(found, Refuted):
+            if isinstance(found, Proved):
                 return found
         return self._decide(budget)
 
     def _brought_about(self, budget: Budget) -> Answer:
         """Decide what noise can bring about. Whether runs stay in their box is a question about all noise."""
         answer = self._decide(budget)
-        if not isinstance(answer, Refuted):
+        if not isinstance(answer, Proved):
             return answer
         if self.question.certified:
             boxed = _Session(self.question.staying(self.system.variables), self.figures)
-            if isinstance(boxed._decide(budget), Refuted):
+            if isinstance(boxed._decide(budget), Proved):
                 both = Flowpipes((*self._proof().trees, *boxed._proof().trees))
                 return replace(answer, leaving=frozenset(), inside=True, proof=both)
         return replace(answer, leaving=self._moved - self.question.chosen.keys())
@@ -156,7 +156,7 @@ class _Session:
             budget()
             batch = self._take()
             if self.question.chosen and (state := choose(self.question, self.plan, batch, budget)):
-                return self._replayed([(state, [])], budget) or Open(Reason.OPEN, hopeless(self.question, state))
+                return self._replayed([(state, [])], budget) or Unknown(Reason.OPEN, hopeless(self.question, state))
             stuck = None
             failed = [(part, why) for part, why in zip(batch, self._follow(batch, budget), strict=True) if why]
             if failed and not self.question.chosen:
@@ -171,11 +171,11 @@ class _Session:
             self._stack.sort(key=lambda part: part.tried is not None)  # others learn from a trial
             if stuck:
                 leaving = frozenset(self.leaving)
-                return Open(Reason.TIE, self._tie, leaving) if self._tie else Open(Reason.OPEN, stuck, leaving)
+                return Unknown(Reason.TIE, self._tie, leaving) if self._tie else Unknown(Reason.OPEN, stuck, leaving)
         log.info("decided by %d boxes", self.figures.boxes)
         inside = self.question.inside
         proof = self._proof() if inside and self.question.certified else None
-        return Refuted("bounds", frozenset(self.leaving), self.system.may_deadlock, inside=inside, proof=proof)
+        return Proved("bounds", frozenset(self.leaving), self.system.may_deadlock, inside=inside, proof=proof)
 
     def _roots(self) -> list[Part]:
         """The boxes around the initial sets."""
@@ -332,7 +332,7 @@ class _Session:
                 self._tie = str(error)
                 continue
             if witness is not None:
-                return Witnessed(witness)
+                return Violated(witness)
         return None
 
     def _explained(self, point: Mapping[str, Fraction], path: Sequence[str], budget: Budget) -> Witness | None:
@@ -352,4 +352,4 @@ def _recorded(question: Question) -> frozenset[str]:
     return frozenset(n for b in question.system.branches for n, e in b.updates if isinstance(e, Extremum))
 
 
-TUBES = Tubes()
+FLOWPIPES = FlowpipeSearch()

@@ -1,4 +1,4 @@
-"""Reach sets of systems with smooth parts: tubes from the parts of the initial boxes, cut where they move states most.
+"""Reach sets of smooth systems: flowpipes from the parts of the initial boxes, cut where they move states most.
 
 parts := the boxes of the initial regions, at level l in 2^l parts each, enclosed the more finely the greater l is
 for each step: the ends of each direction over the affine forms of all parts
@@ -25,7 +25,7 @@ _FINEST = 10
 
 
 def unfollowed(system: System) -> str | None:
-    """Why tubes do not follow the runs of a system; None where they do."""
+    """Why flowpipes do not follow the runs of a system; None where they do."""
     if not system.smooth:
         return "it is for systems that are not piecewise linear"
     for branch in system.branches:
@@ -36,10 +36,10 @@ def unfollowed(system: System) -> str | None:
     return None
 
 
-class TubeLayers:
+class FlowpipeLayers:
     """The source."""
 
-    name = "tubes"
+    name = "flowpipes"
     help = "Affine forms over all steps, of systems that are not piecewise linear, part by part of the initial set."
     finest = _FINEST
     smooth = True
@@ -118,4 +118,4 @@ def _parts(system: System, box: Box, level: int) -> list[Box]:
     return parts
 
 
-TUBES = TubeLayers()
+FLOWPIPES = FlowpipeLayers()

@@ -79,7 +79,7 @@ def check_count(count: float, size: int, most: int = MAX_BOXES) -> None:
     """Is there room for so many boxes of `size` coordinates? Raises `OverflowError` where not, before they are made."""
     numbers = count * max(size, 1)
     if count > most or numbers > _NUMBERS * (most / MAX_BOXES):
-        raise OverflowError("too many regions")
+        raise OverflowError("too many boxes")
     if numbers > _TURN and numbers * _BYTES / 2**20 > room_mb():
         raise OverflowError(f"the memory limit leaves no room for {count:.0f} regions")
 

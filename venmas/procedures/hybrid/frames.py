@@ -167,14 +167,14 @@ class Map:
         scale = lcm(*(o.denominator for o in offset), *(c.denominator for r in matrix for c in r))
         if identity and scale == 1:
             if any(abs(o) > 2 * MAX_COORDINATE for o in offset):
-                raise UnsuitableError("a move is too long for the lattice of the region graph")
+                raise UnsuitableError("a move is too long for the lattice of the reachability graph")
             shift = np.array([int(o) for o in offset], dtype=np.int64)
             return Map(shift, np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64), shift, 1)
         rows = [[_times(c, scale) for c in r] for r in matrix]
         offsets = [_times(o, scale) for o in offset]
         longest = max(sum(map(abs, r)) * MAX_COORDINATE + abs(o) for r, o in zip(rows, offsets, strict=True))
         if scale > 2**40 or longest >= 2**62:
-            raise UnsuitableError("the numbers of the model are too long for the lattice of the region graph")
+            raise UnsuitableError("the numbers of the model are too long for the lattice of the reachability graph")
         array = np.array(rows, dtype=np.int64).reshape(size, size)
         return Map(None, np.maximum(array, 0), np.minimum(array, 0), np.array(offsets, dtype=np.int64), scale)
 

@@ -1,1 +1,1 @@
-"""Proofs for ever in two phases, each of them bounded: into a set, and back into it."""
+"""k-induction with a strengthening: two bounded proofs, into a set, and back into it."""

@@ -1,14 +1,14 @@
-"""Two phases: a proof of AG p for ever from two bounded ones, around a set of states.
+"""k-induction with a strengthening: a proof of AG p for ever from two bounded ones, around a set of states.
 
     for (I, t, q) in sets that sampled runs enter and come back to                     (`sets`, `runs`)
         ask: I meets AX^q I & AG[0,q] p, and no run from it leaves the box             (as initial set: I)
         ask: the initial states meet AX^t I & AG[i,t] p, and no run leaves the box
-        both hold: refuted; a run to a state without p: witnessed
+        both hold: proved; a run to a state without p: violated
     ask: the initial states meet AG[i,i+k] p, for growing k                            (bounded model checking)
 
 Every state that is met at step t or later lies r < q steps behind a state of I, which is met at t + mq, and so
-satisfies p: k-induction (Sheeran, Singh, Stalmarck, FMCAD 2000) with a strengthening, where the set need not be one of
-every step. What a set is guessed from proves nothing; the questions are answered by the procedures for bounded ones.
+satisfies p (after Sheeran, Singh, Stalmarck, FMCAD 2000); the set need not be one of every step. What a set is guessed
+from proves nothing; the questions are answered by the procedures for bounded ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from venmas.answer import Answer, Basis, Open, Refuted, Witnessed
+from venmas.answer import Answer, Basis, Proved, Unknown, Violated
 from venmas.budget import Budget
 from venmas.errors import ModelError, Reason
 from venmas.logic import (
@@ -75,10 +75,10 @@ class PhaseCounts:
         return found + ([("inductive set", self.proved)] if self.proved else [])
 
 
-class TwoPhase:
+class KInduction:
     """The procedure."""
 
-    name = "two-phase"
+    name = "k-induction"
     help = "Into a set of states, and back into it: two bounded proofs."
 
     def accepts(self, question: Question, run: Run) -> str | None:
@@ -93,12 +93,12 @@ class TwoPhase:
         """It has a stage of its own."""
         return True
 
-    def start(self, question: Question, run: Run) -> TwoPhaseSession:
+    def start(self, question: Question, run: Run) -> KInductionSession:
         """Nothing is done yet."""
-        return TwoPhaseSession(question, run)
+        return KInductionSession(question, run)
 
 
-class TwoPhaseSession:
+class KInductionSession:
     """Sets in turn, each round with more time for a question."""
 
     struggling = False
@@ -122,17 +122,17 @@ class TwoPhaseSession:
                 answer = budget.spend(seconds, lambda part: self._try(phases, part))  # noqa: B023
                 if answer is None:
                     late.append(phases)
-                elif not isinstance(answer, Open):
+                elif not isinstance(answer, Unknown):
                     return answer
                 elif self.question.inductive is not None:
                     told = answer.message
             begin = Globally(Quantifier.ALL, self.start, self.start + ahead, self.invariant)
             answer = budget.spend(seconds, lambda part: self._ask(system, begin, part, inside=False))  # noqa: B023
-            if isinstance(answer, Witnessed):
+            if isinstance(answer, Violated):
                 return answer
             if not late and (ahead >= LAYERS or self.question.inductive is not None):
                 sets = f"{self.figures.sets} sets that runs seem to come back to"
-                return Open(Reason.OPEN, told or f"none of {sets} was proved to be one")
+                return Unknown(Reason.OPEN, told or f"none of {sets} was proved to be one")
             found, seconds, ahead = late, 4 * seconds, 2 * ahead
 
     def _sets(self, budget: Budget) -> list[Phases]:
@@ -159,18 +159,18 @@ class TwoPhaseSession:
         try:
             returns = self._ask(*back, budget)
         except ModelError as error:  # a state of the set leaves the box, which no run may ever reach
-            return Open(Reason.OPEN, f"the set is not inductive: {error}")
-        if not isinstance(returns, Refuted):
-            return Open(Reason.OPEN, self._outside(returns, "the set is not inductive"))
+            return Unknown(Reason.OPEN, f"the set is not inductive: {error}")
+        if not isinstance(returns, Proved):
+            return Unknown(Reason.OPEN, self._outside(returns, "the set is not inductive"))
         enters = self._ask(*enter, budget)
-        if isinstance(enters, Witnessed) and replay(enter[0], self.question.shown, enters.witness).confirmed:
+        if isinstance(enters, Violated) and replay(enter[0], self.question.shown, enters.witness).confirmed:
             return enters
-        if not isinstance(enters, Refuted):
-            return Open(Reason.OPEN, self._outside(enters, "not every initial state is in the set"))
+        if not isinstance(enters, Proved):
+            return Unknown(Reason.OPEN, self._outside(enters, "not every initial state is in the set"))
         shown = to_short_text(phases.reached)
         self.figures.proved = f"entered after {phases.into} steps, come back to after {phases.again}: {shown}"
         stuck = returns.may_deadlock or enters.may_deadlock
-        found = Refuted(
+        found = Proved(
             max(returns.basis, enters.basis, key=_BASES.index),
             may_deadlock=stuck and enters.deadlock is None,
             deadlock=enters.deadlock,
@@ -180,8 +180,8 @@ class TwoPhaseSession:
 
     def _outside(self, answer: Answer, how: str) -> str:
         """Why a set is none, as far as a witness or a procedure tells."""
-        if not isinstance(answer, Witnessed):
-            return f"it was not decided of the set: {answer.message if isinstance(answer, Open) else ''}"
+        if not isinstance(answer, Violated):
+            return f"it was not decided of the set: {answer.message if isinstance(answer, Unknown) else ''}"
         variables = self.question.system.variables
 
         def told(node: Node) -> str:
@@ -193,16 +193,16 @@ class TwoPhaseSession:
         violated = " violates the property" if outside else ""
         return f"{how}: {told(path[0])}{steps}{violated}"
 
-    def _alive(self, found: Refuted, phases: Phases, budget: Budget) -> Refuted:
+    def _alive(self, found: Proved, phases: Phases, budget: Budget) -> Proved:
         """The same, and whether a deadlock is reachable, where that is soon known."""
         for first, (system, _) in zip((True, False), self._claims(phases, self.invariant), strict=True):
             steps = max(phases.into, _AHEAD) if first else phases.again - 1
             claim = Globally(Quantifier.ALL, 0, steps, EX(TRUE))
             seconds = max(_ALIVE, budget.spent)
             answer = budget.spend(seconds, lambda part: self._ask(system, claim, part, inside=False))  # noqa: B023
-            if isinstance(answer, Witnessed) and first:
+            if isinstance(answer, Violated) and first:
                 return replace(found, may_deadlock=False, deadlock=deadlocked(answer.witness))
-            if not isinstance(answer, Refuted):
+            if not isinstance(answer, Proved):
                 return found
         return replace(found, may_deadlock=False)
 
@@ -228,4 +228,4 @@ class TwoPhaseSession:
         return self._decide(Question(system, Bounded(formula), self.question.semantics, inside=inside), budget)
 
 
-TWO_PHASE = TwoPhase()
+K_INDUCTION = KInduction()

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from venmas.answer import IncompleteError, Refuted
+from venmas.answer import IncompleteError, Proved
 from venmas.checker.format.rule import End, Rule
 from venmas.checker.inductive.phases import Stated
 from venmas.logic import Bounded, parse
 from venmas.model.invariant import Phases
-from venmas.procedures.exact.session import RationalSession
+from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question, always
 
 
@@ -45,10 +45,10 @@ def _proved(question: Question, tick: Callable[[], None]) -> tuple[list[Rule], b
     for asked in (question, question.boxed):
         for whole in (True, False):
             lines: list[Rule] = []
-            answer = RationalSession(asked, lines.append, whole).advance(tick)
-            if isinstance(answer, Refuted):
+            answer = ExactSession(asked, lines.append, whole).advance(tick)
+            if isinstance(answer, Proved):
                 break
-        if not isinstance(answer, Refuted):
+        if not isinstance(answer, Proved):
             raise IncompleteError(f"a phase is not proved: {asked.formula}"[:2000])
         if not answer.leaving:
             return lines, asked.inside

@@ -4,7 +4,7 @@ monolithic:     encode the negated formula as one program; a solver looks for a 
 compositional:  walk the tree of branches and operands depth first; each path is a program of its own,
                 solved by one worker after the other or by a pool, until the first point
 a point near which an exact initial state meets the negated formula is a witness             (`confirm`)
-no program has a point: refuted, by the solver's word, or by bounds where none was left      (`stream`)
+no program has a point: proved, by the solver's word, or by bounds where none was left      (`stream`)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError
 from venmas.errors import ModelError, Reason
 from venmas.procedure import Run, Settings
@@ -93,7 +93,7 @@ class _Session:
             answer: Answer = end.value
             return answer
         except (OverflowError, NotFiniteError) as error:
-            return Open(Reason.TOLERANCE, f"numbers arise that are too large for floats: {error}")
+            return Unknown(Reason.TOLERANCE, f"numbers arise that are too large for floats: {error}")
         except MemoryLimitError as error:
             raise BudgetError(budget.root, Reason.MEMORY, str(error)) from error
         except WorkerError as error:
@@ -117,17 +117,17 @@ class _Session:
 
     def _answer(self, result: Result) -> Answer:
         if result.found is not None:
-            return Witnessed(result.found.witness)
+            return Violated(result.found.witness)
         leaving = frozenset(result.may_leave_box)
         if result.left_box and not leaving:
             leaving = frozenset(self.question.system.variables)
         if result.undecided:
             worst = min(result.undecided, key=lambda u: _SEVERITY.index(u.reason))
-            return Open(worst.reason, f"{worst.message} ({len(result.undecided)} subproblems undecided)", leaving)
+            return Unknown(worst.reason, f"{worst.message} ({len(result.undecided)} subproblems undecided)", leaving)
         may_deadlock = result.may_deadlock
         if self.narrowed:  # of runs from the rest nobody asked here whether they leave the box, or end
             leaving, may_deadlock = frozenset(self.question.system.variables), self.question.system.may_deadlock
-        return Refuted("solver" if result.solved else "bounds", leaving, may_deadlock)
+        return Proved("solver" if result.solved else "bounds", leaving, may_deadlock)
 
     def _measure(self) -> None:
         mapper = self.run.made("mapper")

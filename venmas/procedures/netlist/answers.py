@@ -1,11 +1,9 @@
-"""What is said of a property of LTL: three kinds of answers, of circuits and of systems."""
+"""Answers to a property of LTL, of circuits and of systems; the third is `venmas.answer.Unknown`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
-
-from venmas.errors import Reason
 
 RunT = TypeVar("RunT")
 
@@ -20,11 +18,3 @@ class Violated(Generic[RunT]):
     """A run from an initial state does not have the property; it was replayed."""
 
     run: RunT
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """Neither was found."""
-
-    reason: Reason
-    message: str

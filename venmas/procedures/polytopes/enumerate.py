@@ -4,7 +4,7 @@ Where few dimensions of the initial set are free, the parts of it on which a run
 polytopes of few vertices, and few as long as choices are few. They are cut where a unit of a network, an argmax or a
 comparison changes, so unlike boxes they are exact. A formula is evaluated by the polytopes on which it may hold:
 those of ``EX`` may reach its operand by some move, those of ``AX`` by each move in turn, those of ``And`` pass each
-operand in turn. Parts are never merged, so the region graph is better for many branches over many steps.
+operand in turn. Parts are never merged, so the reachability graph is better for many branches over many steps.
 """
 
 from __future__ import annotations

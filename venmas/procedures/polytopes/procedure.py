@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget
 from venmas.errors import Reason
 from venmas.model.transform.cases import UnsuitableError
@@ -44,7 +44,7 @@ class PolytopeEnumeration:
     help = "Polytopes of initial states with affine runs, where few dimensions are free."
 
     def accepts(self, question: Question, run: Run) -> str | None:
-        """At most four free dimensions; several of them, or one branch: else a region graph is quicker."""
+        """At most four free dimensions; several of them, or one branch: else a reachability graph is quicker."""
         if question.certified:
             return "it writes no certificates"
         try:
@@ -52,7 +52,7 @@ class PolytopeEnumeration:
             if space.single:
                 return "networks compute in float32"
             if not (space.several_wide or len(space.system.branches) == 1):
-                return "one dimension is free, and there are several branches: regions are quicker"
+                return "one dimension is free, and there are several branches: a reachability graph is quicker"
             Enumeration(space, question.target)
         except (UnsuitableError, OverflowError, RecursionError) as error:
             return str(error) or "the system is nested too deeply"
@@ -89,10 +89,10 @@ class PolytopeSession:
                 found = work.run(budget)
                 witness = self._trials.look(iter(found), budget) if found else None
                 if witness is not None:
-                    return Witnessed(witness)
+                    return Violated(witness)
         if work.refuted:
-            return Refuted("bounds", may_deadlock=self.question.system.may_deadlock)
-        return Open(Reason.OPEN, "there are too many polytopes, or some that floats cannot cut")
+            return Proved("bounds", may_deadlock=self.question.system.may_deadlock)
+        return Unknown(Reason.OPEN, "there are too many polytopes, or some that floats cannot cut")
 
 
 POLYTOPES = PolytopeEnumeration()

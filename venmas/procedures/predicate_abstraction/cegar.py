@@ -21,7 +21,7 @@ import numpy as np
 from venmas.bounds.rounding import Bools, Ints
 from venmas.logic import Formula
 from venmas.model.invariant import Invariant
-from venmas.procedures.predicate_abstraction.graph.exits import with_exits
+from venmas.procedures.predicate_abstraction.graph.box_exits import with_exits
 from venmas.procedures.predicate_abstraction.graph.explore import AbstractSearch, Explored
 from venmas.procedures.predicate_abstraction.graph.falsify import random_path
 from venmas.procedures.predicate_abstraction.graph.graph import Unsafe

@@ -3,7 +3,7 @@
 slice := the cone of influence of p                                       (`venmas.model.transform.cone`)
 refine until the abstract graph is safe, or a path is real                (`cegar`)
 safe: its states are an inductive set, which the answer carries
-real: run the path in the whole system; it runs: witnessed; else the slice grows to the whole
+real: run the path in the whole system; it runs: violated; else the slice grows to the whole
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.errors import ModelError, Reason
 from venmas.logic import Always, Formula, Globally, Quantifier, nnf, variables_of
@@ -49,10 +49,10 @@ _SPLITTING = 0.8
 """Part of the time that is left for the other starts where one is known to be unsafe: its path is to be replayed."""
 
 
-class Abstraction:
+class PredicateAbstraction:
     """The procedure."""
 
-    name = "abstraction"
+    name = "predicate-abstraction"
     conditions = True
     help = "Predicate abstraction of the policy, refined by counterexamples, for AG p over integers."
 
@@ -130,7 +130,7 @@ class Session:
         except BudgetError as error:
             if error.reason is not Reason.TIME:
                 raise
-            return Witnessed(self._first)
+            return Violated(self._first)
 
     @property
     def _first(self) -> Witness | None:
@@ -145,11 +145,11 @@ class Session:
                     return None
                 self._cegar = self._begin(task)
             except TooManyError:
-                return Open(Reason.OPEN, "the unsafe condition is a union of too many boxes")
+                return Unknown(Reason.OPEN, "the unsafe condition is a union of too many boxes")
             except UnsuitableError as error:
                 if not self._refuted:
-                    return Open(Reason.OPEN, str(error))
-                return Open(Reason.OPEN, f"a path of its slice is none of the whole system: {error}")
+                    return Unknown(Reason.OPEN, str(error))
+                return Unknown(Reason.OPEN, f"a path of its slice is none of the whole system: {error}")
         budget.root.describe = self._progress
         return self._iteration(self._cegar, budget)
 
@@ -163,7 +163,7 @@ class Session:
             case Explored():
                 if self._split is not None:
                     self._split.counts.closed = True
-                return Witnessed(self._first) if self._first is not None else self._safe(cegar, found)
+                return Violated(self._first) if self._first is not None else self._safe(cegar, found)
             case ConcretePath():
                 return self._unsafe(cegar, found, budget)
         return None
@@ -237,7 +237,7 @@ class Session:
         columns = np.array([places[name] for name in part.names], dtype=np.int64)
         found = widened(found, columns, len(places))
         self.figures.words = len(found.words)
-        return Refuted("bounds", may_deadlock=whole.may_deadlock, inside=self.question.inside, proof=Inductive(found))
+        return Proved("bounds", may_deadlock=whole.may_deadlock, inside=self.question.inside, proof=Inductive(found))
 
     def _unsafe(self, cegar: Cegar, path: ConcretePath, budget: Budget) -> Answer | None:
         whole, part = self.question.system, cegar.given
@@ -248,11 +248,11 @@ class Session:
             shown = _shown(whole, self.invariant, initial, names, budget)
             if shown is not None and self._split is not None:
                 more = self._split.leave_out(cegar, path.points[0], shown)
-                return None if more else Witnessed(self._split.first or shown)
+                return None if more else Violated(self._split.first or shown)
             if shown is not None:
-                return Witnessed(shown)
+                return Violated(shown)
         if self._whole:
-            return Open(Reason.OPEN, "a path of states was found that no run of the system takes")
+            return Unknown(Reason.OPEN, "a path of states was found that no run of the system takes")
         self._whole = self._refuted = True
         self._cegar = self._split = None  # a guard that was left out blocks it
         return None
@@ -302,4 +302,4 @@ def _shown(
         return None
 
 
-ABSTRACTION = Abstraction()
+PREDICATE_ABSTRACTION = PredicateAbstraction()

@@ -17,7 +17,7 @@ from venmas.bounds.rounding import Ints
 from venmas.logic import Atom, Formula, Not, conjunction, disjunction, nnf
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.witness.tree import Witness
-from venmas.procedures.predicate_abstraction.graph.exits import OUTSIDE
+from venmas.procedures.predicate_abstraction.graph.box_exits import OUTSIDE
 from venmas.procedures.predicate_abstraction.refinement.figures import StartCounts
 from venmas.procedures.predicate_abstraction.states.cells import Cells, States, keys
 from venmas.procedures.predicate_abstraction.states.conditions import states_of

@@ -1,13 +1,13 @@
-"""Closure of the region graph: AG p for ever by a union of cells of a grid that no step leaves.
+"""Cell mapping: AG p for ever by a union of cells of a grid that no step leaves.
 
     repeat, on a grid twice as fine
         cells := those that an initial region meets
         step all new cells, cut where a choice is open                                (`graph.step`)
         add the cells that their images meet; one may violate p, or leave the box: too coarse
-        no cell is new: refuted, the cells are an inductive set
+        no cell is new: proved, the cells are an inductive set
 
-Cell-to-cell mapping (Hsu, 1980) with the enclosures of the region graph. Its sets need not be convex, nor be entered or
-come back to after any fixed number of steps, as those of two phases (`procedures.kinduction`); there are many more of
+Cell-to-cell mapping (Hsu, 1980) with the enclosures of the reachability graph. Its sets need not be convex, nor
+be entered or come back to after any fixed number of steps, as those of `procedures.kinduction`; there are many more of
 them.
 """
 
@@ -18,12 +18,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from venmas.answer import Answer, Open, Refuted
+from venmas.answer import Answer, Proved, Unknown
 from venmas.bounds.rounding import Ints
 from venmas.budget import Budget, ask, limited
 from venmas.errors import Reason
 from venmas.logic import Always, nnf
-from venmas.logic.closure import Stage
+from venmas.logic.stages import Stage
 from venmas.model.canonical.canonical import shared
 from venmas.model.expressions.domain import Ranges
 from venmas.model.invariant import Invariant
@@ -58,10 +58,10 @@ class CellCounts:
         return [("cells", f"{self.cells} reached, of {self.along} along each side")] if self.along else []
 
 
-class RegionClosure:
+class CellMapping:
     """The procedure."""
 
-    name = "region-closure"
+    name = "cell-mapping"
     help = "Cells of a grid over the reals that no step leaves."
 
     def accepts(self, question: Question, run: Run) -> str | None:
@@ -120,15 +120,15 @@ class CellSession:
             with limited(budget), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 found = self._closed(size, budget)
         except (UnsuitableError, OverflowError, RecursionError) as error:
-            return Open(Reason.OPEN, f"no closure of regions: {str(error) or type(error).__name__}")
+            return Unknown(Reason.OPEN, f"no set of cells: {str(error) or type(error).__name__}")
         if found is not None:
             return found
         if (size == 1).all():
-            return Open(Reason.OPEN, "the finest grid does not decide it")
+            return Unknown(Reason.OPEN, "the finest grid does not decide it")
         self._along *= 2
         return None
 
-    def _closed(self, size: Ints, budget: Budget) -> Refuted | None:
+    def _closed(self, size: Ints, budget: Budget) -> Proved | None:
         """The cells that are reached; None where they do not prove p."""
         space, counts = self.space, self.figures
         grid = Grid(size, self.low, sweep=0, swept=True)
@@ -159,7 +159,7 @@ class CellSession:
             new = reached.take(fresh)
         found = self._set(known, size) if self.question.certified else None
         proof = None if found is None else Inductive(found)
-        return Refuted("bounds", may_deadlock=may_deadlock, inside=self.question.inside, proof=proof)
+        return Proved("bounds", may_deadlock=may_deadlock, inside=self.question.inside, proof=proof)
 
     def _cells(self, boxes: Boxes, grid: Grid) -> Boxes:
         """The whole cells that some boxes meet, each once."""
@@ -211,4 +211,4 @@ def _keys(boxes: Boxes) -> list[tuple[int, ...]]:
     return [tuple(row) for row in np.concatenate([boxes.location[:, None], boxes.low], 1).tolist()]
 
 
-CELLS = RegionClosure()
+CELL_MAPPING = CellMapping()

@@ -1,11 +1,11 @@
-"""Regions: a reachability graph of boxes with counterexample-guided refinement (after Clarke et al., CAV 2000).
+"""Abstract reachability graph over boxes with counterexample-guided refinement (after Clarke et al., CAV 2000).
 
     graph := boxes of initial states                                                  (`graph`)
     repeat
         expand the graph by `depth` steps: cut boxes where a choice is open,          (`split`, `step`)
             move them exactly, merge what falls into one cell of the grid             (`boxes`)
-        label backward what may hold in each box; no initial box: refuted             (`closure`)
-        concretise abstract counterexamples in exact numbers; one runs: witnessed     (`candidates`, `concretise`)
+        label backward what may hold in each box; no initial box: proved               (`stages`)
+        concretise abstract counterexamples in exact numbers; one runs: violated      (`candidates`, `concretise`)
         refine: only what is open is expanded again, on a grid twice as fine
 
 Choices are decided by zonotope bounds of the networks (`venmas.bounds.zonotope`). A wide initial set is taken in tiles
@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from venmas.answer import Answer, Open, Refuted, Witnessed
+from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError
 from venmas.errors import Reason
@@ -43,11 +43,11 @@ MAX_PASSES, MAX_PIECES = 16, 20_000_000
 the one before, and so many pieces take minutes, which others use better."""
 
 
-class RegionGraph:
+class Reachability:
     """The procedure."""
 
-    name = "regions"
-    help = "A graph of regions, refined where something is open."
+    name = "reachability"
+    help = "An abstract reachability graph over boxes, refined where something is open."
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """Systems with a real variable and not too many initial locations."""
@@ -61,12 +61,12 @@ class RegionGraph:
         """It is the main one."""
         return True
 
-    def start(self, question: Question, run: Run) -> RegionSession:
+    def start(self, question: Question, run: Run) -> ReachabilitySession:
         """Nothing is done yet."""
-        return RegionSession(question, space_for(question, run))
+        return ReachabilitySession(question, space_for(question, run))
 
 
-class RegionSession:
+class ReachabilitySession:
     """Passes over one graph: the first call falsifies only, each other one makes a pass.
 
     root: a part of the initial set. weights: see `Graph`.
@@ -100,9 +100,9 @@ class RegionSession:
             self.space.interrupted = True  # in the middle of a step, perhaps
             raise
         except RecursionError:
-            return Open(Reason.OPEN, "no region graph: the system is nested too deeply")
+            return Unknown(Reason.OPEN, "no reachability graph: the system is nested too deeply")
         except (UnsuitableError, OverflowError) as error:
-            return Open(Reason.OPEN, f"no region graph: {str(error) or type(error).__name__}")
+            return Unknown(Reason.OPEN, f"no reachability graph: {str(error) or type(error).__name__}")
 
     def _advance(self, budget: Budget) -> Answer | None:
         graph = self.graph
@@ -118,29 +118,29 @@ class RegionSession:
         if witness is None and self.concretiser.branching:
             witness = self.concretiser.slices(graph, True, budget) or self.concretiser.point(graph, budget)
         if witness is not None:
-            return Witnessed(witness)
+            return Violated(witness)
         if self.whole and not self.question.certified:
             tiles, weights = graph.tiles()
             if tiles:
                 from venmas.procedures.reachability.tiles import search_tiles  # processes are needed here alone
 
                 witness = search_tiles(self.question, graph, tiles, weights, type(self), budget)
-                return Witnessed(witness) if witness is not None else self._refuted()
+                return Violated(witness) if witness is not None else self._refuted()
         return None
 
     def _falsified(self, budget: Budget) -> Witness | None:
         found = self.concretiser.rollouts(self.graph, budget)
         return found or self.concretiser.slices(self.graph, False, budget)
 
-    def _refuted(self) -> Refuted:
+    def _refuted(self) -> Proved:
         graph, question = self.graph, self.question
         leaving = frozenset(question.system.variables) if graph.may_leave_box and not question.inside else frozenset()
         proof = GraphTables(graph) if question.certified else None
-        return Refuted("bounds", leaving, graph.may_deadlock, inside=question.inside, proof=proof)
+        return Proved("bounds", leaving, graph.may_deadlock, inside=question.inside, proof=proof)
 
 
 def _found(witness: Witness | None) -> Answer | None:
-    return None if witness is None else Witnessed(witness)
+    return None if witness is None else Violated(witness)
 
 
-REGIONS = RegionGraph()
+REACHABILITY = Reachability()

@@ -17,8 +17,8 @@ import numpy as np
 
 from venmas.bounds.rounding import Ints, float_beside
 from venmas.logic import TRUE
-from venmas.logic.closure import agenda
 from venmas.logic.linear import LinearExpr
+from venmas.logic.stages import agenda
 from venmas.model.system.system import System
 from venmas.model.transform.cases import UnsuitableError
 from venmas.procedures.hybrid.boxes import MAX_BOXES, Boxes, Grid, check_count, cuts, joined, merge, present
@@ -35,10 +35,10 @@ _PIECES = 64
 _STAGE = agenda(TRUE)[0]
 
 
-class RegionLayers:
+class ReachabilityLayers:
     """The source."""
 
-    name = "regions"
+    name = "reachability"
     help = "Boxes in moving frames, merged where they meet: many branches over many steps."
     finest = 8
 
@@ -88,7 +88,7 @@ def _merged(images: Boxes, grid: Grid) -> Boxes:
         check_count(count, images.low.shape[1], MAX_BOXES)
     found = merge(joined(unions), grid)[0] if len(unions) > 1 else unions[0]
     if len(found) > MAX_BOXES // 4:
-        raise OverflowError("too many regions")
+        raise OverflowError("too many boxes")
     return found
 
 
@@ -134,4 +134,4 @@ def _extremes(space: Space, direction: LinearExpr, boxes: Boxes, number: int | N
     )
 
 
-REGIONS = RegionLayers()
+REACHABILITY = ReachabilityLayers()

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from venmas.answer import Answer, Open, Witnessed
+from venmas.answer import Answer, Unknown, Violated
 from venmas.bounds.rounding import Floats, Ints
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import ModelError, Reason, VenmasError
@@ -24,7 +24,7 @@ from venmas.procedures.hybrid.view import Space
 from venmas.procedures.reachability.graph.figures import Regions
 from venmas.procedures.reachability.graph.graph import Graph
 from venmas.question import Question
-from venmas.solvers.milp.outcome import Unknown
+from venmas.solvers.milp import outcome as solved
 from venmas.solvers.workers.mapper import Done, Job, MemoryLimitError
 from venmas.solvers.workers.pool import Pool, WorkerError
 
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class Searching(Protocol):
-    """A session of the region graph (`venmas.procedures.reachability.procedure`, which is above this)."""
+    """A session of the reachability graph (`venmas.procedures.reachability.procedure`, which is above this)."""
 
     graph: Graph
 
@@ -88,9 +88,9 @@ class Tile:
                 answer = None
                 while answer is None:
                     answer = session.advance(budget)
-            if isinstance(answer, Open):
+            if isinstance(answer, Unknown):
                 return Searched(trouble=answer.message)
-            graph, witness = session.graph, answer.witness if isinstance(answer, Witnessed) else None
+            graph, witness = session.graph, answer.witness if isinstance(answer, Violated) else None
             return Searched(witness, graph.counts, graph.may_leave_box, graph.may_deadlock)
         except BudgetError as error:
             return Searched(trouble=error.message, reason=error.reason)
@@ -130,7 +130,7 @@ def search_tiles(
                 continue
             answers += 1
             found: object = done.outcome
-            if isinstance(found, Unknown):
+            if isinstance(found, solved.Unknown):
                 found = Searched(trouble=found.message, reason=found.reason)
             assert isinstance(found, Searched)
             if found.reason in (Reason.TIME, Reason.MEMORY):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from venmas.model.show import quoted
-from venmas.procedures.predicate_abstraction.graph.exits import OUTSIDE
+from venmas.procedures.predicate_abstraction.graph.box_exits import OUTSIDE
 from venmas.procedures.predicate_abstraction.graph.explore import Explored
 from venmas.procedures.predicate_abstraction.graph.graph import AbstractGraph
 from venmas.procedures.predicate_abstraction.states.cells import Cells, States
@@ -67,7 +67,7 @@ def tree_of(task: Task, cells: Cells, explored: Explored) -> Drawn:
 
 
 def _texts(task: Task, cells: Cells, states: States) -> tuple[str, ...]:
-    """What holds in each: one in the declared box does not say so (`exits`)."""
+    """What holds in each: one in the declared box does not say so (`box_exits`)."""
     inside, left = f"{OUTSIDE} = 0", f"{OUTSIDE} = 1"
     found = []
     for i in range(len(states)):

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
-from venmas.answer import Refuted, Witnessed
+from venmas.answer import Proved, Violated
 from venmas.budget import ask
 from venmas.checker.format.rule import Rule
 from venmas.logic import Bounded
 from venmas.logic.formula import Formula
 from venmas.model.system.system import System
-from venmas.procedures.exact.session import RationalSession
+from venmas.procedures.exact.session import ExactSession
 from venmas.question import Question
 
 MOST_LINES = 20_000
@@ -33,16 +33,14 @@ def asked_exactly(system: System, formula: Formula, inside: bool = False) -> Pro
     """
     for whole in (True, False):
         lines: list[Rule] = []
-        session = RationalSession(
-            Question(system, Bounded(formula), certified=True, inside=inside), lines.append, whole
-        )
+        session = ExactSession(Question(system, Bounded(formula), certified=True, inside=inside), lines.append, whole)
         try:
             answer = session.advance(partial(_room, lines))
         except _LongError:
             return None
-        if isinstance(answer, Refuted) and not answer.leaving:
+        if isinstance(answer, Proved) and not answer.leaving:
             return tuple(lines)
-        if isinstance(answer, Witnessed):
+        if isinstance(answer, Violated):
             return dict(answer.witness.initial)
     return None
 

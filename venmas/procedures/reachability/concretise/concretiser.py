@@ -1,6 +1,6 @@
 """Concretisation: abstract counterexamples, random runs and slices of the initial set, tried in exact numbers.
 
-Each kind has a part of the time so far, so that none of them holds up the passes over the region graph.
+Each kind has a part of the time so far, so that none of them holds up the passes over the reachability graph.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 from venmas.bounds.rounding import Bools, Floats, Index
 from venmas.budget import asking
 from venmas.errors import ModelError
-from venmas.logic.closure import Stage
+from venmas.logic.stages import Stage
 from venmas.model.evaluation.simulate import random_branches, step_batch
 from venmas.procedures.hybrid.boxes import Boxes
 from venmas.procedures.hybrid.trials import Candidate

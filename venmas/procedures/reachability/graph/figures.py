@@ -1,4 +1,4 @@
-"""Figures of a region graph, for reports."""
+"""Figures of a reachability graph, for reports."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ class Regions:
         counted = ((self.nodes, "node"), (self.pieces, "piece"), (self.passes, "pass"))
         ending = {"pass": "es"}
         words = (f"{n} {what}{'' if n == 1 else ending.get(what, 's')}" for n, what in counted)
-        return [("region graph", ", ".join(words))]
+        return [("abstract graph", ", ".join(words))]

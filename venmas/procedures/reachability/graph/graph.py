@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from venmas.bounds.rounding import Bools, Floats, Ints
 from venmas.logic import AX, EX, FALSE, Formula
-from venmas.logic.closure import Stage, agenda
+from venmas.logic.stages import Stage, agenda
 from venmas.procedures.hybrid.boxes import MAX_EDGES, Boxes, Grid, Known, check_count, cuts, joined, merge
 from venmas.procedures.hybrid.frames import MAX_COORDINATE, check_size
 from venmas.procedures.hybrid.view import Space
@@ -315,7 +315,7 @@ class Graph:
         )
         self.counts.pieces += len(pieces.kind)
         if self.counts.pieces - self._counted > self._most:
-            raise OverflowError("too many regions")
+            raise OverflowError("too many boxes")
         stuck = [any(not c.moves for c in cases) for cases in pieces.case_list]
         self.may_deadlock |= any(stuck) and any(stuck[k] for k in np.unique(pieces.kind))
         layer.piece_atoms, _ = self.space.atoms(stage.atoms, pieces.boxes, step)

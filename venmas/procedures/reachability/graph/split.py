@@ -17,8 +17,8 @@ from venmas.bounds.compiled.load import compiled
 from venmas.bounds.rounding import Floats, Index, Ints
 from venmas.bounds.zonotope_stacked import stack
 from venmas.budget import ask
-from venmas.logic.closure import Stage
 from venmas.logic.linear import Comparison, Relation
+from venmas.logic.stages import Stage
 from venmas.model.expressions.expr import Application, ArgMax, Condition, Constant, Expr, children, to_linear
 from venmas.model.expressions.walk import walk
 from venmas.model.transform.cases import MAX_CASES, Case, Location, Sign, UnsuitableError

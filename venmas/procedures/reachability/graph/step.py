@@ -13,7 +13,7 @@ import numpy as np
 
 from venmas.bounds.rounding import Bools, Index, Ints
 from venmas.budget import ask
-from venmas.logic.closure import Stage
+from venmas.logic.stages import Stage
 from venmas.model.transform.cases import Move, UnsuitableError
 from venmas.procedures.hybrid.boxes import MAX_EDGES, Boxes, at_once, check_count, joined, present, ranks, turns
 from venmas.procedures.hybrid.view import Space

@@ -1,4 +1,4 @@
-"""Certificate of a region graph as lemmas: one for every region and formula that the refutation of the root rests on.
+"""Certificate of a reachability graph as lemmas: one for every region and formula that the proof of the root rests on.
 
 The graph says what to prove and where to cut; every line is made with the rules of `venmas.checker` and its evaluation,
 in rationals. What follows in floats but not there is cut further, and where that does not help `IncompleteError` is

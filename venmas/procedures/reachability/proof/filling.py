@@ -1,4 +1,4 @@
-"""Cells of a step of a region graph, as tables have them: what is possible in each, and where that leads.
+"""Cells of a step of a reachability graph, as tables have them: what is possible in each, and where that leads.
 
 All is computed by the checker's own batches of integers. A cell in which it sees less than the graph did is cut.
 """
@@ -19,7 +19,7 @@ from venmas.checker.fixed_point.evaluation import Key as Kind
 from venmas.checker.fixed_point.lattice import cover
 from venmas.checker.goals.tables.check import FIRST_COVER, NO_ROW, Verdict, step_fails
 from venmas.logic import AX, EX, Formula
-from venmas.logic.closure import Stage
+from venmas.logic.stages import Stage
 from venmas.procedures.hybrid.view import Space
 from venmas.procedures.reachability.proof.lemma_index import Regions
 from venmas.procedures.reachability.proof.midpoints import Tree

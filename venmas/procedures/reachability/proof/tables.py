@@ -1,4 +1,4 @@
-"""Certificate of a region graph as tables, a record a step (`venmas.checker.goals.tables.table`).
+"""Certificate of a reachability graph as tables, a record a step (`venmas.checker.goals.tables.table`).
 
 All is computed by the checker's own batches of integers. The graph says which regions refute what, and where to cut
 them. Cells, the outcomes that are possible in them, their images and what covers those are computed as the checker

@@ -1,4 +1,4 @@
-"""Which subformulas matter after how many steps, and their truth over batches of regions."""
+"""Stages of a formula: the subformulas that matter after each number of steps; their truth over batches of boxes."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_names_that_are_new_are_known():
     assert several_wide(system)
 
 
-def test_a_copy_finds_its_own_facts():
+def test_a_copy_finds_its_own_values():
     system = plain()
     networks_of(system)["none"] = None  # whoever asks gets a dictionary of his own
     assert networks_of(system) == {}
