@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("jsonschema")
+
 import json
 import re
 import signal

@@ -165,7 +165,7 @@ def test_no_witness_leaves_the_file_alone(tmp_path: Path) -> None:
     stored = tmp_path / "w.json"
     stored.write_text("old")
     done = venmas("--scenario", "frozenlake", "--formula", "safe2", "--witness", str(stored))
-    assert done.returncode == 0
-    assert "no witness to write" in done.stderr
+    assert done.returncode == 2 and done.stdout.startswith("satisfied")
+    assert "is of another run: remove it, or name a new file" in done.stderr
     assert stored.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["w.json"]

@@ -364,7 +364,7 @@ def test_kill_in_the_middle_of_logging_harms_nobody(caplog: pytest.LogCaptureFix
 
 SCRIPT = """
 import sys
-sys.path.insert(0, {tests!r})
+sys.path[:0] = [{tests!r}, {root!r}]
 from test_pool import *
 pool = Pool(("highs",), workers=2)
 results = pool.map(jobs(hard(0), hard(1), hard(2)))
@@ -380,7 +380,9 @@ except KeyboardInterrupt:
 
 def run_script(folder: Path, text: str) -> subprocess.Popen[str]:
     script = folder / "script.py"  # no guard of __main__: nothing may import it again
-    script.write_text(textwrap.dedent(text).format(tests=str(Path(__file__).parent)))
+    script.write_text(
+        textwrap.dedent(text).format(tests=str(Path(__file__).parent), root=str(Path(__file__).parents[2]))
+    )
     return subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 

@@ -321,7 +321,7 @@ def test_a_time_limit_leaves_sound_sets():
         ("h * climb", "not linear"),
         ("3", "the same in every state"),
         ("h - h", "the same in every state"),
-        ("", "expected"),
+        ("", "is empty"),
     ],
 )
 def test_directions_that_are_none_are_refused(text, told):

@@ -200,13 +200,13 @@ def command(
             text = read_formula_text(formula or loaded.scenario.formula, loaded.system)
     except LimitError as stop:
         return _unread(stop, str(scenario), formula, dict(read_settings(settings)), options, json_path, quiet)
-    read = perf_counter() - begun
     check_kept(written, [*loaded.files, *formula_file(formula)])
     refuse_for_mode(mode, [read_property(loaded.system, text).kind], cluster is not None, bool(invariant))
     _log_solvers(solver)
 
     from venmas.engine.verify import verify
 
+    before = perf_counter() - begun
     with ProgressLine(wanted=not quiet) as line:
         report = verify(
             loaded.system,
@@ -218,7 +218,7 @@ def command(
             **{**options, "timeout": left()},
             **read_refinement(refinement, loaded),
         )
-    report.seconds.total += read
+    report.seconds.total += before
     if report.asked is not None:
         report.asked = replace(report.asked, timeout=timeout)
     tell_origin(report, loaded, refinement)

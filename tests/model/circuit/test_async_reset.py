@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.needs import needs
+
+needs("bitwuzla", "pyosys", "pysat")
+
 import operator
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from venmas.engine.ltl import verify_ltl
+from venmas import verify_ltl
 from venmas.errors import CircuitError
 from venmas.formats.verilog import read_verilog
 from venmas.model.circuit.nodes import Circuit

@@ -95,7 +95,7 @@ def test_what_can_not_be_drawn_is_told_with_a_remedy(stored: Path, tmp_path: Pat
         ([stored, "-o", out, "--scenario", "nowhere.py"], "there is no scenario file"),
         ([tmp_path / "gone.json", "-o", out], "cannot read"),
         ([broken, "-o", out], "drawn without units"),
-        ([python, "-o", out, "--set", "climb0=3"], "give it with --scenario"),
+        ([python, "-o", out, "--set", "climb0=3"], "--set is about a scenario"),
         ([stored], "Missing option '-o'"),
     ]
     for arguments, told in cases:
