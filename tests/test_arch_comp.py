@@ -89,7 +89,7 @@ def test_double_pendulum_is_that_of_its_governing_equations(data_dir: Path) -> N
 @pytest.mark.parametrize("label", ["NAV-standard", "NAV-robust", "Attitude"])
 def test_own_networks_are_proved_with_one_box(label: str, tmp_path: Path) -> None:
     found = row(LOOPS[label], OWN / f"{LOOPS[label].network}.onnx", 60, tmp_path)
-    assert found["result"] == "VERIFIED" and found["check"] == "2 lines, 1 leaves closed"
+    assert found["result"] == "VERIFIED" and found["check"] == "3 lines, 1 leaves closed"
 
 
 def test_an_airplane_that_leaves_its_limits_is_replayed() -> None:

@@ -94,7 +94,8 @@ def test_words_of_verify_are_text(option: str, value: Any) -> None:
 @pytest.mark.parametrize("option", ["timeout", "memory", "workers"])
 @pytest.mark.parametrize("value", ["17", math.nan, 1j, [1], True, 10**400], ids=lambda v: repr(v)[:10])
 def test_limits_of_verify_are_numbers(option: str, value: Any) -> None:
-    with pytest.raises(VenmasError, match=f"{option} is a .*; write {option}=60 without quotes"):
+    remedy = "or None for all cores" if option == "workers" else f"write {option}=60 without quotes"
+    with pytest.raises(VenmasError, match=f"{option} is a .*{remedy}"):
         verify(world(), "AX x < 1", **{option: value})
 
 

@@ -110,13 +110,13 @@ def test_a_certificate_of_an_empty_set_is_refused(tmp_path):
     (low, high) = system.initial_set.regions[0]
     system.initial_set.regions[0] = (low, Comparison(high.expr, Relation.LT))  # behind the back of every check
     lines = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
-    lines[0]["system"] = system_to_json(system)
+    lines[0]["subject"]["system"] = system_to_json(system)
     file.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
     header, rest = read_certificate(file)
     with pytest.raises(CheckError, match="no initial states"):
-        check_claim(header, rest, system, lambda _: None)
+        check_claim(header, rest, system)
     with pytest.raises(ModelError, match="no initial states"):
-        system_from_json(lines[0]["system"], [])
+        system_from_json(lines[0]["subject"]["system"], [])
 
 
 @settings(max_examples=300, deadline=None)
