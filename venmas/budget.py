@@ -163,6 +163,7 @@ class Budget:
             raise BudgetError(self, Reason.MEMORY, f"the memory limit of {self.memory_mb} MB was reached")
         if self.progress is not None:
             self.progress(self.describe(now - self.begun))
+            self._shown += 10 * (monotonic() - now)  # whoever is slow to show it is told less often: the work goes on
 
 
 _ambient: ContextVar[Budget | None] = ContextVar("budget", default=None)

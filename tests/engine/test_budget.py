@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from venmas import System, verify
+from venmas.budget import Budget, ask, limited
 from venmas.checker.file import check_certificate
 from venmas.engine.report import Verdict
 from venmas.errors import Reason
@@ -100,3 +101,21 @@ def test_an_answer_in_the_last_moment_leaves_time_for_its_proof(monkeypatch) -> 
     monkeypatch.setitem(registry._REGISTRY, "highs", Slow(last=0.2))
     report, _ = asked("AX level < 1.25", mode="mono", trust="exact")
     assert report.satisfied and report.basis == "exact" and report.subproblems.solved
+
+
+def test_slow_progress_leaves_time_for_the_work() -> None:
+    """Nine tenths of the time at least: `ask` looks at every step, and a look may tell progress."""
+    told = 0
+
+    def slow(_: object) -> None:
+        nonlocal told
+        told += 1
+        time.sleep(0.05)
+
+    budget = Budget(progress=slow)
+    budget._shown -= 1.0
+    begun = time.monotonic()
+    with limited(budget):
+        while time.monotonic() - begun < 0.5:
+            ask()
+    assert told == 1
