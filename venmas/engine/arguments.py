@@ -52,7 +52,8 @@ def check_files(certificate: object = None, journal: object = None) -> None:
 
 def check_workers(workers: object) -> None:
     """Raise `UsageError` for what is no number of processes."""
-    if workers is None or (isinstance(workers, Integral) and not isinstance(workers, bool) and int(workers) >= 1):
+    whole = isinstance(workers, Integral) and not isinstance(workers, bool)
+    if workers is None or (whole and 1 <= int(workers) <= 1 << 16):  # type: ignore[call-overload]
         return
     raise UsageError(f"workers is a number of processes from 1, or None for all cores; got {shortened(workers)}")
 
