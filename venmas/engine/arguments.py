@@ -55,7 +55,8 @@ def check_workers(workers: object) -> None:
     whole = isinstance(workers, Integral) and not isinstance(workers, bool)
     if workers is None or (whole and 1 <= int(workers) <= 1 << 16):  # type: ignore[call-overload]
         return
-    raise UsageError(f"workers is a number of processes from 1 to 65536, or None for all cores; got {shortened(workers)}")
+    told = "workers is a number of processes from 1 to 65536, or None for all cores"
+    raise UsageError(f"{told}; got {shortened(workers)}")
 
 
 _EXAMPLES = {
