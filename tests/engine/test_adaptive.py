@@ -11,6 +11,7 @@ from venmas.errors import ModelError, Reason
 from venmas.logic import AX, And, Atom, parse
 from venmas.model import System, absolute, where
 from venmas.procedures.exact.session import ExactSession
+from venmas.procedures.flowpipes.procedure import FlowpipeSearch
 from venmas.procedures.reachability.procedure import ReachabilitySession
 
 
@@ -95,6 +96,7 @@ def test_a_deadlock_that_time_leaves_open_is_told(monkeypatch):
 
     monkeypatch.setattr(ReachabilitySession, "advance", late)
     monkeypatch.setattr(ExactSession, "advance", late)
+    monkeypatch.setattr(FlowpipeSearch, "accepts", lambda *_: "it is not asked")
     report = verify(stops(), "AX^4 false", mode="adaptive", timeout=10)
     assert report.satisfied
     assert report.notes == ["a deadlock may be reachable: the time limit was reached before it was decided"]

@@ -4,8 +4,8 @@ A portfolio has *stages*, one after the other until there is an answer. In a sta
 is the main one, which makes a step at each of its turns; the others have parts of the time. A stage is over when its
 main procedure is; what another one has begun may go on in a later stage.
 
-    adaptive:  explicit -> flowpipes -> branch-and-bound
-               -> (polytopes, exact, bound-propagation | reachability) -> (mono | exact)
+    adaptive:  explicit -> flowpipes -> (flowpipes | branch-and-bound)
+               -> (polytopes, exact, bound-propagation, flowpipes | reachability) -> (mono | exact)
     invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> cell-mapping
 """
 
@@ -27,9 +27,9 @@ class Turn:
 
     first: seconds before the main one begins. then: seconds more before its first long step, if the procedure is eager
     (`Procedure.eager`); of those in the `lead` only the first that takes the question has either. share: part of the
-    time so far. after: seconds before which it has no share. left: part of the time that is left, for a procedure that
-    has a stage for itself. pause: seconds at a time, for a main one that makes no steps of its own. again: what it
-    proves has to be found again where it is to be written down, so that it is left out then.
+    time so far. after: seconds before which it has no share. left: part of the time that is left, for the main one, and
+    for others where there is none. pause: seconds at a time, for a main one that makes no steps of its own. again: what
+    it proves has to be found again where it is to be written down, so that it is left out then.
     """
 
     procedure: str
@@ -68,11 +68,12 @@ ADAPTIVE = Mode(
     (
         (Turn("explicit"),),
         (Turn("flowpipes"),),
-        (Turn("branch-and-bound", left=3 / 4),),
+        (Turn("flowpipes", share=0.05, lead=True, left=1 / 3), Turn("branch-and-bound", left=3 / 4, pause=1.0)),
         (
             Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),
             Turn("exact", first=0.1, then=1.0, share=0.1, lead=True),
             Turn("bound-propagation", first=0.1, then=0.4, share=0.02, after=0.1),
+            Turn("flowpipes", share=0.2, after=1.0),
             Turn("reachability"),
         ),
         # no solver is trusted: it may show a violation, and its "infeasible" is a note

@@ -257,9 +257,9 @@ class _Stage:
     def _step(self) -> Answer | None:
         """A step of the main one."""
         name, session = self.main.procedure, self.sessions[self.main.procedure]
-        if self.main.pause is not None:
-            return self.own.spend(self.main.pause, lambda part: self.portfolio.advance(name, session, part))
         with limited(self.own):
+            if self.main.pause is not None:
+                return self.own.spend(self.main.pause, lambda part: self.portfolio.advance(name, session, part))
             return self.portfolio.advance(name, session, self.own)
 
     def _without(self) -> Answer | None:
@@ -267,10 +267,17 @@ class _Stage:
         for turn in self.others:
             last = self.portfolio.mode.stages[-1]
             if self.main in last or turn.procedure not in [t.procedure for t in last]:
-                answer = self.portfolio.advance(turn.procedure, self.sessions[turn.procedure], self.budget)
+                answer = self._alone(turn)
                 if answer is not None and not isinstance(answer, Unknown):
                     return answer
         return None
+
+    def _alone(self, turn: Turn) -> Answer | None:
+        """What a procedure says with its part of the time that is left."""
+        session, budget = self.sessions[turn.procedure], self.budget
+        if turn.left == 1 or budget.left is None:
+            return self.portfolio.advance(turn.procedure, session, budget)
+        return budget.spend(turn.left * budget.left, lambda part: self.portfolio.advance(turn.procedure, session, part))
 
     def _out(self, turn: Turn) -> None:
         self.others.remove(turn)

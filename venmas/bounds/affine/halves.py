@@ -32,13 +32,13 @@ def where(values: Values, condition: Condition, fine: Fineness) -> dict[str, For
             case Compare(expr, relation):
                 for side in _SIDES.get(relation, ()):
                     form = Values(values.ring, state, fine).value(expr)
-                    state = _not_negative(state, Form(side * form.z, form.e))
+                    state = not_negative(state, Form(side * form.z, form.e))
             case _:
                 pass
     return state
 
 
-def _not_negative(state: Mapping[str, Form], guard: Form) -> dict[str, Form]:
+def not_negative(state: Mapping[str, Form], guard: Form) -> dict[str, Form]:
     """The forms where another one over the same symbols is not negative."""
     g = guard.z[:, 1:]
     part = guard.ends[1][:, None] / (2 * np.abs(g)) * (1 + FEW)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +11,8 @@ from venmas.bounds.affine.flow import Course
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.networks import through
 from venmas.bounds.evaluation import Bounding
-from venmas.bounds.rounding import Bools, Floats, Ints
+from venmas.bounds.rounding import Bools, Floats, Index, Ints
+from venmas.logic.linear import Relation
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.expressions.conditions import All, Any, Compare, Condition, Truth
 from venmas.model.expressions.expr import (
@@ -43,17 +44,35 @@ def unknown(node: Expr | Condition) -> str | None:
 
 
 class OpenChoiceError(Exception):
-    """A choice that forms leave open in some boxes. key: of its node. able: (B, options), which are possible."""
+    """A choice that forms leave open in some boxes.
 
-    def __init__(self, key: int, able: Bools) -> None:
+    key: of its node. able: (B, options), which are possible. beyond: by option, forms none of which is negative where
+    it is taken.
+    """
+
+    def __init__(self, key: int, able: Bools, beyond: Sequence[Sequence[Form]]) -> None:
         super().__init__(key)
-        self.key, self.able = key, able
+        self.key, self.able, self.beyond = key, able, beyond
+
+    def guards(self, rows: Index, options: Ints) -> list[Form]:
+        """Forms in these rows that are not negative where the options, one each, are taken; -1: any of them."""
+        count, size = min(map(len, self.beyond), default=0), np.arange(len(rows))
+        found = []
+        for k in range(count):
+            forms = [guards[k] for guards in self.beyond]
+            width = max(form.z.shape[1] for form in forms) - 1
+            z, e = np.stack([form.wide(width)[rows] for form in forms]), np.stack([form.e[rows] for form in forms])
+            z, e = z[options, size], e[options, size]
+            z[options < 0], e[options < 0] = 0.0, 0.0
+            found.append(Form(z, e))
+        return found
 
 
 class Values(Bounding[Form, list[Form]]):
     """Forms of expressions in one state of each box; what is read twice has one form.
 
-    A condition or an argmax has the option that is `assumed` of it, (B,) by the id of the node. Where it is open else,
+    A condition or an argmax has the option that is `assumed` of it, (B,) by the id of the node; -1: any that is
+    possible. Where it is open else,
     `OpenChoiceError` is raised if `forking`, for the caller to assume each option in a box of its own; if not, anything
     that one of the options gives is enclosed.
     """
@@ -94,7 +113,13 @@ class Values(Bounding[Form, list[Form]]):
         return best
 
     def _argmax(self, node: ArgMax) -> Form:
-        able = self._options(node, self._winners([self.value(e) for e in node.scores]))
+        scores = [self.value(e) for e in node.scores]
+
+        def beyond() -> list[list[Form]]:
+            places = range(len(scores))
+            return [[self.ring.rest_of(scores[i], scores[j]) for j in places if j != i] for i in places]
+
+        able = self._options(node, self._winners(scores), beyond)
         places = np.arange(len(node.scores), dtype=float)
         return self.ring.between(np.where(able, places, np.inf).min(1), np.where(able, places, -np.inf).max(1))
 
@@ -102,11 +127,20 @@ class Values(Bounding[Form, list[Form]]):
         low, high = self.value(node.selector).ends
         able = np.stack([(low <= value) & (value <= high) for value, _ in node.cases], 1)
         able[~able.any(1)] = True  # the range of the selector is checked where it is assigned
-        return self._chosen([self.value(e) for _, e in node.cases], self._options(node, able))
+        return self._chosen([self.value(e) for _, e in node.cases], self._options(node, able, list))
 
     def _where(self, node: Where) -> Form:
         yes, no = self.truth(node.condition)
-        able = self._options(node.condition, np.stack([~yes, ~no], 1))
+
+        def beyond() -> list[list[Form]]:
+            side = _side(node.condition)
+            if side is None:
+                return []
+            form = self.value(side[0])
+            turned = Form(-form.z, form.e)
+            return [[turned], [form]] if side[1] > 0 else [[form], [turned]]
+
+        able = self._options(node.condition, np.stack([~yes, ~no], 1), beyond)
         return self._chosen([self.value(node.otherwise), self.value(node.then)], able)
 
     def _smooth(self, node: Smooth) -> Form:
@@ -123,12 +157,16 @@ class Values(Bounding[Form, list[Form]]):
         start = {v.name: self.value(v) for v in flow.variables}
         return Course(self.ring, flow, start, self.value, self.fine)
 
-    def _options(self, node: Expr | Condition, able: Bools) -> Bools:
-        """Which options of a choice are possible, one in each box unless nothing is assumed and none is forked."""
+    def _options(self, node: Expr | Condition, able: Bools, beyond: Callable[[], list[list[Form]]]) -> Bools:
+        """Which options of a choice are possible, one in each box unless nothing is assumed and none is forked.
+
+        beyond: by option, forms that are not negative where it is taken.
+        """
         if id(node) in self.assumed:
-            return np.asarray(self.assumed[id(node)][:, None] == np.arange(able.shape[1]))
+            taken = self.assumed[id(node)][:, None]
+            return np.where(taken < 0, able, taken == np.arange(able.shape[1]))
         if self.forking and (able.sum(1) > 1).any():
-            raise OpenChoiceError(id(node), able)
+            raise OpenChoiceError(id(node), able, beyond())
         return able
 
     def _winners(self, scores: Sequence[Form]) -> Bools:
@@ -155,7 +193,14 @@ class Values(Bounding[Form, list[Form]]):
             flat = self.ring.between(np.where(able, low, np.inf).min(1), np.where(able, high, -np.inf).max(1))
             z = np.where(several[:, None], flat.wide(width), z)
             e = np.where(several, flat.e, e)
-        return Form(z, e)
+        return self.ring.fresh(Form(z, e))
 
     def _ends(self, value: Form) -> tuple[Floats, Floats]:
         return value.ends
+
+
+def _side(condition: Condition) -> tuple[Expr, int] | None:
+    """The expression of a comparison, and the sign that it has, if any, where that holds; else it has the other one."""
+    if not isinstance(condition, Compare) or condition.relation in (Relation.EQ, Relation.NE):
+        return None
+    return condition.expr, 1 if condition.relation in (Relation.GT, Relation.GE) else -1

@@ -1,4 +1,7 @@
-"""Sets of states that are reached in a step, of which those that are near each other become one.
+"""Sets of states that are reached in a step: not too many of them.
+
+Where there is one branch, a set with open choices is followed as one by what these give in all, if there were too many
+else. Where there are several branches, sets that are near each other become one.
 
 A joined set has all states of those that it is made of, whatever they are: over as many symbols, the middle of each
 coefficient, and as radius the greatest sum of what one of them is off in centre and coefficients and of its radius.
@@ -12,6 +15,7 @@ from collections.abc import Sequence
 
 from venmas.checker.flowpipes.forms import Form, Forms
 from venmas.checker.flowpipes.state import States
+from venmas.model.system.parts import Branch
 
 _PARTS = 1 << 40
 
@@ -19,6 +23,9 @@ _PARTS = 1 << 40
 def spread(first: States, steps: int, most: int) -> None:
     """Follow a set for some steps, with at most so many sets after each."""
     layer, branches = [first], first.system.branches
+    if len(branches) == 1:
+        _forked(first, branches[0], steps, most)
+        return
     for _ in range(steps):
         taken = [(states, b) for states in layer for b in branches if states.truth(b.guard) is not False]
         found = [after for states, b in taken for after in states.after(b)]
@@ -28,6 +35,19 @@ def spread(first: States, steps: int, most: int) -> None:
         for states, b in taken:
             states.take(b, list({id(s): s for s in (made[id(after)] for after in states.after(b))}.values()))
         layer = list({id(states): states for states in made.values()}.values())
+
+
+def _forked(first: States, branch: Branch, steps: int, most: int) -> None:
+    """The same along one branch: sets are never joined."""
+    layer = [first]
+    for _ in range(steps):
+        left, after = most - len(layer), list[States]()
+        for states in layer:
+            if states.truth(branch.guard) is False:
+                continue
+            after += (found := states.follow(branch, 1 + max(left, 0)))
+            left -= len(found) - 1
+        layer = after
 
 
 def _near(sets: Sequence[States], most: int) -> list[list[States]]:

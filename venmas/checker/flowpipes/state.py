@@ -9,7 +9,9 @@ one of several that all have to hold, says of a form, or of its negative, that i
 where p_i is min(1, u / (2 |g_i|)) rounded up to a multiple of 2^-16.
 
 Everything encloses. Where a step depends on a choice that is open (an argmax, or a where), each of its outcomes makes a
-set of its own from all the states; where these become too many, and in guards, a choice gives all that it may.
+set of its own from the states that have it, told as by a guard: of an argmax no other score is greater, of a where that
+makes one comparison this holds, or its negation. Where sets become too many, and in guards, a choice gives all that it
+may.
 """
 
 from __future__ import annotations
@@ -107,12 +109,12 @@ class States(Evaluation[Form, bool | None, list[Form]]):
 
     def _switch(self, node: Switch) -> Form:
         low, high = self._integers(node.selector)
-        return _hull([self.value(e) for i, e in node.cases if low <= i <= high])
+        return self.ring.fresh(_hull([self.value(e) for i, e in node.cases if low <= i <= high]))
 
     def _where(self, node: Where) -> Form:
         truth = self.truth(node.condition)
         outcomes = self._outcomes(node, [1, 0] if truth is None else [int(truth)])
-        return _hull([self.value(node.then if outcome else node.otherwise) for outcome in outcomes])
+        return self.ring.fresh(_hull([self.value(node.then if outcome else node.otherwise) for outcome in outcomes]))
 
     def _smooth(self, node: Smooth) -> Form:
         match node:
@@ -178,31 +180,52 @@ class States(Evaluation[Form, bool | None, list[Form]]):
 
     def after(self, branch: Branch) -> list[States]:
         """The states that follow by a branch: a set for each outcome of what the step has to choose."""
+        return self.follow(branch, _MOST)
+
+    def follow(self, branch: Branch, most: int) -> list[States]:
+        """The same, with at most so many sets where that was not asked before."""
         if branch.name not in self._next:
-            self._next[branch.name] = [made._followed(branch) for made in self._assuming(branch)]
+            self._next[branch.name] = [made._followed(branch) for made in self._assuming(branch, min(most, _MOST))]
         return self._next[branch.name]
 
     def take(self, branch: Branch, after: list[States]) -> None:
         """Let sets that have all states which follow by a branch be those that do."""
         self._next[branch.name] = after
 
-    def _assuming(self, branch: Branch) -> list[States]:
+    def _assuming(self, branch: Branch, most: int) -> list[States]:
         """The states that can take a branch, and maybe others, under assumptions that cover all its outcomes."""
         found: list[States] = []
         start = self._meeting(branch.guard)
-        left: list[dict[Expr, int]] = [{}]
+        left: list[tuple[Mapping[str, Form], dict[Expr, int]]] = [(start.forms, {})]
         while left:
-            assumed = left.pop()
-            if len(found) + len(left) >= _MOST:
+            forms, assumed = left.pop()
+            if len(found) + len(left) >= most:
                 return [start]
-            made = States(self.system, start.forms, self.symbols, self.ring.bits, self.fine, assumed)
+            made = States(self.system, forms, self.symbols, self.ring.bits, self.fine, assumed)
             try:
                 for _, update in branch.updates:
                     made.value(update)
                 found.append(made)
             except _OpenError as choice:
-                left += [{**assumed, choice.node: outcome} for outcome in choice.outcomes]
+                node = choice.node
+                left += [(made._having(node, outcome), {**assumed, node: outcome}) for outcome in choice.outcomes]
         return found
+
+    def _having(self, node: Expr, outcome: int) -> dict[str, Form]:
+        """Forms of the states where a choice has an outcome, and maybe of others."""
+        ring, guards = self.ring, list[Form]()
+        match node:
+            case ArgMax(scores):
+                ahead = self.value(scores[outcome])
+                others = [score for i, score in enumerate(scores) if i != outcome]
+                guards = [ring.add(ahead, ring.scale(self.value(other), Fraction(-1))) for other in others]
+            case Where(condition=Compare(expr, relation)):
+                told = relation if outcome else relation.negated
+                guards = [ring.scale(self.value(expr), Fraction(side)) for side in _SIDES.get(told, ())]
+        forms = {**self.forms, **{f" {i}": guard for i, guard in enumerate(guards)}}  # no names of variables
+        for i in range(len(guards)):
+            forms = not_negative(forms, forms[f" {i}"])
+        return {name: forms[name] for name in self.forms}
 
     def _meeting(self, condition: Condition) -> States:
         """The states where a condition holds, and maybe others."""

@@ -142,6 +142,8 @@ class Bisection:
         """compiled: None to choose by time. recorder: is told what becomes of the one box."""
         self.plan, self.boxes, self.tick, self.threads, self.exact = plan, boxes, tick, threads, exact
         self.result, self._recorder = Result(), recorder
+        self.steady = tick
+        """Asked where a step is not to be ended by a share of the time."""
         self._wanted = compiled
         self._kernel: Callable[..., Swept] | None = None
         self._spent = self._confirming = 0.0
@@ -159,32 +161,39 @@ class Bisection:
             np.zeros(len(low), dtype=np.int64),
         )
         self._deep = 20 + 10 * low.shape[1]
+        self._size: int | None = None
+        """Boxes at a time; None before the first look."""
+        self._early: int | None = None
+        """Boxes after which points are looked for; None where they were."""
+        self._trial = _FIRST_TRIAL
         with np.errstate(all="ignore"):
             self._scale = plan.magnitude(0.5 * low + 0.5 * high)
 
     def run(self, falsify: Falsify | None = None) -> Result:
-        """Decide; raises what `tick` raises, `result` then holds the counts. falsify: looks for a point first."""
+        """Decide, or go on; raises what `tick` raises, `result` then holds the counts. falsify: looks for a point
+        first."""
         several = self.plan.source.steps > 1
-        self.tick()
-        if falsify is not None:
-            self.result.point = glance(self.plan, self.boxes)
-        if self.result.point is None:
-            self._step(min(len(self._open), self._most()))
-        size, trial, early = 4 * self.threads, _FIRST_TRIAL, self.result.boxes + _EARLY
+        if self._size is None:
+            self.tick()
+            if falsify is not None:
+                self.result.point = glance(self.plan, self.boxes)
+            if self.result.point is None:
+                self._step(min(len(self._open), self._most()))
+            self._size, self._early = 4 * self.threads, self.result.boxes + _EARLY
         while len(self._open) and self.result.point is None:
             self.tick()
-            if falsify is not None and self.result.boxes >= early:
-                self.result.point, falsify = falsify(self.plan, self.boxes, self.tick), None
+            if falsify is not None and self._early is not None and self.result.boxes >= self._early:
+                self.result.point, self._early = falsify(self.plan, self.boxes, self.steady), None
                 continue
             if self._open.bytes > MAX_OPEN_BYTES:
                 self.result.why = f"{len(self._open)} boxes are open, and memory is given for no more"
                 return self.result
             before = self._spent
-            self._step(min(size, self._most()))
-            size = size * 2 if self._spent - before < _TURN else max(self.threads, size // 2)
-            if not several and self.result.boxes >= trial and self._settle_all():
+            self._step(min(self._size, self._most()))
+            self._size = self._size * 2 if self._spent - before < _TURN else max(self.threads, self._size // 2)
+            if not several and self.result.boxes >= self._trial and self._settle_all():
                 break
-            trial = trial * 4 if self.result.boxes >= trial else trial
+            self._trial = self._trial * 4 if self.result.boxes >= self._trial else self._trial
         self.result.proved = self.result.proved or (self.result.point is None and not self.result.why)
         return self.result
 
@@ -303,7 +312,7 @@ class Bisection:
             now = monotonic()
             if self._confirming + now - begun > 0.1 + _EXACT_SHARE * (now - self._begun):
                 break
-            self.tick()
+            self.steady()
             self.result.point = confirm(self.plan, self.boxes[root[i]], swept.tried[i])
             if self.result.point is not None:
                 break
@@ -317,7 +326,7 @@ class Bisection:
         )
         if any(a > b for a, b in box):
             return True
-        self.tick()
+        self.steady()
         self.result.exact += 1
         decided, self.result.point = self.exact(box, _BOX_SECONDS)
         return decided

@@ -59,6 +59,8 @@ _BOXED = 0.6
 """Part of its time for a question together with whether runs stay in their box."""
 _MORE = 0.95
 """The same where there are many open initial values, so that others hardly do."""
+_LONG = 5.0
+"""Seconds of work after which others deserve more of the time."""
 _FEW = 3
 """Open initial values up to which that is so."""
 _PATIENCE = 60.0
@@ -144,7 +146,10 @@ def _programs(question: Question, run: Run, path: Path = None) -> list[Program] 
 
 
 class _Session:
-    struggling = False
+    """The search along one path, which goes on where the last budget ended it.
+
+    A step of it is not ended by a share of the time, as it would be lost.
+    """
 
     def __init__(
         self, question: Question, programs: list[Program], threads: int, figures: Searched, run: Run | None = None
@@ -153,32 +158,59 @@ class _Session:
         self.run = run
         self.steps = max(program.steps for program in programs)
         figures.steps = max(figures.steps, self.steps)
+        self._boxed = self._with_boxes()
+        self._left: float | None = None
+        self._boxed_left = 0.0
+        """Seconds that are left, for the question together with whether runs stay in their box too."""
+        self._done, self._part = 0, list[_Part]()
+        self._worked = 0.0
+        self._leaving, self._trees = set[str](), dict[int, Tree]()
 
-    def advance(self, budget: Budget) -> Answer:
+    @property
+    def struggling(self) -> bool:
+        """Did it work for long?"""
+        return self._worked > _LONG
+
+    def advance(self, budget: Budget) -> Answer | None:
         """Decide region by region. What is to be certified is asked together with whether runs stay in their box."""
-        if self.question.certified and not self.question.inside:
-            boxed = self._boxed(budget)
-            if isinstance(boxed, Proved):
-                return boxed
-        if self.steps == 1:
-            return self._decide(budget)
-        self.figures.stuck = 0, None
-        many = max(len(program.inputs) for program in self.programs) > _FEW
-        share = _PATIENCE if budget.left is None else budget.left * (_MORE if many else _SHARE)
-        found = budget.spend(share, self._decide)
-        if found is None:
+        if self._left is None:
+            self.figures.stuck = 0, None
+            whole = budget.whole.left
+            many = max(len(program.inputs) for program in self.programs) > _FEW
+            self._boxed_left = (_PATIENCE if whole is None else _BOXED * whole) if self._boxed else 0.0
+            self._left = _PATIENCE if whole is None else whole * (_MORE if many else _SHARE)
+            self._left = max(self._left - self._boxed_left, (1 - _BOXED) * self._left)
+        begun = budget.spent
+        try:
+            if self._boxed is not None and self._boxed_left > 0:
+                try:
+                    found = budget.spend(self._boxed_left, self._boxed._decide)
+                finally:
+                    self._boxed_left -= budget.spent - begun
+                self._boxed_left = 0.0  # it is over, or its time is
+                if isinstance(found, Proved):
+                    return found
+            if self.steps == 1:
+                return self._decide(budget)
+            started = budget.spent
+            try:
+                found = budget.spend(self._left, self._decide)
+            finally:
+                self._left -= budget.spent - started
+        finally:
+            self._worked += budget.spent - begun
+        if found is None and self._left <= 0:
             self._narrow()
             return Unknown(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it within its share of the time")
         return found
 
-    def _boxed(self, budget: Budget) -> Answer | None:
-        """The answer to the question that speaks of the box, too; None where it has none in its part of the time."""
+    def _with_boxes(self) -> _Session | None:
+        """The question that speaks of the box, too, where it is to be certified; None where it is not taken."""
+        if not self.question.certified or self.question.inside:
+            return None
         asked = self.question.boxed
         programs = _programs(asked, self.run or Run())
-        if isinstance(programs, str):
-            return None
-        session = _Session(asked, programs, self.threads, self.figures)
-        return budget.spend(_PATIENCE if budget.left is None else _BOXED * budget.left, session._decide)
+        return None if isinstance(programs, str) else _Session(asked, programs, self.threads, self.figures)
 
     def _narrow(self) -> None:
         """Leave to others the hull of what is open, and the initial sets that were not looked at."""
@@ -189,29 +221,34 @@ class _Session:
             self.run.narrow(self.question, replace(self.question, system=smaller))
 
     def _decide(self, budget: Budget) -> Answer:
-        system, leaving, trees = self.question.system, set[str](), dict[int, Tree]()
-        for index, (program, region) in enumerate(zip(self.programs, system.regions, strict=True)):
-            part = _Part(self.question, program, region, budget)
+        system = self.question.system
+        for index in range(self._done, len(self.programs)):
+            program, region = self.programs[index], system.regions[index]
+            if not self._part:
+                self._part.append(_Part(self.question, program, region, self.threads, self.figures))
+            (part,) = self._part
             try:
-                result = part.search(self.threads, self.figures)
+                result = part.run(budget)
             except OverflowError:
                 return Unknown(Reason.OPEN, "a number is beyond all floats")
             if result.point is not None:
-                witness = explain(system, self.question.target, program.state(result.point), tick=budget)
+                witness = explain(system, self.question.target, program.state(result.point), tick=budget.whole)
                 if witness is None:
                     return Unknown(Reason.OPEN, "a point of the program is none of the system")
                 return Violated(witness)
             if not result.proved:
                 return Unknown(Reason.OPEN, result.why)
-            leaving |= part.leaving | (_moved(system) - _kept(system, program))
+            self._leaving |= part.leaving | (_moved(system) - _kept(system, program))
             if part.recorder is not None:
-                trees[index] = part.recorder.tree
+                self._trees[index] = part.recorder.tree
+            self._done += 1
+            self._part.clear()
         log.info("decided as an unrolled loop")
         basis: Basis = "exact" if self.figures.exact else "bounds"
         if self.question.inside:
-            proof = SplitTrees(trees) if self.question.certified else None
+            proof = SplitTrees(self._trees) if self.question.certified else None
             return Proved(basis, frozenset(), system.may_deadlock, inside=True, proof=proof)
-        return Proved(basis, frozenset(leaving), may_deadlock=system.may_deadlock)
+        return Proved(basis, frozenset(self._leaving), may_deadlock=system.may_deadlock)
 
 
 class _Paths:
@@ -221,12 +258,19 @@ class _Paths:
 
     def __init__(self, sessions: list[_Session]) -> None:
         self.sessions, self.figures = sessions, sessions[0].figures
+        self._left: float | None = None
 
-    def advance(self, budget: Budget) -> Answer:
+    def advance(self, budget: Budget) -> Answer | None:
         """Decide path by path."""
-        share = _PATIENCE if budget.left is None else _SHARE * budget.left
-        found = budget.spend(share, self._decide)
-        if found is None:
+        if self._left is None:
+            whole = budget.whole.left
+            self._left = _PATIENCE if whole is None else _SHARE * whole
+        begun = budget.spent
+        try:
+            found = budget.spend(self._left, self._decide)
+        finally:
+            self._left -= budget.spent - begun
+        if found is None and self._left <= 0:
             return Unknown(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it within its share of the time")
         return found
 
@@ -263,34 +307,48 @@ def _kept(system: System, program: Program) -> frozenset[str]:
 class _Part:
     """The search over one region. leaving: variables that runs decided in rationals are assumed not to leave."""
 
-    def __init__(self, question: Question, program: Program, region: Region, budget: Budget) -> None:
-        self.question, self.program, self.region, self.budget = question, program, region, budget
+    def __init__(self, question: Question, program: Program, region: Region, threads: int, figures: Searched) -> None:
+        self.question, self.program, self.region, self.figures = question, program, region, figures
         self.leaving: set[str] = set()
         self.recorder = (
             Recorder(*(ends[0] for ends in floats([self._box]))) if question.certified and program.inputs else None
+        )
+        self._before = figures.boxes, figures.exact
+        self._tick: Budget | None = None
+        self._search = (
+            Bisection(flatten(program), (self._box,), self._look, threads, self.exact, recorder=self.recorder)
+            if program.inputs
+            else None
         )
 
     @property
     def _box(self) -> Box:
         return tuple(zip(self.program.low, self.program.high, strict=True))
 
-    def search(self, threads: int, figures: Searched) -> Result:
-        """Decide; raises `BudgetError`, and `OverflowError` where a number is beyond all floats."""
-        program = self.program
-        if not program.inputs:
-            point: Point | None = () if program.holds(()) else None
+    def _look(self) -> None:
+        self._count()
+        if self._search is not None:
+            search = self._search
+            at = self.question.system.regions.index(self.region)
+            self.figures.stuck = at, lambda: search.hull(0)
+        assert self._tick is not None
+        self._tick()
+
+    def _count(self) -> None:
+        if self._search is not None:
+            result = self._search.result
+            self.figures.boxes = self._before[0] + result.boxes
+            self.figures.exact = self._before[1] + result.exact
+
+    def run(self, budget: Budget) -> Result:
+        """Decide, or go on; raises `BudgetError`, and `OverflowError` where a number is beyond all floats."""
+        if self._search is None:
+            point: Point | None = () if self.program.holds(()) else None
             return Result(point, proved=point is None)
-        before = figures.boxes, figures.exact
-
-        def tick() -> None:
-            figures.boxes, figures.exact = before[0] + search.result.boxes, before[1] + search.result.exact
-            figures.stuck = self.question.system.regions.index(self.region), lambda: search.hull(0)
-            self.budget()
-
-        search = Bisection(flatten(program), (self._box,), tick, threads, self.exact, recorder=self.recorder)
-        falsifier = falsify.search if program.steps == 1 else gradient.search
-        result = search.run(falsifier)
-        figures.boxes, figures.exact = before[0] + result.boxes, before[1] + result.exact
+        self._tick, self._search.steady = budget, budget.whole
+        falsifier = falsify.search if self.program.steps == 1 else gradient.search
+        result = self._search.run(falsifier)
+        self._count()
         return result
 
     def exact(self, box: Box, seconds: float) -> tuple[bool, Point | None]:
@@ -298,7 +356,8 @@ class _Part:
         system = self.question.system.with_regions([within(self.program, self.region, box)])
         session = ExactSession(replace(self.question, system=system))
         work: Callable[[Budget], Answer | None] = session.advance
-        answer = self.budget.spend(seconds, work)
+        assert self._tick is not None
+        answer = self._tick.whole.spend(seconds, work)
         if isinstance(answer, Violated):
             initial = answer.witness.initial
             return True, tuple(initial[name] for name in self.program.inputs)

@@ -15,6 +15,7 @@ from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 from venmas.procedures.flowpipes.falsify import downhill, missed, point_of
 from venmas.procedures.flowpipes.plan import Plan
+from venmas.procedures.flowpipes.tree import middle
 from venmas.question import Question
 
 if TYPE_CHECKING:
@@ -55,12 +56,6 @@ def with_noise(part: Part, names: Collection[str]) -> Box:
     """The box of a part with the noise that was chosen for it, if any."""
     values = part.tree.noise.get(part.node, ())
     return {**part.box, **{name: (at, at) for name, at in zip(names, values, strict=True)}} if names else part.box
-
-
-def middle(system: System, box: Box) -> dict[str, Fraction]:
-    """The state in the middle of a box."""
-    found = {name: (low + high) / 2 for name, (low, high) in box.items()}
-    return {name: Fraction(floor(at)) if system.variables[name].integral else at for name, at in found.items()}
 
 
 def _best(

@@ -1,4 +1,4 @@
-"""Systems with smooth parts: zonotopes over all steps from boxes of initial states, which are cut where that fails.
+"""Zonotopes over all steps from boxes of initial states, which are cut where that fails: smooth parts and choices.
 
     boxes := those around the initial sets, followed with coarse enclosures
     while there are boxes, the last ones first, a batch of equal fineness at a time:
@@ -20,46 +20,44 @@ influence after ReluVal (Wang et al., USENIX Security 2018). Boxes are never mer
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 import numpy as np
 
-from venmas.answer import Answer, Proved, Unknown, Violated
+from venmas.answer import Answer, Proved, Unknown
 from venmas.bounds.rounding import Bools, Floats, Index
-from venmas.budget import Budget
+from venmas.budget import Budget, BudgetError
 from venmas.checker.flowpipes.tree import initial_box
 from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.model.expressions.smooth_nodes import Extremum
+from venmas.model.system.disturbances import ahead
 from venmas.model.system.variables import Box
-from venmas.model.witness.build import explain
-from venmas.model.witness.enclosed import UndecidedError
-from venmas.model.witness.tree import Witness
 from venmas.procedure import Run
-from venmas.procedures.flowpipes.choose import choose, hopeless, middle, with_noise
-from venmas.procedures.flowpipes.falsify import candidates
+from venmas.procedures.flowpipes.choose import choose, hopeless, with_noise
 from venmas.procedures.flowpipes.plan import Plan
 from venmas.procedures.flowpipes.proof import Flowpipes
-from venmas.procedures.flowpipes.reach import unfollowed
+from venmas.procedures.flowpipes.reach import forks, unfollowed
 from venmas.procedures.flowpipes.refine import Failed, Part, Refining
 from venmas.procedures.flowpipes.run import Tube
 from venmas.procedures.flowpipes.target import Verdicts
-from venmas.procedures.flowpipes.tree import Tree, ladder
+from venmas.procedures.flowpipes.tree import Tree, ladder, middle
+from venmas.procedures.flowpipes.violations import Violations
 from venmas.question import Question
 
 log = logging.getLogger(__name__)
 
 _BATCH, _FEWER = 32, 8
 """Boxes at a time; and where each of them has many sets."""
-_RUNS, _DEEPER = 0.1, 4
-"""Part of its time for looking for violations; how many times longer it takes where no sample shows one."""
 _PATIENCE, _BOXED = 60.0, 0.6
 """Part of its time for a question together with whether runs stay in their box; seconds where there is no limit."""
-_REPLAY = 0.4
-"""Part of its time for all runs from one state, where there are many."""
+_LOOK, _FIRST, _LONG = 0.05, 1.0, 8
+"""Seconds for a first look at what other procedures take, too, and for the first boxes of it; steps from which on it is
+taken."""
+_VARIABLES, _BRANCHES = 64, 32
+"""Variables that are not noise, and branches, of a piecewise linear system, at most."""
 
 
 @dataclass
@@ -83,22 +81,24 @@ class FlowpipeSearch:
     """The procedure."""
 
     name = "flowpipes"
-    help = "Zonotopes over all steps of systems with smooth parts, from boxes of initial states that are cut."
+    help = "Zonotopes over all steps, from boxes of initial states that are cut."
     smooth = True
 
     def accepts(self, question: Question, run: Run) -> str | None:
-        """Formulas with bounds about systems with smooth parts."""
+        """Formulas with bounds about systems of a few real variables, with smooth parts or without."""
         if question.semantics != "real":
             return "it decides for real networks"
         if not isinstance(question.asked, Bounded):
             return "it decides formulas with bounds"
+        if not question.system.smooth and (why := _unsuited(question)):
+            return why
         if question.chosen and question.inside:
             return "what noise can bring about says nothing of other noise"
         return unfollowed(question.system)
 
     def eager(self, question: Question, run: Run) -> bool:
-        """It opens a portfolio."""
-        return True
+        """It opens a portfolio where nobody else takes the question."""
+        return bool(question.system.smooth)
 
     def start(self, question: Question, run: Run) -> _Session:
         """Nothing is done yet."""
@@ -115,31 +115,63 @@ class _Session:
         self.trees: list[Tree | None] = []
         self.leaving: set[str] = set()
         self._stack: list[Part] | None = None
-        self._next_runs = self._begun = 0.0
-        self._levels = ladder(bool(self.plan.names & _recorded(question)), len(self.system.branches) > 1)
+        self._violations = Violations(question, self.plan, figures)
+        self._levels = ladder(
+            bool(self.plan.names & _recorded(question)), len(self.system.branches) > 1 or forks(self.system)
+        )
         self._refining = Refining(self._levels, self._exists)
-        self._tie = ""
+        self._looked = bool(self.system.smooth)
+        self._over: Answer | None = None
+        self._boxed: _Session | None = None
+        self._patience = 0.0
+        """Seconds that are left for the question together with whether runs stay in their box."""
 
     def advance(self, budget: Budget) -> Answer:
-        """Decide. What is to be certified is asked together with whether runs stay in their box."""
-        if self.question.chosen:
-            return self._brought_about(budget)
+        """Decide, at first within the time of a look where other procedures take the question, too."""
+        if self._over is None and self.question.chosen:
+            self._over = self._brought_about(budget)
+        elif self._over is None and self._looked:
+            self._over = self._both(budget, budget.whole)
+        if self._over is not None:
+            return self._over
+        self._looked = True
+        found = budget.spend(_FIRST, self._look) if self._worth_a_look else None
+        return found or Unknown(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it at a first look")
+
+    def _look(self, whole: Budget) -> Answer | None:
+        """The first boxes, which may take longer, and some of their parts."""
+        return whole.spend(_LOOK, lambda part: self._both(part, whole))
+
+    @property
+    def _worth_a_look(self) -> bool:
+        """Do unrolled loops take longer than a look?"""
+        return len(self.system.branches) == 1 and self.plan.steps >= _LONG
+
+    def _both(self, budget: Budget, tick: Budget) -> Answer:
+        """Decide. What is to be certified is asked together with whether runs stay in their box.
+
+        tick: what ends work on a batch, which is lost then.
+        """
         if self.question.certified and not self.question.inside:
-            boxed = _Session(self.question.boxed, self.figures)
-            share = _PATIENCE if budget.left is None else _BOXED * budget.left
-            found = budget.spend(share, boxed._decide)
+            if self._boxed is None:
+                self._boxed = _Session(self.question.boxed, self.figures)
+                left = budget.whole.left
+                self._patience = _PATIENCE if left is None else _BOXED * left
+            begun, boxed = budget.spent, self._boxed
+            found = budget.spend(self._patience, lambda part: boxed._decide(part, tick))
+            self._patience = 0.0 if found else self._patience - (budget.spent - begun)
             if isinstance(found, Proved):
                 return found
-        return self._decide(budget)
+        return self._decide(budget, tick)
 
     def _brought_about(self, budget: Budget) -> Answer:
         """Decide what noise can bring about. Whether runs stay in their box is a question about all noise."""
-        answer = self._decide(budget)
+        answer = self._decide(budget, budget)
         if not isinstance(answer, Proved):
             return answer
         if self.question.certified:
             boxed = _Session(self.question.staying(self.system.variables), self.figures)
-            if isinstance(boxed._decide(budget), Proved):
+            if isinstance(boxed._decide(budget, budget), Proved):
                 both = Flowpipes((*self._proof().trees, *boxed._proof().trees))
                 return replace(answer, leaving=frozenset(), inside=True, proof=both)
         return replace(answer, leaving=self._moved - self.question.chosen.keys())
@@ -149,33 +181,54 @@ class _Session:
         """Is every part of the initial sets refuted, so that `figures.reach` is of all runs?"""
         return self._stack == [] and all(tree is None or tree.proof() is not None for tree in self.trees)
 
-    def _decide(self, budget: Budget) -> Answer:
+    def _decide(self, budget: Budget, tick: Budget) -> Answer:
         if self._stack is None:
-            self._stack, self._begun = self._roots(), budget.spent
+            self._stack = self._roots()
         while self._stack:
             budget()
-            batch = self._take()
-            if self.question.chosen and (state := choose(self.question, self.plan, batch, budget)):
-                return self._replayed([(state, [])], budget) or Unknown(Reason.OPEN, hopeless(self.question, state))
-            stuck = None
-            failed = [(part, why) for part, why in zip(batch, self._follow(batch, budget), strict=True) if why]
-            if failed and not self.question.chosen:
-                found = self._violated([(part, why.certain) for part, why in failed], budget)
-                if found is not None:
-                    return found
-            for part, why in reversed(failed):
-                if problem := self._refine(part, why):
-                    stuck, found = problem, self._replayed([(middle(self.system, part.box), [])], budget)
-                    if found is not None:
-                        return found
-            self._stack.sort(key=lambda part: part.tried is not None)  # others learn from a trial
-            if stuck:
-                leaving = frozenset(self.leaving)
-                return Unknown(Reason.TIE, self._tie, leaving) if self._tie else Unknown(Reason.OPEN, stuck, leaving)
+            open_ = self._take()
+            try:
+                answer = self._batch(open_, tick)
+            except BudgetError:
+                self._stack.extend(reversed(open_))
+                raise
+            if answer is not None:
+                return answer
         log.info("decided by %d boxes", self.figures.boxes)
         inside = self.question.inside
         proof = self._proof() if inside and self.question.certified else None
         return Proved("bounds", frozenset(self.leaving), self.system.may_deadlock, inside=inside, proof=proof)
+
+    def _batch(self, open_: list[Part], budget: Budget) -> Answer | None:
+        """Follow some boxes and put back what stays open of them; what is done with is taken out of `open_`."""
+        assert self._stack is not None
+        if self.question.chosen and (state := choose(self.question, self.plan, open_, budget)):
+            return self._violations.replayed([(state, [])], budget) or Unknown(
+                Reason.OPEN, hopeless(self.question, state)
+            )
+        stuck = None
+        failed = [(part, why) for part, why in zip(open_, self._follow(open_, budget), strict=True) if why]
+        open_[:] = [part for part, _ in failed]
+        if failed and not self.question.chosen:
+            found = self._violations.of([(part, why.certain) for part, why in failed], self.figures.boxes, budget)
+            if found is not None:
+                return found
+        for part, why in reversed(failed):
+            problem = self._refine(part, why)
+            open_.pop()
+            if problem:
+                stuck, found = problem, self._violations.replayed([(middle(self.system, part.box), [])], budget)
+                if found is not None:
+                    return found
+        self._stack.sort(key=lambda part: part.tried is not None)  # others learn from a trial
+        if not stuck:
+            return None
+        leaving = frozenset(self.leaving)
+        return (
+            Unknown(Reason.TIE, self._violations.tie, leaving)
+            if self._violations.tie
+            else Unknown(Reason.OPEN, stuck, leaving)
+        )
 
     def _roots(self) -> list[Part]:
         """The boxes around the initial sets."""
@@ -198,7 +251,7 @@ class _Session:
         level = self._stack[-1].level
         batch: list[Part] = []
         rest: list[Part] = []
-        while self._stack and len(batch) < (_BATCH if len(self.system.branches) == 1 else _FEWER):
+        while self._stack and len(batch) < (_BATCH if not self._levels[0].sets else _FEWER):
             part = self._stack.pop()
             (batch if part.level == level else rest).append(part)
         self._stack.extend(reversed(rest))
@@ -305,46 +358,16 @@ class _Session:
                 tube.advance()
         return not tube.ring.broken.any()
 
-    # -- violations ----------------------------------------------------------------------------------------------------
 
-    def _violated(self, failed: list[tuple[Part, bool]], budget: Budget) -> Answer | None:
-        """A witness from boxes that failed, looked for less and less often."""
-        points: list[tuple[dict[str, Fraction], list[str]]] = []
-        points += [(middle(self.system, part.box), []) for part, sure in failed if sure][:1]
-        begun = budget.spent
-        if self._next_runs <= _RUNS * (begun - self._begun):
-            boxes = [part.box for part, _ in failed]
-            points += candidates(self.system, self.plan, boxes, budget, self.figures.boxes, self._next_runs > 0)
-            self._next_runs += _DEEPER * (budget.spent - begun)
-        return self._replayed(points, budget)
-
-    def _replayed(
-        self, points: Sequence[tuple[Mapping[str, Fraction], Sequence[str]]], budget: Budget
-    ) -> Answer | None:
-        """The witness from the first initial state that has one, each with the branches that its run may take."""
-        for point, path in points:
-            if not any(all(c.holds(point) for c in region) for region in self.system.regions):
-                continue
-            self.figures.candidates += 1
-            try:
-                witness = self._explained(point, path, budget)
-            except UndecidedError as error:
-                self._tie = str(error)
-                continue
-            if witness is not None:
-                return Violated(witness)
-        return None
-
-    def _explained(self, point: Mapping[str, Fraction], path: Sequence[str], budget: Budget) -> Witness | None:
-        """The witness from a state; where it takes too long to look at all runs from it, there is none."""
-
-        def found(part: Budget) -> Witness | None:
-            target, noise = self.question.target, self.question.chosen
-            return explain(self.system, target, point, hints=path, tick=part, noise=noise)
-
-        if len(self.system.branches) == 1:
-            return found(budget)
-        return budget.spend(_PATIENCE if budget.left is None else _REPLAY * budget.left, found)
+def _unsuited(question: Question) -> str | None:
+    """Why a question about a piecewise linear system is left to others."""
+    system = question.system
+    if not question.target.depth:
+        return "it is about the present state only"
+    open_ = [decl for name, decl in system.variables.items() if not ahead(name)]
+    if len(open_) > _VARIABLES or len(system.branches) > _BRANCHES:
+        return f"the system has more than {_VARIABLES} variables or {_BRANCHES} branches"
+    return "all variables are integers" if all(decl.integral for decl in open_) else None
 
 
 def _recorded(question: Question) -> frozenset[str]:

@@ -14,7 +14,8 @@ from venmas.bounds.affine.step import unknown
 from venmas.checker.flowpipes.tree import initial_box
 from venmas.logic.linear import LinearExpr
 from venmas.model.evaluation.cuts import Fineness
-from venmas.model.expressions.expr import Condition, Expr
+from venmas.model.expressions.expr import ArgMax, Condition, Expr, Where
+from venmas.model.expressions.walk import walk
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 from venmas.procedures.flowpipes.run import Tube
@@ -26,14 +27,17 @@ _FINEST = 10
 
 def unfollowed(system: System) -> str | None:
     """Why flowpipes do not follow the runs of a system; None where they do."""
-    if not system.smooth:
-        return "it is for systems that are not piecewise linear"
     for branch in system.branches:
         parts: list[tuple[str, Expr | Condition]] = [("guard", branch.guard)]
         for where, node in parts + [(f"update of {name!r}", expr) for name, expr in branch.updates]:
             if kind := unknown(node):
                 return f"the {where} in branch {branch.name!r} has a {kind}, which it does not enclose"
     return None
+
+
+def forks(system: System) -> bool:
+    """Are there choices in its steps that a set of states may leave open?"""
+    return any(isinstance(node, ArgMax | Where) for b in system.branches for node in walk([e for _, e in b.updates]))
 
 
 class FlowpipeLayers:
@@ -46,13 +50,13 @@ class FlowpipeLayers:
 
     def accepts(self, system: System) -> str | None:
         """Systems with smooth parts."""
-        return unfollowed(system)
+        return unfollowed(system) if system.smooth else "it is for systems that are not piecewise linear"
 
     def layers(
         self, system: System, directions: Sequence[LinearExpr], steps: int, level: int, tick: Callable[[], None]
     ) -> Iterator[Layer]:
         """See `Source`."""
-        levels = ladder(recorded=True, several=len(system.branches) > 1)
+        levels = ladder(recorded=True, several=len(system.branches) > 1 or forks(system))
         usual = min(level, USUAL - 1)
         boxes: list[Box] = []
         for region in system.regions:

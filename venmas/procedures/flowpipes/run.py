@@ -2,7 +2,8 @@
 
     one step: for each branch that some state of a set can take                       (`venmas.bounds.affine.guards`)
                   what it makes of the part of the set where its guard holds          (`venmas.bounds.affine.halves`)
-                  where an argmax or a condition in it is open, each option makes a set of its own
+                  where an argmax or a condition in it is open, each option makes a set of its own, kept to the
+                  states that take it, while these are not too many
               too many sets of a box: those that are near each other become one       (`venmas.bounds.affine.join`)
 
 Nothing is lost: what follows a state of a set is in one of the sets that follow it.
@@ -18,11 +19,11 @@ import numpy as np
 
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.affine.guards import Answers, answers
-from venmas.bounds.affine.halves import where
+from venmas.bounds.affine.halves import not_negative, where
 from venmas.bounds.affine.join import joined, near
 from venmas.bounds.affine.reduce import reduced
 from venmas.bounds.affine.step import OpenChoiceError, Values
-from venmas.bounds.rounding import Floats, Index, Ints, float_beside
+from venmas.bounds.rounding import Bools, Floats, Index, Ints, float_beside
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.system.disturbances import ahead
 from venmas.model.system.parts import Branch
@@ -30,7 +31,7 @@ from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 
 _FORKS = 64
-"""Sets of a box, on average, beyond which open choices make no more."""
+"""Sets of a box beyond which open choices make no more where no number is given, or near ones are joined."""
 
 
 @dataclass
@@ -56,7 +57,7 @@ class Tube:
     def __init__(self, system: System, boxes: Sequence[Box], fine: Fineness) -> None:
         self.system, self.fine, self.steps = system, fine, 0
         self.ring, self.boxes, self.alone = Forms(len(boxes)), np.arange(len(boxes)), True
-        self._most = max(_FORKS, 2 * fine.sets) * len(boxes)
+        self._count = len(boxes)
         # noise of later steps brings no symbols; to have fewer takes time, which many sets are worth
         self._symbols = fine.symbols * sum(len(system.branches) == 1 or not ahead(name) for name in system.variables)
         self.state: dict[str, Form] = {}
@@ -109,26 +110,44 @@ class Tube:
     def _take(self, branch: Branch) -> Index:
         """The step by a branch, in all rows; where forms leave choices open, each option has a row of its own.
 
-        Returns which row each one comes from. Beyond `_FORKS` rows a box, what several options give is enclosed in one.
+        Returns which row each one comes from. Beyond so many rows of a box, what several options give is enclosed in
+        one.
         """
         assumed: dict[int, Ints] = {}
         origin = np.arange(self.ring.size)
         ring, symbols, broken = self.ring, self.ring.symbols, self.ring.broken.copy()
         while True:
             try:
-                self._step(branch, assumed, self.ring.size <= self._most)
+                self._step(branch, assumed)
                 return origin
             except OpenChoiceError as choice:
-                rows, options = np.nonzero(choice.able)
+                rows, options = np.nonzero(self._forked(choice.able))
+                options -= 1
                 assumed = {key: taken[rows] for key, taken in assumed.items()}
                 assumed[choice.key] = options
                 origin = origin[rows]
                 ring.symbols, ring.broken = symbols, broken
                 self.keep(rows)
+                self.state = _taking(self.state, choice, rows, options)
                 ring, broken = self.ring, self.ring.broken.copy()
 
-    def _step(self, branch: Branch, assumed: Mapping[int, Ints], forking: bool) -> None:
-        values = Values(self.ring, self.state, self.fine, assumed, forking)
+    def _forked(self, able: Bools) -> Bools:
+        """(B, 1 + options): which options get a row, the first place being for all that are possible in one."""
+        several = len(self.system.branches) > 1
+        most = max(_FORKS, 2 * self.fine.sets) if several else self.fine.sets or _FORKS
+        left = most - np.bincount(self.boxes, minlength=self._count)
+        chosen = np.zeros((len(able), 1 + able.shape[1]), dtype=bool)
+        for row, more in enumerate((able.sum(1) - 1).tolist()):
+            box = self.boxes[row]
+            if more <= left[box]:
+                left[box] -= more
+                chosen[row, 1:] = able[row]
+            else:
+                chosen[row, 0] = True
+        return chosen
+
+    def _step(self, branch: Branch, assumed: Mapping[int, Ints]) -> None:
+        values = Values(self.ring, self.state, self.fine, assumed, forking=True)
         changed = {name: self._typed(name, values.value(expr)) for name, expr in branch.updates}
         state = {**self.state, **changed}
         self.ring, self.state = reduced(self.ring, state, self._symbols, len(self.axes))
@@ -174,6 +193,15 @@ class Tube:
     def ends(self) -> Mapping[str, tuple[Floats, Floats]]:
         """The box of each variable, over all sets: (B,) twice."""
         return {name: form.ends for name, form in self.state.items()}
+
+
+def _taking(state: dict[str, Form], choice: OpenChoiceError, rows: Index, options: Ints) -> dict[str, Form]:
+    """The states that take an option, and maybe others: one of a choice in each row, made of `rows` of it."""
+    guards = {f" {k}": form for k, form in enumerate(choice.guards(rows, options))}  # no names of variables
+    forms = {**state, **guards}
+    for name in guards:
+        forms = not_negative(forms, forms[name])
+    return {name: forms[name] for name in state}
 
 
 def _together(parts: Sequence[tuple[Forms, dict[str, Form]]]) -> tuple[Forms, dict[str, Form]]:

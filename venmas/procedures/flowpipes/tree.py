@@ -78,3 +78,9 @@ def ladder(recorded: bool, several: bool) -> tuple[Fineness, ...]:
     found = [replace(_COARSE, **step, sets=sets) for step, sets in zip(_FINER, _SETS, strict=True)]
     found = [fine if several else replace(fine, sets=0) for fine in (*found, *_STEEP)]
     return tuple(dict.fromkeys(found if recorded else [replace(fine, slices=1) for fine in found]))
+
+
+def middle(system: System, box: Box) -> dict[str, Fraction]:
+    """The state in the middle of a box."""
+    found = {name: (low + high) / 2 for name, (low, high) in box.items()}
+    return {name: Fraction(floor(at)) if system.variables[name].integral else at for name, at in found.items()}

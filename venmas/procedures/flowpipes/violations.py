@@ -1,0 +1,82 @@
+"""Violations in boxes that were not refuted: runs in floats, of which those that meet the target are replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+from venmas.answer import Violated
+from venmas.budget import Budget
+from venmas.model.witness.build import explain
+from venmas.model.witness.enclosed import UndecidedError
+from venmas.model.witness.tree import Witness
+from venmas.procedures.flowpipes.falsify import candidates
+from venmas.procedures.flowpipes.plan import Plan
+from venmas.procedures.flowpipes.tree import middle
+from venmas.question import Question
+
+if TYPE_CHECKING:
+    from venmas.procedures.flowpipes.refine import Part
+
+_RUNS, _DEEPER = 0.1, 4
+"""Part of its time for looking for violations; how many times longer it takes where no sample shows one."""
+_PATIENCE, _REPLAY = 60.0, 0.4
+"""Part of its time for all runs from one state, where there are many; seconds where there is no limit."""
+
+
+class Counted(Protocol):
+    """Figures that count candidates."""
+
+    candidates: int
+
+
+class Violations:
+    """What was looked for so far. figures: counts initial states that are replayed; tie: what one of them left open."""
+
+    def __init__(self, question: Question, plan: Plan, figures: Counted) -> None:
+        self.question, self.plan, self.system = question, plan, question.system
+        self.figures, self.tie = figures, ""
+        self._next, self._begun = 0.0, -1.0
+
+    def of(self, failed: Sequence[tuple[Part, bool]], seed: int, budget: Budget) -> Violated | None:
+        """A witness from boxes that failed, each with whether all its states meet the target; looked for less and less
+        often."""
+        points: list[tuple[dict[str, Fraction], list[str]]] = []
+        points += [(middle(self.system, part.box), []) for part, sure in failed if sure][:1]
+        begun = budget.spent
+        if self._begun < 0:
+            self._begun = begun
+        if self._next <= _RUNS * (begun - self._begun):
+            boxes = [part.box for part, _ in failed]
+            points += candidates(self.system, self.plan, boxes, budget, seed, self._next > 0)
+            self._next += _DEEPER * (budget.spent - begun)
+        return self.replayed(points, budget)
+
+    def replayed(
+        self, points: Sequence[tuple[Mapping[str, Fraction], Sequence[str]]], budget: Budget
+    ) -> Violated | None:
+        """The witness from the first initial state that has one, each with the branches that its run may take."""
+        for point, path in points:
+            if not any(all(c.holds(point) for c in region) for region in self.system.regions):
+                continue
+            self.figures.candidates += 1
+            try:
+                witness = self._explained(point, path, budget)
+            except UndecidedError as error:
+                self.tie = str(error)
+                continue
+            if witness is not None:
+                return Violated(witness)
+        return None
+
+    def _explained(self, point: Mapping[str, Fraction], path: Sequence[str], budget: Budget) -> Witness | None:
+        """The witness from a state; where it takes too long to look at all runs from it, there is none."""
+
+        def found(part: Budget) -> Witness | None:
+            target, noise = self.question.target, self.question.chosen
+            return explain(self.system, target, point, hints=path, tick=part, noise=noise)
+
+        if len(self.system.branches) == 1:
+            return found(budget)
+        return budget.spend(_PATIENCE if budget.left is None else _REPLAY * budget.left, found)
