@@ -61,6 +61,9 @@ def not_negative(forms: Mapping[str, Form], guard: Form) -> dict[str, Form]:
     shifts = [_ONE - p if g > 0 else p - _ONE for p, g in zip(parts, guard.g, strict=True)]
     made: dict[str, Form] = {}
     for name, form in forms.items():
+        if not form.g:
+            made[name] = form
+            continue
         rows = list(zip(form.g, parts, shifts, strict=False))
         c = form.c + sum(g * shift >> SLOPE_BITS for g, _, shift in rows)
         kept = tuple(g * part >> SLOPE_BITS for g, part, _ in rows) + form.g[len(rows) :]

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from venmas.checker.flowpipes.forms import Form, Forms
+from venmas.checker.flowpipes.forms import Form, Forms, between
 from venmas.checker.flowpipes.state import States
+from venmas.model.system.disturbances import ahead
 from venmas.model.system.parts import Branch
 
 _PARTS = 1 << 40
@@ -85,5 +86,6 @@ def _joined(group: Sequence[States]) -> States:
             s.forms[name].e + sum(abs(a - b) for a, b in zip(row, middle, strict=True))
             for s, row in zip(group, rows, strict=True)
         ]
-        forms[name] = ring.fresh(Form(middle[0], tuple(middle[1:]), max(off)))
+        form = Form(middle[0], tuple(middle[1:]), max(off))
+        forms[name] = between(form.c - form.size, form.c + form.size) if ahead(name) else ring.fresh(form)
     return States(one.system, forms, ring.symbols, one.ring.bits, one.fine)

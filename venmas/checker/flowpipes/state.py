@@ -1,7 +1,8 @@
 """Sets of states as affine forms of all variables over common symbols, and what expressions, conditions, steps make of
 them.
 
-After a step all radii become symbols of their own. Where there are more than are allowed besides one a variable, those
+Noise of later steps has no symbol: it is a radius, until it is that of a step. After a step all other radii become
+symbols of their own. Where there are more than are allowed besides one a variable, those
 with the greatest sum less maximum of |g_i| by the size of the form, over the variables, are kept; of the others each
 variable has one. Of the states of a set those where a guard holds are enough: each comparison in it, by itself or as
 one of several that all have to hold, says of a form, or of its negative, that it is not negative (``==`` of both,
@@ -42,6 +43,7 @@ from venmas.model.expressions.expr import (
     children,
 )
 from venmas.model.expressions.smooth_nodes import Apply, Extremum, Flow
+from venmas.model.system.disturbances import ahead
 from venmas.model.system.parts import Branch
 from venmas.model.system.system import System
 from venmas.nn import Network
@@ -246,7 +248,9 @@ class States(Evaluation[Form, bool | None, list[Form]]):
     def _followed(self, branch: Branch) -> States:
         updates = dict(branch.updates)
         forms = {n: self.value(updates[n]) if n in updates else self.forms[n] for n in self.system.variables}
+        waiting = {n: forms.pop(n) for n in list(forms) if ahead(n)}
         forms, symbols = _reduced(forms, self.ring, self.fine.symbols)
+        forms |= waiting
         return States(self.system, forms, symbols, self.ring.bits, self.fine)
 
 

@@ -33,7 +33,7 @@ from venmas.checker.goals.check import Checked
 from venmas.checker.goals.initial import cut_by, declared_cell
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.model.evaluation.cuts import Fineness
-from venmas.model.system.disturbances import Noise
+from venmas.model.system.disturbances import Noise, ahead
 from venmas.model.system.system import System
 from venmas.model.system.variables import Region
 
@@ -160,13 +160,13 @@ def choice(box: Box, system: System, values: Mapping[str, Fraction]) -> Box:
 
 
 def states_of(system: System, box: Box, bits: int, fine: Fineness) -> States:
-    """The states of a box: a symbol for each variable whose range is no point."""
+    """The states of a box: a symbol for each variable whose range is no point, but for noise of later steps."""
     forms: dict[str, Form] = {}
     count = 0
     for name, (low, high) in zip(system.variables, box, strict=True):
         ends = (low.numerator << bits) // low.denominator, -((-high.numerator << bits) // high.denominator)
         whole = between(*ends)
-        if whole.e:
+        if whole.e and not ahead(name):
             whole = Form(whole.c, (*(0,) * count, whole.e))
             count += 1
         forms[name] = whole

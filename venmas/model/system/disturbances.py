@@ -95,6 +95,25 @@ def _drawn(system: System, steps: int) -> System:
     return made
 
 
+def at_once(made: System) -> System:
+    """A `drawn` system without the noise of later steps: whoever runs it sets that of each step."""
+    return made.once("at once", lambda: _at_once(made))
+
+
+def _at_once(made: System) -> System:
+    noise = {disturbance_of(name) for name in made.variables if ahead(name)}
+    if not noise:
+        return made
+    found = copy(made)
+    found._memo = Memo()
+    found.__dict__.pop("domains", None)
+    found.variables = {n: decl for n, decl in made.variables.items() if not ahead(n)}
+    found.branches = [
+        Branch(b.name, tuple(u for u in b.updates if disturbance_of(u[0]) not in noise), b.guard) for b in made.branches
+    ]
+    return found
+
+
 def ranges(system: System, made: System) -> Noise:
     """All noise of a `drawn` system: `made` of this one."""
     found = {name: system.variables.get(disturbance_of(name)) for name in made.variables}

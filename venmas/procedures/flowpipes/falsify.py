@@ -15,6 +15,7 @@ from venmas.bounds.rounding import Floats, Index
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.logic.linear import LinearExpr, Relation
 from venmas.model.evaluation.simulate import random_branches, step_batch
+from venmas.model.system.disturbances import ahead, at_once, disturbance_of
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 
@@ -105,12 +106,23 @@ def point_of(system: System, box: Box, names: Sequence[str], part: Floats) -> di
 
 def missed(system: System, plan: Plan, boxes: Sequence[Box], names: Sequence[str], x: Floats) -> _Sampled:
     """By how much the target is missed from each state of a batch: x is (B, names), the others are those of boxes."""
-    state = {n: np.array([float(box[n][0]) for box in boxes]) for n in system.variables}
+    known = [{n: float(low) for n, (low, _) in box.items()} for box in {id(box): box for box in boxes}.values()]
+    place = {id(box): i for i, box in enumerate({id(box): box for box in boxes}.values())}
+    which = np.array([place[id(box)] for box in boxes], dtype=np.intp)
+    state = {n: np.array([ends[n] for ends in known])[which] for n in system.variables}
     for i, name in enumerate(names):
         state[name] = np.rint(x[:, i]) if system.variables[name].integral else x[:, i]
+    later: dict[str, list[Floats]] = {}
+    for name in [name for name in state if ahead(name)]:
+        later.setdefault(disturbance_of(name), []).append(state.pop(name))
+    root = np.arange(len(x))
+    system = at_once(system)
     found = _Sampled(plan, len(x))
     with np.errstate(all="ignore"):
         for step in range(plan.steps + 1):
+            if step:
+                root = root[found.steps[-1][0]]
+                state.update({n: values[min(step, len(values)) - 1][root] for n, values in later.items()})
             for atom in plan.atoms.get(step, ()):
                 found.known[atom, step] = _distance(atom.comparison.expr, atom.comparison.relation, state)
             if step < plan.steps:

@@ -333,7 +333,7 @@ class _Session:
 
     @property
     def _moved(self) -> frozenset[str]:
-        return frozenset(name for branch in self.system.branches for name, _ in branch.updates)
+        return frozenset(n for branch in self.system.branches for n, _ in branch.updates if not ahead(n))
 
     def _refine(self, part: Part, why: Failed) -> str | None:
         """Put a box that failed back, in two parts or with finer enclosures; why neither is possible."""

@@ -17,7 +17,7 @@ from venmas.checker.flowpipes.tree import Cut as CutLine
 from venmas.checker.format.cuts import leaves
 from venmas.checker.format.rule import Rule
 from venmas.model.evaluation.cuts import Chosen, Cut, Fineness, Tree
-from venmas.model.system.disturbances import Noise
+from venmas.model.system.disturbances import Noise, ahead
 from venmas.model.system.system import System
 from venmas.question import Question, goals
 
@@ -93,7 +93,7 @@ def _lines(target: Target, chosen: Noise, box: Box, tree: Tree, tick: Callable[[
 def _passing(target: Target, box: Box, fine: Fineness, known: list[int], tick: Callable[[], None]) -> Fineness | str:
     """A fineness with which a box passes, or why it does not. known: how the last box that did was enclosed."""
     why = ""
-    ladder = _ladder(fine, len(target.system.variables))
+    ladder = _ladder(fine, sum(not ahead(name) for name in target.system.variables))
     for rung in (*known, *(rung for rung in range(len(ladder)) if rung not in known)):
         tick()
         found = target.open_in(box, BITS, ladder[rung])

@@ -6,7 +6,8 @@
                   states that take it, while these are not too many
               too many sets of a box: those that are near each other become one       (`venmas.bounds.affine.join`)
 
-Nothing is lost: what follows a state of a set is in one of the sets that follow it.
+Nothing is lost: what follows a state of a set is in one of the sets that follow it. Where there are many values of
+noise, that of a step has a symbol from this step on, as an input of it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -25,11 +27,13 @@ from venmas.bounds.affine.reduce import reduced
 from venmas.bounds.affine.step import OpenChoiceError, Values
 from venmas.bounds.rounding import Bools, Floats, Index, Ints, float_beside
 from venmas.model.evaluation.cuts import Fineness
-from venmas.model.system.disturbances import ahead
+from venmas.model.system.disturbances import ahead, disturbance_of
 from venmas.model.system.parts import Branch
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 
+_NOISE = 36
+"""Values of noise up to which all of them are followed from the start, so that their ranges may be cut."""
 _FORKS = 64
 """Sets of a box beyond which open choices make no more where no number is given, or near ones are joined."""
 
@@ -58,11 +62,18 @@ class Tube:
         self.system, self.fine, self.steps = system, fine, 0
         self.ring, self.boxes, self.alone = Forms(len(boxes)), np.arange(len(boxes)), True
         self._count = len(boxes)
-        # noise of later steps brings no symbols; to have fewer takes time, which many sets are worth
-        self._symbols = fine.symbols * sum(len(system.branches) == 1 or not ahead(name) for name in system.variables)
+
         self.state: dict[str, Form] = {}
         self.axes: list[str] = []
+        noise = [name for name in system.variables if ahead(name)]
+        self._later: dict[str, list[tuple[Floats, Floats]]] = {}
+        """By disturbance, the ranges in the steps to come, by box, where these are no variables that are followed."""
+        if len(noise) > _NOISE:
+            for name in noise:
+                self._later.setdefault(disturbance_of(name), []).append(_beside([box[name] for box in boxes]))
         for name in system.variables:
+            if self._later and ahead(name):
+                continue
             lo = np.array([float_beside(box[name][0], -1) for box in boxes])
             hi = np.array([float_beside(box[name][1], 1) for box in boxes])
             if all(box[name][0] == box[name][1] for box in boxes):
@@ -70,6 +81,8 @@ class Tube:
             else:
                 self.axes.append(name)
                 self.state[name] = self.ring.symbol(lo, hi)
+        # noise of later steps brings no symbols; to have fewer takes time, which many sets are worth
+        self._symbols = fine.symbols * sum(len(system.branches) == 1 or not ahead(name) for name in self.state)
 
     @np.errstate(all="ignore")  # what overflows says nothing
     def advance(self) -> Link:
@@ -148,7 +161,11 @@ class Tube:
 
     def _step(self, branch: Branch, assumed: Mapping[int, Ints]) -> None:
         values = Values(self.ring, self.state, self.fine, assumed, forking=True)
-        changed = {name: self._typed(name, values.value(expr)) for name, expr in branch.updates}
+        updates = [u for u in branch.updates if not self._later or disturbance_of(u[0]) not in self._later]
+        changed = {name: self._typed(name, values.value(expr)) for name, expr in updates}
+        for name, ranges in self._later.items():
+            lo, hi = ranges[min(self.steps, len(ranges) - 1)]
+            changed[name] = self.ring.between(lo[self.boxes], hi[self.boxes])
         state = {**self.state, **changed}
         self.ring, self.state = reduced(self.ring, state, self._symbols, len(self.axes))
 
@@ -193,6 +210,13 @@ class Tube:
     def ends(self) -> Mapping[str, tuple[Floats, Floats]]:
         """The box of each variable, over all sets: (B,) twice."""
         return {name: form.ends for name, form in self.state.items()}
+
+
+def _beside(ends: Sequence[tuple[Fraction, Fraction]]) -> tuple[Floats, Floats]:
+    """Floats below the first and above the second of each pair: (B,) twice."""
+    one = ends[:1] if all(pair is ends[0] for pair in ends) else ends  # mostly the same
+    low, high = (np.array([float_beside(pair[i], 2 * i - 1) for pair in one]) for i in (0, 1))
+    return np.broadcast_to(low, len(ends)), np.broadcast_to(high, len(ends))
 
 
 def _taking(state: dict[str, Form], choice: OpenChoiceError, rows: Index, options: Ints) -> dict[str, Form]:
