@@ -122,7 +122,8 @@ class Procedure(Protocol):
 
     One that honours `System.initial_condition` has an attribute `conditions` that is true; others are not given
     questions about a system that has one. One that takes systems that are not piecewise linear (`System.smooth`) has an
-    attribute `smooth` that is true; others are not given questions about these either.
+    attribute `smooth` that is true; others are not given questions about these either. Nor are they given those whose
+    noise may be `chosen`, without an attribute `chooses` that is true.
     """
 
     name: str
@@ -150,6 +151,8 @@ def unread(procedure: Procedure, question: Question) -> str | None:
     """Why a procedure does not take a question that has what it does not read: see `Procedure`."""
     if question.system.smooth and not takes_smooth(procedure):
         return f"it is for piecewise linear systems, and {question.system.smooth}"
+    if question.chosen and not getattr(procedure, "chooses", False):
+        return "it is for what holds under all noise, and what some noise brings about is asked"
     if question.system.initial_condition is TRUE or getattr(procedure, "conditions", False):
         return None
     return "the initial states are those of a condition with too many cases, which it would have to take one by one"

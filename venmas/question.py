@@ -179,7 +179,7 @@ def chosen_for(system: System, asked: Property) -> tuple[System, Noise]:
     that leaves out successors: a state satisfies the formula if it does so under one choice. Of systems that are not
     piecewise linear.
     """
-    if system.disturbances and system.smooth and isinstance(asked, Bounded):
+    if system.disturbances and isinstance(asked, Bounded):
         target = nnf(asked.formula, negate=True)
         kinds = {type(node) for node in subformulas(target)}
         if AX in kinds and EX not in kinds:

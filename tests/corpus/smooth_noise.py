@@ -25,7 +25,7 @@ from venmas.checker.file import check_certificate
 from venmas.engine.report import Report, Verdict
 from venmas.logic import EX, And, Atom, Formula, Or, nnf, parse
 from venmas.logic.linear import Relation
-from venmas.model import System, cos, sin, tanh
+from venmas.model import System, absolute, clip, cos, maximum, minimum, sin, tanh, where
 from venmas.model.evaluation.simulate import step_batch
 from venmas.model.expressions.expr import Expr
 from venmas.model.system.disturbances import drawn
@@ -38,8 +38,8 @@ _GRIDS = (3, 5, 9)
 _MOST = 2_000_000
 
 
-def noisy_case(seed: int) -> tuple[System, str]:
-    """A system of two variables and one or two disturbances, and a formula with E."""
+def noisy_case(seed: int, piecewise: bool = False) -> tuple[System, str]:
+    """A system of two variables and one or two disturbances, and a formula with E; piecewise: without smooth parts."""
     rng = Random(f"smooth noise {seed}")
     system = System(f"noisy {seed}")
     x, y = system.real("x", -50, 50), system.real("y", -50, 50)
@@ -49,10 +49,13 @@ def noisy_case(seed: int) -> tuple[System, str]:
 
     def expr() -> Expr:
         terms = [x, y, sin(x), tanh(y), x * y / 8, cos(y + noise[-1]), noise[0] * x, sin(noise[0] + x), *noise, *noise]
+        if piecewise:
+            kinks = [clip(x, -1, 1), maximum(y, -y / 2), minimum(x, y), absolute(y + noise[-1]), where(x > 0, y, x)]
+            terms = [x, y, *kinks, clip(noise[0] + x, -1, 1), *noise, *noise]
         parts = [term * Fraction(rng.randint(-4, 4), 8) for term in rng.sample(terms, rng.randint(2, 4))]
         return sum(parts, Fraction(rng.randint(-2, 2), 4))  # type: ignore[return-value]
 
-    if rng.random() < 0.4:
+    if rng.random() < 0.4 and not piecewise:
         plant = system.flow(Fraction(1, rng.randint(2, 8)), {x: expr(), y: expr()})
         system.branch("a", dict(plant.end))
     else:
@@ -116,10 +119,10 @@ def found(system: System, formula: str, states: dict[str, _Floats], grid: int) -
         return np.nan_to_num(_margins(drawn(system, 1), asked, states, noise), nan=-np.inf)
 
 
-def check(seed: int, timeout: float, folder: Path) -> tuple[str, str | None]:
+def check(seed: int, timeout: float, folder: Path, piecewise: bool = False) -> tuple[str, str | None]:
     """The verdict, and what is wrong with it."""
-    system, formula = noisy_case(seed)
-    if not system.smooth:
+    system, formula = noisy_case(seed, piecewise)
+    if not system.smooth and not piecewise:
         return "piecewise linear", None
     proof = folder / "proof"
     report = verify(system, formula, timeout=timeout, certificate=proof)

@@ -19,7 +19,7 @@ from venmas.checker.format.numbers import CheckError
 from venmas.cli.main import main
 from venmas.engine.report import Verdict
 from venmas.errors import FormulaError, ModelError, UsageError
-from venmas.model import System, Witness, cos, replay, sin, tanh
+from venmas.model import System, Witness, clip, cos, replay, sin, tanh
 from venmas.question import Question, chosen_for, read_property
 
 WIND = Fraction(1, 20)
@@ -198,12 +198,35 @@ def test_what_is_refused() -> None:
         verify(system, "EX AX across > 0.3")
     with pytest.raises(UsageError, match="one machine"):
         verify(system, "EX across > 0.3", cluster="local:1")
-    linear = System("linear")
-    x = linear.real("x", -9, 9)
-    linear.branch("go", {x: x / 2 + linear.disturbance("w", -1, 1)})
-    linear.initial(x >= 0, x <= 1)
-    with pytest.raises(FormulaError, match="noise"):
-        verify(linear, "EX x > 0")
+
+
+@pytest.mark.parametrize(
+    ("formula", "verdict"),
+    [
+        ("EX x > 0", "satisfied"),
+        ("EX x > 1.2", "violated"),
+        ("EF^3 x > 1.7", "satisfied"),
+        ("EF^3 x > 2", "violated"),
+        ("EG^5 x > 0.9", "satisfied"),
+    ],
+)
+def test_noise_brings_something_about_in_piecewise_linear_systems(formula: str, verdict: str, tmp_path: Path) -> None:
+    system = System("linear")
+    x = system.real("x", -9, 9)
+    system.branch("go", {x: clip(x / 2 + system.disturbance("w", -1, 1), -8, 8)})
+    system.initial(x >= 0, x <= 1)
+    report = verify(system, formula, timeout=20, certificate=tmp_path / "proof")
+    assert report.verdict == verdict
+    if verdict == "satisfied":
+        check_certificate(tmp_path / "proof", system)
+    for mode in ("mono", "exact", "comp-seq"):  # which speak of all noise
+        assert verify(system, formula, timeout=5, mode=mode).verdict == "unknown"
+
+
+def test_random_piecewise_linear_systems_contradict_no_verdict(tmp_path: Path) -> None:
+    found = [check(seed, 3, tmp_path, piecewise=True) for seed in range(6000, 6025)]
+    assert [wrong for _, wrong in found if wrong] == []
+    assert {"satisfied", "violated"} <= {verdict for verdict, _ in found}
 
 
 def test_random_systems_contradict_no_verdict(tmp_path: Path) -> None:

@@ -70,12 +70,12 @@ def explain(
     possible: what is known already, so that it is not searched for what cannot be found.
 
     Where the system is not piecewise linear, states are enclosed, and `UndecidedError` is raised too where a comparison
-    stays open at the greatest precision (a tie). Of such a system `noise` may be variables that stand for all of their
+    stays open at the greatest precision (a tie). So they are where `noise` are variables that stand for all of their
     ranges; then None says nothing. Whether `initial` is an initial state is not asked here: `replay` does. Raises
     `ModelError` when `initial` or a visited state does not fit the declared ranges (design S1).
     """
     start = _state(system, initial)
-    if system.smooth:
+    if system.smooth or noise:
         path = () if hints is None or isinstance(hints, Mapping) else hints
         found = explain_enclosed(system, formula, start, budget, tick, path, noise)
         return None if found is None else replace(collect(system, found, formula, 0), bits=found.bits)

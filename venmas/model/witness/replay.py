@@ -85,9 +85,9 @@ def replay(
     Every state and action is computed anew and compared with the stored one; the initial state must be one of the
     system; the formula must be shown by the branches that the witness follows, under AX by all that are enabled, and
     with fixpoints by loops of runs (`fold`). runtime: what runs the networks in floats; numpy by default, and where it
-    refuses one of them. noise: variables of a smooth system that stand for their ranges.
+    refuses one of them. noise: variables that stand for their ranges.
     """
-    if system.smooth:
+    if system.smooth or noise:
         return _replay_enclosed(system, formula, witness, runtime or Numpy(), noise)
     known = _Known(system)
     if problem := _initial_problem(system, witness) or _run_problem(system, witness, known):

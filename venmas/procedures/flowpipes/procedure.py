@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from venmas.answer import Answer, Proved, Unknown
+from venmas.answer import Answer, IncompleteError, Proved, Unknown
 from venmas.bounds.rounding import Bools, Floats, Index
 from venmas.budget import Budget, BudgetError
 from venmas.checker.flowpipes.tree import initial_box
@@ -38,7 +38,7 @@ from venmas.model.system.variables import Box
 from venmas.procedure import Run
 from venmas.procedures.flowpipes.choose import choose, hopeless, with_noise
 from venmas.procedures.flowpipes.plan import Plan
-from venmas.procedures.flowpipes.proof import Flowpipes
+from venmas.procedures.flowpipes.proof import Flowpipes, Written
 from venmas.procedures.flowpipes.reach import forks, unfollowed
 from venmas.procedures.flowpipes.refine import Failed, Part, Refining
 from venmas.procedures.flowpipes.run import Tube
@@ -56,6 +56,8 @@ _PATIENCE, _BOXED = 60.0, 0.6
 _LOOK, _FIRST, _LONG = 0.05, 1.0, 8
 """Seconds for a first look at what other procedures take, too, and for the first boxes of it; steps from which on it is
 taken."""
+_WRITING = 0.5
+"""Part of the time that is left for writing down a proof."""
 _VARIABLES, _BRANCHES = 64, 32
 """Variables that are not noise, and branches, of a piecewise linear system, at most."""
 
@@ -82,7 +84,7 @@ class FlowpipeSearch:
 
     name = "flowpipes"
     help = "Zonotopes over all steps, from boxes of initial states that are cut."
-    smooth = True
+    smooth = chooses = True
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """Formulas with bounds about systems of a few real variables, with smooth parts or without."""
@@ -161,7 +163,7 @@ class _Session:
             found = budget.spend(self._patience, lambda part: boxed._decide(part, tick))
             self._patience = 0.0 if found else self._patience - (budget.spent - begun)
             if isinstance(found, Proved):
-                return found
+                return found if self.system.smooth else self._written(found, tick)
         return self._decide(budget, tick)
 
     def _brought_about(self, budget: Budget) -> Answer:
@@ -180,6 +182,21 @@ class _Session:
     def complete(self) -> bool:
         """Is every part of the initial sets refuted, so that `figures.reach` is of all runs?"""
         return self._stack == [] and all(tree is None or tree.proof() is not None for tree in self.trees)
+
+    def _written(self, answer: Proved, budget: Budget) -> Answer:
+        """A proof that has a certificate: of what others take, too, one that has none decides nothing."""
+        assert answer.proof is not None
+        proof, asked = answer.proof, self.question.boxed
+        try:
+            rules = budget.spend(
+                _PATIENCE if budget.left is None else _WRITING * budget.left,
+                lambda part: tuple(proof.lines(asked, part)),
+            )
+        except IncompleteError as error:
+            return Unknown(Reason.OPEN, f"its proof has no certificate: {error}")
+        if rules is None:
+            return Unknown(Reason.OPEN, "it was not able to write its proof down in its part of the time")
+        return replace(answer, proof=Written(rules))
 
     def _decide(self, budget: Budget, tick: Budget) -> Answer:
         if self._stack is None:
