@@ -96,7 +96,7 @@ CHECKER = [
         ("reciprocal, lines, checker",),
     ),
     # forms
-    Mutant(_FORMS, "return Form(middle, (), high - middle)", "return Form(middle, (), middle - low)", ("between",)),
+    Mutant(_FORMS, "return Form(middle, (), high - middle, ", "return Form(middle, (), middle - low, ", ("between",)),
     Mutant(_FORMS, "int(low * value.denominator != value.numerator << self.bits)", "0", ("constant, forms, checker",)),
     Mutant(
         _FORMS,
@@ -141,11 +141,11 @@ CHECKER = [
     Mutant(_FORMS, "-(-value.e * abs(slope) >> SLOPE_BITS)", "(value.e * abs(slope) >> SLOPE_BITS)", _OF_FORMS),
     Mutant(
         _FORMS,
-        "return Form((value.c * slope >> SLOPE_BITS) + middle, g, e + most - middle)",
-        "return Form((value.c * slope >> SLOPE_BITS) + middle, g, e + middle - least)",
+        "found = Form((value.c * slope >> SLOPE_BITS) + middle, g, e + most - middle)",
+        "found = Form((value.c * slope >> SLOPE_BITS) + middle, g, e + middle - least)",
         _OF_FORMS,
     ),
-    Mutant(_FORMS, "return Form(middle, (), most - middle)", "return Form(middle, (), middle - least)", _OF_FORMS),
+    Mutant(_FORMS, "found = Form(middle, (), most - middle)", "found = Form(middle, (), middle - least)", _OF_FORMS),
     Mutant(
         _FORMS, "self.c - size, self.c + size", "self.c - size + self.e, self.c + size", (*_OF_FORMS, "flow, checker")
     ),

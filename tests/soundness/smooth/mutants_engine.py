@@ -152,7 +152,12 @@ ENGINE = [
         _OF_FORMS,
     ),
     Mutant(_FORMS, "error = FEW * (np.abs(c) + r)", "error = 0.0", _OF_FORMS),
-    Mutant(_FORMS, "            return outward(c, c)\n", "            return outward(c + 1e-300, c + 1)\n", _OF_FORMS),
+    Mutant(
+        _FORMS,
+        "            low, high = outward(c, c)\n",
+        "            low, high = outward(c + 1e-300, c + 1)\n",
+        _OF_FORMS,
+    ),
     Mutant(
         _ROUNDING,
         "np.nextafter(np.maximum(hi - centre, centre - lo), np.inf)",

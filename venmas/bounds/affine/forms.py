@@ -12,24 +12,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
 from venmas.bounds.affine.univariate import lines
 from venmas.bounds.rounding import FEW, SMALLEST_NORMAL, TINY, Bools, Floats, Index, ball, gamma, outward
 
+Ends: TypeAlias = tuple[Floats, Floats]
 _EXACT = 2.0**52
+_RANGES = {
+    "exp": (0.0, np.inf),
+    "sqrt": (0.0, np.inf),
+    "tanh": (-1.0, 1.0),
+    "sin": (-1.0, 1.0),
+    "cos": (-1.0, 1.0),
+    "sigmoid": (0.0, 1.0),
+    "reciprocal": (-np.inf, np.inf),
+}
+"""Closed ranges of functions."""
 
 
 class Form:
     """z: (B, 1+k), the constant first, of the first k symbols; e: (B,), not negative.
 
     mass: (B,), not below the sum of the absolute values of z and e, but for its own rounding: what errors are relative
-    to. Sums add up those of their terms.
+    to. Sums add up those of their terms. known: ends that all values are known to be between, (B,) twice, which may be
+    exact where those of the form are rounded, such as 0 of a square.
     """
 
-    def __init__(self, z: Floats, e: Floats, mass: Floats | None = None) -> None:
-        self.z, self.e = z, e
+    def __init__(self, z: Floats, e: Floats, mass: Floats | None = None, known: Ends | None = None) -> None:
+        self.z, self.e, self.known = z, e, known
         self.mass = np.abs(z).sum(1) + e if mass is None else mass
 
     @cached_property
@@ -40,12 +53,16 @@ class Form:
 
     @cached_property
     def ends(self) -> tuple[Floats, Floats]:
-        """The interval over all symbols, rounded outward: (B,) twice."""
+        """The interval over all symbols, rounded outward, where it is in what is known: (B,) twice."""
         c, r = self.z[:, 0], self.radius
-        if not r.any():
-            return outward(c, c)
-        error = FEW * (np.abs(c) + r)
-        return outward(c - r - error, c + r + error)
+        if r.any():
+            error = FEW * (np.abs(c) + r)
+            low, high = outward(c - r - error, c + r + error)
+        else:
+            low, high = outward(c, c)
+        if self.known is None:
+            return low, high
+        return np.fmax(low, self.known[0]), np.fmin(high, self.known[1])
 
     @property
     def size(self) -> Floats:
@@ -60,7 +77,8 @@ class Form:
 
     def rows(self, index: Index) -> Form:
         """The form in the boxes that `index` picks."""
-        form = Form(self.z[index], self.e[index], self.mass[index])
+        known = None if self.known is None else (self.known[0][index], self.known[1][index])
+        form = Form(self.z[index], self.e[index], self.mass[index], known)
         if "ends" in self.__dict__:
             form.ends = self.ends[0][index], self.ends[1][index]
         return form
@@ -90,7 +108,8 @@ class Forms:
         z, e = np.full((self.size, 1), near), np.zeros(self.size)
         if Fraction(near) != value:
             e += FEW * abs(near) + TINY
-        return Form(z, e, np.full(self.size, abs(near)) + e)
+            return Form(z, e, np.full(self.size, abs(near)) + e)
+        return Form(z, e, np.full(self.size, abs(near)), (z[:, 0], z[:, 0]))
 
     def between(self, lo: Floats, hi: Floats) -> Form:
         """Anything in an interval, (B,) twice."""
@@ -99,9 +118,9 @@ class Forms:
 
     def symbol(self, lo: Floats, hi: Floats) -> Form:
         """Anything in an interval, which has a symbol of its own; its ends are exact, such as at that of a domain."""
-        form = self.fresh(self.between(lo, hi))
-        form.ends = lo, hi
-        return form
+        form = self.between(lo, hi)
+        form.known = lo, hi
+        return self.fresh(form)
 
     def fresh(self, form: Form) -> Form:
         """The form with a symbol of its own in place of its radius."""
@@ -110,7 +129,7 @@ class Forms:
         self.symbols += 1
         z = form.wide(self.symbols)  # a copy, as it is wider
         z[:, -1] = form.e
-        return Form(z, np.zeros(self.size))
+        return Form(z, np.zeros(self.size), known=form.known)
 
     # -- operations ----------------------------------------------------------------------------------------------------
 
@@ -129,12 +148,15 @@ class Forms:
         """Multiple."""
         c = float(factor)
         if abs(factor) == 1:
-            return Form(c * value.z, value.e, value.mass)
+            known = value.known if c > 0 or value.known is None else (-value.known[1], -value.known[0])
+            return Form(c * value.z, value.e, value.mass, known)
         mass = max(abs(c), SMALLEST_NORMAL) * value.mass
         return Form(c * value.z, abs(c) * value.e + (FEW * mass + TINY), mass * (1 + 2 * FEW) + TINY)
 
     def combine(self, terms: Sequence[tuple[Fraction, Form]], constant: Fraction = Fraction(0)) -> Form:
         """``sum factor * form + constant``."""
+        if len(terms) == 1 and not constant and abs(terms[0][0]) == 1:
+            return self.scale(terms[0][1], terms[0][0])
         width = max((form.z.shape[1] for _, form in terms), default=1)
         z, e = np.zeros((self.size, width)), np.zeros(self.size)
         z[:, 0] = float(constant)
@@ -175,7 +197,8 @@ class Forms:
         # radii instead of the bounds of mass, which grow from sum to sum
         mass = (np.abs(c) + left.radius) * (np.abs(d) + right.radius)
         slack = 2 * gamma(left.z.shape[1] + 8)
-        return Form(z, e + (slack * mass + TINY), mass * (1 + 4 * slack) + TINY)
+        known = (np.zeros(self.size), np.full(self.size, np.inf)) if left is right else None
+        return Form(z, e + (slack * mass + TINY), mass * (1 + 4 * slack) + TINY, known)
 
     def dot(self, terms: Sequence[tuple[int, Form, Form]], divisor: int = 1) -> Form:
         """``sum n left right / divisor``."""
@@ -198,7 +221,11 @@ class Forms:
         z[:, 0] += centre
         mass = np.where(flat, 0.0, np.abs(a) * (np.abs(value.z[:, 0]) + value.radius)) + np.abs(centre)
         e = np.where(flat, 0.0, np.abs(a) * value.e) + radius + (FEW * mass + TINY)
-        return Form(z, e, (mass + radius) * (1 + 2 * FEW) + TINY)
+        if function == "relu":
+            known = tuple(np.maximum(end, 0.0) for end in value.ends)
+        else:
+            known = tuple(np.full(self.size, end) for end in _RANGES[function])
+        return Form(z, e, (mass + radius) * (1 + 2 * FEW) + TINY, (known[0], known[1]))
 
     def rest_of(self, left: Form, right: Form) -> Form:
         """The difference of two forms."""

@@ -54,5 +54,5 @@ def not_negative(state: Mapping[str, Form], guard: Form) -> dict[str, Form]:
         z[:, 0] += (h * shift[:, :k]).sum(1)
         moved = ((part[:, :k] < 1) & (h != 0)).any(1)
         rounding = np.where(moved, 2 * gamma(k + 4) * form.mass + TINY, 0.0)
-        made[name] = Form(z, form.e + rounding)
+        made[name] = Form(z, form.e + rounding, known=form.known)
     return made

@@ -66,5 +66,8 @@ def joined(ring: Forms, forms: Mapping[str, Form], groups: Sequence[Index]) -> t
             z, count = form.z[rows], form.z.shape[1]
             middle = 0.5 * np.minimum.reduceat(z, starts) + 0.5 * np.maximum.reduceat(z, starts)
             off = np.maximum.reduceat(np.abs(z - middle[group]).sum(1) + form.e[rows], starts)
-            made[name] = found.fresh(Form(middle, np.where(off == 0, 0.0, off * (1 + gamma(count + 2)) + TINY)))
+            low, high = (end[rows] for end in form.ends)
+            known = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
+            off = np.where(off == 0, 0.0, off * (1 + gamma(count + 2)) + TINY)
+            made[name] = found.fresh(Form(middle, off, known=known))
     return found, made

@@ -46,5 +46,5 @@ def reduced(ring: Forms, forms: Mapping[str, Form], most: int, kept: int) -> tup
         coefficients = z[:, i, 1:]
         boxed = np.take_along_axis(size[:, i], box, 1).sum(1) * (1 + gamma(box.shape[1])) + TINY
         new = np.concatenate([z[:, i, :1], np.take_along_axis(coefficients, stay, 1)], 1)
-        result[name] = found.fresh(Form(new, (forms[name].e + boxed) * (1 + gamma(2))))
+        result[name] = found.fresh(Form(new, (forms[name].e + boxed) * (1 + gamma(2)), known=forms[name].known))
     return found, result

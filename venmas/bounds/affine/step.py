@@ -109,7 +109,9 @@ class Values(Bounding[Form, list[Form]]):
         """``max(x, y) = y + max(x - y, 0)``, operand by operand."""
         ring, (best, *rest) = self.ring, operands
         for form in rest:
+            ends = [np.maximum(one, other) for one, other in zip(best.ends, form.ends, strict=True)]
             best = ring.add(form, ring.apply("relu", ring.add(best, ring.scale(form, Fraction(-1)))))
+            best.known = ends[0], ends[1]
         return best
 
     def _argmax(self, node: ArgMax) -> Form:
@@ -187,13 +189,14 @@ class Values(Bounding[Form, list[Form]]):
         rows = np.arange(self.size)
         z = np.stack([form.wide(width) for form in forms])[first, rows]
         e = np.stack([form.e for form in forms])[first, rows]
+        low, high = (np.stack([form.ends[end] for form in forms], 1) for end in (0, 1))
+        known = np.where(able, low, np.inf).min(1), np.where(able, high, -np.inf).max(1)
         if (able.sum(1) > 1).any():
-            low, high = (np.stack([form.ends[end] for form in forms], 1) for end in (0, 1))
             several = able.sum(1) > 1
-            flat = self.ring.between(np.where(able, low, np.inf).min(1), np.where(able, high, -np.inf).max(1))
+            flat = self.ring.between(*known)
             z = np.where(several[:, None], flat.wide(width), z)
             e = np.where(several, flat.e, e)
-        return self.ring.fresh(Form(z, e))
+        return self.ring.fresh(Form(z, e, known=known))
 
     def _ends(self, value: Form) -> tuple[Floats, Floats]:
         return value.ends

@@ -9,7 +9,7 @@ centre.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import add, mul
 
@@ -17,15 +17,20 @@ from venmas.checker.flowpipes.univariate import SLOPE_BITS, OutsideError, relaxe
 from venmas.model.evaluation.elementary.function import Pair
 
 _ONE = 1 << SLOPE_BITS
+_RANGES = {"tanh": (-1, 1), "sin": (-1, 1), "cos": (-1, 1), "sigmoid": (0, 1)}
+"""Closed ranges of functions."""
+_NOT_NEGATIVE = ("sqrt", "exp")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """Centre, coefficients of symbols (those that are missing at the end are 0), and radius; e >= 0."""
+    """Centre, coefficients of symbols (those that are missing at the end are 0), and radius; e >= 0. known: ends that
+    all values are between besides."""
 
     c: int
     g: tuple[int, ...] = ()
     e: int = 0
+    known: Pair | None = None
 
     @property
     def size(self) -> int:
@@ -36,7 +41,9 @@ class Form:
     def range(self) -> Pair:
         """Ends of all values."""
         size = self.size
-        return self.c - size, self.c + size
+        if self.known is None:
+            return self.c - size, self.c + size
+        return max(self.c - size, self.known[0]), min(self.c + size, self.known[1])
 
 
 def floor_ratio(value: Fraction, bits: int) -> int:
@@ -47,7 +54,7 @@ def floor_ratio(value: Fraction, bits: int) -> int:
 def between(low: int, high: int) -> Form:
     """All values from low to high, without a symbol."""
     middle = (low + high) >> 1
-    return Form(middle, (), high - middle)
+    return Form(middle, (), high - middle, (low, high))
 
 
 def not_negative(forms: Mapping[str, Form], guard: Form) -> dict[str, Form]:
@@ -67,7 +74,7 @@ def not_negative(forms: Mapping[str, Form], guard: Form) -> dict[str, Form]:
         rows = list(zip(form.g, parts, shifts, strict=False))
         c = form.c + sum(g * shift >> SLOPE_BITS for g, _, shift in rows)
         kept = tuple(g * part >> SLOPE_BITS for g, part, _ in rows) + form.g[len(rows) :]
-        made[name] = Form(c, kept, form.e + sum(2 for g, part, _ in rows if g and part < _ONE))
+        made[name] = Form(c, kept, form.e + sum(2 for g, part, _ in rows if g and part < _ONE), form.known)
     return made
 
 
@@ -81,25 +88,34 @@ class Forms:
     def constant(self, value: Fraction) -> Form:
         """A rational."""
         low = floor_ratio(value, self.bits)
-        return Form(low, (), int(low * value.denominator != value.numerator << self.bits))
+        rounded = int(low * value.denominator != value.numerator << self.bits)
+        return Form(low, (), rounded, (low, low + rounded))
 
     def add(self, left: Form, right: Form) -> Form:
         """Sum, exactly."""
         g1, g2 = left.g, right.g
         g = *map(add, g1, g2), *g1[len(g2) :], *g2[len(g1) :]
-        return Form(left.c + right.c, g, left.e + right.e)
+        known = None
+        if left.known is not None and right.known is not None:
+            known = left.known[0] + right.known[0], left.known[1] + right.known[1]
+        return Form(left.c + right.c, g, left.e + right.e, known)
 
     def scale(self, value: Form, factor: Fraction) -> Form:
         """Multiple; each coefficient that is rounded is off by less than one."""
         p, q = factor.numerator, factor.denominator
+        known = None
+        if value.known is not None:
+            low, high = value.known if p >= 0 else value.known[::-1]
+            known = low * p // q, -(-high * p // q)
         if q == 1:
-            return Form(value.c * p, tuple([x * p for x in value.g]), value.e * abs(p))
+            return Form(value.c * p, tuple([x * p for x in value.g]), value.e * abs(p), known)
         g = tuple([x * p // q for x in value.g])
-        return Form(value.c * p // q, g, -(-value.e * abs(p) // q) + len(g) + 1)
+        return Form(value.c * p // q, g, -(-value.e * abs(p) // q) + len(g) + 1, known)
 
     def multiply(self, left: Form, right: Form) -> Form:
-        """Product."""
-        return self.dot(((1, left, right),))
+        """Product; of one object with itself, its square, which is not negative."""
+        found = self.dot(((1, left, right),))
+        return replace(found, known=(0, max(found.range[1], 0))) if left is right else found
 
     def dot(self, terms: Sequence[tuple[int, Form, Form]], divisor: int = 1) -> Form:
         """``sum n left right / divisor``, rounded once.
@@ -132,11 +148,22 @@ class Forms:
             return value
         slope, least, most = relaxed(function, low, high, self.bits)
         middle = (least + most) >> 1
-        if not slope:
-            return Form(middle, (), most - middle)
-        g = tuple([x * slope >> SLOPE_BITS for x in value.g])
-        e = -(-value.e * abs(slope) >> SLOPE_BITS) + len(g) + 1
-        return Form((value.c * slope >> SLOPE_BITS) + middle, g, e + most - middle)
+        if slope:
+            g = tuple([x * slope >> SLOPE_BITS for x in value.g])
+            e = -(-value.e * abs(slope) >> SLOPE_BITS) + len(g) + 1
+            found = Form((value.c * slope >> SLOPE_BITS) + middle, g, e + most - middle)
+        else:
+            found = Form(middle, (), most - middle)
+        return replace(found, known=self._known(function, (low, high), found.range))
+
+    def _known(self, function: str, operand: Pair, found: Pair) -> Pair:
+        """Closed ends of a function's values, from those of the operand and those that were found."""
+        if function == "relu":
+            return max(operand[0], 0), max(operand[1], 0)
+        if function in _NOT_NEGATIVE:
+            return max(found[0], 0), max(found[1], 0)
+        least, most = _RANGES.get(function, found)
+        return (least << self.bits, most << self.bits) if function in _RANGES else (least, most)
 
     def fresh(self, value: Form) -> Form:
         """The form with its radius as a symbol of its own."""
@@ -144,7 +171,7 @@ class Forms:
             return value
         g = (*value.g, *(0,) * (self.symbols - len(value.g)), value.e)
         self.symbols += 1
-        return Form(value.c, g, 0)
+        return Form(value.c, g, 0, value.known)
 
     def maximum(self, left: Form, right: Form) -> Form:
         """The greater one: ``right + max(left - right, 0)``."""
@@ -153,7 +180,8 @@ class Forms:
             return left
         if b <= c:
             return right
-        return self.add(right, self.apply("relu", self.add(left, self.scale(right, Fraction(-1)))))
+        found = self.add(right, self.apply("relu", self.add(left, self.scale(right, Fraction(-1)))))
+        return replace(found, known=(max(a, c), max(b, d)))
 
 
 __all__ = ["Form", "Forms", "OutsideError", "between", "floor_ratio", "not_negative"]

@@ -86,6 +86,8 @@ def _joined(group: Sequence[States]) -> States:
             s.forms[name].e + sum(abs(a - b) for a, b in zip(row, middle, strict=True))
             for s, row in zip(group, rows, strict=True)
         ]
-        form = Form(middle[0], tuple(middle[1:]), max(off))
-        forms[name] = between(form.c - form.size, form.c + form.size) if ahead(name) else ring.fresh(form)
+        ends = [s.forms[name].range for s in group]
+        known = min(low for low, _ in ends), max(high for _, high in ends)
+        form = Form(middle[0], tuple(middle[1:]), max(off), known)
+        forms[name] = between(*known) if ahead(name) else ring.fresh(form)
     return States(one.system, forms, ring.symbols, one.ring.bits, one.fine)

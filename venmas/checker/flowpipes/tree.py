@@ -167,7 +167,7 @@ def states_of(system: System, box: Box, bits: int, fine: Fineness) -> States:
         ends = (low.numerator << bits) // low.denominator, -((-high.numerator << bits) // high.denominator)
         whole = between(*ends)
         if whole.e and not ahead(name):
-            whole = Form(whole.c, (*(0,) * count, whole.e))
+            whole = Form(whole.c, (*(0,) * count, whole.e), 0, whole.known)
             count += 1
         forms[name] = whole
     return States(system, forms, count, bits, fine)

@@ -239,5 +239,7 @@ def _together(parts: Sequence[tuple[Forms, dict[str, Form]]]) -> tuple[Forms, di
         forms = [forms[name] for _, forms in parts]
         width = max(form.z.shape[1] for form in forms) - 1
         z = np.concatenate([form.wide(width) for form in forms])
-        state[name] = Form(z, *(np.concatenate([getattr(form, part) for form in forms]) for part in ("e", "mass")))
+        e, mass = (np.concatenate([getattr(form, part) for form in forms]) for part in ("e", "mass"))
+        low, high = (np.concatenate([form.ends[end] for form in forms]) for end in (0, 1))
+        state[name] = Form(z, e, mass, (low, high))
     return ring, state

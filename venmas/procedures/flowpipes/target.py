@@ -16,11 +16,14 @@ import numpy as np
 
 from venmas.bounds.affine.forms import Form, Forms
 from venmas.bounds.evaluation import certain
-from venmas.bounds.rounding import Bools, Floats, Index
+from venmas.bounds.rounding import Bools, Floats, Index, float_beside
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.logic.linear import LinearExpr
 from venmas.procedures.flowpipes.plan import Plan, parts_of
 from venmas.procedures.flowpipes.run import Link, Tube
+
+_FAR = Fraction(10) ** 200
+"""Thresholds that are floats for sure."""
 
 
 @dataclass
@@ -168,6 +171,14 @@ def _somehow(link: Link, told: Bools, every: Bools) -> Bools:
 
 
 def linear(ring: Forms, expr: LinearExpr, state: dict[str, Form]) -> Form:
-    """The form of a linear expression over the variables."""
+    """The form of a linear expression over the variables; of what is known of it, the signs count."""
     terms: list[tuple[Fraction, Form]] = [(c, state[name]) for name, c in expr.terms]
-    return ring.combine(terms, expr.constant)
+    form = ring.combine(terms, expr.constant)
+    if len(terms) == 1 and abs(expr.constant) < _FAR * abs(
+        terms[0][0]
+    ):  # which side of a number a variable is on is told by its ends, without rounding
+        ((factor, value),) = terms
+        at, (low, high) = -expr.constant / factor, value.ends
+        ends = low - float_beside(at, 1), high - float_beside(at, -1)
+        form.known = ends if factor > 0 else (-ends[1], -ends[0])
+    return form
