@@ -53,7 +53,7 @@ _BATCH, _FEWER = 32, 8
 """Boxes at a time; and where each of them has many sets."""
 _PATIENCE, _BOXED = 60.0, 0.6
 """Part of its time for a question together with whether runs stay in their box; seconds where there is no limit."""
-_LOOK, _FIRST, _LONG = 0.05, 1.0, 8
+_LOOK, _FIRST, _LONG = 0.05, 3.0, 8
 """Seconds for a first look at what other procedures take, too, and for the first boxes of it; steps from which on it is
 taken."""
 _WRITING = 0.5
@@ -124,6 +124,7 @@ class _Session:
         self._refining = Refining(self._levels, self._exists)
         self._looked = bool(self.system.smooth)
         self._over: Answer | None = None
+        self._written_here = False
         self._boxed: _Session | None = None
         self._patience = 0.0
         """Seconds that are left for the question together with whether runs stay in their box."""
@@ -133,11 +134,14 @@ class _Session:
         if self._over is None and self.question.chosen:
             self._over = self._brought_about(budget)
         elif self._over is None and self._looked:
+            self._written_here = not self.system.smooth
             self._over = self._both(budget, budget.whole)
         if self._over is not None:
             return self._over
         self._looked = True
         found = budget.spend(_FIRST, self._look) if self._worth_a_look else None
+        if isinstance(found, Proved) and found.proof is not None:  # a proof is written in more than the time of a look
+            found = self._over = self._written(found, budget)
         return found or Unknown(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it at a first look")
 
     def _look(self, whole: Budget) -> Answer | None:
@@ -163,7 +167,7 @@ class _Session:
             found = budget.spend(self._patience, lambda part: boxed._decide(part, tick))
             self._patience = 0.0 if found else self._patience - (budget.spent - begun)
             if isinstance(found, Proved):
-                return found if self.system.smooth else self._written(found, tick)
+                return self._written(found, budget.whole) if self._written_here else found
         return self._decide(budget, tick)
 
     def _brought_about(self, budget: Budget) -> Answer:
@@ -202,7 +206,7 @@ class _Session:
         if self._stack is None:
             self._stack = self._roots()
         while self._stack:
-            budget()
+            (budget if self.figures.boxes else tick)()
             open_ = self._take()
             try:
                 answer = self._batch(open_, tick)

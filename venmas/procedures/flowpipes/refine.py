@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from venmas.bounds.rounding import Floats
 from venmas.model.evaluation.cuts import Fineness
+from venmas.model.system.disturbances import ahead, disturbance_of
 from venmas.model.system.variables import Box
 from venmas.procedures.flowpipes.tree import Tree
 
@@ -19,6 +20,8 @@ _RATHER = 2.0
 """Finer enclosures are tried rather than a cut where they account for so many times what the initial values do, .."""
 _WORTH, _PAUSE = 0.5, 4
 """.. and kept where they leave less than this part of what was open; else not tried for so many cuts."""
+_SOME = 0.05
+"""Part of what all initial values move from which on a state is cut rather than noise."""
 _DEEPEST, _NARROWEST = 60, 1e-12
 
 
@@ -100,7 +103,12 @@ class Refining:
         if wanted and level < self._good:
             return replace(part, level=self._good, tried=None)
         widths = [float(part.box[name][1] - part.box[name][0]) for name in why.axes]
-        scores = [(m, w) if can else (-1.0, 0.0) for can, m, w in zip(able, why.moves.tolist(), widths, strict=True)]
+        moves = why.moves.tolist()
+        noise = {disturbance_of(name) for name in why.axes if ahead(name)}
+        states = [disturbance_of(name) not in noise for name in why.axes]
+        if any(can and of and m > _SOME * sum(moves) for can, of, m in zip(able, states, moves, strict=True)):
+            able = [can and of for can, of in zip(able, states, strict=True)]  # noise of a step is one of many
+        scores = [(m, w) if can else (-1.0, 0.0) for can, m, w in zip(able, moves, widths, strict=True)]
         return why.axes[scores.index(max(scores))]
 
     def level_of(self, part: Part) -> int:
