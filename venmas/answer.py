@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from venmas.errors import Reason, VenmasError
+from venmas.model.witness.lasso import Run
 from venmas.model.witness.tree import Witness
 
 if TYPE_CHECKING:
     from venmas.checker.format.rule import Rule
-    from venmas.question import Question
 
 Basis: TypeAlias = Literal["bounds", "exact", "solver"]
 """What a proof rests on: enclosures with their rounding errors, exact rationals, or the word of a solver."""
@@ -52,7 +52,7 @@ class Proved:
     may_deadlock: bool = False
     deadlock: Mapping[str, Fraction] | None = None
     inside: bool = False
-    proof: Proof[Question] | None = None
+    proof: Proof[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,18 +63,29 @@ class Violated:
 
 
 @dataclass(frozen=True)
+class Broken:
+    """A property of LTL is violated: this run from an initial state, which was replayed, does not have it."""
+
+    run: Run
+
+
+@dataclass(frozen=True)
 class Unknown:
     """Neither was found: why, and what the procedure was stuck at.
 
-    leaving: as of `Proved`; a run that leaves its box is an error of the model, whatever else is open.
+    leaving: as of `Proved`; a run that leaves its box is an error of the model, whatever else is open. final: nobody
+    else can find more.
     """
 
     reason: Reason
     message: str
     leaving: frozenset[str] = frozenset()
+    final: bool = False
 
 
-Answer: TypeAlias = Proved | Violated | Unknown
+Answer: TypeAlias = Proved | Violated | Broken | Unknown
+BranchingAnswer: TypeAlias = Proved | Violated | Unknown
+LinearAnswer: TypeAlias = Proved | Broken | Unknown
 
 
 class Figures(Protocol):

@@ -17,10 +17,11 @@ from venmas.budget import Budget
 from venmas.logic import TRUE
 from venmas.model.system.system import System
 from venmas.model.transform.cone import Cones
-from venmas.question import Question
+from venmas.question import Asked, LinearQuestion, Question
 from venmas.solvers.programs import Programs
 
 _Made = TypeVar("_Made")
+Q_contra = TypeVar("Q_contra", contravariant=True)
 _MANY_PATHS = 10_000
 
 
@@ -117,8 +118,8 @@ class Session(Protocol):
         ...
 
 
-class Procedure(Protocol):
-    """A published algorithm that decides questions of some kind.
+class Procedure(Protocol[Q_contra]):
+    """A published algorithm that decides questions of some kind: of CTL, or (`LinearQuestion`) of LTL.
 
     One that honours `System.initial_condition` has an attribute `conditions` that is true; others are not given
     questions about a system that has one. One that takes systems that are not piecewise linear (`System.smooth`) has an
@@ -130,24 +131,26 @@ class Procedure(Protocol):
     help: str
     """One line for people."""
 
-    def accepts(self, question: Question, run: Run) -> str | None:
+    def accepts(self, question: Q_contra, run: Run) -> str | None:
         """None, or why it does not take the question.
 
         All procedures of a stage are asked before one works, so that what may take long belongs to `Session.advance`.
         """
         ...
 
-    def eager(self, question: Question, run: Run) -> bool:
+    def eager(self, question: Q_contra, run: Run) -> bool:
         """Is it worth some seconds before the main procedure of a portfolio makes its first long step?"""
         ...
 
-    def start(self, question: Question, run: Run) -> Session:
+    def start(self, question: Q_contra, run: Run) -> Session:
         """Begin to work on a question that it accepts."""
         ...
 
 
-def unread(procedure: Procedure, question: Question) -> str | None:
+def unread(procedure: Procedure[Any], question: Asked) -> str | None:
     """Why a procedure does not take a question that has what it does not read: see `Procedure`."""
+    if isinstance(question, LinearQuestion):
+        return None
     if question.system.smooth and not takes_smooth(procedure):
         return f"it is for piecewise linear systems, and {question.system.smooth}"
     if question.system.initial_condition is TRUE or getattr(procedure, "conditions", False):
@@ -155,6 +158,6 @@ def unread(procedure: Procedure, question: Question) -> str | None:
     return "the initial states are those of a condition with too many cases, which it would have to take one by one"
 
 
-def takes_smooth(procedure: Procedure) -> bool:
+def takes_smooth(procedure: Procedure[Any]) -> bool:
     """Is it given questions about systems that are not piecewise linear?"""
     return bool(getattr(procedure, "smooth", False))

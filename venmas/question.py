@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
-from venmas.errors import FormulaError
+from venmas.errors import CircuitError, FormulaError, UsageError
 from venmas.logic import (
     AX,
     EX,
@@ -23,8 +23,11 @@ from venmas.logic import (
     And,
     Atom,
     Bounded,
+    Branching,
+    Deadlock,
     Formula,
     Globally,
+    Linear,
     Property,
     Quantifier,
     Unbounded,
@@ -32,19 +35,29 @@ from venmas.logic import (
     classified,
     conjunction,
     fixpoints,
+    is_linear,
     is_temporal,
     nnf,
     parse,
-    parse_property,
     subformulas,
 )
+from venmas.logic.either import parse_either
 from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.model.circuit.nodes import Circuit
+from venmas.model.circuit.properties import named_property
 from venmas.model.evaluation.evaluation import undrawn
 from venmas.model.expressions.limits import MAX_NUMBER
 from venmas.model.system.disturbances import Noise, ahead, drawn, ranges
+from venmas.model.system.letters import letters_of
 from venmas.model.system.system import System
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
+
+if TYPE_CHECKING:
+    from venmas.logic.automata.automaton import Automaton
+
+Subject: TypeAlias = System | Circuit
+"""What questions are about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +69,7 @@ class Question:
     """
 
     system: System
-    asked: Property
+    asked: Branching
     semantics: Semantics = "real"
     certified: bool = False
     inside: bool = False
@@ -103,20 +116,124 @@ class Question:
         return replace(self, asked=asked, certified=False, inside=False, about="deadlock", inductive=None, chosen={})
 
 
+@dataclass(frozen=True, eq=False)
+class LinearQuestion:
+    """Does every run of a system or circuit from an initial state satisfy a property of LTL (L3 of docs/semantics.md)?
+
+    certified: a proof is to be written down. believed: a solver's word is enough for obligations of a circuit, as
+    proofs are made later or not wanted. learner: of ranking functions. anywhere: a proof is to be about the runs from
+    every state, not only those from initial ones; violations are runs from initial states all the same.
+    """
+
+    subject: Subject
+    asked: Linear
+    certified: bool = False
+    believed: bool = False
+    learner: str = "auto"
+    anywhere: bool = False
+    about: ClassVar[str] = "property"
+    semantics: ClassVar[Semantics] = "real"
+
+    @cached_property
+    def formula(self) -> Formula:
+        """What every run satisfies, fairness put in."""
+        from venmas.logic.automata.translate import questioned
+
+        return questioned(self.asked.formula, self.asked.fair)
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The automaton of the runs that break the property."""
+        from venmas.logic.automata.translate import refuting
+
+        return refuting(self.formula)
+
+
+Asked: TypeAlias = Question | LinearQuestion
+
+
+def read_asked(
+    subject: Subject, formula: str | Formula, fair: Iterable[str] = (), deadlock: Deadlock = "error", initial: str = ""
+) -> tuple[Subject, Property]:
+    """The property, and the subject, in which lines of a netlist that the property names have names now.
+
+    formula: text, the name of a property of the subject, or a formula. fair: conditions that hold infinitely often on
+    the runs that are meant. initial: what holds of the registers of a circuit in initial states, besides. Raises
+    `FormulaError`, `CircuitError`, and `UsageError` for options that the property or the subject does not have.
+    """
+    fair = tuple(fair)
+    if isinstance(subject, Circuit):
+        return _asked_of_circuit(subject, formula, fair, deadlock, initial)
+    if initial:
+        raise UsageError("a condition on initial states is for netlists: a system has its own, leave it out")
+
+    def linear(text: str) -> Formula:
+        from venmas.logic.ltl_parser import parse_ltl
+
+        return parse_ltl(text, letters_of(subject))
+
+    if isinstance(formula, Formula):
+        found = formula if is_linear(formula) else classified(formula)
+    else:
+        name = formula.strip()
+        try:
+            found = parse_either(subject.properties.get(name, formula), subject.vocabulary, linear)
+        except FormulaError as error:
+            if name in subject.properties:
+                raise FormulaError(f"property {name!r} of system {subject.name!r}: {error}") from error
+            raise
+    _check_numbers(found if isinstance(found, Formula) else found.formula)
+    if isinstance(found, Formula):
+        return subject, Linear(found, tuple(map(linear, fair)), deadlock)
+    if fair or deadlock != "error":
+        option = "conditions of fairness are" if fair else "runs that stay where they have no successor are"
+        raise UsageError(
+            f"{option} for formulas of LTL, such as G F p, and this one is of CTL or about one state: leave the option "
+            "out, or write the formula with X F G U R W M and without A and E"
+        )
+    return subject, found
+
+
+def _asked_of_circuit(
+    circuit: Circuit, formula: str | Formula, fair: tuple[str, ...], deadlock: Deadlock, initial: str
+) -> tuple[Circuit, Linear]:
+    from venmas.logic.ltl_parser import parse_ltl
+    from venmas.model.circuit.binding import started
+
+    if deadlock != "error":
+        raise UsageError("what runs do without a successor is asked of systems: each state of a netlist has one")
+    if initial:
+        circuit = started(circuit, parse_ltl(initial))
+    if isinstance(formula, Formula):
+        asked = formula
+    else:
+        circuit, text, assumed = named_property(circuit, formula)
+        fair, asked = (*fair, *assumed), parse_ltl(text)
+    if circuit.fair:
+        raise CircuitError("the netlist has `fair` lines, which are not read as assumptions yet: name them with --fair")
+    return circuit, Linear(asked, tuple(map(parse_ltl, fair)), deadlock)
+
+
 def read_formula(system: System, formula: str | Formula) -> Formula:
     """A bounded formula, read and posed. Raises `FormulaError`, also for other kinds of properties."""
     return bounded(posed(system, read_property(system, formula)))
 
 
-def read_property(system: System, formula: str | Formula) -> Property:
-    """A property from its text, from the name of a property of the system, or as a formula. Raises `FormulaError`."""
-    asked = classified(formula) if isinstance(formula, Formula) else _parsed(system, formula)
-    for node in subformulas(asked.formula):
+def read_property(system: System, formula: str | Formula) -> Branching:
+    """A property of CTL, as `read_asked` has it. Raises `FormulaError`, also for one of LTL."""
+    _, asked = read_asked(system, formula)
+    if isinstance(asked, Linear):
+        raise FormulaError(f"a formula of CTL is wanted here, and {asked.text[:200]} is one of LTL")
+    return asked
+
+
+def _check_numbers(formula: Formula) -> None:
+    """Raises `FormulaError` for a comparison with a number that no variable reaches."""
+    for node in subformulas(formula):
         if isinstance(node, Atom):
             for number in (node.comparison.expr.constant, *node.comparison.expr.coefficients.values()):
                 if abs(number) > MAX_NUMBER:
                     raise FormulaError(f"a number beyond 1e100 is compared: no variable is so large: {node!r}")
-    return asked
 
 
 def read_inductive(system: System, text: str) -> Formula:
@@ -127,7 +244,7 @@ def read_inductive(system: System, text: str) -> Formula:
     return formula
 
 
-def posed(system: System, asked: Property) -> Property:
+def posed(system: System, asked: Branching) -> Branching:
     """What is asked of the initial states: of a system with quantities, of their only successors, which measure them.
 
     (`venmas.model.system.quantities`)
@@ -140,7 +257,7 @@ def posed(system: System, asked: Property) -> Property:
     return Bounded(formula) if isinstance(asked, Bounded) else Unbounded(formula, asked.place)
 
 
-def drawn_for(system: System, asked: Property) -> System:
+def drawn_for(system: System, asked: Branching) -> System:
     """The system in whose initial states all noise is chosen that `asked`, as it is `posed`, looks at (design S4).
 
     Itself where it has no disturbances. Raises `FormulaError` where that has not the same answer: without a bound, and
@@ -172,7 +289,7 @@ def drawn_for(system: System, asked: Property) -> System:
     return drawn(system, target.depth)
 
 
-def chosen_for(system: System, asked: Property) -> tuple[System, Noise]:
+def chosen_for(system: System, asked: Branching) -> tuple[System, Noise]:
     """`drawn_for`, and the noise that may be chosen: none, or all where noise is to bring `asked` about (EF^k p).
 
     The negation of such a formula has no EX. Where it is true of a state, it is so of every choice of noise too, as
@@ -195,16 +312,6 @@ def goals(system: System, formula: Formula, chosen: Noise) -> list[tuple[Formula
         return [(claim(system, formula, inside=True), {})]
     boxed = staying(system, system.variables, formula.depth)
     return [(claim(system, formula, inside=False), chosen), (nnf(boxed, negate=True), {})]
-
-
-def _parsed(system: System, formula: str) -> Property:
-    name = formula.strip()
-    if name in system.properties:
-        try:
-            return parse_property(system.properties[name], system.vocabulary)
-        except FormulaError as error:
-            raise FormulaError(f"property {name!r} of system {system.name!r}: {error}") from error
-    return parse_property(formula, system.vocabulary)
 
 
 def claim(system: System, formula: Formula, inside: bool) -> Formula:

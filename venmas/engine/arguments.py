@@ -1,4 +1,4 @@
-"""What `verify`, `verify_all` and `verify_ltl` are given from Python: each error says what to write instead."""
+"""Arguments of `verify` and `verify_all` from Python: each error says what to write instead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from venmas.errors import UsageError
 from venmas.logic import Formula
 from venmas.logic.printing import to_short_text
 from venmas.model.expressions.refusals import shortened
-from venmas.runtime.choices import check_choices
+from venmas.runtime.choices import DEADLOCKS, LEARNERS, check_choice, check_choices
 from venmas.runtime.files import why_not_writable
 
 
@@ -48,6 +48,16 @@ def check_files(certificate: object = None, journal: object = None) -> None:
             raise UsageError(f"{name} is the path of a file, as in {name}='result.{name}', got {shortened(path)}")
     if certificate is not None and (problem := why_not_writable(str(certificate))):
         raise UsageError(f"cannot write the certificate {str(certificate)!r}: {problem}")
+
+
+def check_linear(fair: object, deadlock: str, initial: object, learner: str) -> None:
+    """Raise `UsageError` for options of LTL that are none."""
+    if isinstance(fair, str) or not isinstance(fair, Iterable) or not all(isinstance(one, str) for one in fair):
+        raise UsageError(f"fair is a list of conditions, as in fair=['go == 1'], got {shortened(fair)}")
+    if not isinstance(initial, str):
+        raise UsageError(f"initial is text, a condition about registers, got {shortened(initial)}")
+    check_choice("deadlock", deadlock, DEADLOCKS)
+    check_choice("learner", learner, LEARNERS)
 
 
 def check_workers(workers: object) -> None:

@@ -14,7 +14,7 @@ from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.procedure import Run, Session, unread
 from venmas.procedures.registry import get_procedure
-from venmas.question import Question, deadlock_note, deadlocked
+from venmas.question import Asked, LinearQuestion, Question, deadlock_note, deadlocked
 
 log = logging.getLogger(__name__)
 
@@ -53,14 +53,16 @@ class Portfolio:
 
     # -- the property and its side conditions --------------------------------------------------------------------------
 
-    def settle(self, question: Question) -> Answer:
+    def settle(self, question: Asked) -> Answer:
         """Decide the question; a refutation holds for all runs, and reachable deadlocks are noted.
 
         Raises `BudgetError`, and `ModelError` where a run leaves the declared box (design S1).
         """
         answer = self.decide(question)
         decided = self.decided
-        if not isinstance(answer, Violated) and answer.leaving:
+        if isinstance(question, LinearQuestion):
+            return answer
+        if isinstance(answer, Proved | Unknown) and answer.leaving:
             # the bounds could not exclude that a state leaves its box: decide it before anything is called satisfied
             whole = question.certified and not self.mode.solver  # else a proof is written by a search of its own
             other = self.decide(question.boxed if whole else question.staying(answer.leaving))
@@ -107,7 +109,7 @@ class Portfolio:
 
     # -- one question --------------------------------------------------------------------------------------------------
 
-    def decide(self, question: Question) -> Answer:
+    def decide(self, question: Asked) -> Answer:
         """The answer of the first procedure that has one. Raises `BudgetError` and `ModelError`."""
         self.decided, self._refused = "", {}
         answer: Answer | None = None
@@ -123,7 +125,7 @@ class Portfolio:
                 if last or not self.mode.resort or error.budget is not self.main or error.reason is not Reason.TIME:
                     raise
                 found = Unknown(Reason.TIME, error.message)
-            if found is not None and not isinstance(found, Unknown):
+            if found is not None and (not isinstance(found, Unknown) or found.final):
                 return found
             answer = found or answer
         return answer or self._untaken()
@@ -138,7 +140,7 @@ class Portfolio:
         """Is the word of a solver an answer? Where solvers are asked first, others look for a proof later."""
         return self.mode.solver or self.run.settings.trusted
 
-    def start(self, name: str, question: Question, budget: Budget) -> Session | None:
+    def start(self, name: str, question: Asked, budget: Budget) -> Session | None:
         """A session of a procedure, None where it does not take the question; what it reads before is its time."""
         procedure, begun, entry = get_procedure(name), monotonic(), self.tried[name]
         try:
@@ -188,7 +190,7 @@ class _Stage:
     def __init__(
         self,
         portfolio: Portfolio,
-        question: Question,
+        question: Asked,
         stage: Sequence[Turn],
         sessions: dict[str, Session],
         budget: Budget,

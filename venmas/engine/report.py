@@ -14,11 +14,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from venmas._version import __version__
+from venmas.answer import Proved
 from venmas.engine.certificates.file import Certificate, Unwritten
 from venmas.errors import UsageError
+from venmas.logic.property import Deadlock
+from venmas.model.circuit.nodes import Circuit
 from venmas.model.expressions.refusals import shortened
 from venmas.model.system.system import System
 from venmas.model.witness.build import Replay
+from venmas.model.witness.lasso import Run as Lasso
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
 from venmas.procedures.reachability.graph.figures import Regions
@@ -90,7 +94,8 @@ class Origin:
 class Asked:
     """What the caller asked for, where the report tells only what came of it: the text of the formula or its name, the
     preferred solver, the limits (seconds, MB; None: none), the inductive set, if one was given; options: of the command
-    line about abstraction and JANI models, by their names without dashes before them, those of flags empty.
+    line about abstraction and JANI models, by their names without dashes before them, those of flags empty. Of LTL:
+    conditions of fairness, what runs do without a successor, and what holds in initial states besides.
     """
 
     formula: str
@@ -99,6 +104,23 @@ class Asked:
     memory: int | None
     invariant: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
+    fair: tuple[str, ...] = ()
+    deadlock: Deadlock = "error"
+    initial: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """An object."""
+        return {**vars(self), "fair": list(self.fair), "options": dict(self.options)}
+
+
+@dataclass(frozen=True)
+class AutomatonSize:
+    """The automaton of the runs that break a property of LTL: how large it is, and its text in the HOA format."""
+
+    states: int
+    edges: int
+    acceptance_sets: int
+    hoa: str
 
 
 @dataclass(repr=False)
@@ -115,6 +137,10 @@ class Report(Shown):
     8601). `model` is the system itself, for what is shown of it; stored results have none. `decided_by` names the
     procedure that decided, and `procedures` has one entry for each of the mode; both are empty where a journal knew the
     verdict. `versions` and `machine` are those of this process, or those of a stored result.
+
+    Of LTL: `lasso` is the run that breaks the property, `automaton` that of all such runs, `cone` how many registers
+    and bits of a netlist it depends on, `proof` what a proof is made of (kind, ranks as text, obligations), and
+    `proved` the answer with that proof, which stored results have not. `circuit` is the netlist.
     """
 
     verdict: Verdict
@@ -152,7 +178,13 @@ class Report(Shown):
     unwritten: Unwritten | None = None
     kind: str = "bounded"
     invariant: Mapping[str, Any] | None = None
+    lasso: Lasso | None = None
+    automaton: AutomatonSize | None = None
+    cone: Mapping[str, int] | None = None
+    proof: Mapping[str, Any] | None = None
     model: System | None = field(default=None, compare=False)
+    circuit: Circuit | None = field(default=None, compare=False)
+    proved: Proved | None = field(default=None, compare=False)
 
     def __bool__(self) -> NoReturn:
         raise UsageError(
@@ -163,7 +195,7 @@ class Report(Shown):
         return written(self)
 
     def __repr__(self) -> str:
-        return f"<Report {self.verdict}: {shortened(self.formula)} in every initial state of {self.scenario}>"
+        return f"<Report {self.verdict}: {shortened(self.formula)} of {self.scenario}>"
 
     def certify(self, stored: Certificate | Unwritten | None) -> None:
         """Note that *satisfied* rests on a proof in rationals, and what became of its certificate if one was wanted."""
@@ -228,10 +260,14 @@ class Report(Shown):
             "peak_rss_mb": round(self.peak_rss_mb, 1),
             "notes": list(self.notes),
             "witness": witness,
+            "lasso": self.lasso and self.lasso.to_json(),
+            "automaton": self.automaton and dict(vars(self.automaton)),
+            "cone": self.cone and dict(self.cone),
+            "proof": self.proof and dict(self.proof),
             "decided_by": self.decided_by,
             "procedures": [tried.to_json() for tried in self.procedures],
             "origin": self.origin and self.origin.to_json(),
-            "asked": self.asked and dict(vars(self.asked)),
+            "asked": self.asked and self.asked.to_json(),
             "system": self.system,
             "started": self.started,
             "machine": dict(machine() if self.machine is None else self.machine),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from venmas.engine.modes import DEFAULT, Mode
 from venmas.errors import UsageError
-from venmas.logic import Bounded, Property
+from venmas.logic import Bounded, Branching
 from venmas.logic.printing import to_short_text
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
@@ -12,7 +12,7 @@ from venmas.procedure import takes_smooth
 from venmas.procedures.registry import get_procedure
 
 
-def check_smooth(system: System, asked: Property, mode: Mode, semantics: Semantics) -> None:
+def check_smooth(system: System, asked: Branching, mode: Mode, semantics: Semantics) -> None:
     """Refuse what nothing decides of a system that is not piecewise linear. Raises `UsageError`."""
     if not system.smooth:
         return

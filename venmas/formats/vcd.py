@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from venmas.model.witness.circuit import Run
+from venmas.model.witness.lasso import Run
 
 _TICKS = 10
 """Time of a step, ns."""
@@ -24,7 +24,7 @@ def to_vcd(run: Run, design: str = "") -> str:
     told = "broken whatever comes" if run.back is None else f"the loop begins at step {run.back}, written twice"
     scopes: dict[str, list[tuple[str, int, list[int]]]] = {
         "lasso": [("step", 32, order), ("loop", 1, [int(at >= begin) for at in order])],
-        "registers": [(name, run.widths[name], [run.states[at][name] for at in order]) for name in run.states[0]],
+        "registers": [(name, run.widths[name], [int(run.states[at][name]) for at in order]) for name in run.states[0]],
         "inputs": [(name, run.widths[name], [run.inputs[at][name] for at in order]) for name in run.inputs[0]],
         "signals": [(name, run.widths[name], [run.signals[at][name] for at in order]) for name in run.signals[0]],
         "property": [(name, 1, [int(run.conditions[at][name]) for at in order]) for name in run.conditions[0]],

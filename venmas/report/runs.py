@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from venmas.model.show import state_columns
 from venmas.model.system.system import System
-from venmas.model.witness.lasso import SystemRun
+from venmas.model.witness.lasso import Run
 from venmas.model.witness.tree import Value
 from venmas.report.tables import Table
 
 
-def run_table(run: SystemRun, system: System, most: int) -> Table:
+def run_table(run: Run, system: System, most: int) -> Table:
     """A run that goes on for ever, its first `most` steps at most."""
     declared = system.variables.values()
     columns = state_columns(declared)
@@ -17,7 +19,7 @@ def run_table(run: SystemRun, system: System, most: int) -> Table:
     rows = []
     for at, state in enumerate(run.states[:most]):
         labels = {d.name: dict(d.labels).get(int(state[d.name]), "") for d in declared}
-        cells = {name: Value(name, value, labels[name]) for name, value in state.items()}
+        cells = {name: Value(name, Fraction(value), labels[name]) for name, value in state.items()}
         told = [str(int(run.conditions[at][name])) for name in conditions]
         step = f"{at} (loop)" if at == run.back else str(at)
         rows.append((step, *(column.show(cells) for column in columns), *told, run.branches[at] or "stays"))

@@ -18,16 +18,16 @@ ReluEncoding: TypeAlias = Literal["big-m", "indicator"]
 TRUSTS: Mapping[str, str] = {
     "auto": "a proof in rationals if one is found soon, else the solver's word",
     "exact": "a proof, else the verdict is unknown",
+    "two": "of netlists: the answers of two SMT solvers",
     "solver": "the solver's word, no proof is sought",
 }
 """What *satisfied* needs where a solver decided."""
 
-LTL_TRUSTS: Mapping[str, str] = {
-    "exact": "proofs are checked gate by gate",
-    "two": "the answers of two solvers",
-    "solver": "that of one",
+DEADLOCKS: Mapping[str, str] = {
+    "error": "nothing is satisfied where one is reached",
+    "stutter": "runs stay there for ever",
 }
-"""What *satisfied* needs of LTL of circuits."""
+"""LTL of states without a successor."""
 
 LEARNERS: Mapping[str, str] = {
     "auto": "mined",

@@ -23,7 +23,8 @@ from venmas.model.circuit.operators import Op, words
 from venmas.model.circuit.simulate import evaluate
 from venmas.model.circuit.size import MOST_GATES, gates
 from venmas.model.circuit.smt import Sat, Smt, Undecided
-from venmas.model.witness.circuit import Observed, Run
+from venmas.model.witness.circuit import Observed
+from venmas.model.witness.lasso import Run
 
 LENGTHS = frozenset({1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256})
 """Numbers of steps that are asked about."""

@@ -20,11 +20,15 @@ from venmas.logic.automata.automaton import Automaton
 from venmas.model.circuit.nodes import Circuit, Node
 from venmas.model.circuit.operators import Op, Words, words
 from venmas.model.circuit.simulate import evaluate, first_states
-from venmas.model.witness.circuit import Observed, Run
+from venmas.model.witness.circuit import Observed
+from venmas.model.witness.lasso import Run
+from venmas.procedures.explicit.enumeration import EnumerationProof
 from venmas.procedures.explicit.product import Letters, Product
 from venmas.procedures.explicit.states.integers import NotExplicitError
 from venmas.procedures.netlist.idle_inputs import idle_inputs
 
+SMALL = 12
+"""Bits of registers and inputs up to which all runs are looked at before anything is learned."""
 MOST_BITS = 20
 """Most bits of registers and inputs that the formula depends on."""
 _MOST_EDGES = 2_000_000
@@ -38,16 +42,9 @@ _CHUNK, _MOST_WORDS = 1 << 16, 1 << 25
 _Array = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Enumerated:
-    """No run from an initial state is accepted. states: pairs of a state and an automaton state that are reached."""
-
-    states: int
-
-
 def enumerated(
     observed: Observed, automaton: Automaton, budget: Budget, most: int = MOST_BITS
-) -> Run | Enumerated | None:
+) -> Run | EnumerationProof | None:
     """A replayed run that the automaton accepts, or that there is none; None where the circuit is not small.
 
     observed: with the atoms of the automaton. most: bits of registers and of inputs that matter. Raises `BudgetError`,
@@ -69,7 +66,7 @@ def enumerated(
     except NotExplicitError:
         return None
     if lasso is None:
-        return Enumerated(product.nodes - 1)
+        return EnumerationProof(product, tuple(circuit.width(node) for node in circuit.registers))
     if len(lasso.steps) > _LONGEST:
         return None
     every = len(moves.source)

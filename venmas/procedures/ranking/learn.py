@@ -62,6 +62,15 @@ class Figures:
     proof_seconds: float = 0.0
     levels: list[str] = field(default_factory=list)
 
+    def facts(self) -> list[tuple[str, str]]:
+        """Names with values."""
+        seconds = {"linear programs": self.lp_seconds, "SMT solver": self.smt_seconds, "proofs": self.proof_seconds}
+        return [
+            ("networks", f"{self.rounds} tried, on {self.samples} counterexamples"),
+            ("queries", f"{self.queries} to the SMT solver"),
+            ("seconds", ", ".join(f"{name} {value:.3f}" for name, value in seconds.items())),
+        ]
+
 
 def rank(goal: Goal, budget: Budget, figures: Figures, levels: Sequence[int] = LEVELS) -> Network | None:
     """A network that falls on every strict edge and rises on none, for all states. Raises `BudgetError`."""

@@ -14,7 +14,7 @@ edge away, and what is left of the component is ranked anew (lexicographic ranks
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 
 from venmas.budget import Budget
@@ -34,32 +34,12 @@ from venmas.procedures.pdr.pdr import unreachable
 from venmas.procedures.ranking.learn import Figures, Network, rank
 from venmas.procedures.ranking.learners import learned
 from venmas.procedures.ranking.obligations import Obligations
+from venmas.procedures.ranking.proof import Ranked, RankingProof
 
 _QUICK, _LONG = 8, 100
 """Frames of the search for invariants before and after all neurons were tried."""
 _MOST_REGISTERS = 1000
 """Of designs that networks are learned for; of gates a quarter of `MOST_GATES`, as obligations are about two steps."""
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """One rank: edges where it rises on none and falls with the `strict` ones, which are then taken away.
-
-    steps: of each edge's obligation the number of steps of its checked proof; empty where the solver's word was taken.
-    """
-
-    goal: Goal
-    network: Network
-    steps: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Proved:
-    """Ranks, in the order in which they take edges away, under an invariant; steps of the proofs that it is one."""
-
-    ranked: tuple[Ranked, ...]
-    invariant: Invariant
-    kept: tuple[int, ...]
 
 
 _Rank = tuple[Goal, Network]
@@ -90,7 +70,7 @@ class Prover:
         self._avoided: frozenset[int] = frozenset()
         self._mined = False
 
-    def prove(self, budget: Budget) -> Proved | None:
+    def prove(self, budget: Budget) -> RankingProof | None:
         """A proof of all components, None where none was found."""
         registers, size = len(self._circuit.registers), gates(self._circuit.nodes)
         if components(self._automaton) and (registers > _MOST_REGISTERS or size > MOST_GATES // 4):
@@ -115,7 +95,7 @@ class Prover:
                 return None
             ranked.append(Ranked(goal, network, steps))
         self._figures.proof_seconds += perf_counter() - begun
-        return Proved(tuple(ranked), self._invariant, kept)
+        return RankingProof(self._circuit, tuple(ranked), self._invariant, kept)
 
     def _component(self, component: Component, budget: Budget) -> list[_Rank] | None:
         """Ranks of a component, none where an invariant excludes it."""

@@ -1,0 +1,138 @@
+"""Deciding a property of CTL of a system: noise, programs, clusters, and proofs that are owed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from venmas.answer import Answer, Broken, Unknown, Violated
+from venmas.budget import Budget, BudgetError
+from venmas.engine.certificates.establish import Established, establish
+from venmas.engine.journal import Journal
+from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, modes
+from venmas.engine.portfolio import Portfolio, limits
+from venmas.engine.smooth import check_smooth
+from venmas.engine.verification import Verification
+from venmas.errors import UsageError
+from venmas.logic import Always, Bounded, Branching, Formula, bounded
+from venmas.logic.printing import to_short_text
+from venmas.model.system.disturbances import Noise
+from venmas.model.system.system import System
+from venmas.model.witness.build import replay
+from venmas.procedure import Run
+from venmas.procedures.milp.encoding import Task
+from venmas.question import Question, chosen_for, posed, read_inductive
+
+if TYPE_CHECKING:
+    from venmas.engine.parts.divided import Divided
+
+
+@dataclass
+class BranchingVerification(Verification[Question]):
+    """CTL. asked: the property. system: with noise in its initial states, once there is a question."""
+
+    asked: Branching
+    system: System
+    target: Formula | None = field(default=None, init=False)
+    """What a witness has to show."""
+    chosen: Noise = field(default_factory=dict, init=False)
+
+    def question(self) -> Question:  # noqa: D102
+        system, report, asked = self.system, self.report, self.asked
+        if self.proofs.trust == "two":
+            raise UsageError("trust two asks a second SMT solver about a netlist: of systems choose auto or exact")
+        self._fit(asked)
+        check_smooth(system, asked, self.mode, report.semantics)
+        given = report.asked.invariant if report.asked else ""
+        inductive = self._by(given, asked) if given else None
+        certified = self.proofs.certificate is not None
+        asked = posed(system, asked)
+        self.system, chosen = chosen_for(system, asked)
+        if chosen and self.settings.cluster is not None:
+            raise UsageError("what noise can bring about is decided on one machine: leave the cluster out")
+        question = Question(self.system, asked, report.semantics, certified, inductive=inductive, chosen=chosen)
+        self.target, self.chosen = question.shown, chosen
+        return question
+
+    def _by(self, given: str, asked: Branching) -> Formula:
+        """The inductive set that was given. Raises `FormulaError`, and `UsageError` where the property takes none."""
+        if not isinstance(asked, Always):
+            raise UsageError(
+                "an inductive set (--invariant) proves AG p without a bound, p being about one state; "
+                f"{to_short_text(asked.formula)} is another property: leave the set out"
+            )
+        return read_inductive(self.system, given)
+
+    def _fit(self, asked: Branching) -> None:
+        """Take a mode that takes the property. Raises `FormulaError` and `UsageError` where the named one does not."""
+        if self.left_open and asked.kind not in self.mode.kinds:
+            self.mode = modes()[DEFAULT_UNBOUNDED]
+            self.report.mode = self.mode.name
+        if asked.kind not in self.mode.kinds:
+            bounded(asked)  # says what has no bound
+            others = ", ".join(name for name, mode in modes().items() if asked.kind in mode.kinds)
+            raise UsageError(
+                f"mode {self.mode.name} is for formulas without a bound, such as AG p, and "
+                f"{to_short_text(asked.formula)} has bounds: leave the mode out, or name another one ({others})"
+            )
+        turns = {turn.procedure for stage in self.mode.stages for turn in stage}
+        if self.settings.refinement is not None and "predicate-abstraction" not in turns:
+            raise UsageError(
+                f"options of predicate abstraction are given, and mode {self.mode.name} has none of it: leave them "
+                "out, or ask for a formula without a bound, such as AG p"
+            )
+
+    def book(self, question: Question, path: str | Path) -> Journal:  # noqa: D102
+        uses = self.mode.solver or self.mode.resort
+        return Journal(path, self.system, question.asked.formula, self.settings.solvers() if uses else (), self.chosen)
+
+    def decide(self, question: Question, book: Journal | None) -> Established:  # noqa: D102
+        proofs, settings = self.proofs, self.settings
+        if self.mode.solver:
+            from venmas.procedures.milp.procedure import strategy_of
+
+            strategy = strategy_of(self.mode.name)
+            if strategy is not None:
+                task = Task(question.system, question.target, strategy, settings.encoding, settings.bounds)
+                proofs.programs, proofs.task = self.programs, task
+        if book is not None:
+            settings.remember = book.paths
+        owed = proofs.asked(question) or (question.certified and proofs.trust == "auto")
+        owed = owed and (question.certified or isinstance(question.asked, Bounded))
+        with Run(settings, self.programs, self._bounded) as run:
+            portfolio = self._portfolio(run, owed, book)
+            answer = self.settled(portfolio, question)
+        begun = self.budget.spent
+        try:
+            found = establish(question, answer, proofs, self.budget)
+        except BudgetError:
+            self.report.notes += portfolio.told
+            raise
+        finally:
+            self.report.seconds.prove += self.budget.spent - begun
+        if found.proved:
+            self.report.credit("exact", self.budget.spent - begun)
+        return replace(found, notes=[*found.notes, *(portfolio.told if isinstance(found.answer, Unknown) else ())])
+
+    def _portfolio(self, run: Run, owed: bool, book: Journal | None) -> Portfolio | Divided:
+        if self.settings.cluster is None or self.mode.solver:
+            return Portfolio(self.mode, run, self.budget, limits(self.budget.left, owed))
+        from venmas.engine.parts.divided import Divided
+
+        return Divided(self.mode, self.settings, self.proofs.trust, self.budget, book)
+
+    def _bounded(self, question: Question, budget: Budget) -> Answer:
+        """The answer to a bounded question of a procedure: that of the default mode, within a part of the time."""
+        with Run(self.settings, self.programs) as run:
+            return Portfolio(modes()[DEFAULT], run, budget, None).settle(question)
+
+    def shown(self, answer: Violated | Broken) -> None:  # noqa: D102
+        begun, report = self.budget.spent, self.report
+        assert self.target is not None
+        assert isinstance(answer, Violated)
+        checked = replay(self.system, self.target, answer.witness, noise=self.chosen)
+        report.seconds.replay += self.budget.spent - begun
+        if not checked.confirmed:
+            raise AssertionError(f"a witness did not replay: {checked.reason}")
+        report.witness, report.replay = answer.witness, checked
