@@ -106,7 +106,8 @@ class Verification(ABC, Generic[AskedT]):
 
     def _count(self, portfolio: Portfolio | Divided) -> None:
         """What the procedures counted, also where they were stopped."""
-        report, programs = self.report, self.programs
+        report: Report = self.report
+        programs: Programs = self.programs
         report.notes += [*programs.notes, *portfolio.notes]
         report.decided_by = portfolio.decided
         for tried in portfolio.tried.values():
