@@ -35,7 +35,6 @@ COMMANDS = {
     "plot": "venmas.cli.plot_command",
     "report": "venmas.cli.report_command",
     "abstract": "venmas.cli.abstract_command",
-    "ltl": "venmas.cli.ltl_command",
     "check": "venmas.cli.check_command",
     "archive": "venmas.cli.archive_command",
     "export": "venmas.cli.export_command",
@@ -70,6 +69,10 @@ class Face(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which there are."""
+        if args[0] == "ltl":
+            raise click.UsageError(
+                "properties of LTL are decided as all others are: venmas verify --scenario NAME|FILE --formula 'G F q'"
+            )
         if args[0] not in COMMANDS:
             hint = did_you_mean(args[0], COMMANDS)
             raise click.UsageError(f"there is no command {args[0]!r}{hint}; choose one of {', '.join(COMMANDS)}")

@@ -19,6 +19,7 @@ from venmas.errors import UsageError
 if TYPE_CHECKING:
     from venmas.engine.report import Origin
     from venmas.model import NetworkFolder, Scenario, System
+    from venmas.question import Subject
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MAX_TEXT = 1 << 20
@@ -54,7 +55,9 @@ def scenario_options(command: _Command) -> _Command:
             help="Set a parameter of the scenario; repeatable. `venmas scenarios NAME` lists them.",
         ),
         click.option(
-            "--scenario", metavar="NAME|FILE", help="A bundled scenario, a scenario file (.py) or a JANI model (.jani)."
+            "--scenario",
+            metavar="NAME|FILE",
+            help="A bundled scenario or design, or a file: .py, .jani (JANI), .btor2 (a netlist), .sv (SystemVerilog).",
         ),
     ):
         command = option(command)
@@ -98,6 +101,16 @@ class Loaded:
     networks: str | None
     parameters: Mapping[str, str]
     system: System
+
+    @property
+    def subject(self) -> System:
+        """What questions are about."""
+        return self.system
+
+    @property
+    def formula(self) -> str | None:
+        """The formula of the scenario, where it has one."""
+        return self.scenario.formula
 
     @property
     def files(self) -> list[tuple[str, Path]]:
@@ -170,12 +183,12 @@ def find_scenario(name: str, networks: str | None = None) -> Scenario:
     return load_scenario(name)
 
 
-def read_formula_text(given: str | None, system: System, option: str = "--formula") -> str:
+def read_formula_text(given: str | None, subject: Subject, option: str = "--formula") -> str:
     """The text of an option: itself, or the content of the file after ``@``. Raises `UsageError`."""
     if not given or not given.strip():
         raise UsageError(
             'no formula is given: write one with --formula "AX^5 (x > 1)", name a file with --formula @FILE'
-            + (f", or name a property of the scenario: {', '.join(system.properties)}" if system.properties else "")
+            + (f", or name a property of the scenario: {known}" if (known := ", ".join(_properties(subject))) else "")
         )
     if not given.startswith("@"):
         return given
@@ -194,6 +207,13 @@ def read_formula_text(given: str | None, system: System, option: str = "--formul
     if not text.strip():
         raise UsageError(f"{option}: {path} is empty; it should hold one formula")
     return text
+
+
+def _properties(subject: Subject) -> Sequence[str]:
+    from venmas.model.circuit.nodes import Circuit
+    from venmas.model.circuit.properties import property_names
+
+    return property_names(subject) if isinstance(subject, Circuit) else tuple(subject.properties)
 
 
 def formula_file(given: str | None) -> list[tuple[str, str]]:

@@ -22,10 +22,8 @@ PARTS = {
     "abstraction": "predicate abstraction",
     "scenario": "a scenario",
     "jani": "JANI models",
+    "ltl": "formulas of LTL",
     "netlist": "designs",
-    "verilog": "a --design",
-    "parameters": "parameters of a --design, --machine or --scenario",
-    "verdict": "a verdict",
     "check": "what --check does",
     "runs": "sampled runs",
     "picture": "the picture",
@@ -56,16 +54,10 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     | _options(("journal",), "--journal")
     | _options(("programs",), "--solver --encoding --bounds")
     | _options(("workers",), "--workers")
+    | _options(("ltl",), "--fair --deadlock")
+    | _options(("ltl", "netlist"), "--initial --learner --from")
     | _options(("abstraction",), "--predicates --refine --split --guards --search --slice --reuse --tests --entailed")
     | _options(("abstraction",), "--strengthen --starts --seed"),
-    "ltl": _COMMON
-    | _options(_ALWAYS, "--property --fair --automaton-only")
-    | _options(("verdict",), "--design --btor2 --machine --scenario --certificate --timeout --json --witness --html")
-    | _options(("verdict",), "--journal --quiet")
-    | _options(("verdict", "netlist"), "--init --justice --bad --from --trust --learner --network --show")
-    | _options(("verdict", "verilog"), "--top")
-    | _options(("verdict", "parameters"), "--set")
-    | _options(("verdict", "scenario"), "--networks --deadlock"),
     "check": _COMMON
     | _options(_ALWAYS, "--json --timeout --memory --quiet")
     | _options(("netlist",), "--btor2")
@@ -120,12 +112,14 @@ def refuse_for_mode(named: str | None, kinds: Iterable[str], cluster: bool, indu
 
     named: the mode, None where the kind of a property decides. inductive: a set of states is given that proves them.
     """
-    from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, MODES, modes
+    from venmas.engine.modes import DEFAULT, DEFAULT_LINEAR, DEFAULT_UNBOUNDED, MODES
 
     left_open = named is None and not cluster
-    names = {
-        named or (DEFAULT_UNBOUNDED if left_open and kind not in modes()[DEFAULT].kinds else DEFAULT) for kind in kinds
-    }
+    defaults = {"linear": DEFAULT_LINEAR, "always": DEFAULT_UNBOUNDED, "unbounded": DEFAULT_UNBOUNDED}
+    kinds = set(kinds)
+    if "linear" not in kinds:
+        refuse("ltl", "the formula is of CTL, or about one state", "ask a formula such as G F p")
+    names = {named or (defaults.get(kind, DEFAULT) if left_open else DEFAULT) for kind in kinds}
     if not names or not names <= MODES.keys():  # what procedures of other packages read is theirs to say
         return
     chosen = [MODES[name] for name in sorted(names)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -28,22 +29,23 @@ from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import (
     Positive,
     formula_file,
-    load,
     read_formula_text,
     read_settings,
     scenario_options,
     verbose_option,
 )
 from venmas.cli.origin import tell_origin
-from venmas.cli.output import STDOUT, check_writable, console, is_verbose, nothing_to_write, store_json
+from venmas.cli.output import STDOUT, check_writable, console, is_verbose, nothing_to_write, store_json, store_text
 from venmas.cli.plural_options import plural_options, take_plural
 from venmas.cli.refinement import read_refinement, refinement_options
-from venmas.cli.table import Command, refuse_for_mode
+from venmas.cli.subjects import Design, load_subject
+from venmas.cli.table import Command, refuse, refuse_for_mode
 from venmas.errors import LimitError, ModelError, UsageError
-from venmas.runtime.choices import SEMANTICS, TRUSTS
+from venmas.runtime.choices import DEADLOCKS, LEARNERS, SEMANTICS, TRUSTS, described
 
 if TYPE_CHECKING:
     from venmas.engine.report import Report
+    from venmas.logic import Deadlock
     from venmas.nn.network import Semantics
     from venmas.procedures.milp.encoding import ReluEncoding
 
@@ -85,6 +87,22 @@ log = logging.getLogger(__name__)
     metavar="TEXT|NAME",
     default="",
     help="Prove AG p, without a bound, by this set of states: a proposition, or a formula about one state.",
+)
+@click.option(
+    "--fair",
+    metavar="CONDITION",
+    multiple=True,
+    help="LTL: consider only runs on which this holds infinitely often; repeatable.",
+)
+@click.option(
+    "--deadlock",
+    type=click.Choice(tuple(DEADLOCKS)),
+    default="error",
+    show_default=True,
+    help=f"LTL: a state of a system without successor. {described(DEADLOCKS)}.",
+)
+@click.option(
+    "--initial", metavar="CONDITION", default="", help="LTL of designs: what holds of registers in initial states, too."
 )
 @click.option("--certificate", metavar="FILE", help="Write the proof there if satisfied, for `venmas check`.")
 @encoding_option
@@ -129,6 +147,21 @@ log = logging.getLogger(__name__)
         "infeasible, parts of the initial set that a cluster refuted, and in every mode the verdict."
     ),
 )
+@click.option(
+    "--learner",
+    type=click.Choice(tuple(LEARNERS)),
+    default="auto",
+    show_default=True,
+    help=f"LTL of designs: how ranking functions are found. {described(LEARNERS)}.",
+)
+@click.option(
+    "--from",
+    "begin",
+    type=click.Choice(["initial", "all"]),
+    default="initial",
+    show_default=True,
+    help="LTL of designs: prove it of the runs from initial states, or from every state.",
+)
 @refinement_options
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
 @verbose_option
@@ -141,6 +174,9 @@ def command(
     trust: str,
     semantics: Semantics,
     invariant: str,
+    fair: tuple[str, ...],
+    deadlock: Deadlock,
+    initial: str,
     certificate: str | None,
     encoding: ReluEncoding,
     bounds: str,
@@ -152,10 +188,14 @@ def command(
     json_path: str | None,
     witness_path: str | None,
     journal: str | None,
+    learner: str,
+    begin: str,
     quiet: bool,
     **refinement: Any,
 ) -> int:
-    """Decide whether every initial state of a scenario satisfies a formula.
+    """Decide whether a scenario or design satisfies a formula of CTL or LTL.
+
+    CTL is about initial states (AX EX AG EG AF EF, A(p U q)), LTL about runs for ever (X F G U R W M).
 
     Exit status: 0 satisfied, 10 violated, 20 unknown, 2 bad input or usage, 1 a fault of the program. Of several
     formulas: the first of 10, 1, 2, 20 that one of them has, else 0.
@@ -178,6 +218,11 @@ def command(
         "trust": trust,
         "semantics": semantics,
         "invariant": invariant,
+        "fair": fair,
+        "deadlock": deadlock,
+        "initial": initial,
+        "learner": learner,
+        "anywhere": begin == "all",
     }
     if plural is not None:
         from venmas.cli.plural import verify_several
@@ -191,17 +236,21 @@ def command(
         return verify_several(plural, scenario, read_settings(settings), networks, written, options, refinement, quiet)
 
     from venmas.cli.progress import ProgressLine
-    from venmas.question import read_property
+    from venmas.question import read_asked
 
     formula, begun = formulas[0] if formulas else None, perf_counter()
     try:
+        texts = [text for text in (formula, initial, *fair) if text and not text.startswith("@")]
         with reading(timeout) as left:
-            loaded = load(scenario, read_settings(settings), networks)
-            text = read_formula_text(formula or loaded.scenario.formula, loaded.system)
+            loaded = load_subject(scenario, read_settings(settings), networks, texts, trust != "solver")
+            text = read_formula_text(formula or loaded.formula, loaded.subject)
+            _, asked = read_asked(loaded.subject, text, fair, deadlock, initial)
     except LimitError as stop:
         return _unread(stop, str(scenario), formula, dict(read_settings(settings)), options, json_path, quiet)
     check_kept(written, [*loaded.files, *formula_file(formula)])
-    refuse_for_mode(mode, [read_property(loaded.system, text).kind], cluster is not None, bool(invariant))
+    refuse_for_mode(mode, [asked.kind], cluster is not None, bool(invariant))
+    if not isinstance(loaded, Design):
+        refuse("netlist", f"{scenario} is a system")
     _log_solvers(solver)
 
     from venmas.engine.verify import verify
@@ -209,24 +258,24 @@ def command(
     before = perf_counter() - begun
     with ProgressLine(wanted=not quiet) as line:
         report = verify(
-            loaded.system,
+            loaded.subject,
             text,
             parameters=loaded.parameters,
             progress=line.update,
             certificate=certificate,
             journal=journal,
             **{**options, "timeout": left()},
-            **read_refinement(refinement, loaded),
+            **({} if isinstance(loaded, Design) else read_refinement(refinement, loaded)),
         )
     report.seconds.total += before
     if report.asked is not None:
         report.asked = replace(report.asked, timeout=timeout)
     tell_origin(report, loaded, refinement)
-    if json_path is not None or (witness_path is not None and report.witness is not None):
-        from venmas.model.canonical.canonical import system_digest
+    if json_path is not None or (witness_path is not None and report.violated):
+        from venmas.engine.journal import subject_digest
 
         with suppress(ModelError):  # too large for a canonical form: then it has no digest
-            report.system = system_digest(loaded.system)
+            report.system = subject_digest(loaded.subject)
     problems = _store(report, json_path, witness_path, certificate)
     if json_path != STDOUT:
         from venmas.report.text import print_report, print_verdict
@@ -234,7 +283,7 @@ def command(
         if quiet:
             print_verdict(console(), report)
         else:
-            print_report(console(), report, loaded.system, verbose=is_verbose())
+            print_report(console(), report, report.model, verbose=is_verbose())
     if problems:  # the verdict is known all the same
         raise UsageError("; ".join(problems))
     return {"satisfied": SATISFIED, "violated": VIOLATED}.get(report.verdict.value, UNKNOWN)
@@ -302,7 +351,12 @@ def _store(report: Report, json_path: str | None, witness_path: str | None, cert
     """Write the files that were asked for, each whatever becomes of the others; what could not be written, and why."""
     data = report.to_json()
     failed = [store_json(json_path, data, "--json")]
-    if report.witness is not None:
+    if report.lasso is not None and witness_path is not None and witness_path.endswith(".vcd"):
+        from venmas.formats.vcd import to_vcd
+
+        failed.append(store_text(witness_path, partial(to_vcd, report.lasso, report.scenario), "--witness"))
+        witness_path = None
+    elif report.violated:
         failed.append(store_json(witness_path, data, "--witness"))
         witness_path = None
     problems = nothing_to_write(witness_path, "--witness", "witness")

@@ -8,9 +8,10 @@ from math import inf, isfinite
 from typing import Any
 
 from venmas.engine.certificates.file import Certificate
-from venmas.engine.report import Asked, Origin, Report, Seconds, Tried, Verdict
+from venmas.engine.report import Asked, AutomatonSize, Origin, Report, Seconds, Tried, Verdict
 from venmas.errors import UsageError
 from venmas.model.evaluation.simulate import Precision
+from venmas.model.witness.lasso import Run
 from venmas.model.witness.replay import FloatRun, Replay
 from venmas.model.witness.tree import Witness, read_number
 from venmas.procedures.reachability.graph.figures import Regions
@@ -36,14 +37,16 @@ def read_report(data: object) -> Report:
             f"the result: 'verdict' should be one of {', '.join(Verdict)}, not {given.text('verdict')[:40]!r}; {_HOW}"
         ) from None
     witness = given.get("witness", dict | None, None)
-    if (witness is not None) != (verdict is Verdict.VIOLATED):
-        raise UsageError(f"the result says {verdict}, but has {'a' if witness else 'no'} witness; {_HOW}")
+    lasso = given.get("lasso", dict | None, None)
+    if (witness is not None or lasso is not None) != (verdict is Verdict.VIOLATED):
+        raise UsageError(f"the result says {verdict}, but has {'a' if witness or lasso else 'no'} witness; {_HOW}")
     semantics = given.text("semantics", "real")
     if semantics not in SEMANTICS:
         raise UsageError(f"the result: 'semantics' should be {' or '.join(SEMANTICS)}, not {semantics[:40]!r}; {_HOW}")
     origin, asked = given.part("origin"), given.part("asked")
     versions, machine = given.part("versions"), given.part("machine")
-    certificate = given.part("certificate")
+    certificate, automaton = given.part("certificate"), given.part("automaton")
+    cone, proof = given.part("cone"), given.part("proof")
     return Report(
         verdict,
         given.text("formula"),
@@ -102,12 +105,38 @@ def read_report(data: object) -> Report:
             None if asked.get("memory", int | None, None) is None else asked.count("memory"),
             asked.text("invariant", ""),
             _Object(asked.get("options", dict, {}), "the result, 'options'").texts(),
+            tuple(str(text) for text in asked.get("fair", list, [])),
+            "stutter" if asked.text("deadlock", "error") == "stutter" else "error",
+            asked.text("initial", ""),
         ),
+        lasso=None if lasso is None else Run.from_json(lasso),
+        automaton=None if automaton is None else _automaton(automaton),
+        cone=None if cone is None else {key: cone.count(key) for key in ("registers", "bits")},
+        proof=None if proof is None else _proof(proof),
         system=given.text("system", ""),
         started=given.text("started", ""),
         versions={} if versions is None else versions.texts(),
         machine={} if machine is None else machine.texts(),
     )
+
+
+def _automaton(data: _Object) -> AutomatonSize:
+    states, edges, sets = (data.count(key) for key in ("states", "edges", "acceptance_sets"))
+    return AutomatonSize(states, edges, sets, data.text("hoa"))
+
+
+def _proof(data: _Object) -> dict[str, Any]:
+    """What a page shows of a proof of LTL."""
+    found: dict[str, Any] = {key: data.text(key, "") for key in ("kind", "by", "from")}
+    found["texts"] = [str(text) for text in data.get("texts", list, [])]
+    found["said"] = data.get("said", str | None, None)
+    for key in ("within", "states"):
+        found[key] = None if data.get(key, int | None, None) is None else data.count(key)
+    found["obligations"] = [
+        {key: one.text(key) for key in ("edge", "rank", "where")} | {"clauses": one.get("clauses", int | None, None)}
+        for one in data.list_of("obligations")
+    ]
+    return found
 
 
 class _Object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from venmas.procedures.netlist.ranges import circuit_of
 log = logging.getLogger(__name__)
 NETLISTS, VERILOG = (".btor2", ".btor"), (".sv", ".v")
 _TOP = "design.top"
+_NONE: Mapping[str, object] = {}
 
 
 def is_circuit(name: str) -> bool:
@@ -28,7 +29,12 @@ def is_circuit(name: str) -> bool:
 
 
 def load_circuit(
-    name: str | Path, *, asked: Sequence[str] = (), exact: bool = True, timeout: float | None = None, **settings: object
+    name: str | Path,
+    settings: Mapping[str, object] = _NONE,
+    *,
+    asked: Sequence[str] = (),
+    exact: bool = True,
+    timeout: float | None = None,
 ) -> Circuit:
     """The circuit of a netlist (.btor2), a design (.sv, .v; read through Yosys), or a machine (.py, or bundled).
 
@@ -36,7 +42,7 @@ def load_circuit(
     design, whose signals are kept. exact: the ranges of a machine are proved gate by gate, else by a solver's word.
     timeout: seconds. Raises `InputError`.
     """
-    given, budget = str(name), Budget(timeout)
+    given, budget, settings = str(name), Budget(timeout), dict(settings)
     suffix = Path(given).suffix
     if suffix in NETLISTS:
         if settings:

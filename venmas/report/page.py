@@ -17,9 +17,11 @@ from venmas.model.show import precise
 from venmas.model.system.system import System
 from venmas.model.witness.replay import FloatRun, Replay
 from venmas.procedures.predicate_abstraction.refinement.drawing import Drawn
+from venmas.question import Subject
 from venmas.report.abstraction import Abstraction, abstraction_of, shown
 from venmas.report.equations import equations
 from venmas.report.figures import Facts
+from venmas.report.linear import shown as shown_linear
 from venmas.report.sections import (
     file_table,
     machine_facts,
@@ -31,7 +33,7 @@ from venmas.report.sections import (
     system_tables,
 )
 from venmas.report.tables import initial_table, margin_table, trace_tables
-from venmas.report.words import REASONS, SIGNS, basis, meaning, remedies
+from venmas.report.words import REASONS, SIGNS, basis, meaning, remedies, where
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -110,7 +112,7 @@ def cautions(report: Report, checks: Checks) -> list[str]:
 
 def html_page(
     report: Report,
-    system: System | None,
+    subject: Subject | None,
     source: Source,
     checks: Checks,
     drawings: Sequence[Drawing] = (),
@@ -119,11 +121,11 @@ def html_page(
 ) -> str:
     """The page as HTML text that needs nothing else: no other file, no network, no JavaScript.
 
-    system: what the result is about, None where it can not be had (`Checks.undescribed` says why). drawings: pictures,
+    subject: what the result is about, None where it can not be had (`Checks.undescribed` says why). drawings: pictures,
     or why there are none. defaults: default, unit and meaning of the parameters of the scenario by name. Raises
     `UsageError` without jinja2.
     """
-    problem = doubt(checks)
+    problem, system = doubt(checks), subject if isinstance(subject, System) else None
     verdict = Verdict.UNKNOWN if problem else report.verdict
     witness = None if problem else report.witness
     replay = checks.replay or report.replay
@@ -135,7 +137,9 @@ def html_page(
         report=report,
         verdict=verdict.value,
         sign=SIGNS[verdict],
-        meaning=meaning(verdict),
+        meaning=meaning(verdict, report.kind),
+        where=where(report),
+        linear=None if problem else shown_linear(report, subject),
         basis="" if problem else " ".join(basis(report, system)),
         doubt=problem,
         reason=REASONS.get(report.reason, ""),

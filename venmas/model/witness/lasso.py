@@ -65,14 +65,15 @@ class Run:
         return f"step {self.back} again, for ever"
 
     def path(self) -> Witness:
-        """The steps of a system as a path, once round the loop, as tables and plots show it."""
-        states = [*self.states, *([] if self.back is None else [self.states[self.back]])]
+        """The steps as a path, once round the loop, as plots show it; of a circuit with all that people read."""
+        rows: Sequence[Mapping[str, Number]] = self.states if self.branches else self.rows
+        states = [*rows, *([] if self.back is None else [rows[self.back]])]
         last = len(states) - 1
         return Witness(
             tuple(
                 Node(
                     tuple(Value(name, Fraction(value)) for name, value in state.items()),
-                    children=() if at == last or at >= len(self.branches) else ((self.branches[at], at + 1),),
+                    children=() if at == last else ((self.branches[at] if self.branches else "step", at + 1),),
                 )
                 for at, state in enumerate(states)
             )

@@ -84,7 +84,7 @@ class EnumerationProof(NetlistProof):
             waiting += _left(automaton, [edge for edge in edges if edge not in strict])
 
     def facts(self, automaton: Automaton) -> dict[str, Any]:  # noqa: D102
-        return {"kind": "enumeration", "from": "initial", "states": self.states, "texts": []}
+        return {"by": "enumeration", "from": "initial", "states": self.states, "texts": []}
 
     def _pairs(self, nodes: Ints, values: Ints, states: int, fill: int) -> Ints:
         """Values of pairs as a table (words of registers, automaton states)."""

@@ -63,4 +63,4 @@ class LevelsProof:
 
     def facts(self, automaton: Automaton) -> dict[str, Any]:
         """What a report says of it."""
-        return {"kind": "enumeration", "from": "initial", "states": self.pairs, "within": self.within, "texts": []}
+        return {"by": "enumeration", "from": "initial", "states": self.pairs, "within": self.within, "texts": []}

@@ -67,7 +67,8 @@ class RankingProof(NetlistProof):
         if not self.ranked and not self.invariant.clauses:
             texts.append("no run of the automaton is fair: the property holds of every word")
         return {
-            "kind": "ranking functions",
+            "by": "ranking functions",
+            "said": self.said,
             "from": "initial" if self.initial else "all",
             "texts": texts,
             "obligations": [

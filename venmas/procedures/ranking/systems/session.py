@@ -65,7 +65,7 @@ class RanksProof:
         """What a report says of it."""
         everywhere = self.ranked.everywhere
         texts = list(self.ranked.texts(automaton))
-        return {"kind": "ranks", "from": "all" if everywhere else "J", "within": self.within, "texts": texts}
+        return {"by": "ranks", "from": "all" if everywhere else "J", "within": self.within, "texts": texts}
 
 
 class Ranks:
