@@ -63,6 +63,7 @@ class LinearVerification(Verification[LinearQuestion]):
             _check_system(self.subject)
         question = LinearQuestion(self.subject, self.asked, certified, believed, self.learner, self.anywhere)
         automaton, report = question.automaton, self.report
+        report.workers = 1
         report.automaton = AutomatonSize(automaton.states, len(automaton.edges), automaton.marks, to_hoa(automaton))
         if isinstance(self.subject, Circuit):
             self._look(self.subject, question)

@@ -192,7 +192,8 @@ def _read(subject: Subject, formula: str | Formula, report: Report, budget: Budg
     if isinstance(formula, Formula):
         report.asked = replace(given, formula=report.formula)
     if isinstance(asked, Linear) and isinstance(formula, str):
-        report.formula = formula.strip()  # as written: F and G are built from U and R
+        text = formula.strip()  # as written: F and G are built from U and R
+        report.formula = subject.properties.get(text, text)
     return subject, asked
 
 

@@ -40,7 +40,7 @@ class NetlistClaim:
 
     @cached_property
     def _netlist(self) -> tuple[str, str]:
-        return _netlist(self.circuit)
+        return netlist_of(self.circuit)
 
     @cached_property
     def claim(self) -> Claim:
@@ -109,7 +109,7 @@ def _same(text: str, formula: Formula, read: Formula) -> str:
     return text
 
 
-def _netlist(circuit: Circuit) -> tuple[str, str]:
+def netlist_of(circuit: Circuit) -> tuple[str, str]:
     """The text that the circuit was read from, else one that is written, and the condition of its initial states."""
     if circuit.source and not circuit.starts and parse_btor2(circuit.source) == circuit:
         return circuit.source, "true"
