@@ -26,14 +26,15 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+from venmas.engine.certificates.trust import Trust, decide_trusted
+from venmas.engine.ltl_decide import Satisfied, Unknown
+
 from experiments.neural_model_plot import cactus, published_times
 from experiments.policies.cells import Cells, line, table
 from experiments.policies.instances import data
 from venmas.budget import Budget
 from venmas.checker.file import check_certificate
 from venmas.checker.netlists.check import Checked
-from venmas.engine.certificates.trust import Trust, decide_trusted
-from venmas.engine.ltl_decide import Satisfied, Unknown
 from venmas.errors import CircuitError
 from venmas.formats.btor2.reader import read_btor2
 from venmas.logic.ltl_parser import parse_ltl

@@ -9,20 +9,64 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from venmas.answer import Answer, Figures
 from venmas.budget import Budget
-from venmas.logic import TRUE
+from venmas.logic import TRUE, Formula, Linear
+from venmas.model.circuit.nodes import Circuit
 from venmas.model.system.system import System
 from venmas.model.transform.cone import Cones
-from venmas.question import Asked, LinearQuestion, Question
+from venmas.nn.network import Semantics
+from venmas.question import Question
 from venmas.solvers.programs import Programs
+
+if TYPE_CHECKING:
+    from venmas.logic.automata.automaton import Automaton
 
 _Made = TypeVar("_Made")
 Q_contra = TypeVar("Q_contra", contravariant=True)
 _MANY_PATHS = 10_000
+Subject: TypeAlias = System | Circuit
+"""What questions are about."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearQuestion:
+    """Does every run of a system or circuit from an initial state satisfy a property of LTL (L3 of docs/semantics.md)?
+
+    certified: a proof is to be written down. believed: a solver's word is enough for obligations of a circuit, as
+    proofs are made later or not wanted. learner: of ranking functions. anywhere: a proof is to be about the runs from
+    every state, not only those from initial ones; violations are runs from initial states all the same.
+    """
+
+    subject: Subject
+    asked: Linear
+    certified: bool = False
+    believed: bool = False
+    learner: str = "auto"
+    anywhere: bool = False
+    about: ClassVar[str] = "property"
+    semantics: ClassVar[Semantics] = "real"
+
+    @cached_property
+    def formula(self) -> Formula:
+        """What every run satisfies, fairness put in."""
+        from venmas.logic.automata.translate import questioned
+
+        return questioned(self.asked.formula, self.asked.fair)
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The automaton of the runs that break the property."""
+        from venmas.logic.automata.translate import refuting
+
+        return refuting(self.formula)
+
+
+Asked: TypeAlias = Question | LinearQuestion
 
 
 def few_paths(question: Question) -> bool:
@@ -123,7 +167,8 @@ class Procedure(Protocol[Q_contra]):
 
     One that honours `System.initial_condition` has an attribute `conditions` that is true; others are not given
     questions about a system that has one. One that takes systems that are not piecewise linear (`System.smooth`) has an
-    attribute `smooth` that is true; others are not given questions about these either.
+    attribute `smooth` that is true; others are not given questions about these either. One of LTL has an attribute
+    `linear` that is true, and is given such questions alone.
     """
 
     name: str
@@ -149,6 +194,8 @@ class Procedure(Protocol[Q_contra]):
 
 def unread(procedure: Procedure[Any], question: Asked) -> str | None:
     """Why a procedure does not take a question that has what it does not read: see `Procedure`."""
+    if isinstance(question, LinearQuestion) is not bool(getattr(procedure, "linear", False)):
+        return f"it is for formulas of {'CTL' if isinstance(question, LinearQuestion) else 'LTL'}"
     if isinstance(question, LinearQuestion):
         return None
     if question.system.smooth and not takes_smooth(procedure):

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import Literal
 
-from venmas.errors import CircuitError, FormulaError, UsageError
+from venmas.errors import FormulaError, UsageError
 from venmas.logic import (
     AX,
     EX,
@@ -43,8 +43,6 @@ from venmas.logic import (
 )
 from venmas.logic.either import parse_either
 from venmas.logic.linear import Comparison, LinearExpr, Relation
-from venmas.model.circuit.nodes import Circuit
-from venmas.model.circuit.properties import named_property
 from venmas.model.evaluation.evaluation import undrawn
 from venmas.model.expressions.limits import MAX_NUMBER
 from venmas.model.system.disturbances import Noise, ahead, drawn, ranges
@@ -52,12 +50,6 @@ from venmas.model.system.letters import letters_of
 from venmas.model.system.system import System
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
-
-if TYPE_CHECKING:
-    from venmas.logic.automata.automaton import Automaton
-
-Subject: TypeAlias = System | Circuit
-"""What questions are about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,102 +108,40 @@ class Question:
         return replace(self, asked=asked, certified=False, inside=False, about="deadlock", inductive=None, chosen={})
 
 
-@dataclass(frozen=True, eq=False)
-class LinearQuestion:
-    """Does every run of a system or circuit from an initial state satisfy a property of LTL (L3 of docs/semantics.md)?
+def read_system_property(
+    system: System, formula: str | Formula, fair: Iterable[str] = (), deadlock: Deadlock = "error"
+) -> Property:
+    """A property of a system, of CTL or LTL: from text, from the name of one of its properties, or as a formula.
 
-    certified: a proof is to be written down. believed: a solver's word is enough for obligations of a circuit, as
-    proofs are made later or not wanted. learner: of ranking functions. anywhere: a proof is to be about the runs from
-    every state, not only those from initial ones; violations are runs from initial states all the same.
+    fair: conditions that hold infinitely often on the runs that are meant. Raises `FormulaError`, and `UsageError` for
+    options of LTL beside a formula of CTL.
     """
-
-    subject: Subject
-    asked: Linear
-    certified: bool = False
-    believed: bool = False
-    learner: str = "auto"
-    anywhere: bool = False
-    about: ClassVar[str] = "property"
-    semantics: ClassVar[Semantics] = "real"
-
-    @cached_property
-    def formula(self) -> Formula:
-        """What every run satisfies, fairness put in."""
-        from venmas.logic.automata.translate import questioned
-
-        return questioned(self.asked.formula, self.asked.fair)
-
-    @cached_property
-    def automaton(self) -> Automaton:
-        """The automaton of the runs that break the property."""
-        from venmas.logic.automata.translate import refuting
-
-        return refuting(self.formula)
-
-
-Asked: TypeAlias = Question | LinearQuestion
-
-
-def read_asked(
-    subject: Subject, formula: str | Formula, fair: Iterable[str] = (), deadlock: Deadlock = "error", initial: str = ""
-) -> tuple[Subject, Property]:
-    """The property, and the subject, in which lines of a netlist that the property names have names now.
-
-    formula: text, the name of a property of the subject, or a formula. fair: conditions that hold infinitely often on
-    the runs that are meant. initial: what holds of the registers of a circuit in initial states, besides. Raises
-    `FormulaError`, `CircuitError`, and `UsageError` for options that the property or the subject does not have.
-    """
-    fair = tuple(fair)
-    if isinstance(subject, Circuit):
-        return _asked_of_circuit(subject, formula, fair, deadlock, initial)
-    if initial:
-        raise UsageError("a condition on initial states is for netlists: a system has its own, leave it out")
 
     def linear(text: str) -> Formula:
         from venmas.logic.ltl_parser import parse_ltl
 
-        return parse_ltl(text, letters_of(subject))
+        return parse_ltl(text, letters_of(system))
 
     if isinstance(formula, Formula):
         found = formula if is_linear(formula) else classified(formula)
     else:
         name = formula.strip()
         try:
-            found = parse_either(subject.properties.get(name, formula), subject.vocabulary, linear)
+            found = parse_either(system.properties.get(name, formula), system.vocabulary, linear)
         except FormulaError as error:
-            if name in subject.properties:
-                raise FormulaError(f"property {name!r} of system {subject.name!r}: {error}") from error
+            if name in system.properties:
+                raise FormulaError(f"property {name!r} of system {system.name!r}: {error}") from error
             raise
     _check_numbers(found if isinstance(found, Formula) else found.formula)
     if isinstance(found, Formula):
-        return subject, Linear(found, tuple(map(linear, fair)), deadlock)
+        return Linear(found, tuple(map(linear, fair)), deadlock)
     if fair or deadlock != "error":
         option = "conditions of fairness are" if fair else "runs that stay where they have no successor are"
         raise UsageError(
             f"{option} for formulas of LTL, such as G F p, and this one is of CTL or about one state: leave the option "
             "out, or write the formula with X F G U R W M and without A and E"
         )
-    return subject, found
-
-
-def _asked_of_circuit(
-    circuit: Circuit, formula: str | Formula, fair: tuple[str, ...], deadlock: Deadlock, initial: str
-) -> tuple[Circuit, Linear]:
-    from venmas.logic.ltl_parser import parse_ltl
-    from venmas.model.circuit.binding import started
-
-    if deadlock != "error":
-        raise UsageError("what runs do without a successor is asked of systems: each state of a netlist has one")
-    if initial:
-        circuit = started(circuit, parse_ltl(initial))
-    if isinstance(formula, Formula):
-        asked = formula
-    else:
-        circuit, text, assumed = named_property(circuit, formula)
-        fair, asked = (*fair, *assumed), parse_ltl(text)
-    if circuit.fair:
-        raise CircuitError("the netlist has `fair` lines, which are not read as assumptions yet: name them with --fair")
-    return circuit, Linear(asked, tuple(map(parse_ltl, fair)), deadlock)
+    return found
 
 
 def read_formula(system: System, formula: str | Formula) -> Formula:
@@ -220,8 +150,8 @@ def read_formula(system: System, formula: str | Formula) -> Formula:
 
 
 def read_property(system: System, formula: str | Formula) -> Branching:
-    """A property of CTL, as `read_asked` has it. Raises `FormulaError`, also for one of LTL."""
-    _, asked = read_asked(system, formula)
+    """A property of CTL, as `read_system_property` has it. Raises `FormulaError`, also for one of LTL."""
+    asked = read_system_property(system, formula)
     if isinstance(asked, Linear):
         raise FormulaError(f"a formula of CTL is wanted here, and {asked.text[:200]} is one of LTL")
     return asked

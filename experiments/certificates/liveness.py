@@ -18,11 +18,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from venmas.engine.certificates.trust import decide_trusted
+from venmas.engine.ltl_decide import Satisfied, Violated, decide
+
 from venmas.budget import Budget
 from venmas.checker.file import check_claim, opened
 from venmas.checker.format.json_lines import json_lines
-from venmas.engine.certificates.trust import decide_trusted
-from venmas.engine.ltl_decide import Satisfied, Violated, decide
 from venmas.errors import InputError
 from venmas.formats.btor2.reader import parse_btor2
 from venmas.logic.ltl_parser import parse_ltl

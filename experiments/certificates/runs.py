@@ -18,12 +18,14 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+from venmas.engine.certificates.runs import Runs, proof_of
+from venmas.procedures.explicit.ltl import Deadlock, Satisfied, Violated, Work, decide, read, searched
+
 from tests.corpus.spec import build
 from tests.soundness.ltl_systems import random_question
 from venmas.budget import Budget
 from venmas.checker.file import check_claim, opened
 from venmas.engine.certificates.file import header
-from venmas.engine.certificates.runs import Runs, proof_of
 from venmas.errors import InputError
 from venmas.logic.automata.automaton import Automaton
 from venmas.logic.automata.translate import questioned
@@ -31,7 +33,6 @@ from venmas.logic.formula import Formula
 from venmas.logic.printing import to_text
 from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.system.system import System
-from venmas.procedures.explicit.ltl import Deadlock, Satisfied, Violated, Work, decide, read, searched
 from venmas.procedures.ranking.systems.ranks import ranked
 
 Lines = list[dict[str, Any]]

@@ -8,6 +8,8 @@ import random
 from pathlib import Path
 
 import pytest
+from venmas.engine.certificates.trust import decide_trusted
+from venmas.engine.ltl_decide import Satisfied, decide
 
 from experiments.certificates.liveness import OWN, PROOFS, accepts, claim, mutants, stored
 from tests.checker.proofs import about, claiming
@@ -24,8 +26,6 @@ from venmas.checker.netlists.refutation import Question
 from venmas.checker.netlists.simulation import Edge, simulates
 from venmas.checker.netlists.tableau import Tableau, tableau
 from venmas.engine.certificates import netlist as writer
-from venmas.engine.certificates.trust import decide_trusted
-from venmas.engine.ltl_decide import Satisfied, decide
 from venmas.errors import InputError
 from venmas.formats.btor2.reader import OPERATORS, parse_btor2
 from venmas.formats.btor2.writer import to_btor2

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator, ValidationError
+from venmas.engine.ltl_systems import verify_ltl_of_system
+from venmas.procedures.explicit.ltl import read
 
 from experiments.certificates.runs import Lines, accepts, lies, proved
 from tests.checker.proofs import about, claiming
@@ -28,7 +30,6 @@ from venmas.checker.levels.claim import read_formula
 from venmas.checker.levels.listing import Places
 from venmas.checker.levels.points import Points
 from venmas.cli.main import main
-from venmas.engine.ltl_systems import verify_ltl_of_system
 from venmas.errors import InputError
 from venmas.model import argmax, where
 from venmas.model.canonical.canonical import system_to_json
@@ -36,7 +37,6 @@ from venmas.model.evaluation.regions import is_initial
 from venmas.model.evaluation.simulate import Step
 from venmas.model.expressions.functions import apply_network
 from venmas.nn.network import Layer, Network
-from venmas.procedures.explicit.ltl import read
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = Draft202012Validator(json.loads((ROOT / "docs" / "certificate.schema.json").read_text()))

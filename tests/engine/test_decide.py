@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from venmas.engine.ltl_decide import Satisfied, decide
+from venmas.procedures.netlist.answers import Violated
 
 from tests.needs import needs
 from venmas.answer import Unknown
 from venmas.budget import Budget
-from venmas.engine.ltl_decide import Satisfied, decide
 from venmas.errors import CircuitError
 from venmas.formats.btor2.reader import parse_btor2, read_btor2
 from venmas.logic.automata.automaton import strongly_connected
@@ -25,7 +26,6 @@ from venmas.model.circuit.builder import Builder
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.operators import Op, words
 from venmas.model.circuit.simulate import first_states, step, values
-from venmas.procedures.netlist.answers import Violated
 
 COUNTER = """
 1 sort bitvec 1

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from venmas.formats.hardware import read
 
 import venmas
 from tests.procedures.explicit.test_ltl_systems import counter
 from venmas.errors import FormulaError, InputError, UsageError
-from venmas.formats.hardware import read
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.model import apply_network
 from venmas.nn import Layer, Network

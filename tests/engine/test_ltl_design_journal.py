@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
+from venmas.engine.certificates.trust import decide_trusted
+from venmas.engine.ltl_design_journal import DesignJournal
+from venmas.report.ltl import ltl_page
 
 import venmas
 from venmas.cli.main import main
 from venmas.engine import ltl
-from venmas.engine.certificates.trust import decide_trusted
-from venmas.engine.ltl_design_journal import DesignJournal
 from venmas.formats.btor2.reader import parse_btor2
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.nodes import Circuit
-from venmas.report.ltl import ltl_page
 
 SCHEMA = Draft202012Validator(
     json.loads((Path(__file__).resolve().parents[2] / "docs" / "ltl-result.schema.json").read_text())

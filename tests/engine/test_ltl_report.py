@@ -15,10 +15,11 @@ from typing import Any, get_args
 
 import pytest
 from jsonschema import Draft202012Validator
+from venmas.engine.ltl_decide import Satisfied
+from venmas.report.ltl import ltl_page
 
 import venmas
 from venmas.engine.certificates import trust
-from venmas.engine.ltl_decide import Satisfied
 from venmas.errors import FormulaError, UsageError
 from venmas.formats.btor2.reader import parse_btor2
 from venmas.logic.automata.translate import refuting
@@ -26,7 +27,6 @@ from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.nodes import Circuit
 from venmas.procedures.ranking.learners import MODULES
 from venmas.report.automaton_picture import automaton_picture
-from venmas.report.ltl import ltl_page
 from venmas.runtime.choices import LEARNERS, LTL_TRUSTS
 
 SCHEMA = Draft202012Validator(

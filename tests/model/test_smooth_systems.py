@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from venmas.procedures.explicit.ltl import decide, read
 
 from venmas import System, verify
 from venmas.cli.main import main
@@ -21,7 +22,6 @@ from venmas.model.canonical.canonical import networks_of, system_digest, system_
 from venmas.model.expressions.expr import Constant, Product, Quotient, Sum, children
 from venmas.model.expressions.smooth_nodes import Apply, End, Extremum, Held
 from venmas.nn import Layer, Network
-from venmas.procedures.explicit.ltl import decide, read
 
 pytestmark = pytest.mark.quick
 

@@ -17,8 +17,9 @@ from itertools import product
 from time import process_time
 from unittest.mock import patch
 
-from venmas.budget import Budget
 from venmas.engine.ltl_decide import Satisfied, Unknown, Violated, decide
+
+from venmas.budget import Budget
 from venmas.formats.btor2.reader import parse_btor2
 from venmas.logic.automata.automaton import Automaton
 from venmas.logic.automata.translate import refuting

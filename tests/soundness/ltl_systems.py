@@ -13,6 +13,9 @@ from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from venmas.engine.certificates.runs import Runs, proof_of
+from venmas.procedures.explicit.ltl import Satisfied, Unknown, Violated, Work, branch_name, decide, read
+
 from tests.corpus.finite import finite_case
 from tests.corpus.spec import Spec, State, build, inside, starts, step
 from tests.logic.automata.ltl_cases import random_formula
@@ -20,7 +23,6 @@ from venmas.budget import Budget
 from venmas.checker.file import check_certificate
 from venmas.checker.format.numbers import CheckError
 from venmas.engine.certificates.file import write
-from venmas.engine.certificates.runs import Runs, proof_of
 from venmas.errors import ModelError
 from venmas.logic import Atom
 from venmas.logic.automata.degeneralise import degeneralised
@@ -31,7 +33,6 @@ from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.logic.paths import Leaf, Proposition, finally_, globally, leaves
 from venmas.logic.printing import to_text
 from venmas.model.system.system import System
-from venmas.procedures.explicit.ltl import Satisfied, Unknown, Violated, Work, branch_name, decide, read
 from venmas.procedures.ranking.systems.ranks import ranked
 
 _LONGEST = 6

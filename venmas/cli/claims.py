@@ -10,7 +10,7 @@ from venmas.errors import FormulaError, InputError, RefusedError
 if TYPE_CHECKING:
     from venmas.checker.format.header import Claim
     from venmas.logic import Formula, Property
-    from venmas.question import Subject
+    from venmas.procedure import Subject
 
 
 def claimed(claim: Claim, subject: Subject) -> tuple[Formula, ...]:
@@ -29,7 +29,7 @@ def claimed(claim: Claim, subject: Subject) -> tuple[Formula, ...]:
 
 def asked_of(result: Mapping[str, Any], subject: Subject) -> tuple[Subject, Property]:
     """The property that a stored result is about, and the subject as `read_asked` has it. Raises `InputError`."""
-    from venmas.question import read_asked
+    from venmas.engine.reading import read_asked
 
     options = result.get("asked")
     given: Mapping[str, Any] = options if isinstance(options, dict) else {}

@@ -19,7 +19,7 @@ from venmas.errors import UsageError
 if TYPE_CHECKING:
     from venmas.engine.report import Origin
     from venmas.model import NetworkFolder, Scenario, System
-    from venmas.question import Subject
+    from venmas.procedure import Subject
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MAX_TEXT = 1 << 20

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from venmas.model import Replay, System, Witness
     from venmas.model.witness.lasso import Run
     from venmas.model.witness.tree import Node
-    from venmas.question import Subject
+    from venmas.procedure import Subject
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ def replay_run(stored: Mapping[str, Any], subject: Subject) -> Run | None:
     from venmas.model.system.system import System
     from venmas.model.witness.circuit import Observed
     from venmas.model.witness.lasso import Run, replayed_again
-    from venmas.question import LinearQuestion
+    from venmas.procedure import LinearQuestion
 
     of, asked = asked_of(stored, subject)
     if not isinstance(asked, Linear):

@@ -236,7 +236,7 @@ def command(
         return verify_several(plural, scenario, read_settings(settings), networks, written, options, refinement, quiet)
 
     from venmas.cli.progress import ProgressLine
-    from venmas.question import read_asked
+    from venmas.engine.reading import read_asked
 
     formula, begun = formulas[0] if formulas else None, perf_counter()
     try:

@@ -15,7 +15,7 @@ from venmas.engine.portfolio import Portfolio, limits
 from venmas.engine.smooth import check_smooth
 from venmas.engine.verification import Verification
 from venmas.errors import UsageError
-from venmas.logic import Always, Bounded, Branching, Formula, bounded
+from venmas.logic import Always, Bounded, Branching, Formula, Linear, bounded
 from venmas.logic.printing import to_short_text
 from venmas.model.system.disturbances import Noise
 from venmas.model.system.system import System
@@ -69,6 +69,12 @@ class BranchingVerification(Verification[Question]):
         if self.left_open and asked.kind not in self.mode.kinds:
             self.mode = modes()[DEFAULT_UNBOUNDED]
             self.report.mode = self.mode.name
+        if self.mode.kinds == (Linear.kind,):
+            raise UsageError(
+                f"mode {self.mode.name} is for formulas of LTL, such as G F p, and "
+                f"{to_short_text(asked.formula)} is of "
+                "CTL: leave the mode out"
+            )
         if asked.kind not in self.mode.kinds:
             bounded(asked)  # says what has no bound
             others = ", ".join(name for name, mode in modes().items() if asked.kind in mode.kinds)

@@ -36,10 +36,10 @@ from venmas.model.witness.build import Replay, replay
 from venmas.model.witness.lasso import Run as Lasso
 from venmas.model.witness.lasso import replayed_again
 from venmas.model.witness.tree import Witness
+from venmas.procedure import Subject
 from venmas.procedures.milp.encoding import Task
 from venmas.procedures.milp.encoding.encode import BOUNDS
 from venmas.procedures.reachability.graph.figures import Regions
-from venmas.question import Subject
 from venmas.runtime.identity import code_digest
 from venmas.runtime.memory import peak_mb
 from venmas.solvers import get_solver

@@ -22,9 +22,8 @@ from venmas.model.circuit.binding import bind
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.smt import solver_name
 from venmas.model.system.system import System
-from venmas.procedure import Run
+from venmas.procedure import LinearQuestion, Run, Subject
 from venmas.procedures.ranking.second import second_solver
-from venmas.question import LinearQuestion, Subject
 
 _WIDEST = 8192
 """Bits of a register or input. A number of more digits than that has is neither printed nor compared."""

@@ -12,9 +12,9 @@ from venmas.budget import Budget, BudgetError, Shares, limited
 from venmas.engine.modes import DEFAULT_UNBOUNDED, MODES, SHARE, Mode, Turn
 from venmas.errors import Reason
 from venmas.logic import Bounded
-from venmas.procedure import Run, Session, unread
+from venmas.procedure import Asked, LinearQuestion, Run, Session, unread
 from venmas.procedures.registry import get_procedure
-from venmas.question import Asked, LinearQuestion, Question, deadlock_note, deadlocked
+from venmas.question import Question, deadlock_note, deadlocked
 
 log = logging.getLogger(__name__)
 

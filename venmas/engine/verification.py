@@ -15,10 +15,10 @@ from venmas.engine.modes import Mode
 from venmas.engine.portfolio import Portfolio
 from venmas.engine.report import Report, Tried, Verdict
 from venmas.errors import Reason
-from venmas.procedure import Settings
+from venmas.procedure import LinearQuestion, Settings
 from venmas.procedures.predicate_abstraction.refinement.figures import Refined
 from venmas.procedures.reachability.graph.figures import Regions
-from venmas.question import LinearQuestion, Question
+from venmas.question import Question
 from venmas.solvers.programs import Programs
 
 if TYPE_CHECKING:

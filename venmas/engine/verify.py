@@ -14,6 +14,7 @@ from venmas.engine import arguments
 from venmas.engine.branching import BranchingVerification
 from venmas.engine.certificates.establish import Proofs
 from venmas.engine.modes import DEFAULT, Mode, modes
+from venmas.engine.reading import read_asked
 from venmas.engine.report import Asked, Origin, Report, Verdict
 from venmas.errors import Reason, SolverUnavailableError, UsageError, did_you_mean
 from venmas.logic import Deadlock, Formula, Linear, Property
@@ -23,10 +24,10 @@ from venmas.model.system.given import check_subject
 from venmas.model.system.system import System
 from venmas.model.witness.noise import folded
 from venmas.nn.network import Semantics
-from venmas.procedure import Settings
+from venmas.procedure import Settings, Subject
 from venmas.procedures.milp.encoding import ReluEncoding
 from venmas.procedures.predicate_abstraction.settings import Choices
-from venmas.question import Subject, read_asked, read_formula
+from venmas.question import read_formula
 from venmas.runtime.blas import on_one_thread
 from venmas.runtime.display import showing
 from venmas.runtime.memory import seldom_collected

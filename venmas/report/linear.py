@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from venmas.engine.reading import read_asked
 from venmas.engine.report import Report, Verdict
 from venmas.errors import InputError
 from venmas.logic import Linear
@@ -16,9 +17,8 @@ from venmas.model.show import state_columns
 from venmas.model.system.system import System
 from venmas.model.witness.lasso import Run
 from venmas.model.witness.tree import Value
-from venmas.question import Subject, read_asked
+from venmas.procedure import Subject
 from venmas.report.automaton_picture import automaton_picture
-from venmas.report.figures import Facts
 from venmas.report.graph_picture import Picture
 from venmas.report.tables import Table
 
@@ -160,7 +160,7 @@ def shown(report: Report, subject: Subject | None) -> Shown | None:
     )
 
 
-def facts(report: Report) -> Facts:
+def facts(report: Report) -> list[tuple[str, str]]:
     """What was asked besides the formula, and what it depends on."""
     asked = report.asked
     found = [] if asked is None else [("fair", text) for text in asked.fair]

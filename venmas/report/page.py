@@ -16,8 +16,8 @@ from venmas.errors import UsageError, install
 from venmas.model.show import precise
 from venmas.model.system.system import System
 from venmas.model.witness.replay import FloatRun, Replay
+from venmas.procedure import Subject
 from venmas.procedures.predicate_abstraction.refinement.drawing import Drawn
-from venmas.question import Subject
 from venmas.report.abstraction import Abstraction, abstraction_of, shown
 from venmas.report.equations import equations
 from venmas.report.figures import Facts

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 from btor2_runs import Netlist
+from venmas.engine.ltl_decide import Violated, decide
 
 from venmas.budget import Budget
-from venmas.engine.ltl_decide import Violated, decide
 from venmas.formats.btor2.reader import read_btor2
 from venmas.logic.lassos import Lasso, holds
 from venmas.logic.ltl_parser import parse_ltl

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from venmas.engine.ltl_decide import Satisfied, Unknown, Violated, decide
 
 from tests.needs import needs
 from venmas.budget import Budget
-from venmas.engine.ltl_decide import Satisfied, Unknown, Violated, decide
 from venmas.errors import ModelError, ScenarioError
 from venmas.formats.designs import design_names, load_machine
 from venmas.logic.ltl_parser import parse_ltl

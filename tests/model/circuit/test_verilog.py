@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from venmas.engine.ltl_decide import Satisfied, Violated, decide
 
 from venmas.budget import Budget
-from venmas.engine.ltl_decide import Satisfied, Violated, decide
 from venmas.errors import CircuitError, SolverUnavailableError
 from venmas.formats import verilog
 from venmas.formats.verilog import read_verilog

@@ -12,11 +12,12 @@ from itertools import product
 from pathlib import Path
 
 from jsonschema import Draft202012Validator
+from venmas.engine.ltl_decide import Violated, decide
+from venmas.report.ltl import ltl_page
 
 import venmas
 from tests.logic.automata.ltl_cases import A, B, random_formula, shapes
 from venmas.budget import Budget
-from venmas.engine.ltl_decide import Violated, decide
 from venmas.formats.btor2.reader import parse_btor2
 from venmas.formats.vcd import to_vcd
 from venmas.logic.automata.translate import questioned, refuting
@@ -24,8 +25,7 @@ from venmas.logic.lassos import doomed, satisfying
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.witness.circuit import Observed
-from venmas.procedures.bmc.lasso import Search
-from venmas.report.ltl import ltl_page
+from venmas.procedures.bmc.procedure import Search
 
 SCHEMA = Draft202012Validator(
     json.loads((Path(__file__).resolve().parents[3] / "docs" / "ltl-result.schema.json").read_text())

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from venmas.engine.ltl_decide import Satisfied, Violated, decide
+from venmas.formats.btor2.properties import bad_asked, justice_asked
 
 from venmas.budget import Budget
-from venmas.engine.ltl_decide import Satisfied, Violated, decide
 from venmas.errors import CircuitError
-from venmas.formats.btor2.properties import bad_asked, justice_asked
 from venmas.formats.btor2.reader import parse_btor2
 from venmas.formats.vcd import to_vcd
 from venmas.logic.ltl_parser import parse_ltl

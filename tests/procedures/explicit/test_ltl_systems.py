@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
+from venmas.engine.ltl_journal import LtlJournal
+from venmas.engine.ltl_systems import SystemLtlReport, verify_ltl_of_system
+from venmas.procedures.explicit.ltl import condition, decide, read
 
 from tests.soundness.ltl_systems import compare
 from venmas import System, load_scenario
 from venmas.budget import Budget
 from venmas.cli.main import main
 from venmas.engine import ltl_systems
-from venmas.engine.ltl_journal import LtlJournal
-from venmas.engine.ltl_systems import SystemLtlReport, verify_ltl_of_system
 from venmas.errors import FormulaError, ModelError, UsageError
 from venmas.model import where
 from venmas.model.witness.lasso import replayed
 from venmas.procedures.explicit import product
-from venmas.procedures.explicit.ltl import condition, decide, read
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = Draft202012Validator(json.loads((ROOT / "docs" / "ltl-system-result.schema.json").read_text()))

@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from venmas.engine.certificates.trust import decide_trusted
+from venmas.engine.ltl_decide import Satisfied, decide
+from venmas.procedures.netlist.answers import Violated
 
 from experiments.certificates.liveness import accepts
 from tests.engine.test_decide import COUNTER, random_circuit, random_property
 from venmas.answer import Unknown
 from venmas.budget import Budget
 from venmas.checker.format.json_lines import json_lines
-from venmas.engine.certificates.trust import decide_trusted
-from venmas.engine.ltl_decide import Satisfied, decide
 from venmas.formats.btor2.reader import parse_btor2, read_btor2
 from venmas.logic.automata.automaton import strongly_connected
 from venmas.logic.automata.translate import refuting
@@ -36,7 +37,6 @@ from venmas.model.circuit.nodes import Circuit, Node, needed
 from venmas.model.circuit.operators import Op, words
 from venmas.model.circuit.simulate import evaluate, values
 from venmas.model.circuit.smt import Sat, Smt, Unsat
-from venmas.procedures.netlist.answers import Violated
 from venmas.procedures.netlist.clauses import Invariant, Literal
 from venmas.procedures.netlist.step import Goal, step_of
 from venmas.procedures.pdr.inductive import obligations

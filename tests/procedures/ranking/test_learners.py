@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import pytest
+from venmas.engine.ltl_decide import Satisfied, decide
 
 from venmas.budget import Budget
-from venmas.engine.ltl_decide import Satisfied, decide
 from venmas.errors import CircuitError, SolverUnavailableError
 from venmas.formats.btor2.reader import read_btor2
 from venmas.formats.designs import load_machine

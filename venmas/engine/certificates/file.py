@@ -18,7 +18,7 @@ from venmas.checker.format.header import Claim, Header, written
 from venmas.checker.format.rule import End
 from venmas.model.canonical.canonical import subject_of
 from venmas.model.circuit.nodes import Circuit
-from venmas.question import Asked, LinearQuestion
+from venmas.procedure import Asked, LinearQuestion
 from venmas.runtime.files import NewFile
 
 _AS_TEXT = json.JSONEncoder(separators=(",", ":")).encode

@@ -19,9 +19,9 @@ from venmas.engine.certificates.establish import Established, Proofs
 from venmas.engine.certificates.file import write
 from venmas.errors import InputError, Reason, SolverUnavailableError
 from venmas.model.circuit.smt import solver_name
+from venmas.procedure import LinearQuestion
 from venmas.procedures.linear.claim import NetlistClaim
 from venmas.procedures.linear.netlist import NetlistProof, Opinion, UnprovedError
-from venmas.question import LinearQuestion
 
 
 def establish_linear(

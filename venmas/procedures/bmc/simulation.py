@@ -1,4 +1,8 @@
-"""Simulation as a procedure of LTL: runs with inputs that stay as they are come back to a state sooner or later."""
+"""Simulation as a procedure of LTL: runs with inputs that stay as they are come back to a state sooner or later.
+
+32 runs at once, from random initial states under random constant inputs, 5,000 steps each:
+    a state that a run was in before: a lasso, which is replayed, the formula evaluated on its letters
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,8 @@ from venmas.model.circuit.operators import mask
 from venmas.model.circuit.simulate import first_states, step
 from venmas.model.witness.circuit import Observed
 from venmas.model.witness.lasso import Run as Lasso
-from venmas.procedure import Run, Session
+from venmas.procedure import LinearQuestion, Run, Session
 from venmas.procedures.netlist.mining import random_words
-from venmas.question import LinearQuestion
 
 RUNS = 32
 """Runs at once."""
@@ -72,6 +75,7 @@ class Simulation:
     """The procedure."""
 
     name = "simulation"
+    linear = True
     help = "Random runs of a netlist under constant inputs, into their loops."
 
     def accepts(self, question: LinearQuestion, run: Run) -> str | None:

@@ -22,7 +22,6 @@ from venmas.model.circuit.operators import Op, Words, words
 from venmas.model.circuit.simulate import evaluate, first_states
 from venmas.model.witness.circuit import Observed
 from venmas.model.witness.lasso import Run
-from venmas.procedures.explicit.enumeration import EnumerationProof
 from venmas.procedures.explicit.product import Letters, Product
 from venmas.procedures.explicit.states.integers import NotExplicitError
 from venmas.procedures.netlist.idle_inputs import idle_inputs
@@ -42,10 +41,8 @@ _CHUNK, _MOST_WORDS = 1 << 16, 1 << 25
 _Array = npt.NDArray[np.int64]
 
 
-def enumerated(
-    observed: Observed, automaton: Automaton, budget: Budget, most: int = MOST_BITS
-) -> Run | EnumerationProof | None:
-    """A replayed run that the automaton accepts, or that there is none; None where the circuit is not small.
+def enumerated(observed: Observed, automaton: Automaton, budget: Budget, most: int = MOST_BITS) -> Run | Product | None:
+    """A replayed run that the automaton accepts, or the product, which has none; None where the circuit is not small.
 
     observed: with the atoms of the automaton. most: bits of registers and of inputs that matter. Raises `BudgetError`,
     `SolverUnavailableError`, and `VenmasError` where a lasso does not replay.
@@ -66,7 +63,7 @@ def enumerated(
     except NotExplicitError:
         return None
     if lasso is None:
-        return EnumerationProof(product, tuple(circuit.width(node) for node in circuit.registers))
+        return product
     if len(lasso.steps) > _LONGEST:
         return None
     every = len(moves.source)

@@ -27,14 +27,14 @@ from venmas.model.system.system import System
 from venmas.model.witness.circuit import Observed
 from venmas.model.witness.lasso import STAYS, replayed
 from venmas.model.witness.lasso import Run as Lasso
-from venmas.procedure import Run, Session
+from venmas.procedure import LinearQuestion, Run, Session
 from venmas.procedures.explicit.circuits import SMALL, enumerated
+from venmas.procedures.explicit.enumeration import EnumerationProof
 from venmas.procedures.explicit.graph.graph import MAX_STATES, OUTSIDE, StateGraph
 from venmas.procedures.explicit.levels import Levels, LevelsProof
 from venmas.procedures.explicit.product import Letters, Product
 from venmas.procedures.explicit.states.atoms import AtomRows
 from venmas.procedures.explicit.states.integers import NotExplicitError
-from venmas.question import LinearQuestion
 
 FEW = 5000
 """States that are taken one by one before ranks are looked for, where there may be too many."""
@@ -57,6 +57,7 @@ class ExplicitLtl:
     """The procedure."""
 
     name = "explicit-ltl"
+    linear = True
     help = "The product of all states with a Büchi automaton."
 
     def accepts(self, question: LinearQuestion, run: Run) -> str | None:
@@ -96,8 +97,10 @@ class _OfCircuit:
             return Unknown(Reason.OPEN, "registers and inputs have too many bits to take all states one by one")
         if isinstance(found, Lasso):
             return Broken(found)
-        self.figures = ProductCounts(found.product.count, found.states)
-        self.proved = Proved("exact", proof=found)
+        circuit = self.observed.circuit
+        proof = EnumerationProof(found, tuple(circuit.width(node) for node in circuit.registers))
+        self.figures = ProductCounts(found.count, proof.states)
+        self.proved = Proved("exact", proof=proof)
         return self.proved if self.turns > 1 else Unknown(Reason.OPEN, "all states were enumerated; ranks may say more")
 
 

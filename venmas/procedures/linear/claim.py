@@ -19,7 +19,7 @@ from venmas.logic.printing import to_text
 from venmas.model.canonical.canonical import subject_of
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.system.system import System
-from venmas.question import LinearQuestion
+from venmas.procedure import LinearQuestion
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 
-from venmas.budget import Budget
+from venmas.answer import LinearAnswer, Proved, Unknown
+from venmas.budget import Budget, Progress
+from venmas.errors import Reason
 from venmas.logic.automata.automaton import Automaton, Component, Edge, components, strongly_connected
+from venmas.model.circuit.binding import bind
 from venmas.model.circuit.builder import Builder
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.size import MOST_GATES, gates
 from venmas.model.circuit.smt import Smt, Unsat
+from venmas.procedure import LinearQuestion, Run, Session
 from venmas.procedures.netlist.clauses import Clause, Invariant
 from venmas.procedures.netlist.mining import LEVELS
 from venmas.procedures.netlist.proofs import checks, proof_of
@@ -257,3 +262,52 @@ def _parts(edges: Sequence[Edge], sets: Sequence[frozenset[Edge]]) -> list[tuple
         if inside and all(one & frozenset(inside) for one in sets):
             found.append(inside)
     return found
+
+
+class Ranking:
+    """The procedure."""
+
+    name = "ranking"
+    linear = True
+    help = "Ranking functions and inductive invariants of a netlist (neural model checking)."
+
+    def accepts(self, question: LinearQuestion, run: Run) -> str | None:
+        """Of netlists."""
+        return None if isinstance(question.subject, Circuit) else "it ranks the registers of netlists"
+
+    def eager(self, question: LinearQuestion, run: Run) -> bool:
+        """It has a stage for itself."""
+        return True
+
+    def start(self, question: LinearQuestion, run: Run) -> Session:
+        """Nothing is done yet."""
+        return _Session(question)
+
+
+class _Session:
+    struggling = False
+
+    def __init__(self, question: LinearQuestion) -> None:
+        self.question, self.figures = question, Figures()
+
+    def advance(self, budget: Budget) -> LinearAnswer:
+        """Proved where every accepting component is ranked or never reached. Raises `BudgetError`."""
+        question, figures = self.question, self.figures
+        assert isinstance(question.subject, Circuit)
+        budget.root.describe = partial(_progress, figures)
+        part, letters = bind(question.subject, question.automaton.atoms)
+        exact = not question.believed
+        prover = Prover(part, letters, question.automaton, figures, exact, not question.anywhere, question.learner)
+        found = prover.prove(budget)
+        if found is None:
+            why = "; ".join(figures.levels) or "none of this kind was found"
+            return Unknown(Reason.OPEN, f"no ranking function or invariant: {why}")
+        return Proved("exact" if exact else "solver", proof=found)
+
+
+def _progress(figures: Figures, seconds: float) -> Progress:
+    """Counterexamples, networks that were tried and queries so far."""
+    return Progress(figures.samples, 0, figures.queries, 0, figures.rounds, seconds)
+
+
+RANKING = Ranking()
