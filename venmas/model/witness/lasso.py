@@ -83,11 +83,13 @@ class Run:
         """An object with `back` and `steps`; numbers are exact, floats are for reading."""
         steps: list[dict[str, Any]] = []
         for at, state in enumerate(self.states):
-            step: dict[str, Any] = {"state": {name: number_json(Fraction(value)) for name, value in state.items()}}
+            step: dict[str, Any]
             if self.branches:
-                step["branch"] = self.branches[at]
-            if self.inputs:
-                step |= {"inputs": dict(self.inputs[at]), "signals": dict(self.signals[at])}
+                values = {name: number_json(Fraction(value)) for name, value in state.items()}
+                step = {"state": values, "branch": self.branches[at]}
+            else:
+                words = {name: int(value) for name, value in state.items()}
+                step = {"state": words, "inputs": dict(self.inputs[at]), "signals": dict(self.signals[at])}
             steps.append(step | {"conditions": dict(self.conditions[at])})
         return {"back": self.back, "steps": steps, "widths": dict(self.widths)}
 
@@ -98,26 +100,25 @@ class Run:
         back = _field(data, "back", int | None, "lasso")
         if not steps or not (back is None or 0 <= back < len(steps)):
             raise UsageError("lasso: expected steps, and as 'back' the number of one of them")
-        states = []
+        if len({isinstance(step, dict) and "branch" in step for step in steps}) > 1:
+            raise UsageError("lasso: either each step has a branch or none")
+        states: list[Mapping[str, Number]] = []
         rest: list[tuple[dict[str, bool], str, dict[str, int], dict[str, int]]] = []
         for at, step in enumerate(steps):
             where = f"lasso, step {at}"
-            numbers = _field(step, "state", dict, where).items()
-            exact = {name: read_number(_field(one, "exact", str, where), where) for name, one in numbers}
-            states.append(exact)
             conditions = _each(step, "conditions", bool, where)
             if "branch" in step:
+                numbers = _field(step, "state", dict, where).items()
+                states.append({name: read_number(_field(one, "exact", str, where), where) for name, one in numbers})
                 rest.append((conditions, _field(step, "branch", str, where), {}, {}))
             else:
+                states.append(_each(step, "state", int, where))
                 rest.append((conditions, "", _each(step, "inputs", int, where), _each(step, "signals", int, where)))
         truth, branches, inputs, signals = (tuple(column) for column in zip(*rest, strict=True))
         widths = _each(data, "widths", int, "lasso")
-        if len({"branch" in step for step in steps}) > 1:
-            raise UsageError("lasso: either each step has a branch or none")
         if "branch" in steps[0]:
             return Run(tuple(states), back, truth, branches, widths=widths)
-        words = tuple({name: int(value) for name, value in state.items()} for state in states)
-        return Run(words, back, truth, (), inputs, signals, widths)
+        return Run(tuple(states), back, truth, (), inputs, signals, widths)
 
 
 def _field(data: object, key: str, kind: Any, where: str) -> Any:
