@@ -69,7 +69,7 @@ def verify_batch(
                 continue
             try:
                 check_kept(outputs, loaded.files)
-                texts = [read_formula_text(row.formula or loaded.scenario.formula, loaded.system) for row in part]
+                texts = [read_formula_text(row.formula or loaded.formula, loaded.subject) for row in part]
             except InputError as error:
                 for row in part:
                     row.reason, row.message = REFUSED, str(error)

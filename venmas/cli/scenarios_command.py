@@ -35,6 +35,7 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
     """
     from venmas.cli.output import console
     from venmas.errors import NetworkError, ScenarioError, VenmasError
+    from venmas.formats.designs import design_names, load_design
     from venmas.model import NetworkFolder, load_scenario, scenario_names
 
     out = console()
@@ -44,9 +45,15 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
 
         rows = [[n, load_scenario(n).description.partition("\n")[0]] for n in scenario_names()]
         print_table(out, ["scenario", "what it is"], rows, wrap=True)
+        designs = [[n, load_design(n).description.partition("\n")[0]] for n in design_names()]
+        out.print()
+        print_table(out, ["design", "what it is, for formulas of LTL"], designs, wrap=True)
         out.print("`venmas scenarios NAME` describes one; --scenario FILE.py loads one of your own.")
         return
     given = read_settings(settings)
+    if name in design_names():
+        _design(out, load_design(name), given)
+        return
     model, closed = None, ""
     try:
         loaded = find_scenario(name, networks)
@@ -88,6 +95,23 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
         return
     _lines(out, tuple(f"Note: {note}" for note in loaded.notes))
     _system(out, system)
+
+
+def _design(out: Console, design: Scenario, given: Mapping[str, str]) -> None:
+    """A bundled design: what it is, its parameters, signals and properties."""
+    from venmas.engine.subjects import load_circuit
+    from venmas.model.circuit.properties import property_names
+
+    out.print(design.description or design.name, soft_wrap=True)
+    out.print(f"\nFile: {design.path}", soft_wrap=True)
+    _parameters(out, design)
+    circuit = load_circuit(design.name, given)
+    out.print("\nSignals", style="bold")
+    for name, node in circuit.names.items():
+        out.print(f"  {name}: {circuit.width(node)} bits", soft_wrap=True)
+    out.print("\nProperties (--formula NAME)", style="bold")
+    for name in property_names(circuit):
+        out.print(f"  {name}: {circuit.properties.get(name, 'a line of the netlist')}", soft_wrap=True)
 
 
 def _lacking(scenario: Scenario, given: Mapping[str, object]) -> list[str]:

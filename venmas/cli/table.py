@@ -83,6 +83,8 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     | _options(_ALWAYS, "--formula --output --mode --encoding --bounds --format --limit"),
     "formula": _COMMON | _SCENARIO | _options(_ALWAYS, "--formula --negated --output"),
     "witness": _COMMON | _SCENARIO | _options(_ALWAYS, "--output"),
+    "automaton": _COMMON | _options(_ALWAYS, "--fair --output"),
+    "ranks": _COMMON | _options(_ALWAYS, "--scenario --set --formula --output --timeout"),
     "vnnlib": _COMMON | _options(_ALWAYS, "--timeout --workers --json --quiet"),
     "solvers": {},
     "help": {},

@@ -107,7 +107,7 @@ def verify(
     `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are
     verdicts, not exceptions.
     """
-    check_subject(subject)
+    check_subject(subject, "verify")
     text = arguments.formula_text(formula)
     arguments.check_workers(workers)
     arguments.check_words(trust, semantics, encoding, bounds, mode, solver, invariant, cluster)

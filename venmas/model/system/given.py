@@ -16,10 +16,10 @@ def check_system(given: object, function: str) -> None:
         raise UsageError(f"{function} takes a system; got {_kind(given)}: {_remedy(given)}")
 
 
-def check_subject(given: object) -> None:
+def check_subject(given: object, function: str) -> None:
     """Raises `UsageError` for what is neither a `System` nor a `Circuit`."""
     if not isinstance(given, Circuit):
-        check_system(given, "verify")
+        check_system(given, function)
 
 
 def _kind(given: object) -> str:
