@@ -81,7 +81,11 @@ def a_solver(house: House) -> None:
 
 
 def a_procedure(house: House) -> None:
-    made = {path for path, text in house.source.items() if "def accepts(self, question: Question, run: Run)" in text}
+    made = {
+        path
+        for path, text in house.source.items()
+        if re.search(r"def accepts\(self, question: (Linear)?Question, run: Run\)", text)
+    }
     assert made - {"procedure.py"} == set(map(module_path, house.procedures.values()))
     turns = {turn.procedure for mode in house.modes.values() for stage in mode.stages for turn in stage}
     assert turns == set(house.procedures)

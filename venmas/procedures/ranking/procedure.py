@@ -38,7 +38,7 @@ from venmas.procedures.pdr.needed import closed, core
 from venmas.procedures.pdr.pdr import unreachable
 from venmas.procedures.ranking.learn import Figures, Network, rank
 from venmas.procedures.ranking.learners import learned
-from venmas.procedures.ranking.obligations import Obligations
+from venmas.procedures.ranking.obligations.obligations import Obligations
 from venmas.procedures.ranking.proof import Ranked, RankingProof
 
 _QUICK, _LONG = 8, 100

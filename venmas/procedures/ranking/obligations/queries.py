@@ -11,7 +11,7 @@ from venmas.logic.automata.automaton import Edge
 from venmas.model.circuit.operators import Op
 from venmas.model.circuit.smt import Sat, Smt, Undecided, Unsat
 from venmas.procedures.netlist.mining import CONTROL_BITS
-from venmas.procedures.ranking.obligations import Obligations, Weights
+from venmas.procedures.ranking.obligations.obligations import Obligations, Weights
 
 _SPLITS = 64
 """Most values of control registers that an edge is asked about one by one."""
