@@ -45,7 +45,7 @@ from venmas.procedures.pdr.needed import closed
 from venmas.procedures.pdr.pdr import unreachable
 from venmas.procedures.ranking import procedure as prove
 from venmas.procedures.ranking.learn import Network, rank
-from venmas.procedures.ranking.rational import cheapest
+from venmas.procedures.ranking.weights.rational import cheapest
 
 
 def restricted(rng: random.Random) -> Circuit:

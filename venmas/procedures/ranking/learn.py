@@ -18,9 +18,9 @@ from venmas.budget import Budget
 from venmas.model.circuit.smt import Smt
 from venmas.procedures.netlist.mining import LEVELS, Pool, control_registers, pool, sampled_states
 from venmas.procedures.netlist.step import Goal, step_of
-from venmas.procedures.ranking.linear import Weights
 from venmas.procedures.ranking.obligations.obligations import Obligations
 from venmas.procedures.ranking.obligations.queries import Queries
+from venmas.procedures.ranking.weights.linear import Weights
 
 
 @dataclass(frozen=True)

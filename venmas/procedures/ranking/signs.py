@@ -25,10 +25,10 @@ from venmas.model.circuit.smt import Smt
 from venmas.procedures.netlist.mining import Neuron, Pool, control_registers
 from venmas.procedures.netlist.step import Goal, Step, step_of
 from venmas.procedures.ranking.learn import Figures, Network
-from venmas.procedures.ranking.linear import Weights
 from venmas.procedures.ranking.obligations.obligations import Obligations
 from venmas.procedures.ranking.obligations.queries import Queries
 from venmas.procedures.ranking.sampling import sampled, steps_of
+from venmas.procedures.ranking.weights.linear import Weights
 from venmas.solvers.highs import Highs
 from venmas.solvers.milp.program import Feasible, Kind, ProgramBuilder
 

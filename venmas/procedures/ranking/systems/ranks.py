@@ -1,6 +1,6 @@
 """Ranks of systems with too many states to be taken one by one: learned from counterexamples, proved in rationals.
 
-    weights := a linear program over the steps that broke a rank before        (`procedures.ranking.linear`)
+    weights := a linear program over the steps that broke a rank before        (`procedures.ranking.weights.linear`)
     each question of `checker.levels.ranks` about them is asked of the search in exact rationals;
       a witness is a state with a step that breaks the rank: a row more
 
@@ -37,9 +37,9 @@ from venmas.model.system.system import System
 from venmas.procedure import LinearQuestion, Run, Session
 from venmas.procedures.inductive.write import closed
 from venmas.procedures.linear.claim import SystemClaim
-from venmas.procedures.ranking.linear import Weights
 from venmas.procedures.ranking.systems.invariants import kept
 from venmas.procedures.ranking.systems.proofs import Proof, State, asked_exactly
+from venmas.procedures.ranking.weights.linear import Weights
 
 ROUNDS = 60
 """Linear programs for one rank at most."""

@@ -13,7 +13,7 @@ from math import lcm
 import highspy
 import numpy as np
 
-from venmas.procedures.ranking.rational import cheapest
+from venmas.procedures.ranking.weights.rational import cheapest
 from venmas.solvers.highs import run, silent_highs
 
 _LARGE = 1 << 24
