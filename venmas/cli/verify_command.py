@@ -203,7 +203,7 @@ def command(
     plural = take_plural(refinement, formulas)
     written = {"--json": json_path, "--witness": witness_path, "--certificate": certificate}
     for option, path in written.items():
-        check_writable(path, option, "--json" if option == "--witness" else "")
+        check_writable(path, option)
     written["--journal"] = journal
     check_apart(written)
     options: dict[str, Any] = {
@@ -249,6 +249,8 @@ def command(
         return _unread(stop, str(scenario), formula, dict(read_settings(settings)), options, json_path, quiet)
     check_kept(written, [*loaded.files, *formula_file(formula)])
     refuse_for_mode(mode, [asked.kind], cluster is not None, bool(invariant))
+    if witness_path is not None and witness_path.endswith(".vcd") and not isinstance(loaded, Design):
+        raise UsageError(f"--witness {witness_path!r}: waveforms are of runs of designs: name a file that ends in .json")
     if not isinstance(loaded, Design):
         refuse("netlist", f"{scenario} is a system")
     _log_solvers(solver)

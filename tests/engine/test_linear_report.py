@@ -1,4 +1,4 @@
-"""`verify_ltl` and its report: verdicts in Python, JSON and its schema, pages."""
+"""LTL of circuits in Python: the report, its JSON and schema, its page."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ needs("jsonschema")
 import json
 import xml.etree.ElementTree as ET
 from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 from re import findall, search
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from venmas.engine.ltl_decide import Satisfied
-from venmas.report.ltl import ltl_page
 
 import venmas
-from venmas.engine.certificates import trust
+from venmas.engine import linear
 from venmas.errors import FormulaError, UsageError
 from venmas.formats.btor2.reader import parse_btor2
 from venmas.logic.automata.translate import refuting
@@ -27,10 +26,11 @@ from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.nodes import Circuit
 from venmas.procedures.ranking.learners import MODULES
 from venmas.report.automaton_picture import automaton_picture
-from venmas.runtime.choices import LEARNERS, LTL_TRUSTS
+from venmas.report.page import Checks, Source, html_page
+from venmas.runtime.choices import LEARNERS, TRUSTS
 
 SCHEMA = Draft202012Validator(
-    json.loads((Path(__file__).resolve().parents[2] / "docs" / "ltl-result.schema.json").read_text())
+    json.loads((Path(__file__).resolve().parents[2] / "docs" / "result.schema.json").read_text())
 )
 COUNTER = """
 1 sort bitvec 1
@@ -57,68 +57,66 @@ def test_words_that_are_none_of_the_choices_are_refused(wrong: dict[str, str]) -
     """A trust that nobody knows is not taken for that in a solver."""
     ((what, word),) = wrong.items()
     with pytest.raises(UsageError, match=f"unknown {what} '{word}': choose one of"):
-        venmas.verify_ltl(counter(), "F G !stop -> G F nine", **wrong)
+        venmas.verify(counter(), "F G !stop -> G F nine", **wrong)
 
 
 def test_choices_have_what_stands_for_them() -> None:
-    assert LTL_TRUSTS.keys() == set(get_args(trust.Trust))
     assert LEARNERS.keys() == MODULES.keys()
-    assert SCHEMA.schema["properties"]["trust"]["enum"] == list(LTL_TRUSTS)
+    assert SCHEMA.schema["properties"]["trust"]["enum"] == list(TRUSTS)
 
 
 def test_a_proof_in_python() -> None:
-    report = venmas.verify_ltl(counter(), "F G !stop -> G F nine")
+    report = venmas.verify(counter(), "F G !stop -> G F nine")
     assert report.satisfied and report.verdict is venmas.Verdict.SATISFIED
     assert report.lasso is None and (report.reason, report.message) == ("", "")
     data = report.to_json()
     SCHEMA.validate(data)
-    assert data["certificate"]["kind"] == "ranking"
-    (network,) = data["certificate"]["networks"]
-    assert network["ranks"] == {"1": "-n + 16 [n>8]"}
-    assert network["obligations"][0]["proof_steps"] > 0
-    assert data["seconds"]["total"] >= data["seconds"]["proof"] > 0
+    assert data["proof"]["by"] == "ranking functions" and data["decided_by"] == "ranking"
+    assert data["proof"]["texts"] == ["V1 = -n + 16 [n>8]"]
+    assert data["proof"]["obligations"][0]["clauses"] > 0
+    assert data["basis"] == "exact" and data["seconds"]["total"] > 0
 
 
 def test_the_word_of_the_solver_is_told() -> None:
-    data = venmas.verify_ltl(counter(), "F G !stop -> G F nine", trust="solver").to_json()
+    data = venmas.verify(counter(), "F G !stop -> G F nine", trust="solver").to_json()
     SCHEMA.validate(data)
-    assert data["certificate"]["trust"] == "solver"
-    assert data["certificate"]["networks"][0]["obligations"][0]["proof_steps"] is None
+    assert data["basis"] == "solver" and "Bitwuzla" in data["proof"]["said"]
+    assert data["proof"]["obligations"][0]["clauses"] is None
 
 
 def test_the_word_of_two_solvers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """No certificate was asked for, and nothing is said of one."""
-    monkeypatch.setattr(trust, "second_solver", lambda: ("another", lambda question, budget: True))
-    report = venmas.verify_ltl(counter(), "F G !stop -> G F nine", trust="two")
+    monkeypatch.setattr(linear, "second_solver", lambda: ("another", lambda question, budget: True))
+    report = venmas.verify(counter(), "F G !stop -> G F nine", trust="two")
     SCHEMA.validate(report.to_json())
     assert report.to_json()["trust"] == "two"
-    assert isinstance(report.answer, Satisfied)
-    assert search(r"^Bitwuzla \d+\.\d+\S* and another$", str(report.answer.solver))
-    small = venmas.verify_ltl(counter(by=2), "G n != 3", init="n == 0", learner="milp", trust="two")
-    assert small.to_json()["certificate"]["kind"] == "enumeration"
-    assert small.note is None
+    assert report.satisfied and report.proof is not None
+    assert search(r"^Bitwuzla \d+\.\d+\S* and another$", str(report.proof["said"])) or report.basis == "exact"
+    small = venmas.verify(counter(by=2), "G n != 3", initial="n == 0", learner="milp", trust="two")
+    assert small.to_json()["proof"]["by"] == "enumeration" and small.basis == "exact"
+    assert small.notes == []
 
 
 def test_a_violation_in_python() -> None:
-    report = venmas.verify_ltl(counter(), parse_ltl("G F nine"), init="n == 3", design="counter")
+    report = venmas.verify(counter(), parse_ltl("G F nine"), initial="n == 3")
     assert report.violated and report.lasso is not None
     assert report.lasso.states[0] == {"n": 3}
     data = report.to_json()
     SCHEMA.validate(data)
-    assert data["certificate"] is None
-    assert data["property"] == "G F nine" and data["init"] == "n == 3"
-    for state, conditions in zip(data["lasso"]["states"], data["lasso"]["conditions"], strict=True):
-        assert conditions == {"nine": state["n"] == 9}
+    assert data["certificate"] is None and data["proof"] is None
+    assert data["property"] == "linear" and data["asked"]["initial"] == "n == 3"
+    for step in data["lasso"]["steps"]:
+        assert step["conditions"] == {"nine": step["state"]["n"] == 9}
 
 
 def test_an_enumeration_and_an_unknown() -> None:
     """From 0 in steps of 2 no odd number is reached: all runs of 4 bits are looked at, of 64 bits they are not."""
-    small = venmas.verify_ltl(counter(by=2), "G n != 3", init="n == 0", learner="milp")  # which has no invariants
+    small = venmas.verify(counter(by=2), "G n != 3", initial="n == 0", learner="milp")  # which has no invariants
     assert small.satisfied
     data = small.to_json()
     SCHEMA.validate(data)
-    assert data["certificate"]["kind"] == "enumeration" and data["certificate"]["states"] == 8
-    large = venmas.verify_ltl(counter(64, by=2), "G n != 3", init="n == 0", initial=False, timeout=1)
+    assert data["proof"]["by"] == "enumeration" and data["proof"]["states"] == 8
+    large = venmas.verify(counter(64, by=2), "G n != 3", initial="n == 0", anywhere=True, timeout=1)
     assert not large.satisfied and not large.violated
     SCHEMA.validate(large.to_json())
     if large.verdict is venmas.Verdict.UNKNOWN:
@@ -126,18 +124,18 @@ def test_an_enumeration_and_an_unknown() -> None:
 
 
 def test_fairness_and_bad_formulas() -> None:
-    assert venmas.verify_ltl(counter(), "G F n == 0", fair=["nine"]).satisfied
-    assert venmas.verify_ltl(counter(), "G F n == 0 & G F nine").violated
+    assert venmas.verify(counter(), "G F n == 0", fair=["nine"]).satisfied
+    assert venmas.verify(counter(), "G F n == 0 & G F nine").violated
     with pytest.raises(FormulaError):
-        venmas.verify_ltl(counter(), "G F &")
+        venmas.verify(counter(), "G F &")
 
 
 def test_designs_are_read_from_files(tmp_path: Path) -> None:
-    import venmas.formats.hardware
-
     (tmp_path / "counter.btor2").write_text(COUNTER.format(bits=4, by=1))
-    design = venmas.formats.hardware.read(tmp_path / "counter.btor2")
-    assert venmas.verify_ltl(design, "F G !stop -> G F nine").satisfied
+    design = venmas.load_circuit(tmp_path / "counter.btor2")
+    assert venmas.verify(design, "F G !stop -> G F nine").satisfied
+    both = venmas.verify_all(design, ["G F nine", "G n <= 15"])
+    assert [row.verdict for row in both] == ["violated", "satisfied"]
 
 
 def test_interrupted_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,30 +143,34 @@ def test_interrupted_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("venmas.procedures.ranking.procedure.rank", interrupt)
-    report = venmas.verify_ltl(counter(64), "F G !stop -> G F nine")
+    report = venmas.verify(counter(64), "F G !stop -> G F nine")
     assert (report.verdict.value, report.reason) == ("unknown", "interrupted")
     SCHEMA.validate(report.to_json())
 
 
+def page_of(report: venmas.Report) -> str:
+    return html_page(report, report.circuit, Source("r.json"), Checks())
+
+
 def test_a_page_tells_the_invariant_and_the_certificate(tmp_path: Path) -> None:
-    report = venmas.verify_ltl(counter(64, by=2), "G n != 3", init="n == 0", certificate=tmp_path / "proof.gz")
-    page = ltl_page(report)
-    assert report.satisfied and report.stored is not None
-    assert "J0" in page and "!n[0]" in page and "the initial states" in page and report.stored.sha256 in page
-    every = ltl_page(venmas.verify_ltl(counter(), "F G !stop -> G F nine"))
-    assert "every state" in every and "Invariant" not in every
+    report = venmas.verify(counter(64, by=2), "G n != 3", initial="n == 0", certificate=tmp_path / "proof.gz")
+    page = page_of(report)
+    assert report.satisfied and report.certificate is not None
+    assert "J0" in page and "!n[0]" in page and "the initial states" in page and report.certificate.sha256 in page
+    every = page_of(venmas.verify(counter(), "F G !stop -> G F nine"))
+    assert "every state" in every and "J0" not in every
 
 
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("F G !stop -> G F nine", ("satisfied", "-n + 16 [n&gt;8]", "V1 to V1", "falls")),
-        ("G F nine", ("violated", "(loop)", "comes step", "for ever")),
+        ("F G !stop -> G F nine", ("satisfied", "-n + 16 [n&gt;8]", "V1 -&gt; V1", "falls")),
+        ("G F nine", ("violated", "(loop)", "then step", "for ever")),
         ('G F nine & F "n[2]"', ("violated", "&amp;")),
     ],
 )
 def test_pages(text: str, parts: tuple[str, ...]) -> None:
-    page = ltl_page(venmas.verify_ltl(counter(), text, design="<script>x</script>"))
+    page = page_of(venmas.verify(replace(counter(), title="<script>x</script>"), text))
     assert all(part in page for part in parts), page
     assert "<script" not in page
     for picture in findall(r"data:image/svg\+xml;base64,([^\"]+)", page):
@@ -200,12 +202,12 @@ def test_the_page_of_a_written_proof_does_not_contradict_itself(tmp_path: Path) 
     cases: list[tuple[int, Any]] = [(64, "exact"), (4, "exact"), (4, "solver")]
     for bits, trusted in cases:  # obligations as gates, and by every value
         path = tmp_path / "proof.gz"
-        report = venmas.verify_ltl(counter(bits), "F G !stop -> G F nine", trust=trusted, certificate=path)
-        assert report.stored is not None and report.stored.said == 0
-        page = ltl_page(report)
+        report = venmas.verify(counter(bits), "F G !stop -> G F nine", trust=trusted, certificate=path)
+        assert report.certificate is not None and report.basis == "exact"
+        page = page_of(report)
         assert "no solver is trusted" in page and "in the certificate" in page
-        assert "solver's word" not in page and "word of" not in page and "&#39;s word" not in page
-    plain = ltl_page(venmas.verify_ltl(counter(), "F G !stop -> G F nine", trust="solver"))
+        assert "word of" not in page and "It rests on" not in page
+    plain = page_of(venmas.verify(counter(), "F G !stop -> G F nine", trust="solver"))
     assert "It rests on the word of Bitwuzla" in plain and "no solver is trusted" not in plain
 
 
