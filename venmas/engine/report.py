@@ -198,8 +198,7 @@ class Report(Shown):
         return f"<Report {self.verdict}: {shortened(self.formula)} of {self.scenario}>"
 
     def certify(self, stored: Certificate | Unwritten | None) -> None:
-        """Note that *satisfied* rests on a proof in rationals, and what became of its certificate if one was wanted."""
-        self.basis = "exact"
+        """Note what became of the certificate, if one was wanted."""
         if isinstance(stored, Unwritten):
             self.unwritten = stored
         else:

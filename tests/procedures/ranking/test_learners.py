@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import pytest
-from venmas.engine.ltl_decide import Satisfied, decide
 
+from tests.procedures.ranking.proved import proved
+from venmas import verify
 from venmas.budget import Budget
 from venmas.errors import CircuitError, SolverUnavailableError
 from venmas.formats.btor2.reader import read_btor2
 from venmas.formats.designs import load_machine
-from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.builder import Builder
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.operators import Op, mask, words
@@ -42,30 +42,30 @@ def published(data_dir: Path, key: str, index: int) -> tuple[Circuit, str]:
 @pytest.mark.parametrize("key", ["gray_a", "seven_seg_b", "delay_a", "pwm"])
 def test_trained_networks_prove_published_tasks(data_dir: Path, key: str) -> None:
     circuit, text = published(data_dir, key, 1)
-    answer, work = decide(circuit, parse_ltl(text), Budget(250), learner="gradient")
-    assert isinstance(answer, Satisfied), work.figures
-    assert all(one.network.level == gradient.LEVEL for one in answer.ranked)
-    assert all(len(one.steps) == len(one.goal.edges) for one in answer.ranked)
+    answer = verify(circuit, text, timeout=250, learner="gradient")
+    ranked = proved(answer).ranked
+    assert all(one.network.level == gradient.LEVEL for one in ranked)
+    assert all(len(one.steps) == len(one.goal.edges) for one in ranked)
 
 
 @pytest.mark.parametrize(("key", "index"), [("delay_a", 1), ("vga", 1), ("seven_seg_b", 2)])
 def test_hyperplanes_prove_published_tasks(data_dir: Path, key: str, index: int) -> None:
     circuit, text = published(data_dir, key, index)
-    answer, work = decide(circuit, parse_ltl(text), Budget(120), learner="milp")
-    assert isinstance(answer, Satisfied), work.figures
+    answer = verify(circuit, text, timeout=120, learner="milp")
+    assert proved(answer).ranked
 
 
 @pytest.mark.parametrize("learner", ["milp", "gradient"])
 def test_learners_prove_nothing_that_is_false(learner: str) -> None:
     circuit = circuit_of(load_machine("pwm", size=5), Budget(10))
-    assert not isinstance(decide(circuit, parse_ltl("G F pulse"), Budget(4), learner=learner)[0], Satisfied)
+    assert not verify(circuit, "G F pulse", timeout=4, learner=learner).satisfied
 
 
 def test_pytorch_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     circuit = circuit_of(load_machine("delay"), Budget(10))
     with pytest.raises(SolverUnavailableError, match=r"needs PyTorch, which is not installed: .*train"):
-        decide(circuit, parse_ltl("F G !rst -> G F sig"), Budget(10), learner="gradient")
+        verify(circuit, "F G !rst -> G F sig", timeout=10, learner="gradient")
 
 
 def ranks(network: Network, point: tuple[int, ...]) -> list[int]:
@@ -149,9 +149,8 @@ def test_dense_ranks_are_one_thing_to_everyone(seed: int, tmp_path: Path) -> Non
 @pytest.mark.parametrize(("name", "key"), [("blink", "blinks"), ("vga", "shows"), ("i2c", "clocks")])
 def test_mined_networks_are_written(name: str, key: str, tmp_path: Path) -> None:
     machine = load_machine(name)
-    answer, _ = decide(circuit_of(machine, Budget(20)), parse_ltl(machine.properties[key]), Budget(30))
-    assert isinstance(answer, Satisfied)
-    networks = [one.network for one in answer.ranked]
+    answer = verify(circuit_of(machine, Budget(20)), machine.properties[key], timeout=30)
+    networks = [one.network for one in proved(answer).ranked]
     path, rng = tmp_path / "rank.onnx", random.Random(0)
     write_onnx(networks, str(path))
     session, circuit = onnxruntime.InferenceSession(str(path)), networks[0].pool.circuit
