@@ -21,10 +21,12 @@ from typing import Any
 
 from tests.corpus.spec import build
 from tests.soundness.ltl_systems import random_question, read
-from venmas.answer import Broken, LinearAnswer, Proof, Proved
+from venmas.answer import Answer, Broken, Proof, Proved
 from venmas.budget import Budget, limited
 from venmas.checker.file import check_claim, opened
 from venmas.engine.certificates.file import claimed, header
+from venmas.engine.modes import DEFAULT_LINEAR, modes
+from venmas.engine.portfolio import Portfolio
 from venmas.errors import InputError
 from venmas.logic import Deadlock, Linear
 from venmas.logic.automata.automaton import Automaton
@@ -32,9 +34,8 @@ from venmas.logic.formula import Formula
 from venmas.logic.printing import to_text
 from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.system.system import System
-from venmas.procedure import LinearQuestion
+from venmas.procedure import LinearQuestion, Run
 from venmas.procedures.explicit.levels import LevelsProof
-from venmas.procedures.explicit.linear import ProductCounts, searched
 from venmas.procedures.ranking.systems.ranks import RanksProof, ranked
 
 Lines = list[dict[str, Any]]
@@ -51,14 +52,15 @@ def proved(
         return None
     if by_ranks and (found := ranked(system, question.automaton, deadlock == "stutter")) is not None:
         return written(question, RanksProof(found))
-    assert isinstance(answer.proof, LevelsProof)
+    assert answer.proof is not None
     return written(question, answer.proof)
 
 
-def decided(question: LinearQuestion) -> LinearAnswer:
-    """The answer by all states that are reached. Raises `ModelError`."""
-    with limited(Budget(20)):
-        return searched(question, ProductCounts())
+def decided(question: LinearQuestion) -> Answer:
+    """The answer of the default mode. Raises `ModelError`."""
+    budget = Budget(20)
+    with limited(budget), Run() as run:
+        return Portfolio(modes()[DEFAULT_LINEAR], run, budget, None).settle(question)
 
 
 def accepts(lines: Lines, system: System) -> bool:
@@ -77,7 +79,7 @@ def true(lines: Lines, system: System) -> bool:
     answer = decided(LinearQuestion(system, Linear(formula, tuple(fair), claim.deadlock)))
     if not isinstance(answer, Proved):
         return False
-    assert isinstance(answer.proof, LevelsProof)
+    assert isinstance(answer.proof, LevelsProof | RanksProof)
     return claim.within is None or (answer.proof.within is not None and answer.proof.within <= claim.within)
 
 
