@@ -250,7 +250,7 @@ def command(
     check_kept(written, [*loaded.files, *formula_file(formula)])
     refuse_for_mode(mode, [asked.kind], cluster is not None, bool(invariant))
     if witness_path is not None and witness_path.endswith(".vcd") and not isinstance(loaded, Design):
-        raise UsageError(f"--witness {witness_path!r}: waveforms are of runs of designs: name a file that ends in .json")
+        raise UsageError(f"--witness {witness_path!r}: waveforms are of designs: name a file that ends in .json")
     if not isinstance(loaded, Design):
         refuse("netlist", f"{scenario} is a system")
     _log_solvers(solver)
