@@ -19,7 +19,6 @@ PARTS = {
     "journal": "one formula, or a --batch",
     "programs": "programs for solvers",
     "workers": "modes that work on several cores",
-    "abstraction": "predicate abstraction",
     "scenario": "a scenario",
     "jani": "JANI models",
     "netlist": "designs",
@@ -54,10 +53,9 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     | _options(_ALWAYS, "--formulas --least --most --sweep --batch --csv --latex --junit")
     | _options(("one formula",), "--certificate --witness")
     | _options(("journal",), "--journal")
-    | _options(("programs",), "--solver --encoding --bounds")
-    | _options(("workers",), "--workers")
-    | _options(("abstraction",), "--predicates --refine --split --guards --search --slice --reuse --tests --entailed")
-    | _options(("abstraction",), "--strengthen --starts --seed"),
+    | _options(("programs",), "--solver")
+    | _options(_ALWAYS, "--tune")
+    | _options(("workers",), "--workers"),
     "ltl": _COMMON
     | _options(_ALWAYS, "--property --fair --automaton-only")
     | _options(("verdict",), "--design --btor2 --machine --scenario --certificate --timeout --json --witness --html")
@@ -86,9 +84,7 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     "scenarios": _COMMON | _options(("scenario",), "--set --networks") | _options(("scenario", "jani"), _JANI),
     "replay": _COMMON | _SCENARIO | _options(_ALWAYS, "--quiet"),
     "archive": _COMMON | _SCENARIO | _options(_ALWAYS, "--output --certificate"),
-    "programs": _COMMON
-    | _SCENARIO
-    | _options(_ALWAYS, "--formula --output --mode --encoding --bounds --format --limit"),
+    "programs": _COMMON | _SCENARIO | _options(_ALWAYS, "--formula --output --mode --tune --format --limit"),
     "formula": _COMMON | _SCENARIO | _options(_ALWAYS, "--formula --negated --output"),
     "witness": _COMMON | _SCENARIO | _options(_ALWAYS, "--output"),
     "vnnlib": _COMMON | _options(_ALWAYS, "--timeout --workers --json --quiet"),
@@ -115,17 +111,22 @@ def refuse(part: str, because: str, instead: str = "") -> None:
         raise UsageError(f"{', '.join(found)} {are} about {PARTS[part]}, and {because}: {remedy}")
 
 
-def refuse_for_mode(named: str | None, kinds: Iterable[str], cluster: bool, inductive: bool) -> None:
+def refuse_for_mode(
+    named: str | None, kinds: Iterable[str], cluster: bool, inductive: bool, tune: Mapping[str, str]
+) -> None:
     """Refuse what no mode reads that decides properties of these kinds.
 
     named: the mode, None where the kind of a property decides. inductive: a set of states is given that proves them.
     """
     from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, MODES, modes
+    from venmas.engine.tuning import check_read
 
     left_open = named is None and not cluster
     names = {
         named or (DEFAULT_UNBOUNDED if left_open and kind not in modes()[DEFAULT].kinds else DEFAULT) for kind in kinds
     }
+    if names and names <= modes().keys():
+        check_read(tune, [modes()[name] for name in sorted(names)], inductive)
     if not names or not names <= MODES.keys():  # what procedures of other packages read is theirs to say
         return
     chosen = [MODES[name] for name in sorted(names)]
@@ -140,10 +141,6 @@ def refuse_for_mode(named: str | None, kinds: Iterable[str], cluster: bool, indu
         refuse("programs", f"{told} makes none")
     if not any(mode.workers for mode in chosen):
         refuse("workers", f"{told} works on one")
-    if inductive:
-        refuse("abstraction", "--invariant names the set that is to be proved")
-    elif "predicate-abstraction" not in turns:
-        refuse("abstraction", f"{told} has none of it, which is for formulas without a bound")
 
 
 def long_name(parameter: click.Parameter) -> str:

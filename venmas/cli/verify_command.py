@@ -16,9 +16,7 @@ from venmas.cli.choices import (
     TRUST_HELP,
     Named,
     Told,
-    bounds_option,
     cluster_modes,
-    encoding_option,
     mode_help,
     mode_names,
     solver_choices,
@@ -37,15 +35,14 @@ from venmas.cli.options import (
 from venmas.cli.origin import tell_origin
 from venmas.cli.output import STDOUT, check_writable, console, is_verbose, nothing_to_write, store_json
 from venmas.cli.plural_options import plural_options, take_plural
-from venmas.cli.refinement import read_refinement, refinement_options
 from venmas.cli.table import Command, refuse_for_mode
+from venmas.cli.tuning import checked, read_tune_files, tune_option
 from venmas.errors import LimitError, ModelError, UsageError
 from venmas.runtime.choices import SEMANTICS, TRUSTS
 
 if TYPE_CHECKING:
     from venmas.engine.report import Report
     from venmas.nn.network import Semantics
-    from venmas.procedures.milp.encoding import ReluEncoding
 
 log = logging.getLogger(__name__)
 
@@ -87,8 +84,6 @@ log = logging.getLogger(__name__)
     help="Prove AG p, without a bound, by this set of states: a proposition, or a formula about one state.",
 )
 @click.option("--certificate", metavar="FILE", help="Write the proof there if satisfied, for `venmas check`.")
-@encoding_option
-@bounds_option
 @click.option(
     "--solver",
     type=Named(solver_choices),
@@ -129,7 +124,7 @@ log = logging.getLogger(__name__)
         "infeasible, parts of the initial set that a cluster refuted, and in every mode the verdict."
     ),
 )
-@refinement_options
+@tune_option
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
 @verbose_option
 def command(
@@ -142,8 +137,6 @@ def command(
     semantics: Semantics,
     invariant: str,
     certificate: str | None,
-    encoding: ReluEncoding,
-    bounds: str,
     solver: str,
     workers: int | None,
     cluster: str | None,
@@ -152,15 +145,17 @@ def command(
     json_path: str | None,
     witness_path: str | None,
     journal: str | None,
+    tune: tuple[str, ...],
     quiet: bool,
-    **refinement: Any,
+    **several: Any,
 ) -> int:
     """Decide whether every initial state of a scenario satisfies a formula.
 
     Exit status: 0 satisfied, 10 violated, 20 unknown, 2 bad input or usage, 1 a fault of the program. Of several
     formulas: the first of 10, 1, 2, 20 that one of them has, else 0.
     """
-    plural = take_plural(refinement, formulas)
+    plural = take_plural(several, formulas)
+    tuned = checked(read_settings(tune, "--tune"))
     written = {"--json": json_path, "--witness": witness_path, "--certificate": certificate}
     for option, path in written.items():
         check_writable(path, option, "--json" if option == "--witness" else "")
@@ -173,8 +168,6 @@ def command(
         "cluster": cluster,
         "timeout": timeout,
         "memory": memory,
-        "encoding": encoding,
-        "bounds": bounds,
         "trust": trust,
         "semantics": semantics,
         "invariant": invariant,
@@ -187,8 +180,8 @@ def command(
             from venmas.cli.batch import verify_batch
 
             given = {"--scenario": scenario, "--set": settings, "--networks": networks, "--formula": formulas}
-            return verify_batch(plural, given, written, {**options, "journal": journal}, refinement, quiet)
-        return verify_several(plural, scenario, read_settings(settings), networks, written, options, refinement, quiet)
+            return verify_batch(plural, given, written, {**options, "journal": journal}, tuned, quiet)
+        return verify_several(plural, scenario, read_settings(settings), networks, written, options, tuned, quiet)
 
     from venmas.cli.progress import ProgressLine
     from venmas.question import read_property
@@ -201,7 +194,7 @@ def command(
     except LimitError as stop:
         return _unread(stop, str(scenario), formula, dict(read_settings(settings)), options, json_path, quiet)
     check_kept(written, [*loaded.files, *formula_file(formula)])
-    refuse_for_mode(mode, [read_property(loaded.system, text).kind], cluster is not None, bool(invariant))
+    refuse_for_mode(mode, [read_property(loaded.system, text).kind], cluster is not None, bool(invariant), tuned)
     _log_solvers(solver)
 
     from venmas.engine.verify import verify
@@ -216,12 +209,12 @@ def command(
             certificate=certificate,
             journal=journal,
             **{**options, "timeout": left()},
-            **read_refinement(refinement, loaded),
+            tune=read_tune_files(tuned, loaded),
         )
     report.seconds.total += before
     if report.asked is not None:
         report.asked = replace(report.asked, timeout=timeout)
-    tell_origin(report, loaded, refinement)
+    tell_origin(report, loaded, tuned)
     if json_path is not None or (witness_path is not None and report.witness is not None):
         from venmas.model.canonical.canonical import system_digest
 
@@ -260,10 +253,8 @@ def _unread(
         formula or "",
         scenario,
         options["mode"] or DEFAULT,
-        options["encoding"],
-        options["bounds"],
-        stop.reason,
-        str(stop),
+        reason=stop.reason,
+        message=str(stop),
         trust=options["trust"],
         semantics=options["semantics"],
         parameters=parameters,

@@ -32,13 +32,13 @@ def check_formulas(formulas: object) -> None:
         raise UsageError(f"verify_all takes a list of formulas such as ['AG^5 (x > 0)'], got {shortened(formulas)}")
 
 
-def check_words(trust: str, semantics: str, encoding: str, bounds: str, *others: str | None) -> None:
+def check_words(trust: str, semantics: str, *others: str | None) -> None:
     """Raise `UsageError` for a choice that is no text, or unknown; others: mode, solver, invariant, cluster."""
-    given = zip(_EXAMPLES, (trust, semantics, encoding, bounds, *others), strict=True)
+    given = zip(_EXAMPLES, (trust, semantics, *others), strict=True)
     for name, word in given:
         if not isinstance(word, str | None):
             raise UsageError(f"{name} is text, as in {name}={_EXAMPLES[name]!r}, got {shortened(word)}")
-    check_choices(trust=trust, semantics=semantics, encoding=encoding, bounds=bounds)
+    check_choices(trust=trust, semantics=semantics)
 
 
 def check_files(certificate: object = None, journal: object = None) -> None:
@@ -62,8 +62,6 @@ def check_workers(workers: object) -> None:
 _EXAMPLES = {
     "trust": "auto",
     "semantics": "real",
-    "encoding": "big-m",
-    "bounds": "symbolic",
     "mode": "adaptive",
     "solver": "auto",
     "invariant": "inside",

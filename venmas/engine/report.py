@@ -90,7 +90,8 @@ class Origin:
 class Asked:
     """What the caller asked for, where the report tells only what came of it: the text of the formula or its name, the
     preferred solver, the limits (seconds, MB; None: none), the inductive set, if one was given; options: of the command
-    line about abstraction and JANI models, by their names without dashes before them, those of flags empty.
+    line about JANI models, by their names without dashes before them, those of flags empty. tune: options of single
+    procedures, by key.
     """
 
     formula: str
@@ -99,6 +100,7 @@ class Asked:
     memory: int | None
     invariant: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
+    tune: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(repr=False)
@@ -121,8 +123,8 @@ class Report(Shown):
     formula: str
     scenario: str
     mode: str
-    encoding: str
-    bounds: str
+    encoding: str = "big-m"
+    bounds: str = "symbolic"
     reason: str = ""
     message: str = ""
     basis: str = ""

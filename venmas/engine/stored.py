@@ -102,6 +102,7 @@ def read_report(data: object) -> Report:
             None if asked.get("memory", int | None, None) is None else asked.count("memory"),
             asked.text("invariant", ""),
             _Object(asked.get("options", dict, {}), "the result, 'options'").texts(),
+            _Object(asked.get("tune", dict, {}), "the result, 'tune'").texts(),
         ),
         system=given.text("system", ""),
         started=given.text("started", ""),

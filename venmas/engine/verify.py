@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Progress, limited
@@ -18,6 +18,7 @@ from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, Mode, modes
 from venmas.engine.portfolio import Portfolio, limits
 from venmas.engine.report import Asked, Origin, Report, Tried, Verdict
 from venmas.engine.smooth import check_smooth
+from venmas.engine.tuning import NOTHING, check_read, read_tune, shown
 from venmas.errors import Reason, SolverUnavailableError, UsageError, did_you_mean
 from venmas.logic import Always, Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
@@ -29,9 +30,8 @@ from venmas.model.witness.build import replay
 from venmas.model.witness.noise import folded
 from venmas.nn.network import Semantics
 from venmas.procedure import Run, Settings
-from venmas.procedures.milp.encoding import ReluEncoding, Task
+from venmas.procedures.milp.settings import BOUND_METHOD, ENCODING
 from venmas.procedures.predicate_abstraction.refinement.figures import Refined
-from venmas.procedures.predicate_abstraction.settings import Choices
 from venmas.procedures.reachability.graph.figures import Regions
 from venmas.question import Question, chosen_for, posed, read_formula, read_inductive, read_property
 from venmas.runtime.blas import on_one_thread
@@ -57,9 +57,6 @@ def verify(
     workers: int | None = None,
     timeout: float | None = None,
     memory: int | None = None,
-    encoding: ReluEncoding = "big-m",
-    bounds: str = "symbolic",
-    isolated: bool = True,
     parameters: Mapping[str, str] | None = None,
     progress: Callable[[Progress], None] | bool | None = None,
     trust: str = "auto",
@@ -69,7 +66,7 @@ def verify(
     cluster: str | None = None,
     journal: str | Path | None = None,
     invariant: str = "",
-    **refinement: Any,
+    tune: Mapping[str, object] = NOTHING,
 ) -> Report:
     """Decide whether every initial state of `system` satisfies `formula` (design S6).
 
@@ -77,12 +74,10 @@ def verify(
     ``adaptive`` (the default; see docs/adaptive.md), ``mono`` (paper, Algorithm 1), ``comp-seq`` or ``comp-par``
     (Algorithm 2), or ``exact`` (a search in rationals); the first and the last trust no solver. For formulas without a
     bound: ``invariant`` (then the default) or ``abstraction``. workers: processes of ``comp-par``, threads of
-    ``adaptive``; all cores by default. timeout: seconds. memory: MB of all processes together. isolated: solve in
-    worker processes (with False, ``mono`` and ``comp-seq`` solve in this one; a solver that hangs then hangs the
-    caller). progress: called a few times a second; True shows a line, in notebooks and on terminals. cluster: address
-    of a Dask scheduler whose workers decide parts of the initial set, or solve the programs of ``comp-par`` (one at a
-    time, of ``comp-seq``), or ``local:N`` to start one with N workers; memory then holds for this process and for each
-    worker by itself.
+    ``adaptive``; all cores by default. timeout: seconds. memory: MB of all processes together. progress: called a few
+    times a second; True shows a line, in notebooks and on terminals. cluster: address of a Dask scheduler whose workers
+    decide parts of the initial set, or solve the programs of ``comp-par`` (one at a time, of ``comp-seq``), or
+    ``local:N`` to start one with N workers; memory then holds for this process and for each worker by itself.
 
     trust: what a *satisfied* that rests on a solver's "infeasible" needs. ``exact``: a proof in rationals, else the
     verdict is unknown. ``solver``: nothing more. ``auto``: a proof if one is found soon; the report says what the
@@ -98,8 +93,8 @@ def verify(
     ended continues: programs of ``comp-seq`` and ``comp-par`` that a solver found infeasible, and the verdict in any
     mode (docs/journal.md).
 
-    refinement: options of predicate abstraction, by the names of `OPTIONS` of its settings, such as
-    ``predicates="guards"`` or ``refine="shrink"``, for modes ``invariant`` and ``abstraction``.
+    tune: options of single procedures by name, such as ``{"milp.bounds": "interval", "predicates.refine": "ws"}``;
+    `venmas help tune` lists them. One that no procedure of the mode reads is refused.
 
     Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError`,
     `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are
@@ -108,34 +103,34 @@ def verify(
     check_system(system, "verify")
     text = arguments.formula_text(formula)
     arguments.check_workers(workers)
-    arguments.check_words(trust, semantics, encoding, bounds, mode, solver, invariant, cluster)
+    arguments.check_words(trust, semantics, mode, solver, invariant, cluster)
+    tuned = read_tune(tune)
     budget = Budget(timeout, memory, progress if callable(progress) else None)
     chosen = _mode(mode, cluster, workers)
     arguments.check_files(certificate, journal)
     solvers = _solvers(solver, chosen.solver)
     count = (workers or os.cpu_count() or 1) if chosen.workers else 1
     source = source_of(system)
+    trusted = chosen.solver or trust == "solver"
+    settings = Settings(count, solvers, trusted, cluster, tune=tuned)
     report = Report(
         Verdict.UNKNOWN,
         text,
         source.name if source else system.name,
         chosen.name,
-        encoding,
-        bounds,
+        ENCODING.of(settings),
+        BOUND_METHOD.of(settings),
         trust=trust,
         semantics=semantics,
         parameters=dict(parameters if parameters is not None else source.parameters if source else {}),
         workers=count,
-        asked=Asked(text, solver, timeout, memory, invariant),
+        asked=Asked(text, solver, timeout, memory, invariant, tune=shown(tuned)),
         origin=Origin(source.found_by, source.networks, source.folder.digests, source.files) if source else None,
         model=system,
     )
     header: dict[str, object] = {"parameters": report.parameters}
     header |= {"origin": report.origin.placeless()} if report.origin else {}
     header |= about or {}
-    trusted = chosen.solver or trust == "solver"
-    settings = Settings(count, solvers, trusted, encoding, bounds, isolated, cluster)
-    settings.refinement = Choices.of(**refinement) if refinement else None
     proofs = Proofs(trust, chosen.solver, certificate, header)
     with limited(budget):
         left_open = mode is None and cluster is None
@@ -270,12 +265,7 @@ class _Verification:
                 f"mode {self.mode.name} is for formulas without a bound, such as AG p, and "
                 f"{to_short_text(asked.formula)} has bounds: leave the mode out, or name another one ({others})"
             )
-        turns = {turn.procedure for stage in self.mode.stages for turn in stage}
-        if self.settings.refinement is not None and "predicate-abstraction" not in turns:
-            raise UsageError(
-                f"options of predicate abstraction are given, and mode {self.mode.name} has none of it: leave them "
-                "out, or ask for a formula without a bound, such as AG p"
-            )
+        check_read(self.settings.tune, [self.mode], bool(self.report.asked and self.report.asked.invariant))
 
     def _recall(self, question: Question, book: Journal | None) -> None:
         """Decide the question, unless the journal knows its verdict."""
@@ -295,12 +285,11 @@ class _Verification:
     def _decide(self, question: Question, book: Journal | None) -> None:
         proofs, settings = self.proofs, self.settings
         if self.mode.solver:
-            from venmas.procedures.milp.procedure import strategy_of
+            from venmas.procedures.milp.procedure import strategy_of, task_of
 
             strategy = strategy_of(self.mode.name)
             if strategy is not None:
-                task = Task(question.system, question.target, strategy, settings.encoding, settings.bounds)
-                proofs.programs, proofs.task = self.programs, task
+                proofs.programs, proofs.task = self.programs, task_of(question, strategy, settings)
         if book is not None:
             settings.remember = book.paths
         owed = proofs.asked(question) or (question.certified and proofs.trust == "auto")
