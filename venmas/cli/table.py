@@ -12,6 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from venmas.cli.panels import Panelled
 from venmas.errors import UsageError
 
 PARTS = {
@@ -148,7 +149,7 @@ def long_name(parameter: click.Parameter) -> str:
     return max(parameter.opts, key=len) if isinstance(parameter, click.Option) else ""
 
 
-class Command(click.Command):
+class Command(Panelled):
     """A command that refuses what says more than it can honour: an option of one value that is given again."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
