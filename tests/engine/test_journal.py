@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from journal_systems import walker
 
+from tests.in_process import in_process
 from tests.needs import needs
 from venmas import verify
 from venmas.engine import journal as journals
@@ -36,8 +37,9 @@ UNSAFE = "AX^3 x > -0.5"
 
 
 def run(path: Path | None, formula: str = SAFE, system: System | None = None, **options: Any) -> Report:
-    given = {"mode": "comp-seq", "solver": "highs", "trust": "solver", "isolated": False} | options
-    return verify(system or walker(), formula, journal=path, **given)
+    given = {"mode": "comp-seq", "solver": "highs", "trust": "solver"} | options
+    tune = in_process(given["mode"]) | given.pop("tune", {})
+    return verify(system or walker(), formula, journal=path, tune=tune, **given)
 
 
 def entries(path: Path, kind: str) -> dict[str, Any]:

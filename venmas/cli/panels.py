@@ -54,7 +54,7 @@ class Panelled(click.Command):
             is_eager=True,
             expose_value=False,
             callback=_show,
-            metavar=f"[{'|'.join(PANELS[self.name])}]",
+            metavar=f"[{'|'.join(PANELS[self.name or ""])}]",
             help="Show this message, or the options of a panel, and exit.",
         )
 
@@ -63,7 +63,7 @@ class Panelled(click.Command):
         asked = ctx.meta.get(_ALL, _SHOWN)
         panels = PANELS.get(self.name or "", {})
         placed = {option: name for name, (_, options) in panels.items() for option in options.split()}
-        rows: dict[str, list[tuple[str, str]]] = {"": []} | {name: [] for name in panels}
+        rows: dict[str, list[tuple[str, str]]] = {name: [] for name in ("", *panels)}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
