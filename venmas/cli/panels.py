@@ -45,7 +45,8 @@ class Panelled(click.Command):
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """`--help`, which may name a panel."""
         plain = super().get_help_option(ctx)
-        if plain is None or self.name not in PANELS:
+        panels = PANELS.get(self.name or "")
+        if plain is None or panels is None:
             return plain
         return click.Option(
             self.get_help_option_names(ctx),
@@ -54,7 +55,7 @@ class Panelled(click.Command):
             is_eager=True,
             expose_value=False,
             callback=_show,
-            metavar=f"[{'|'.join(PANELS[self.name or ""])}]",
+            metavar=f"[{'|'.join(panels)}]",
             help="Show this message, or the options of a panel, and exit.",
         )
 
