@@ -284,7 +284,6 @@ def test_a_fault_of_the_program_asks_for_a_report(monkeypatch: pytest.MonkeyPatc
     ("name", "remedy"),
     [
         ("a.onnx", "--networks"),
-        ("a.btor2", "venmas ltl --btor2"),
         ("a.vnnlib", "venmas vnnlib"),
         ("a.gz", "venmas check"),
     ],

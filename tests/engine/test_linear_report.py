@@ -56,7 +56,7 @@ def test_words_that_are_none_of_the_choices_are_refused() -> None:
     """A trust that nobody knows is not taken for that in a solver."""
     with pytest.raises(UsageError, match="unknown trust 'proofs': choose one of"):
         venmas.verify(counter(), "F G !stop -> G F nine", trust="proofs")
-    with pytest.raises(UsageError, match="ranking.learner: expected auto"):
+    with pytest.raises(UsageError, match=r"ranking\.learner: expected auto"):
         venmas.verify(counter(), "F G !stop -> G F nine", tune={"ranking.learner": "best"})
 
 

@@ -1,4 +1,4 @@
-"""Random small circuits, with random properties: verdicts of `venmas ltl` against explicit search that shares nothing
+"""Random small circuits, with random properties: verdicts about LTL against explicit search that shares nothing
 with it but the automaton of the property, which is tested on words of its own
 (`tests/logic/automata/test_translation.py`).
 

@@ -202,7 +202,7 @@ def automaton(text: str, fair: tuple[str, ...], output: str) -> int:
 @verbose_option
 def ranks(scenario: str, settings: tuple[str, ...], formula: str, output: str, timeout: float | None) -> int:
     """Decide a formula of LTL of a design, and write its ranks as a ReLU network, an output for each state."""
-    check_writable(output, "--output")
+    check_writable(output, "--output", "--network")
     from venmas.cli.subjects import Design, load_subject
     from venmas.engine.verify import verify
     from venmas.procedures.ranking.proof import RankingProof

@@ -125,7 +125,7 @@ def _texts(plural: Plural, loaded: Loaded | Design) -> list[str]:
 
 def _kinds(texts: list[str], loaded: Loaded | Design, options: Mapping[str, Any]) -> Iterator[str]:
     """Of the properties that can be read; rows tell what is wrong with others."""
-    from venmas.engine.reading import read_asked
+    from venmas.formats.asked import read_asked
 
     for text in texts:
         with suppress(InputError):

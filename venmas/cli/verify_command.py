@@ -210,7 +210,7 @@ def command(
         return verify_several(plural, scenario, read_settings(settings), networks, written, options, tuned, quiet)
 
     from venmas.cli.progress import ProgressLine
-    from venmas.engine.reading import read_asked
+    from venmas.formats.asked import read_asked
 
     formula, begun = formulas[0] if formulas else None, perf_counter()
     try:
@@ -218,15 +218,15 @@ def command(
         with reading(timeout) as left:
             loaded = load_subject(scenario, read_settings(settings), networks, texts, trust != "solver")
             text = read_formula_text(formula or loaded.formula, loaded.subject)
-            _, asked = read_asked(loaded.subject, text, fair, deadlock, initial)
+            _, asked = read_asked(loaded.subject, text)
     except LimitError as stop:
         return _unread(stop, str(scenario), formula, dict(read_settings(settings)), options, json_path, quiet)
     check_kept(written, [*loaded.files, *formula_file(formula)])
-    refuse_for_mode(mode, [asked.kind], cluster is not None, bool(invariant), tuned)
-    if witness_path is not None and witness_path.endswith(".vcd") and not isinstance(loaded, Design):
-        raise UsageError(f"--witness {witness_path!r}: waveforms are of designs: name a file that ends in .json")
     if not isinstance(loaded, Design):
         refuse("netlist", f"{scenario} is a system")
+    refuse_for_mode(mode, [asked.kind], cluster is not None, bool(invariant), tuned)
+    if witness_path is not None and witness_path.endswith(".vcd") and not isinstance(loaded, Design):
+        raise UsageError(f"--witness {witness_path!r}: waveforms are of designs: name one that ends in .json")
     _log_solvers(solver)
 
     from venmas.engine.verify import verify
@@ -336,6 +336,9 @@ def _store(report: Report, json_path: str | None, witness_path: str | None, cert
     problems = nothing_to_write(witness_path, "--witness", "witness")
     if report.unwritten is not None:
         problems.append(f"--certificate: {report.unwritten}")
+    elif report.certificate is None and report.satisfied and report.kind == "linear" and certificate is not None:
+        told = [note for note in report.notes if note.startswith("not certified")]
+        problems.append(f"--certificate: {(told or ['no proof was written'])[-1]}")
     elif report.certificate is None:
         problems += nothing_to_write(certificate, "--certificate", "proof")
     return [*problems, *(str(error) for error in failed if error)]

@@ -13,10 +13,10 @@ from venmas.engine import arguments
 from venmas.engine.branching import BranchingVerification
 from venmas.engine.certificates.establish import Proofs
 from venmas.engine.modes import DEFAULT, Mode, modes
-from venmas.engine.reading import read_asked
 from venmas.engine.report import Asked, Origin, Report, Verdict
 from venmas.engine.tuning import NOTHING, read_tune, shown
 from venmas.errors import Reason, SolverUnavailableError, UsageError, did_you_mean
+from venmas.formats.asked import read_asked
 from venmas.logic import Deadlock, Formula, Linear, Property
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.scenario.source import source_of
