@@ -22,13 +22,20 @@ from experiments.policies.instances import data, own, published
 from experiments.policies.output import Output
 from experiments.policies.published import REFINEMENT, Row, told
 
+
+def _abstraction(**options: str) -> dict[str, Any]:
+    """Predicate abstraction of the whole system with these options."""
+    tune = {"slice": "off", **options}
+    return {"mode": "abstraction", "tune": {f"predicates.{name}": value for name, value in tune.items()}}
+
+
 WAYS: dict[str, dict[str, Any]] = {
     "default": {},
-    "guards, shrink": {"mode": "abstraction", "slice": "off"},
-    "WS": {"mode": "abstraction", "slice": "off", "predicates": "none", "refine": "ws"},
-    "no h": {"mode": "abstraction", "slice": "off", "predicates": "none", "refine": "ws", "search": "breadth"},
-    "no inc": {"mode": "abstraction", "slice": "off", "predicates": "none", "refine": "ws", "reuse": "off"},
-    "CE": {"mode": "abstraction", "slice": "off", "predicates": "none", "refine": "ce"},
+    "guards, shrink": _abstraction(),
+    "WS": _abstraction(first="none", refine="ws"),
+    "no h": _abstraction(first="none", refine="ws", search="breadth"),
+    "no inc": _abstraction(first="none", refine="ws", reuse="off"),
+    "CE": _abstraction(first="none", refine="ce"),
 }
 PAPER = ("WS", "no h", "no inc", "CE")
 FIGURES = ("verdict", "by", "iterations", "by policy", "predicates", "states", "path", "CPU")

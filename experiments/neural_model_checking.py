@@ -5,7 +5,7 @@ The tasks of *Neural Model Checking* (Giacobbe, Kroening, Pal, Tautschnig, NeurI
 states or from the initial ones, level of neurons, clauses of the invariant, queries and seconds of each, beside the
 published seconds. Liveness is asked of every state. Safety and combined tasks begin where all registers are 0, as the
 netlists say nothing of it; properties of signals that a netlist does not have (`h_sync`, `v_sync` of vga, which Yosys
-dropped as no output depends on them) are refused: `venmas ltl --design` answers them of the source.
+dropped as no output depends on them) are refused: `venmas verify --scenario FILE.sv` answers them of the source.
 Those of PWM are violated: its `ubR` is a constant 0 there, and the pulse is 1 at step 1. With ``--certificates`` each
 is written as a certificate, too, and checked: kinds of proofs, bytes, CPU seconds of writing and checking. Kept in
 ``nmc.db`` of the folder, so that a run that was cut is gone on with. Exit status 1 where a verdict is not *satisfied*,

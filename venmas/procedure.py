@@ -6,7 +6,7 @@ other procedures of a portfolio nor reports.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from venmas.answer import Answer, Figures
 from venmas.budget import Budget
+from venmas.errors import UsageError
 from venmas.logic import TRUE, Formula, Linear
 from venmas.model.circuit.nodes import Circuit
+from venmas.model.expressions.refusals import shortened
 from venmas.model.system.system import System
 from venmas.model.transform.cone import Cones
 from venmas.nn.network import Semantics
@@ -80,19 +82,59 @@ class Settings:
     """What the caller chose, as far as procedures look at it.
 
     workers: processes or threads. solvers: names of those that can be used, in order of preference. trusted: a solver's
-    "infeasible" is enough. encoding, bounds: of programs. isolated: solve in worker processes. cluster: address of a
-    Dask scheduler. remember: a memory of refuted paths for a task. refinement: choices about predicate abstraction.
+    "infeasible" is enough. cluster: address of a Dask scheduler. remember: a memory of refuted paths for a task. tune:
+    values of options of procedures that differ from their defaults, by key (`Option.of` reads them).
     """
 
     workers: int = 1
     solvers: Callable[[], tuple[str, ...]] = tuple
     trusted: bool = False
-    encoding: Any = "big-m"
-    bounds: str = "symbolic"
-    isolated: bool = True
     cluster: str | None = None
     remember: Callable[[Any], Any] | None = None
-    refinement: Any = None
+    tune: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of procedures that few need: a row of `venmas help tune`, an entry of the argument `tune` of `verify`.
+
+    group, name: its key is ``group.name``, such as ``milp.encoding``. values: texts that it takes; None: what `read`
+    says, or where the default is a number, a whole number from 0 on. read: turns a value into that which procedures
+    get, and raises `ValueError`, which says what is expected.
+    """
+
+    group: str
+    name: str
+    values: tuple[str, ...] | None
+    default: Any
+    help: str
+    read: Callable[[Any], Any] | None = field(default=None, compare=False)
+
+    @property
+    def key(self) -> str:
+        """What users call it."""
+        return f"{self.group}.{self.name}"
+
+    def of(self, settings: Settings) -> Any:
+        """The value that was chosen, else the default."""
+        return settings.tune.get(self.key, self.default)
+
+    def taken(self, value: Any) -> Any:
+        """A value as procedures get it. Raises `UsageError`."""
+        expected = ", ".join(self.values or ()) or "a whole number from 0 on"
+        try:
+            if self.read is not None:
+                return self.read(value)
+            if self.values is None:
+                value = int(value) if isinstance(value, str) else value
+                fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+            else:
+                fits = isinstance(value, str) and value in self.values
+        except ValueError as error:
+            fits, expected = False, expected if self.read is None else str(error)
+        if not fits:
+            raise UsageError(f"{self.key}: expected {expected}; got {shortened(value)}")
+        return value
 
 
 @dataclass
@@ -168,7 +210,8 @@ class Procedure(Protocol[Q_contra]):
     One that honours `System.initial_condition` has an attribute `conditions` that is true; others are not given
     questions about a system that has one. One that takes systems that are not piecewise linear (`System.smooth`) has an
     attribute `smooth` that is true; others are not given questions about these either. One of LTL has an attribute
-    `linear` that is true, and is given such questions alone.
+    `linear` that is true, and is given such questions alone. One that can be tuned has an attribute `options`, a tuple
+    of `Option`.
     """
 
     name: str

@@ -113,16 +113,29 @@ def test_mistakes_have_a_message(files, args, message):
 def test_a_result_and_its_page_tell_which_options_were_given(files, tmp_path):
     needs("jinja2", "matplotlib")
     given = ("--scenario", files[0], "--property", files[1], "--policy", "none", "--goal-terminal")
-    chosen = ("--mode", "abstraction", "--predicates", "none", "--refine", "ws", "--seed", "3")
+    chosen = (
+        "--mode",
+        "abstraction",
+        "--tune",
+        "predicates.first=none",
+        "--tune",
+        "predicates.refine=ws",
+        "--tune",
+        "predicates.seed=3",
+    )
     stored, page = tmp_path / "r.json", tmp_path / "r.html"
     assert run(*given, *chosen, "--set", "most=2", "--json", stored, "--quiet").exit_code == 0
     options = json.loads(stored.read_text())["asked"]["options"]
     told = {"property": str(files[1]), "policy": "none", "goal-terminal": ""}
-    assert options == {**told, "predicates": "none", "refine": "ws", "seed": "3"}
+    assert options == told
+    tune = json.loads(stored.read_text())["asked"]["tune"]
+    assert tune == {"predicates.first": "none", "predicates.refine": "ws", "predicates.seed": "3"}
     run("report", stored, "-o", page, *given[:4], "--policy", "none", "--goal-terminal")
     command = next(line for line in unescape(page.read_text()).splitlines() if "venmas verify --scenario" in line)
     for name, value in options.items():
         assert f"--{name} {value}".strip() in command
+    for name, value in tune.items():
+        assert f"--tune {name}={value}" in command
 
 
 def test_a_model_with_several_properties_is_described(tmp_path):

@@ -79,7 +79,7 @@ def test_unknown_has_its_reason(design: Path) -> None:
     """Odd numbers are never reached from 0 in steps of 2, which is no proof of the runs from every state."""
     design.write_text(COUNTER.replace("5 one 2", "5 constd 2 2"))
     asked = ("G n != 3", "--initial", "n == 0")
-    found = ask(design, *asked, "--from", "all", "--timeout", 60, "--json", "-")
+    found = ask(design, *asked, "--tune", "ranking.from=all", "--timeout", 60, "--json", "-")
     assert found.exit_code == 20
     assert {"verdict": "unknown", "reason": "open"}.items() <= json.loads(found.stdout).items()
     assert ask(design, "G n != 3").exit_code == 10
@@ -94,7 +94,7 @@ def test_unknown_has_its_reason(design: Path) -> None:
 
 def test_small_designs_are_enumerated(design: Path) -> None:
     design.write_text(COUNTER.replace("5 one 2", "5 constd 2 2"))
-    found = ask(design, "G n != 3", "--initial", "n == 0", "--learner", "milp")
+    found = ask(design, "G n != 3", "--initial", "n == 0", "--tune", "ranking.learner=milp")
     assert found.exit_code == 0
     assert "All 8 pairs of a state and a state of the automaton" in found.stdout
 
@@ -156,7 +156,7 @@ def test_a_lasso_of_another_design_does_not_replay(design: Path, tmp_path: Path)
 
 def test_proofs_are_archived_and_checked(design: Path, tmp_path: Path) -> None:
     stored, proof, named = tmp_path / "r.json", tmp_path / "r.gz", ["--scenario", str(design)]
-    for text, more in (("F G !stop -> G F nine", ()), ("G n <= 15", ("--learner", "milp"))):
+    for text, more in (("F G !stop -> G F nine", ()), ("G n <= 15", ("--tune", "ranking.learner=milp"))):
         assert ask(design, text, *more, "--json", stored, "--certificate", proof).exit_code == 0
         packed = CliRunner().invoke(main, ["archive", str(stored), *named])
         assert packed.exit_code == 0, packed.output

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.in_process import IN_PROCESS
 from venmas import System, verify
 from venmas.budget import Budget, ask, limited
 from venmas.checker.file import check_certificate
@@ -54,7 +55,7 @@ def slow(monkeypatch) -> Slow:
 def asked(formula: str, **options):
     begun = time.monotonic()
     options = {"mode": "comp-par", **options}
-    report = verify(pair(), formula, solver="highs", isolated=False, timeout=TIMEOUT, **options)
+    report = verify(pair(), formula, solver="highs", tune=IN_PROCESS, timeout=TIMEOUT, **options)
     return report, time.monotonic() - begun
 
 

@@ -1,5 +1,5 @@
-"""Random small circuits, with random properties: verdicts of `verify` against explicit search that shares nothing with it
-but the automaton of the property, which is tested on words of its own
+"""Random small circuits, with random properties: verdicts about LTL against explicit search that shares nothing
+with it but the automaton of the property, which is tested on words of its own
 (`tests/logic/automata/test_translation.py`).
 
 A circuit is written as BTOR2 text and, beside it, as Python functions of plain integers. It is decided as users do, and

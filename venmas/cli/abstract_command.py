@@ -55,7 +55,7 @@ def command(
         check_writable(path, option)
     loaded = load(scenario, read_settings(settings), networks)
 
-    from venmas.cli.refinement import read_predicates
+    from venmas.cli.tuning import read_predicates
     from venmas.logic import TRUE, Always, nnf
     from venmas.procedures.predicate_abstraction.cegar import guard_atoms
     from venmas.procedures.predicate_abstraction.graph.graph import abstract

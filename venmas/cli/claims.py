@@ -29,7 +29,7 @@ def claimed(claim: Claim, subject: Subject) -> tuple[Formula, ...]:
 
 def asked_of(result: Mapping[str, Any], subject: Subject) -> tuple[Subject, Property]:
     """The property that a stored result is about, and the subject as `read_asked` has it. Raises `InputError`."""
-    from venmas.engine.reading import read_asked
+    from venmas.formats.asked import read_asked
 
     options = result.get("asked")
     given: Mapping[str, Any] = options if isinstance(options, dict) else {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from venmas.cli.apart import check_kept
-from venmas.cli.choices import Named, bounds_option, encoding_option, program_modes
+from venmas.cli.choices import Named, program_modes
 from venmas.cli.main import SATISFIED
 from venmas.cli.options import (
     Loaded,
@@ -21,12 +21,12 @@ from venmas.cli.options import (
 )
 from venmas.cli.output import STDOUT, check_writable, console, write_file
 from venmas.cli.table import Command
+from venmas.cli.tuning import tune_option
 from venmas.errors import CircuitError, UsageError
 
 if TYPE_CHECKING:
     from venmas.engine.export import Exported
     from venmas.model import Witness
-    from venmas.procedures.milp.encoding import ReluEncoding
 
 _formula = click.option(
     "--formula", metavar="TEXT|@FILE|NAME", help="A formula, a file with one, or the name of a property."
@@ -60,8 +60,7 @@ def command() -> None:
     show_default=True,
     help="One program for the question, or one for each path of choices (the same for both comp modes).",
 )
-@encoding_option
-@bounds_option
+@tune_option
 @click.option(
     "--format",
     "kinds",
@@ -81,8 +80,7 @@ def programs(
     formula: str | None,
     output: str,
     mode: str,
-    encoding: ReluEncoding,
-    bounds: str,
+    tune: tuple[str, ...],
     kinds: str,
     limit: int,
 ) -> int:
@@ -105,8 +103,7 @@ def programs(
             text,
             output,
             mode=mode,
-            encoding=encoding,
-            bounds=bounds,
+            tune=read_settings(tune, "--tune"),
             formats=FORMATS if kinds == "both" else (kinds,),
             limit=limit,
             about={"parameters": dict(loaded.parameters), "origin": loaded.origin.to_json()},
@@ -205,7 +202,7 @@ def automaton(text: str, fair: tuple[str, ...], output: str) -> int:
 @verbose_option
 def ranks(scenario: str, settings: tuple[str, ...], formula: str, output: str, timeout: float | None) -> int:
     """Decide a formula of LTL of a design, and write its ranks as a ReLU network, an output for each state."""
-    check_writable(output, "--output")
+    check_writable(output, "--output", "--network")
     from venmas.cli.subjects import Design, load_subject
     from venmas.engine.verify import verify
     from venmas.procedures.ranking.proof import RankingProof

@@ -20,6 +20,7 @@ import click
 from venmas._version import __version__
 from venmas.cli.interrupt import interruptible
 from venmas.cli.output import is_verbose, printable, set_up_logging
+from venmas.cli.panels import grouped
 from venmas.cli.streams import NotShownError, guarded
 from venmas.errors import InputError, LimitError, VenmasError, did_you_mean
 from venmas.runtime.platform import require_posix
@@ -58,6 +59,16 @@ class Face(click.Group):
             return None
         command: click.Command = import_module(COMMANDS[cmd_name]).command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """A section for each group."""
+        for title, names in grouped(self.list_commands(ctx)):
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            limit = formatter.width - 6 - max(map(len, COMMANDS))
+            rows = [(name, command.get_short_help_str(limit)) for name, command in found if command is not None]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert the default command before options that are not those of the group."""

@@ -14,10 +14,10 @@ from venmas.cli.origin import tell_origin
 from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
 from venmas.cli.plural_options import Plural
 from venmas.cli.progress import ProgressLine, clock
-from venmas.cli.refinement import read_refinement
 from venmas.cli.subjects import Design, load_subject
 from venmas.cli.sweep import read_sweeps
 from venmas.cli.table import refuse, refuse_for_mode
+from venmas.cli.tuning import read_tune_files
 from venmas.errors import InputError, LimitError, Reason, UsageError
 from venmas.report.text_tables import print_table
 
@@ -39,7 +39,7 @@ def verify_several(
     networks: str | None,
     written: Mapping[str, str | None],
     options: Mapping[str, Any],
-    refinement: Mapping[str, Any],
+    tune: Mapping[str, str],
     quiet: bool,
 ) -> int:
     """Ask all questions, print their table, write the files; the exit status.
@@ -64,9 +64,9 @@ def verify_several(
     given = [named for text in plural.formulas for named in formula_file(text)]
     check_kept(outputs, [*first.files, *given, *(("the formulas", path) for path in plural.formula_lists)])
     kinds = set(_kinds(texts, first, options))
-    refuse_for_mode(options["mode"], kinds, options["cluster"] is not None, bool(options["invariant"]))
+    refuse_for_mode(options["mode"], kinds, options["cluster"] is not None, bool(options["invariant"]), tune)
     if isinstance(first, Loaded):
-        read_refinement(dict(refinement), first)  # says what is wrong with it before any work
+        read_tune_files(tune, first)  # says what is wrong with it before any work
     rows = [Result(text, swept=swept, sought=search[0] if search else "") for swept in sweeps for text in texts]
     with suppress(KeyboardInterrupt), line_of(rows, quiet) as line:  # what is done is shown
         for i, swept in enumerate(sweeps):
@@ -74,7 +74,7 @@ def verify_several(
             known = (first, rest) if i == 0 else None
             loaded, limit = known or loaded_or_told(part, scenario, {**settings, **swept}, networks, options["timeout"])
             asked = {**options, "timeout": limit}
-            if loaded is not None and not ask_all(part, loaded, asked, refinement, search, line):
+            if loaded is not None and not ask_all(part, loaded, asked, tune, search, line):
                 break
     return finished(Results(rows), outputs, quiet)
 
@@ -125,7 +125,7 @@ def _texts(plural: Plural, loaded: Loaded | Design) -> list[str]:
 
 def _kinds(texts: list[str], loaded: Loaded | Design, options: Mapping[str, Any]) -> Iterator[str]:
     """Of the properties that can be read; rows tell what is wrong with others."""
-    from venmas.engine.reading import read_asked
+    from venmas.formats.asked import read_asked
 
     for text in texts:
         with suppress(InputError):
@@ -165,7 +165,7 @@ def ask_all(
     part: list[Result],
     loaded: Loaded | Design,
     options: Mapping[str, Any],
-    refinement: Mapping[str, Any],
+    tune: Mapping[str, str],
     search: tuple[Sought, int] | None,
     line: ProgressLine,
 ) -> bool:
@@ -173,11 +173,11 @@ def ask_all(
     from venmas.engine.plural import answer
     from venmas.engine.verify import verify
 
-    chosen = {**options, **(read_refinement(dict(refinement), loaded) if isinstance(loaded, Loaded) else {})}
+    chosen = {**options, "tune": read_tune_files(tune, loaded) if isinstance(loaded, Loaded) else tune}
 
     def ask(formula: str | Formula) -> Report:
         report = verify(loaded.subject, formula, parameters=loaded.parameters, progress=line.update, **chosen)
-        tell_origin(report, loaded, refinement)
+        tell_origin(report, loaded, tune)
         return report
 
     for row in part:

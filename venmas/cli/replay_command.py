@@ -45,11 +45,11 @@ def command(path: str, scenario: str | None, settings: tuple[str, ...], networks
     from venmas.report.text import print_witness
 
     stored, out = read_stored(path), console()
-    formula = field_text(path, stored, "formula")
     if stored.get("lasso") is not None:
+        formula = field_text(path, stored, "formula")
         loaded, _ = load_stored(path, stored, scenario, settings, networks)
         return _replay_run(out, stored, formula, loaded.subject, quiet)
-    witness = witness_in(path, stored)
+    witness, formula = witness_in(path, stored), field_text(path, stored, "formula")
     loaded, changed = load_stored_system(path, stored, scenario, settings, networks)
     checked = replay_stored(loaded, formula, witness)
     if changed and not quiet:

@@ -12,6 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from venmas.cli.panels import Panelled
 from venmas.errors import UsageError
 
 PARTS = {
@@ -19,7 +20,6 @@ PARTS = {
     "journal": "one formula, or a --batch",
     "programs": "programs for solvers",
     "workers": "modes that work on several cores",
-    "abstraction": "predicate abstraction",
     "scenario": "a scenario",
     "jani": "JANI models",
     "ltl": "formulas of LTL",
@@ -52,12 +52,11 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     | _options(_ALWAYS, "--formulas --least --most --sweep --batch --csv --latex --junit")
     | _options(("one formula",), "--certificate --witness")
     | _options(("journal",), "--journal")
-    | _options(("programs",), "--solver --encoding --bounds")
+    | _options(("programs",), "--solver")
+    | _options(_ALWAYS, "--tune")
     | _options(("workers",), "--workers")
     | _options(("ltl",), "--fair --deadlock")
-    | _options(("ltl", "netlist"), "--initial --learner --from")
-    | _options(("abstraction",), "--predicates --refine --split --guards --search --slice --reuse --tests --entailed")
-    | _options(("abstraction",), "--strengthen --starts --seed"),
+    | _options(("ltl", "netlist"), "--initial"),
     "check": _COMMON
     | _options(_ALWAYS, "--json --timeout --memory --quiet")
     | _options(("netlist",), "--btor2")
@@ -78,9 +77,7 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     "scenarios": _COMMON | _options(("scenario",), "--set --networks") | _options(("scenario", "jani"), _JANI),
     "replay": _COMMON | _SCENARIO | _options(_ALWAYS, "--quiet"),
     "archive": _COMMON | _SCENARIO | _options(_ALWAYS, "--output --certificate"),
-    "programs": _COMMON
-    | _SCENARIO
-    | _options(_ALWAYS, "--formula --output --mode --encoding --bounds --format --limit"),
+    "programs": _COMMON | _SCENARIO | _options(_ALWAYS, "--formula --output --mode --tune --format --limit"),
     "formula": _COMMON | _SCENARIO | _options(_ALWAYS, "--formula --negated --output"),
     "witness": _COMMON | _SCENARIO | _options(_ALWAYS, "--output"),
     "automaton": _COMMON | _options(_ALWAYS, "--fair --output"),
@@ -109,12 +106,15 @@ def refuse(part: str, because: str, instead: str = "") -> None:
         raise UsageError(f"{', '.join(found)} {are} about {PARTS[part]}, and {because}: {remedy}")
 
 
-def refuse_for_mode(named: str | None, kinds: Iterable[str], cluster: bool, inductive: bool) -> None:
+def refuse_for_mode(
+    named: str | None, kinds: Iterable[str], cluster: bool, inductive: bool, tune: Mapping[str, str]
+) -> None:
     """Refuse what no mode reads that decides properties of these kinds.
 
     named: the mode, None where the kind of a property decides. inductive: a set of states is given that proves them.
     """
-    from venmas.engine.modes import DEFAULT, DEFAULT_LINEAR, DEFAULT_UNBOUNDED, MODES
+    from venmas.engine.modes import DEFAULT, DEFAULT_LINEAR, DEFAULT_UNBOUNDED, MODES, modes
+    from venmas.engine.tuning import check_read
 
     left_open = named is None and not cluster
     defaults = {"linear": DEFAULT_LINEAR, "always": DEFAULT_UNBOUNDED, "unbounded": DEFAULT_UNBOUNDED}
@@ -122,6 +122,8 @@ def refuse_for_mode(named: str | None, kinds: Iterable[str], cluster: bool, indu
     if "linear" not in kinds:
         refuse("ltl", "the formula is of CTL, or about one state", "ask a formula such as G F p")
     names = {named or (defaults.get(kind, DEFAULT) if left_open else DEFAULT) for kind in kinds}
+    if names and names <= modes().keys():
+        check_read(tune, [modes()[name] for name in sorted(names)], inductive)
     if not names or not names <= MODES.keys():  # what procedures of other packages read is theirs to say
         return
     chosen = [MODES[name] for name in sorted(names)]
@@ -136,10 +138,6 @@ def refuse_for_mode(named: str | None, kinds: Iterable[str], cluster: bool, indu
         refuse("programs", f"{told} makes none")
     if not any(mode.workers for mode in chosen):
         refuse("workers", f"{told} works on one")
-    if inductive:
-        refuse("abstraction", "--invariant names the set that is to be proved")
-    elif "predicate-abstraction" not in turns:
-        refuse("abstraction", f"{told} has none of it, which is for formulas without a bound")
 
 
 def long_name(parameter: click.Parameter) -> str:
@@ -147,7 +145,7 @@ def long_name(parameter: click.Parameter) -> str:
     return max(parameter.opts, key=len) if isinstance(parameter, click.Option) else ""
 
 
-class Command(click.Command):
+class Command(Panelled):
     """A command that refuses what says more than it can honour: an option of one value that is given again."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

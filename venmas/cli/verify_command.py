@@ -17,9 +17,7 @@ from venmas.cli.choices import (
     TRUST_HELP,
     Named,
     Told,
-    bounds_option,
     cluster_modes,
-    encoding_option,
     mode_help,
     mode_names,
     solver_choices,
@@ -37,17 +35,16 @@ from venmas.cli.options import (
 from venmas.cli.origin import tell_origin
 from venmas.cli.output import STDOUT, check_writable, console, is_verbose, nothing_to_write, store_json, store_text
 from venmas.cli.plural_options import plural_options, take_plural
-from venmas.cli.refinement import read_refinement, refinement_options
 from venmas.cli.subjects import Design, load_subject
 from venmas.cli.table import Command, refuse, refuse_for_mode
+from venmas.cli.tuning import checked, read_tune_files, tune_option
 from venmas.errors import LimitError, ModelError, UsageError
-from venmas.runtime.choices import DEADLOCKS, LEARNERS, SEMANTICS, TRUSTS, described
+from venmas.runtime.choices import DEADLOCKS, SEMANTICS, TRUSTS, described
 
 if TYPE_CHECKING:
     from venmas.engine.report import Report
     from venmas.logic import Deadlock
     from venmas.nn.network import Semantics
-    from venmas.procedures.milp.encoding import ReluEncoding
 
 log = logging.getLogger(__name__)
 
@@ -105,8 +102,6 @@ log = logging.getLogger(__name__)
     "--initial", metavar="CONDITION", default="", help="LTL of designs: what holds of registers in initial states, too."
 )
 @click.option("--certificate", metavar="FILE", help="Write the proof there if satisfied, for `venmas check`.")
-@encoding_option
-@bounds_option
 @click.option(
     "--solver",
     type=Named(solver_choices),
@@ -147,22 +142,7 @@ log = logging.getLogger(__name__)
         "infeasible, parts of the initial set that a cluster refuted, and in every mode the verdict."
     ),
 )
-@click.option(
-    "--learner",
-    type=click.Choice(tuple(LEARNERS)),
-    default="auto",
-    show_default=True,
-    help=f"LTL of designs: how ranking functions are found. {described(LEARNERS)}.",
-)
-@click.option(
-    "--from",
-    "begin",
-    type=click.Choice(["initial", "all"]),
-    default="initial",
-    show_default=True,
-    help="LTL of designs: prove it of the runs from initial states, or from every state.",
-)
-@refinement_options
+@tune_option
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
 @verbose_option
 def command(
@@ -178,8 +158,6 @@ def command(
     deadlock: Deadlock,
     initial: str,
     certificate: str | None,
-    encoding: ReluEncoding,
-    bounds: str,
     solver: str,
     workers: int | None,
     cluster: str | None,
@@ -188,10 +166,9 @@ def command(
     json_path: str | None,
     witness_path: str | None,
     journal: str | None,
-    learner: str,
-    begin: str,
+    tune: tuple[str, ...],
     quiet: bool,
-    **refinement: Any,
+    **several: Any,
 ) -> int:
     """Decide whether a scenario or design satisfies a formula of CTL or LTL.
 
@@ -200,7 +177,8 @@ def command(
     Exit status: 0 satisfied, 10 violated, 20 unknown, 2 bad input or usage, 1 a fault of the program. Of several
     formulas: the first of 10, 1, 2, 20 that one of them has, else 0.
     """
-    plural = take_plural(refinement, formulas)
+    plural = take_plural(several, formulas)
+    tuned = checked(read_settings(tune, "--tune"))
     written = {"--json": json_path, "--witness": witness_path, "--certificate": certificate}
     for option, path in written.items():
         check_writable(path, option)
@@ -213,16 +191,12 @@ def command(
         "cluster": cluster,
         "timeout": timeout,
         "memory": memory,
-        "encoding": encoding,
-        "bounds": bounds,
         "trust": trust,
         "semantics": semantics,
         "invariant": invariant,
         "fair": fair,
         "deadlock": deadlock,
         "initial": initial,
-        "learner": learner,
-        "anywhere": begin == "all",
     }
     if plural is not None:
         from venmas.cli.plural import verify_several
@@ -232,11 +206,11 @@ def command(
             from venmas.cli.batch import verify_batch
 
             given = {"--scenario": scenario, "--set": settings, "--networks": networks, "--formula": formulas}
-            return verify_batch(plural, given, written, {**options, "journal": journal}, refinement, quiet)
-        return verify_several(plural, scenario, read_settings(settings), networks, written, options, refinement, quiet)
+            return verify_batch(plural, given, written, {**options, "journal": journal}, tuned, quiet)
+        return verify_several(plural, scenario, read_settings(settings), networks, written, options, tuned, quiet)
 
     from venmas.cli.progress import ProgressLine
-    from venmas.engine.reading import read_asked
+    from venmas.formats.asked import read_asked
 
     formula, begun = formulas[0] if formulas else None, perf_counter()
     try:
@@ -244,15 +218,15 @@ def command(
         with reading(timeout) as left:
             loaded = load_subject(scenario, read_settings(settings), networks, texts, trust != "solver")
             text = read_formula_text(formula or loaded.formula, loaded.subject)
-            _, asked = read_asked(loaded.subject, text, fair, deadlock, initial)
+            _, asked = read_asked(loaded.subject, text)
     except LimitError as stop:
         return _unread(stop, str(scenario), formula, dict(read_settings(settings)), options, json_path, quiet)
     check_kept(written, [*loaded.files, *formula_file(formula)])
-    refuse_for_mode(mode, [asked.kind], cluster is not None, bool(invariant))
-    if witness_path is not None and witness_path.endswith(".vcd") and not isinstance(loaded, Design):
-        raise UsageError(f"--witness {witness_path!r}: waveforms are of runs of designs: name a file that ends in .json")
     if not isinstance(loaded, Design):
         refuse("netlist", f"{scenario} is a system")
+    refuse_for_mode(mode, [asked.kind], cluster is not None, bool(invariant), tuned)
+    if witness_path is not None and witness_path.endswith(".vcd") and not isinstance(loaded, Design):
+        raise UsageError(f"--witness {witness_path!r}: waveforms are of designs: name one that ends in .json")
     _log_solvers(solver)
 
     from venmas.engine.verify import verify
@@ -267,12 +241,12 @@ def command(
             certificate=certificate,
             journal=journal,
             **{**options, "timeout": left()},
-            **({} if isinstance(loaded, Design) else read_refinement(refinement, loaded)),
+            tune=tuned if isinstance(loaded, Design) else read_tune_files(tuned, loaded),
         )
     report.seconds.total += before
     if report.asked is not None:
         report.asked = replace(report.asked, timeout=timeout)
-    tell_origin(report, loaded, refinement)
+    tell_origin(report, loaded, tuned)
     if json_path is not None or (witness_path is not None and report.violated):
         from venmas.engine.journal import subject_digest
 
@@ -311,10 +285,8 @@ def _unread(
         formula or "",
         scenario,
         options["mode"] or DEFAULT,
-        options["encoding"],
-        options["bounds"],
-        stop.reason,
-        str(stop),
+        reason=stop.reason,
+        message=str(stop),
         trust=options["trust"],
         semantics=options["semantics"],
         parameters=parameters,
@@ -364,6 +336,9 @@ def _store(report: Report, json_path: str | None, witness_path: str | None, cert
     problems = nothing_to_write(witness_path, "--witness", "witness")
     if report.unwritten is not None:
         problems.append(f"--certificate: {report.unwritten}")
+    elif report.certificate is None and report.satisfied and report.kind == "linear" and certificate is not None:
+        told = [note for note in report.notes if note.startswith("not certified")]
+        problems.append(f"--certificate: {(told or ['no proof was written'])[-1]}")
     elif report.certificate is None:
         problems += nothing_to_write(certificate, "--certificate", "proof")
     return [*problems, *(str(error) for error in failed if error)]

@@ -10,7 +10,7 @@ from venmas.errors import UsageError
 from venmas.logic import Formula
 from venmas.logic.printing import to_short_text
 from venmas.model.expressions.refusals import shortened
-from venmas.runtime.choices import DEADLOCKS, LEARNERS, check_choice, check_choices
+from venmas.runtime.choices import DEADLOCKS, check_choice, check_choices
 from venmas.runtime.files import why_not_writable
 
 
@@ -32,13 +32,13 @@ def check_formulas(formulas: object) -> None:
         raise UsageError(f"verify_all takes a list of formulas such as ['AG^5 (x > 0)'], got {shortened(formulas)}")
 
 
-def check_words(trust: str, semantics: str, encoding: str, bounds: str, *others: str | None) -> None:
+def check_words(trust: str, semantics: str, *others: str | None) -> None:
     """Raise `UsageError` for a choice that is no text, or unknown; others: mode, solver, invariant, cluster."""
-    given = zip(_EXAMPLES, (trust, semantics, encoding, bounds, *others), strict=True)
+    given = zip(_EXAMPLES, (trust, semantics, *others), strict=True)
     for name, word in given:
         if not isinstance(word, str | None):
             raise UsageError(f"{name} is text, as in {name}={_EXAMPLES[name]!r}, got {shortened(word)}")
-    check_choices(trust=trust, semantics=semantics, encoding=encoding, bounds=bounds)
+    check_choices(trust=trust, semantics=semantics)
 
 
 def check_files(certificate: object = None, journal: object = None) -> None:
@@ -50,14 +50,13 @@ def check_files(certificate: object = None, journal: object = None) -> None:
         raise UsageError(f"cannot write the certificate {str(certificate)!r}: {problem}")
 
 
-def check_linear(fair: object, deadlock: str, initial: object, learner: str) -> None:
+def check_linear(fair: object, deadlock: str, initial: object) -> None:
     """Raise `UsageError` for options of LTL that are none."""
     if isinstance(fair, str) or not isinstance(fair, Iterable) or not all(isinstance(one, str) for one in fair):
         raise UsageError(f"fair is a list of conditions, as in fair=['go == 1'], got {shortened(fair)}")
     if not isinstance(initial, str):
         raise UsageError(f"initial is text, a condition about registers, got {shortened(initial)}")
     check_choice("deadlock", deadlock, DEADLOCKS)
-    check_choice("learner", learner, LEARNERS)
 
 
 def check_workers(workers: object) -> None:
@@ -72,8 +71,6 @@ def check_workers(workers: object) -> None:
 _EXAMPLES = {
     "trust": "auto",
     "semantics": "real",
-    "encoding": "big-m",
-    "bounds": "symbolic",
     "mode": "adaptive",
     "solver": "auto",
     "invariant": "inside",

@@ -13,6 +13,7 @@ from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, modes
 from venmas.engine.portfolio import Portfolio, limits
 from venmas.engine.smooth import check_smooth
+from venmas.engine.tuning import check_read
 from venmas.engine.verification import Verification
 from venmas.errors import UsageError
 from venmas.logic import Always, Bounded, Branching, Formula, Linear, bounded
@@ -21,7 +22,6 @@ from venmas.model.system.disturbances import Noise
 from venmas.model.system.system import System
 from venmas.model.witness.build import replay
 from venmas.procedure import Run
-from venmas.procedures.milp.encoding import Task
 from venmas.question import Question, chosen_for, posed, read_inductive
 
 if TYPE_CHECKING:
@@ -82,12 +82,7 @@ class BranchingVerification(Verification[Question]):
                 f"mode {self.mode.name} is for formulas without a bound, such as AG p, and "
                 f"{to_short_text(asked.formula)} has bounds: leave the mode out, or name another one ({others})"
             )
-        turns = {turn.procedure for stage in self.mode.stages for turn in stage}
-        if self.settings.refinement is not None and "predicate-abstraction" not in turns:
-            raise UsageError(
-                f"options of predicate abstraction are given, and mode {self.mode.name} has none of it: leave them "
-                "out, or ask for a formula without a bound, such as AG p"
-            )
+        check_read(self.settings.tune, [self.mode], bool(self.report.asked and self.report.asked.invariant))
 
     def book(self, question: Question, path: str | Path) -> Journal:  # noqa: D102
         uses = self.mode.solver or self.mode.resort
@@ -96,12 +91,11 @@ class BranchingVerification(Verification[Question]):
     def decide(self, question: Question, book: Journal | None) -> Established:  # noqa: D102
         proofs, settings = self.proofs, self.settings
         if self.mode.solver:
-            from venmas.procedures.milp.procedure import strategy_of
+            from venmas.procedures.milp.procedure import strategy_of, task_of
 
             strategy = strategy_of(self.mode.name)
             if strategy is not None:
-                task = Task(question.system, question.target, strategy, settings.encoding, settings.bounds)
-                proofs.programs, proofs.task = self.programs, task
+                proofs.programs, proofs.task = self.programs, task_of(question, strategy, settings)
         if book is not None:
             settings.remember = book.paths
         owed = proofs.asked(question) or (question.certified and proofs.trust == "auto")

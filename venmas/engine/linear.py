@@ -14,6 +14,7 @@ from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT_LINEAR, modes
 from venmas.engine.portfolio import Portfolio
 from venmas.engine.report import AutomatonSize
+from venmas.engine.tuning import check_read
 from venmas.engine.verification import Verification
 from venmas.errors import CircuitError, UsageError
 from venmas.logic import Linear
@@ -24,6 +25,7 @@ from venmas.model.circuit.smt import solver_name
 from venmas.model.system.system import System
 from venmas.procedure import LinearQuestion, Run, Subject
 from venmas.procedures.ranking.second import second_solver
+from venmas.procedures.ranking.settings import FROM, LEARNER
 
 _WIDEST = 8192
 """Bits of a register or input. A number of more digits than that has is neither printed nor compared."""
@@ -31,12 +33,10 @@ _WIDEST = 8192
 
 @dataclass
 class LinearVerification(Verification[LinearQuestion]):
-    """LTL. learner, anywhere: as of `LinearQuestion`."""
+    """LTL. subject: with names for the lines of a netlist that the property is about."""
 
     asked: Linear
     subject: Subject
-    learner: str
-    anywhere: bool
 
     def question(self) -> LinearQuestion:  # noqa: D102
         if self.left_open:
@@ -47,6 +47,8 @@ class LinearVerification(Verification[LinearQuestion]):
                 f"mode {self.mode.name} is for formulas of CTL, and {self.asked.text[:200]} is one of LTL: leave the "
                 f"mode out, or name {DEFAULT_LINEAR}"
             )
+        check_read(self.settings.tune, [self.mode], inductive=False)
+        learner, anywhere = LEARNER.of(self.settings), FROM.of(self.settings) == "all"
         exact, certified = self.proofs.trust in ("auto", "exact"), self.proofs.certificate is not None
         if isinstance(self.subject, Circuit):
             believed = certified or not exact
@@ -57,10 +59,10 @@ class LinearVerification(Verification[LinearQuestion]):
                     f"trust {self.proofs.trust} takes the word of an SMT solver about a netlist: of LTL of systems all "
                     "is decided exactly; leave it out"
                 )
-            if self.anywhere:
+            if anywhere:
                 raise UsageError("proofs of the runs from every state are for netlists: leave ranking.from out")
             _check_system(self.subject)
-        question = LinearQuestion(self.subject, self.asked, certified, believed, self.learner, self.anywhere)
+        question = LinearQuestion(self.subject, self.asked, certified, believed, learner, anywhere)
         automaton, report = question.automaton, self.report
         report.workers = 1
         report.automaton = AutomatonSize(automaton.states, len(automaton.edges), automaton.marks, to_hoa(automaton))
@@ -78,7 +80,7 @@ class LinearVerification(Verification[LinearQuestion]):
 
     def book(self, question: LinearQuestion, path: str | Path) -> Journal:  # noqa: D102
         asked, trust = self.asked, self.proofs.trust
-        more: list[object] = [[str(one) for one in asked.fair], asked.deadlock, self.learner, self.anywhere]
+        more: list[object] = [[str(one) for one in asked.fair], asked.deadlock, question.learner, question.anywhere]
         if isinstance(self.subject, Circuit) and trust in ("solver", "two"):
             more += [solver_name(), *([second_solver()[0]] if trust == "two" else [])]
         return Journal(path, self.subject, question.formula, more=more)

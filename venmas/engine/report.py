@@ -94,8 +94,9 @@ class Origin:
 class Asked:
     """What the caller asked for, where the report tells only what came of it: the text of the formula or its name, the
     preferred solver, the limits (seconds, MB; None: none), the inductive set, if one was given; options: of the command
-    line about abstraction and JANI models, by their names without dashes before them, those of flags empty. Of LTL:
-    conditions of fairness, what runs do without a successor, and what holds in initial states besides.
+    line about JANI models, by their names without dashes before them, those of flags empty. Of LTL: conditions of
+    fairness, what runs do without a successor, and what holds in initial states besides. tune: options of single
+    procedures, by key.
     """
 
     formula: str
@@ -107,10 +108,11 @@ class Asked:
     fair: tuple[str, ...] = ()
     deadlock: Deadlock = "error"
     initial: str = ""
+    tune: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """An object."""
-        return {**vars(self), "fair": list(self.fair), "options": dict(self.options)}
+        return {**vars(self), "fair": list(self.fair), "options": dict(self.options), "tune": dict(self.tune)}
 
 
 @dataclass(frozen=True)
@@ -147,8 +149,8 @@ class Report(Shown):
     formula: str
     scenario: str
     mode: str
-    encoding: str
-    bounds: str
+    encoding: str = "big-m"
+    bounds: str = "symbolic"
     reason: str = ""
     message: str = ""
     basis: str = ""

@@ -108,6 +108,7 @@ def read_report(data: object) -> Report:
             tuple(str(text) for text in asked.get("fair", list, [])),
             "stutter" if asked.text("deadlock", "error") == "stutter" else "error",
             asked.text("initial", ""),
+            _Object(asked.get("tune", dict, {}), "the result, 'tune'").texts(),
         ),
         lasso=None if lasso is None else Run.from_json(lasso),
         automaton=None if automaton is None else _automaton(automaton),

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.engine import arguments
 from venmas.engine.branching import BranchingVerification
 from venmas.engine.certificates.establish import Proofs
 from venmas.engine.modes import DEFAULT, Mode, modes
-from venmas.engine.reading import read_asked
 from venmas.engine.report import Asked, Origin, Report, Verdict
+from venmas.engine.tuning import NOTHING, read_tune, shown
 from venmas.errors import Reason, SolverUnavailableError, UsageError, did_you_mean
+from venmas.formats.asked import read_asked
 from venmas.logic import Deadlock, Formula, Linear, Property
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.scenario.source import source_of
@@ -25,8 +25,7 @@ from venmas.model.system.system import System
 from venmas.model.witness.noise import folded
 from venmas.nn.network import Semantics
 from venmas.procedure import Settings, Subject
-from venmas.procedures.milp.encoding import ReluEncoding
-from venmas.procedures.predicate_abstraction.settings import Choices
+from venmas.procedures.milp.settings import BOUND_METHOD, ENCODING
 from venmas.question import read_formula
 from venmas.runtime.blas import on_one_thread
 from venmas.runtime.display import showing
@@ -47,9 +46,6 @@ def verify(
     workers: int | None = None,
     timeout: float | None = None,
     memory: int | None = None,
-    encoding: ReluEncoding = "big-m",
-    bounds: str = "symbolic",
-    isolated: bool = True,
     parameters: Mapping[str, str] | None = None,
     progress: Callable[[Progress], None] | bool | None = None,
     trust: str = "auto",
@@ -62,9 +58,7 @@ def verify(
     fair: Iterable[str] = (),
     deadlock: Deadlock = "error",
     initial: str = "",
-    learner: str = "auto",
-    anywhere: bool = False,
-    **refinement: Any,
+    tune: Mapping[str, object] = NOTHING,
 ) -> Report:
     """Decide whether every initial state of a system, or every run of a system or circuit, satisfies `formula`.
 
@@ -73,12 +67,10 @@ def verify(
     ``adaptive`` (the default; see docs/adaptive.md), ``mono`` (paper, Algorithm 1), ``comp-seq`` or ``comp-par``
     (Algorithm 2), or ``exact`` (a search in rationals); the first and the last trust no solver. For formulas without a
     bound: ``invariant`` (then the default) or ``abstraction``. workers: processes of ``comp-par``, threads of
-    ``adaptive``; all cores by default. timeout: seconds. memory: MB of all processes together. isolated: solve in
-    worker processes (with False, ``mono`` and ``comp-seq`` solve in this one; a solver that hangs then hangs the
-    caller). progress: called a few times a second; True shows a line, in notebooks and on terminals. cluster: address
-    of a Dask scheduler whose workers decide parts of the initial set, or solve the programs of ``comp-par`` (one at a
-    time, of ``comp-seq``), or ``local:N`` to start one with N workers; memory then holds for this process and for each
-    worker by itself.
+    ``adaptive``; all cores by default. timeout: seconds. memory: MB of all processes together. progress: called a few
+    times a second; True shows a line, in notebooks and on terminals. cluster: address of a Dask scheduler whose workers
+    decide parts of the initial set, or solve the programs of ``comp-par`` (one at a time, of ``comp-seq``), or
+    ``local:N`` to start one with N workers; memory then holds for this process and for each worker by itself.
 
     trust: what a *satisfied* that rests on a solver's "infeasible" needs. ``exact``: a proof in rationals, else the
     verdict is unknown. ``solver``: nothing more. ``auto``: a proof if one is found soon; the report says what the
@@ -97,11 +89,10 @@ def verify(
     Of LTL: fair: conditions that hold infinitely often on the runs that are meant. deadlock: of a state without
     successor; ``error``, nothing is satisfied where one is reached; ``stutter``, runs stay there. initial: what holds
     of the registers of a circuit in initial states, besides. trust of circuits: ``auto`` and ``exact`` prove each
-    obligation gate by gate, ``two`` asks two SMT solvers, ``solver`` one. learner: of ranking functions
-    (`venmas.runtime.choices.LEARNERS`). anywhere: a proof is to be about the runs from every state.
+    obligation gate by gate, ``two`` asks two SMT solvers, ``solver`` one.
 
-    refinement: options of predicate abstraction, by the names of `OPTIONS` of its settings, such as
-    ``predicates="guards"`` or ``refine="shrink"``, for modes ``invariant`` and ``abstraction``.
+    tune: options of single procedures by name, such as ``{"milp.bounds": "interval", "predicates.refine": "ws"}``;
+    `venmas help tune` lists them. One that no procedure of the mode reads is refused.
 
     Raises `FormulaError`, `ModelError` (also when a reachable state leaves its declared box), `UsageError`,
     `StoreError` (a journal that cannot be used) and `SolverUnavailableError`. Limits, Ctrl-C and solver failures are
@@ -110,8 +101,9 @@ def verify(
     check_subject(subject, "verify")
     text = arguments.formula_text(formula)
     arguments.check_workers(workers)
-    arguments.check_words(trust, semantics, encoding, bounds, mode, solver, invariant, cluster)
-    arguments.check_linear(fair, deadlock, initial, learner)
+    arguments.check_words(trust, semantics, mode, solver, invariant, cluster)
+    arguments.check_linear(fair, deadlock, initial)
+    tuned = read_tune(tune)
     budget = Budget(timeout, memory, progress if callable(progress) else None)
     chosen = _mode(mode, cluster, workers)
     arguments.check_files(certificate, journal)
@@ -119,18 +111,20 @@ def verify(
     count = (workers or os.cpu_count() or 1) if chosen.workers else 1
     system = subject if isinstance(subject, System) else None
     source = None if system is None else source_of(system)
+    trusted = chosen.solver or trust == "solver"
+    settings = Settings(count, solvers, trusted, cluster, tune=tuned)
     report = Report(
         Verdict.UNKNOWN,
         text,
         source.name if source else _title(subject),
         chosen.name,
-        encoding,
-        bounds,
+        ENCODING.of(settings),
+        BOUND_METHOD.of(settings),
         trust=trust,
         semantics=semantics,
         parameters=dict(parameters if parameters is not None else source.parameters if source else {}),
         workers=count,
-        asked=Asked(text, solver, timeout, memory, invariant, {}, tuple(fair), deadlock, initial),
+        asked=Asked(text, solver, timeout, memory, invariant, {}, tuple(fair), deadlock, initial, shown(tuned)),
         origin=Origin(source.found_by, source.networks, source.folder.digests, source.files) if source else None,
         model=system,
         circuit=subject if isinstance(subject, Circuit) else None,
@@ -138,9 +132,6 @@ def verify(
     header: dict[str, object] = {"parameters": report.parameters}
     header |= {"origin": report.origin.placeless()} if report.origin else {}
     header |= about or {}
-    trusted = chosen.solver or trust == "solver"
-    settings = Settings(count, solvers, trusted, encoding, bounds, isolated, cluster)
-    settings.refinement = Choices.of(**refinement) if refinement else None
     proofs = Proofs(trust, chosen.solver, certificate, header)
     left_open = mode is None and cluster is None
 
@@ -151,7 +142,7 @@ def verify(
             from venmas.engine.linear import LinearVerification
 
             _check_for_linear(report)
-            LinearVerification(*given, asked, of, learner, anywhere).run()
+            LinearVerification(*given, asked, of).run()
         else:
             assert isinstance(of, System)
             BranchingVerification(*given, asked, of).run()

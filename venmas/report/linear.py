@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from venmas.engine.reading import read_asked
 from venmas.engine.report import Report, Verdict
 from venmas.errors import InputError
+from venmas.formats.asked import read_asked
 from venmas.logic import Linear
 from venmas.logic.automata.automaton import Automaton
 from venmas.logic.automata.hoa import to_dot

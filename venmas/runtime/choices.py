@@ -70,9 +70,7 @@ def check_choice(what: str, given: str, choices: Mapping[str, str]) -> None:
         raise UsageError(f"unknown {what} {given!r}: choose one of {', '.join(choices)}")
 
 
-def check_choices(*, trust: str, semantics: str, encoding: str, bounds: str) -> None:
+def check_choices(*, trust: str, semantics: str) -> None:
     """The same of what `verify` chooses from."""
     check_choice("trust", trust, TRUSTS)
     check_choice("semantics", semantics, SEMANTICS)
-    check_choice("encoding", encoding, ENCODINGS)
-    check_choice("bounds", bounds, BOUNDS)

@@ -58,7 +58,7 @@ def test_random_circuits(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(1000, 1060))
 def test_all_means_together(seed: int) -> None:
-    """What `venmas ltl` says is right, and it says something of every small circuit."""
+    """What `verify` says is right, and it says something of every small circuit."""
     needs("bitwuzla", "pysat")
     rng = random.Random(seed)
     plain, text = random_circuit(rng), random_property(rng, rng.randint(2, 5))

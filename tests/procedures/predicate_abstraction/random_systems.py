@@ -46,8 +46,8 @@ def variants() -> list[Choices]:
     for start, refine, split in product(
         ("none",), ("shrink", "ws", "ce", "sens", "verix", "random"), ("witness", "mid", "random")
     ):
-        found.append(Choices(predicates=start, refine=refine, split=split, seed=1))
-    return [*found, Choices(predicates="none", refine="verix", split="eps"), Choices(predicates="none", entailed="on")]
+        found.append(Choices(first=start, refine=refine, split=split, seed=1))
+    return [*found, Choices(first="none", refine="verix", split="eps"), Choices(first="none", entailed="on")]
 
 
 def counted(graph: AbstractGraph) -> Counts:

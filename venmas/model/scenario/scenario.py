@@ -195,8 +195,7 @@ def _meant(suffix: str) -> str:
     """The remedy for a file of another kind."""
     takers = {
         "--networks FILE takes networks": (".onnx", ".h5", ".hdf5", ".keras", ".nnet", ".polar"),
-        "`venmas ltl --btor2 FILE` takes netlists": (".btor2", ".btor"),
-        "`venmas ltl --design FILE` takes designs": (".sv", ".v"),
+        "`venmas verify --scenario FILE` and load_circuit take it": (".btor2", ".btor", ".sv", ".v"),
         "`venmas vnnlib NETWORK FILE` takes properties": (".vnnlib",),
         "`venmas check FILE` takes certificates and archives": (".gz", ".zip"),
     }

@@ -76,7 +76,7 @@ class Cegar:
         concretiser = Concretiser(task, self.starts, self.cases)
         self.refiner = Refiner(task, self.engine, concretiser, self.choices, self.rng)
         chosen = of_formula(unsafe, task.columns)
-        parts = self.choices.predicates.split("+")
+        parts = self.choices.first.split("+")
         if "guards" in parts:
             chosen += guard_atoms(self.given)  # those of exits are found where they matter
         if "listed" in parts:

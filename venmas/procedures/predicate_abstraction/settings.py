@@ -1,25 +1,36 @@
-"""What can be chosen about abstraction and refinement: a table of options, and a choice of each."""
+"""Options of abstraction and refinement, as data (`venmas.procedure.Option`), and a choice of each."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from venmas.errors import UsageError, did_you_mean
+from venmas.errors import UsageError
+from venmas.logic import Formula
+from venmas.procedure import Option as AnyOption
+from venmas.procedure import Settings
+
+WORDS = ("guards", "none")
+"""First predicates that have a name."""
 
 
-@dataclass(frozen=True)
-class Option:
-    """A name, the values that it takes (the first is the default; None: any text or number), and what it does."""
+def _first(value: Any) -> tuple[Any, ...]:
+    """Words, and conditions. Raises `ValueError`."""
+    parts = tuple(value.split("+") if isinstance(value, str) else value if isinstance(value, Sequence) else (None,))
+    words = WORDS if isinstance(value, str) else ()
+    if not parts or not all(part in words if words else isinstance(part, str | Formula) for part in parts):
+        raise ValueError(
+            "guards, none, a file with one condition a line (on the command line), these joined by +, or a list of "
+            "such words and conditions (in Python)"
+        )
+    return parts
 
-    name: str
-    values: tuple[str, ...] | None
-    default: Any
-    help: str
 
-
-OPTIONS: tuple[Option, ...] = (
-    Option("predicates", None, "guards", "the first predicates, guards, none, or the path of a list; + joins them"),
+Option = partial(AnyOption, "predicates")
+OPTIONS: tuple[AnyOption, ...] = (
+    Option("first", None, "guards", "the first predicates: guards, none, or the path of a list; + joins them", _first),
     Option(
         "refine",
         ("shrink", "ws", "ce", "sens", "verix", "random"),
@@ -69,7 +80,7 @@ class Choices:
     Raises `UsageError`.
     """
 
-    predicates: str = "guards"
+    first: str = "guards"
     refine: str = "shrink"
     split: str = "witness"
     guards: str = "violated"
@@ -84,24 +95,17 @@ class Choices:
     listed: tuple[Any, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        for option in OPTIONS:
-            value = getattr(self, option.name)
-            if option.values is not None and value not in option.values:
-                raise UsageError(f"{option.name}: expected {', '.join(option.values)}, got {value!r}")
-        if not isinstance(self.seed, int) or self.seed < 0:
-            raise UsageError(f"seed: expected a whole number from 0 on, got {self.seed!r}")
         if self.split == "eps" and self.refine != "verix":
-            raise UsageError("split eps is where VERIX saw the decision change: choose refine verix with it")
-        for part in self.predicates.split("+"):
-            if part not in ("guards", "none", "listed"):
-                raise UsageError(f"predicates: expected guards, none, listed, or these joined by +, got {part!r}")
+            raise UsageError(
+                "predicates.split eps is where VERIX saw the decision change: choose predicates.refine verix with it"
+            )
 
     @staticmethod
-    def of(**given: Any) -> Choices:
-        """From keywords; others than those of the table are refused."""
-        known = {f.name for f in fields(Choices)}
-        if unknown := set(given) - known:
-            name = sorted(unknown)[0]
-            hint = did_you_mean(name, known)
-            raise UsageError(f"no option {name!r} of abstraction: there are {', '.join(sorted(known))}{hint}")
-        return Choices(**given)
+    def of(settings: Settings) -> Choices:
+        """From the values that were chosen."""
+        found = {option.name: option.of(settings) for option in OPTIONS}
+        first = found.pop("first")
+        parts = (first,) if isinstance(first, str) else first
+        listed = tuple(part for part in parts if part not in WORDS)
+        words = [part for part in parts if part in WORDS]
+        return Choices(**found, first="+".join([*words, *(["listed"] if listed else [])]), listed=listed)

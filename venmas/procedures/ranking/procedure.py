@@ -40,6 +40,7 @@ from venmas.procedures.ranking.learn import Figures, Network, rank
 from venmas.procedures.ranking.learners import learned
 from venmas.procedures.ranking.obligations.obligations import Obligations
 from venmas.procedures.ranking.proof import Ranked, RankingProof
+from venmas.procedures.ranking.settings import OPTIONS
 
 _QUICK, _LONG = 8, 100
 """Frames of the search for invariants before and after all neurons were tried."""
@@ -269,6 +270,7 @@ class Ranking:
 
     name = "ranking"
     linear = True
+    options = OPTIONS
     help = "Ranking functions and inductive invariants of a netlist (neural model checking)."
 
     def accepts(self, question: LinearQuestion, run: Run) -> str | None:

@@ -7,13 +7,17 @@ from collections.abc import Iterable
 from venmas.errors import CircuitError, UsageError
 from venmas.logic import Deadlock, Formula, Linear, Property
 from venmas.model.circuit.nodes import Circuit
-from venmas.procedure import Subject
+from venmas.model.system.system import System
 from venmas.question import read_system_property
 
 
 def read_asked(
-    subject: Subject, formula: str | Formula, fair: Iterable[str] = (), deadlock: Deadlock = "error", initial: str = ""
-) -> tuple[Subject, Property]:
+    subject: System | Circuit,
+    formula: str | Formula,
+    fair: Iterable[str] = (),
+    deadlock: Deadlock = "error",
+    initial: str = "",
+) -> tuple[System | Circuit, Property]:
     """The property, and the subject, in which lines of a netlist that the property names have names now.
 
     formula: text, the name of a property of the subject, or a formula. fair: conditions that hold infinitely often on
