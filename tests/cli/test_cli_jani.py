@@ -99,9 +99,6 @@ def test_scenarios_tell_of_a_model_whose_policy_is_not_there(files):
     assert "Its policy cannot be read" in done.stdout and "heater.jani2nnet" in done.stdout
     free = jani(with_initial="true", policy="none")
     for more in (jani(policy="other.jani2nnet"), (*free, "--set", "most=cold")):
-        ("--set", "jani.policy=other.jani2nnet"),
-        ("--set", "jani.with_initial=true", "--set", "jani.policy=none", "--set", "most=cold"),
-    ):
         assert run(*given, *more).exit_code == 2
     assert run("--scenario", files[0], "--set", f"jani.property={asked}", "--set", "most=4").exit_code == 2
 
