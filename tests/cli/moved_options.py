@@ -9,9 +9,9 @@ _SCENARIO = f"--verbose --scenario --set --networks {_JANI}"
 
 BEFORE: Mapping[str, str] = {
     "verify": f"{_SCENARIO} --formula --mode --trust --semantics --invariant --cluster --timeout --memory --json "
-    "--quiet --formulas --least --most --sweep --batch --csv --latex --junit --certificate --witness --journal --solver "
-    "--encoding --bounds --workers --predicates --refine --split --guards --search --slice --reuse --tests --entailed "
-    "--strengthen --starts --seed",
+    "--quiet --formulas --least --most --sweep --batch --csv --latex --junit --certificate --witness --journal "
+    "--solver --encoding --bounds --workers --predicates --refine --split --guards --search --slice --reuse --tests "
+    "--entailed --strengthen --starts --seed",
     "ltl": "--verbose --property --fair --automaton-only --design --btor2 --machine --scenario --certificate --timeout "
     "--json --witness --html --journal --quiet --init --justice --bad --from --trust --learner --network --show --top "
     "--set --networks --deadlock",
@@ -61,7 +61,7 @@ MOVED: Mapping[str, Mapping[str, str]] = {
         "--show": "verify --verbose",
         "--network": "ranks --output",
         "--automaton-only": "automaton --output",
-        **{option: f"verify {option}" for option in f"{_SAME} --verbose".split()},
+        **{option: f"verify {option}" for option in f"{_SAME} --fair --verbose".split()},
     },
 }
 """By command and option: an option of a command, a key of `--tune`, or a parameter of the model."""
