@@ -94,6 +94,7 @@ def test_unknown_has_its_reason(design: Path) -> None:
 
 
 def test_small_designs_are_enumerated(design: Path) -> None:
+    needs("venmas_learners")
     design.write_text(COUNTER.replace("5 one 2", "5 constd 2 2"))
     found = ask(design, "G n != 3", "--init", "n == 0", "--learner", "milp")
     assert found.exit_code == 0

@@ -24,7 +24,7 @@ from venmas.formats.btor2.reader import parse_btor2
 from venmas.logic.automata.translate import refuting
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.nodes import Circuit
-from venmas.procedures.ranking.learners import MODULES
+from venmas.procedures.ranking.learners import MINED, learner_names
 from venmas.report.automaton_picture import automaton_picture
 from venmas.report.ltl import ltl_page
 from venmas.runtime.choices import LEARNERS, LTL_TRUSTS
@@ -62,7 +62,7 @@ def test_words_that_are_none_of_the_choices_are_refused(wrong: dict[str, str]) -
 
 def test_choices_have_what_stands_for_them() -> None:
     assert LTL_TRUSTS.keys() == set(get_args(trust.Trust))
-    assert LEARNERS.keys() == MODULES.keys()
+    assert set(MINED) < set(LEARNERS) <= set(learner_names())
     assert SCHEMA.schema["properties"]["trust"]["enum"] == list(LTL_TRUSTS)
 
 
@@ -94,6 +94,7 @@ def test_the_word_of_two_solvers_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     assert report.to_json()["trust"] == "two"
     assert isinstance(report.answer, Satisfied)
     assert search(r"^Bitwuzla \d+\.\d+\S* and another$", str(report.answer.solver))
+    needs("venmas_learners")
     small = venmas.verify_ltl(counter(by=2), "G n != 3", init="n == 0", learner="milp", trust="two")
     assert small.to_json()["certificate"]["kind"] == "enumeration"
     assert small.note is None
@@ -113,6 +114,7 @@ def test_a_violation_in_python() -> None:
 
 def test_an_enumeration_and_an_unknown() -> None:
     """From 0 in steps of 2 no odd number is reached: all runs of 4 bits are looked at, of 64 bits they are not."""
+    needs("venmas_learners")
     small = venmas.verify_ltl(counter(by=2), "G n != 3", init="n == 0", learner="milp")  # which has no invariants
     assert small.satisfied
     data = small.to_json()

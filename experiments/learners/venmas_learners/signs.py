@@ -28,9 +28,9 @@ from venmas.procedures.ranking.learn import Figures, Network
 from venmas.procedures.ranking.linear import Weights
 from venmas.procedures.ranking.obligations import Obligations
 from venmas.procedures.ranking.queries import Queries
-from venmas.procedures.ranking.sampling import sampled, steps_of
 from venmas.solvers.highs import Highs
 from venmas.solvers.milp.program import Feasible, Kind, ProgramBuilder
+from venmas_learners.sampling import sampled, steps_of
 
 LEVEL = 5
 """What reports call networks of this learner."""
