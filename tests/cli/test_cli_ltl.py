@@ -19,8 +19,8 @@ import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
+from tests.logic.automata.hoa_reader import read_hoa
 from venmas.cli.main import main
-from venmas.logic.automata import read_hoa
 from venmas.report import page
 
 SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs/ltl-result.schema.json").read_text()))
