@@ -20,6 +20,7 @@ from venmas.model.expressions.vector import Vector
 from venmas.model.show import initial_texts
 from venmas.model.system.system import System
 from venmas.model.witness.tree import Witness
+from venmas.report.assumptions import assumptions
 from venmas.report.plot.figures import Picture
 from venmas.report.plot.reach import picture
 from venmas.report.reach import head, notes, table
@@ -58,6 +59,9 @@ def _(report: Report) -> str:
     parts = [f'<div style="border-left:4px solid {colour};padding-left:0.8em">{shown}</div>']
     if report.witness is not None:
         parts += [_trace(report.model, report.witness), *_pictures(report)]
+    if assumed := assumptions(report, report.model):
+        told = "".join(f"<li>{escape(f'{name}: {text}')}</li>" for name, text in assumed)
+        parts.append(f"<details><summary>Assumptions of the model</summary><ul>{told}</ul></details>")
     return "".join(parts)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from venmas.engine.reach.sets import ReachSets
 from venmas.engine.report import Report, Verdict
 from venmas.model.show import precise
+from venmas.report.assumptions import assumptions
 from venmas.report.figures import PROCEDURES, figures, procedure_rows
 from venmas.report.reach import head, notes, table
 from venmas.report.text_tables import again, print_table, print_trace
@@ -50,7 +51,10 @@ def as_text(shown: Report | ReachSets | Witness) -> str:
 
 
 def print_report(out: Console, report: Report, system: System | None, *, verbose: bool = False) -> None:
-    """Everything; `verbose`: the procedures of a mode, too, where one decided. system: None where there is none."""
+    """Everything; `verbose`: what the model assumes, and the procedures of a mode where one decided, too.
+
+    system: None where there is none.
+    """
     print_verdict(out, report)
     settings = ", ".join(f"{n}={v}" for n, v in report.parameters.items())
     out.print(f"{report.formula}", soft_wrap=True)
@@ -63,6 +67,10 @@ def print_report(out: Console, report: Report, system: System | None, *, verbose
     out.print()
     for name, text in figures(report):
         out.print(f"{name:<16} {text}", soft_wrap=True)
+    if verbose and (assumed := assumptions(report, system or report.model)):
+        out.print("\nAssumptions of the model:")
+        for name, text in assumed:
+            out.print(f"{name:<17} {text}", soft_wrap=True)
     if report.procedures and (verbose or report.verdict is Verdict.UNKNOWN):
         out.print()
         print_table(out, PROCEDURES, procedure_rows(report), wrap=True)
