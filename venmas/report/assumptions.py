@@ -22,14 +22,14 @@ def trusted(report: Report, system: System | None) -> Facts:
     """Who decided, what the verdict rests on, and which proof of it there is."""
     if report.verdict is Verdict.UNKNOWN:
         return [("decided by", "nobody: no procedure found a proof or a counterexample")]
-    earlier = "" if report.procedures else "an earlier run, whose verdict was kept"
-    found = [("decided by", report.decided_by or earlier or "a proof that was looked for after the mode ended")]
-    if rests := basis(report, system):
-        found.append(("it rests on", rests[0].strip()))
+    others = "no single procedure" if report.procedures else "an earlier run, whose verdict was kept"
+    found = [("decided by", report.decided_by or others)]
+    rests = basis(report, system)
     if report.verdict is Verdict.VIOLATED:
-        how = report.replay.how if report.replay is not None else ""
-        found.append(("shown by", f"the counterexample, replayed {how}" if how else "the counterexample"))
-    elif report.certificate is not None:
+        how = f"The counterexample alone, replayed {report.replay.how}." if report.replay else " ".join(rests)
+        return [*found, ("basis", how)]
+    found += [("basis", rests[0].strip())] if rests else []
+    if report.certificate is not None:
         found.append(("can be checked", f"{report.certificate.path}, by `venmas check`, without code of the search"))
     else:
         found.append(("can be checked", "no: no certificate was written; the search has to be believed"))
