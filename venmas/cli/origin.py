@@ -18,4 +18,4 @@ def tell_origin(report: Report, loaded: Loaded | Design, tune: Mapping[str, str]
     report.scenario = loaded.name if isinstance(loaded, Design) else loaded.scenario.name
     report.origin = loaded.origin
     if report.asked is not None:
-        report.asked = replace(report.asked, options=loaded.reading, tune=tune)
+        report.asked = replace(report.asked, options={} if isinstance(loaded, Design) else loaded.reading, tune=tune)
