@@ -20,8 +20,8 @@ from venmas.model.expressions.vector import Vector
 from venmas.model.show import initial_texts
 from venmas.model.system.system import System
 from venmas.model.witness.tree import Witness
-from venmas.report.linear import proof_texts, run_table
 from venmas.report.assumptions import assumptions
+from venmas.report.linear import proof_texts, run_table
 from venmas.report.plot.figures import Picture
 from venmas.report.plot.reach import picture
 from venmas.report.reach import head, notes, table

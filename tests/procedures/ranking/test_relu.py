@@ -14,11 +14,11 @@ import numpy as np
 import onnxruntime
 import pytest
 
+from tests.procedures.ranking.proved import proved
+from venmas import verify
 from venmas.budget import Budget
-from venmas.engine.ltl_decide import Satisfied, decide
 from venmas.errors import CircuitError
 from venmas.formats.designs import load_machine
-from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.builder import Builder
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.operators import Op, mask, words
@@ -75,9 +75,8 @@ def test_relu_forms_are_equal_on_all_small_states(seed: int) -> None:
 @pytest.mark.parametrize(("name", "key"), [("blink", "blinks"), ("vga", "shows"), ("i2c", "clocks")])
 def test_mined_networks_are_written(name: str, key: str, tmp_path: Path) -> None:
     machine = load_machine(name)
-    answer, _ = decide(circuit_of(machine, Budget(20)), parse_ltl(machine.properties[key]), Budget(30))
-    assert isinstance(answer, Satisfied)
-    networks = [one.network for one in answer.ranked]
+    report = verify(circuit_of(machine, Budget(20)), machine.properties[key], timeout=30)
+    networks = [one.network for one in proved(report).ranked]
     path, rng = tmp_path / "rank.onnx", random.Random(0)
     write_onnx(networks, str(path))
     session, circuit = onnxruntime.InferenceSession(str(path)), networks[0].pool.circuit
