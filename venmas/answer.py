@@ -12,6 +12,7 @@ from venmas.model.witness.tree import Witness
 
 if TYPE_CHECKING:
     from venmas.checker.format.rule import Rule
+    from venmas.model.system.variables import Box
     from venmas.question import Question
 
 Basis: TypeAlias = Literal["bounds", "exact", "solver"]
@@ -71,6 +72,19 @@ class Unknown:
 
     reason: Reason
     message: str
+    leaving: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What a procedure has left of the initial set: the property holds in all of it that is in none of these boxes.
+
+    steps: nothing that is looked at in the first so many steps violates it anywhere; None where that is not known.
+    leaving: as of `Proved`.
+    """
+
+    boxes: tuple[Box, ...]
+    steps: int | None = None
     leaving: frozenset[str] = frozenset()
 
 

@@ -90,7 +90,8 @@ def command(
                 checks = replace(checks, refused=f"the certificate was not checked to its end: {stop}")
         problem = doubt(checks)
         status.update("drawing pictures")
-        drawings, missing = ([], "") if problem or not report.witness else _drawings(stored, loaded)
+        shown = report.witness or report.partial
+        drawings, missing = ([], "") if problem or not shown else _drawings(stored, loaded)
         defaults = (
             {p.name: (p.default_text, p.unit, p.help) for p in loaded.scenario.parameters} if loaded is not None else {}
         )
@@ -180,9 +181,12 @@ def _certificate(file: Path, report: Report, checks: Checks, loaded: Loaded | No
 
 def _drawings(stored: Mapping[str, Any], loaded: Loaded | None) -> tuple[Sequence[Drawing], str]:
     """The pictures of a result, or why there are none."""
+    from venmas.engine.stored import read_report
     from venmas.report.plot import figures
+    from venmas.report.plot.partial import pictures
 
     try:
-        return figures(stored, None if loaded is None else loaded.system), ""
+        system = None if loaded is None else loaded.system
+        return [*figures(stored, system), *pictures(replace(read_report(stored), model=system))], ""
     except InputError as error:
         return (), f"There are no pictures: {error}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from venmas.answer import Answer, Basis, Figures, Proved, Unknown, Violated
+from venmas.answer import Answer, Basis, Figures, Proved, Remaining, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Shares, limited
 from venmas.engine.modes import DEFAULT_UNBOUNDED, MODES, SHARE, Mode, Turn
 from venmas.errors import Reason
@@ -48,6 +48,8 @@ class Portfolio:
         self._refused: dict[str, str] = {}
         """Why procedures did not take the question that is being decided."""
         self.notes: list[str] = []
+        self._begun: dict[str, Session] = {}
+        """The sessions about the property."""
         self.told: list[str] = []
         """What is worth a note where no verdict is found."""
 
@@ -133,6 +135,11 @@ class Portfolio:
         why = "; ".join(f"{name}: {text}" for name, text in self._refused.items())
         return Unknown(Reason.OPEN, f"no procedure takes this question ({why or 'the mode has none for it'})")
 
+    def remaining(self) -> list[Remaining]:
+        """What procedures left of the property, as far as they cut the initial set."""
+        told = [ask() for s in self._begun.values() if (ask := getattr(s, "remaining", None)) is not None]
+        return [left for left in told if left is not None]
+
     @property
     def _believes(self) -> bool:
         """Is the word of a solver an answer? Where solvers are asked first, others look for a proof later."""
@@ -145,7 +152,10 @@ class Portfolio:
             with limited(budget):
                 why = unread(procedure, question) or procedure.accepts(question, self.run)
                 if why is None:
-                    return procedure.start(question, self.run)
+                    session = procedure.start(question, self.run)
+                    if question.about == "property":
+                        self._begun[name] = session
+                    return session
         except BudgetError as error:
             entry.why = f"{error.message} while it read the question"
             raise

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from venmas.answer import Answer, Proved, Unknown, Violated
+from venmas.answer import Answer, Proved, Remaining, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Progress, limited
 from venmas.engine import arguments
 from venmas.engine.certificates.establish import Established, Proofs, establish
 from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, Mode, modes
+from venmas.engine.partial.find import UNTOLD, how_far, kept
 from venmas.engine.portfolio import Portfolio, limits
 from venmas.engine.report import Asked, Origin, Report, Tried, Verdict
 from venmas.engine.smooth import check_smooth
-from venmas.errors import Reason, SolverUnavailableError, UsageError, did_you_mean
+from venmas.errors import Reason, UsageError, did_you_mean
 from venmas.logic import Always, Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
 from venmas.model.scenario.source import source_of
@@ -37,9 +37,8 @@ from venmas.question import Question, chosen_for, posed, read_formula, read_indu
 from venmas.runtime.blas import on_one_thread
 from venmas.runtime.display import showing
 from venmas.runtime.memory import seldom_collected
-from venmas.solvers import get_solver, solver_order
+from venmas.solvers import get_solver
 from venmas.solvers.programs import Programs
-from venmas.solvers.registry import AUTO
 
 if TYPE_CHECKING:
     from venmas.engine.parts.divided import Divided
@@ -110,9 +109,10 @@ def verify(
     arguments.check_workers(workers)
     arguments.check_words(trust, semantics, encoding, bounds, mode, solver, invariant, cluster)
     budget = Budget(timeout, memory, progress if callable(progress) else None)
+    budget.deadline -= kept(timeout)
     chosen = _mode(mode, cluster, workers)
     arguments.check_files(certificate, journal)
-    solvers = _solvers(solver, chosen.solver)
+    solvers = arguments.usable_solvers(solver, chosen.solver)
     count = (workers or os.cpu_count() or 1) if chosen.workers else 1
     source = source_of(system)
     report = Report(
@@ -143,28 +143,6 @@ def verify(
     if report.witness is not None and system.disturbances:
         report.witness = folded(report.witness)
     return report
-
-
-def _solvers(preference: str, needed: bool) -> Callable[[], tuple[str, ...]]:
-    """The solvers that can be used, in order of preference, looked for once and when they are asked for.
-
-    needed: raises `SolverUnavailableError` where there is none. Raises `UsageError` for an unknown name.
-    """
-
-    @cache
-    def names() -> tuple[str, ...]:
-        try:
-            return tuple(s.name for s in solver_order(preference))
-        except SolverUnavailableError:
-            if needed:
-                raise
-            return ()
-
-    if preference != AUTO:
-        get_solver(preference)
-    if needed:
-        names()
-    return names
 
 
 def _mode(name: str | None, cluster: str | None, workers: int | None) -> Mode:
@@ -209,9 +187,13 @@ class _Verification:
     """What a witness has to show."""
     chosen: Noise = field(default_factory=dict)
 
+    read: tuple[System, Property] | None = None
+    """The system and the property as they were given."""
+    remaining: list[Remaining] = field(default_factory=list)
+
     def run(self) -> None:
         """Fill the report."""
-        report = self.report
+        report, question = self.report, None
         try:
             question = self._question()
             book = None
@@ -223,6 +205,14 @@ class _Verification:
             self._write(Unknown(stop.reason, stop.message), None)
         except KeyboardInterrupt:
             self._write(Unknown(Reason.INTERRUPTED, "interrupted before a verdict was reached"), None)
+        if (
+            question is not None
+            and self.read is not None
+            and report.verdict is Verdict.UNKNOWN
+            and report.reason not in UNTOLD
+        ):
+            limit = report.asked.timeout if report.asked else None
+            report.partial = how_far(*self.read, question, self.remaining, limit)
         if report.unwritten is not None:  # not before: no journal keeps what was wrong with a file once
             report.notes.append(f"proved, but without a certificate: {report.unwritten}")
         report.solvers = {name: get_solver(name).version() for name in report.solvers}
@@ -241,6 +231,7 @@ class _Verification:
         given = report.asked.invariant if report.asked else ""
         inductive = self._by(given, asked) if given else None
         certified = self.proofs.certificate is not None
+        self.read = system, asked
         asked = posed(system, asked)
         self.system, chosen = chosen_for(system, asked)
         if chosen and self.settings.cluster is not None:
@@ -314,6 +305,7 @@ class _Verification:
                 raise
             finally:
                 self._count(portfolio)
+                self.remaining = portfolio.remaining() if isinstance(portfolio, Portfolio) else []
         begun = self.budget.spent
         try:
             found = establish(question, answer, proofs, self.budget)

@@ -20,7 +20,9 @@ from venmas.model.expressions.vector import Vector
 from venmas.model.show import initial_texts
 from venmas.model.system.system import System
 from venmas.model.witness.tree import Witness
+from venmas.report.partial import how_far, next_questions
 from venmas.report.plot.figures import Picture
+from venmas.report.plot.partial import pictures as partial_pictures
 from venmas.report.plot.reach import picture
 from venmas.report.reach import head, notes, table
 from venmas.report.sections import variable_table
@@ -50,7 +52,8 @@ def _(report: Report) -> str:
         escape(f"in every initial state of {report.scenario}" + (f" ({settings})" if settings else "")),
     ]
     if report.verdict is Verdict.UNKNOWN:
-        lines += [escape(f"{report.reason}: {report.message}"), *map(escape, remedies(report))]
+        lines += map(escape, (f"{report.reason}: {report.message}", *how_far(report)))
+        lines += map(escape, (*next_questions(report), *remedies(report)))
     elif report.verdict is Verdict.SATISFIED:
         lines += map(escape, basis(report))
     lines += [escape(f"Note: {note}") for note in report.notes]
@@ -58,6 +61,8 @@ def _(report: Report) -> str:
     parts = [f'<div style="border-left:4px solid {colour};padding-left:0.8em">{shown}</div>']
     if report.witness is not None:
         parts += [_trace(report.model, report.witness), *_pictures(report)]
+    elif report.partial:
+        parts += _images(lambda: partial_pictures(report))
     return "".join(parts)
 
 
