@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
@@ -12,6 +12,7 @@ from venmas.budget import Budget, BudgetError, Shares, limited
 from venmas.engine.modes import DEFAULT_UNBOUNDED, MODES, SHARE, Mode, Turn
 from venmas.errors import Reason
 from venmas.logic import Bounded
+from venmas.model.system.disturbances import noise_of
 from venmas.procedure import Run, Session, unread
 from venmas.procedures.registry import get_procedure
 from venmas.question import Question, deadlock_note, deadlocked
@@ -20,6 +21,8 @@ log = logging.getLogger(__name__)
 
 BASES: tuple[Basis, ...] = ("exact", "bounds", "solver")
 """What a refutation rests on, the strongest first."""
+_AGAIN = 20.0
+"""Seconds for a side condition of the procedure that proved the property, where there is no limit."""
 
 
 @dataclass
@@ -63,14 +66,57 @@ class Portfolio:
         answer = self.decide(question)
         decided = self.decided
         if not isinstance(answer, Violated) and answer.leaving:
+            answer = replace(answer, leaving=answer.leaving - noise_of(question.system))
+        if not isinstance(answer, Violated) and answer.leaving:
             # the bounds could not exclude that a state leaves its box: decide it before anything is called satisfied
             whole = question.certified and not self.mode.solver  # else a proof is written by a search of its own
-            other = self.decide(question.boxed if whole else question.staying(answer.leaving))
+            asked = question.boxed if whole else question.staying(answer.leaving)
             if isinstance(answer, Proved):
-                answer = self._both(answer, other, whole)
+                answer = self._both(answer, self._side(answer, decided, asked), whole)
+            else:
+                self.decide(asked)  # it may leave its box
         self.decided = "" if isinstance(answer, Unknown) else decided
         if isinstance(answer, Proved):
             self.notes += self._deadlocks(question, answer)
+        return answer
+
+    def _side(self, proved: Proved, by: str, asked: Question) -> Answer:
+        """The answer to whether runs stay in their box, first of the procedure that proved the property.
+
+        Where it stays open, the message says what is proved all the same.
+        """
+        shown = ", ".join(sorted(proved.leaving))
+        told = f"it holds of all runs that stay in their box; whether {shown} may leave its range is open"
+        try:
+            answer = self._again(by, asked)
+        except BudgetError as error:
+            self._only_inside(by)
+            raise BudgetError(error.budget, error.reason, f"{told}: {error.message}") from error
+        if isinstance(answer, Unknown):
+            self._only_inside(by)
+            answer = Unknown(answer.reason, f"{told}: {answer.message}", proved.leaving)
+        return answer
+
+    def _only_inside(self, name: str) -> None:
+        if name in self.tried:
+            self.tried[name].why = "it proved the property of all runs that stay in their box"
+
+    def _again(self, name: str, asked: Question) -> Answer:
+        """The answer to a side condition: first the procedure that proved the property has most of the time, then all
+        have the rest, that one included if it had no answer yet."""
+        if name not in self.tried or self.mode.solver:
+            return self.decide(asked)
+        self._refused = {}
+        session, left = self.start(name, asked, self.main), self.main.left
+        if session is None:
+            return self.decide(asked)
+        share = _AGAIN if left is None else 2 / 3 * left
+        answer = self.main.spend(share, lambda part: self.advance(name, session, part))
+        if answer is None:
+            return self.decide(asked, {name: session})
+        if isinstance(answer, Unknown):
+            other = self.decide(asked, without=name)
+            return answer if isinstance(other, Unknown) else other
         return answer
 
     @staticmethod
@@ -109,13 +155,16 @@ class Portfolio:
 
     # -- one question --------------------------------------------------------------------------------------------------
 
-    def decide(self, question: Question) -> Answer:
-        """The answer of the first procedure that has one. Raises `BudgetError` and `ModelError`."""
+    def decide(self, question: Question, begun: Mapping[str, Session] | None = None, without: str = "") -> Answer:
+        """The answer of the first procedure that has one. Raises `BudgetError` and `ModelError`.
+
+        begun: sessions about it that are gone on with. without: a procedure that is not asked.
+        """
         self.decided, self._refused = "", {}
         answer: Answer | None = None
-        sessions: dict[str, Session] = {}
+        sessions = dict(begun or {})
         for number, turns in enumerate(self.mode.stages, 1):
-            stage = [turn for turn in turns if not (turn.again and question.certified)]
+            stage = [t for t in turns if not (t.again and question.certified) and t.procedure != without]
             if not stage:
                 continue
             last = self.mode.resort and number == len(self.mode.stages) and len(stage) == len(turns)

@@ -102,7 +102,7 @@ class BranchAndBound:
             if most > MOST_INPUTS:
                 return f"{most} initial values are open, more than {MOST_INPUTS}"
             most = max(len(program.inputs) for program in programs)
-            if most > MOST_WITH_NOISE:
+            if most > MOST_WITH_NOISE and question.about == "property":  # others are not written down
                 return f"{most} initial values and disturbances are open, more than {MOST_WITH_NOISE}"
         return along if isinstance(along, str) else None
 
