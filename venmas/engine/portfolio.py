@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 BASES: tuple[Basis, ...] = ("exact", "bounds", "solver")
 """What a refutation rests on, the strongest first."""
+_LEFT, _LATER = 1 / 3, 1.0
+"""Part of the time of the last resort, and seconds before it, for those that had not ended with their stage."""
 _AGAIN = 20.0
 """Seconds for a side condition of the procedure that proved the property, where there is no limit."""
 
@@ -162,22 +164,33 @@ class Portfolio:
         """
         self.decided, self._refused = "", {}
         answer: Answer | None = None
-        sessions = dict(begun or {})
+        sessions, carried = dict(begun or {}), list[Turn]()
+        main = self.main if self._resorts(question) else self.budget
         for number, turns in enumerate(self.mode.stages, 1):
             stage = [t for t in turns if not (t.again and question.certified) and t.procedure != without]
             if not stage:
                 continue
             last = self.mode.resort and number == len(self.mode.stages) and len(stage) == len(turns)
+            if last:  # those that an earlier main one, which ended, has left without time
+                known = {turn.procedure for turn in stage}
+                stage = [t for t in carried if t.procedure in sessions and t.procedure not in known] + stage
             try:
-                found = _Stage(self, question, stage, sessions, self.budget if last else self.main).run()
+                found = _Stage(self, question, stage, sessions, self.budget if last else main).run()
             except BudgetError as error:
-                if last or not self.mode.resort or error.budget is not self.main or error.reason is not Reason.TIME:
+                if last or not self.mode.resort or error.budget is not main or error.reason is not Reason.TIME:
                     raise
                 found = Unknown(Reason.TIME, error.message)
             if found is not None and not isinstance(found, Unknown):
                 return found
             answer = found or answer
+            carried += [Turn(turn.procedure, share=_LEFT, after=_LATER) for turn in stage[:-1]]
         return answer or self._untaken()
+
+    def _resorts(self, question: Question) -> bool:
+        """Has the last resort, for which time is kept, a procedure that reads the question?"""
+        if not self.mode.resort or question.certified:
+            return True
+        return any(unread(get_procedure(turn.procedure), question) is None for turn in self.mode.stages[-1])
 
     def _untaken(self) -> Unknown:
         """Nobody takes the question; where nothing else says why, the reasons."""
