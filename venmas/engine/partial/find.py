@@ -54,8 +54,10 @@ def how_far(
     budget = Budget(kept(timeout) + _BEYOND)
     with limited(budget):
         left = _within(lambda: _left(system, question, remaining), Partial())
+        part = budget.within((1 - _SAMPLING) * (budget.left or 0.0))
+        with limited(Budget(1.0)):  # what is known is written, though the time of the search is over
+            proved = _within(lambda: _proved(asked, question, remaining, part), ("", None, ""))
         run = _within(lambda: _closest(system, asked, question, remaining, budget), None)
-        proved = _within(lambda: _proved(asked, question, remaining, budget), ("", None, ""))
     return replace(left, proved=proved[0], steps=proved[1], open=proved[2], closest=run)
 
 
@@ -98,8 +100,7 @@ def _closest(
     """The closest run from what is open."""
     target = _target(asked, question)
     boxes = min((r.boxes for r in remaining if r.boxes), key=len, default=()) or _roots(question.system)
-    part = budget.within(_SAMPLING * (budget.left or 0.0))
-    return None if target is None else closest(question.system, target, boxes[:64], written.disturbances, part)
+    return None if target is None else closest(question.system, target, boxes[:64], written.disturbances, budget)
 
 
 def _target(asked: Property, question: Question) -> Formula | None:
@@ -123,7 +124,11 @@ def _proved(
         return "", None, ""
     last = prefixes.last if prefixes.last is not None else prefixes.first + _FOREVER
     told = [r.steps - extra for r in remaining if r.steps is not None]
-    best = max(told) if told else proved_until(question.system, prefixes, extra, last, budget)
+    if told:
+        best = max(told)
+    else:
+        with limited(budget):
+            best = proved_until(question.system, prefixes, extra, last, budget)
     if prefixes.last is not None and best >= last:  # whether runs stay in their box is what is open
         return str(asked.formula), last - prefixes.before, ""
     if best < prefixes.first:
