@@ -24,7 +24,7 @@ from venmas.procedures.flowpipes.plan import Plan
 _SAMPLES, _BEST = 128, 6
 _MOST = 40
 """Rounds, if the time is longer."""
-_FIRST, _COSTLY = 0.3, 20.0
+_FIRST, _COSTLY = 0.2, 20.0
 """Seconds for each of the first two samples, however little time there is; seconds of one at a time that are too many
 for so many at once."""
 

@@ -21,7 +21,7 @@ from venmas.question import Question
 
 SHARE, MOST = 0.02, 1.0
 """Part of the time limit that is kept for it, and the most seconds; without a limit it takes the latter."""
-_BEYOND = 0.4
+_BEYOND = 0.25
 """Seconds beyond the limit, so that short ones leave something, too."""
 _SAMPLING = 0.6
 """Part of the time for the closest run."""
@@ -32,6 +32,7 @@ _SHOWN = 16
 
 Decls: TypeAlias = Sequence[VariableDecl]
 _Found = TypeVar("_Found")
+_NOTHING: tuple[str, int | None, str] = ("", None, "")
 
 
 UNTOLD = (Reason.INTERRUPTED.value, Reason.MEMORY.value)
@@ -55,8 +56,8 @@ def how_far(
     with limited(budget):
         left = _within(lambda: _left(system, question, remaining), Partial())
         part = budget.within((1 - _SAMPLING) * (budget.left or 0.0))
-        with limited(Budget(1.0)):  # what is known is written, though the time of the search is over
-            proved = _within(lambda: _proved(asked, question, remaining, part), ("", None, ""))
+        with limited(Budget(0.3)):  # what is known is written, though the time of the search is over
+            proved = _within(lambda: _proved(asked, question, remaining, part), _NOTHING)
         run = _within(lambda: _closest(system, asked, question, remaining, budget), None)
     return replace(left, proved=proved[0], steps=proved[1], open=proved[2], closest=run)
 
