@@ -23,6 +23,8 @@ SHARE, MOST = 0.02, 1.0
 """Part of the time limit that is kept for it, and the most seconds; without a limit it takes the latter."""
 _BEYOND = 0.25
 """Seconds beyond the limit, so that short ones leave something, too."""
+_TEXT = 0.2
+"""Seconds for writing formulas."""
 _SAMPLING = 0.6
 """Part of the time for the closest run."""
 _FOREVER = 50
@@ -56,8 +58,7 @@ def how_far(
     with limited(budget):
         left = _within(lambda: _left(system, question, remaining), Partial())
         part = budget.within((1 - _SAMPLING) * (budget.left or 0.0))
-        with limited(Budget(0.3)):  # what is known is written, though the time of the search is over
-            proved = _within(lambda: _proved(asked, question, remaining, part), _NOTHING)
+        proved = _within(lambda: _proved(asked, question, remaining, part), _NOTHING)
         run = _within(lambda: _closest(system, asked, question, remaining, budget), None)
     return replace(left, proved=proved[0], steps=proved[1], open=proved[2], closest=run)
 
@@ -130,8 +131,13 @@ def _proved(
     else:
         with limited(budget):
             best = proved_until(question.system, prefixes, extra, last, budget)
+    with limited(Budget(_TEXT)):  # what is known is written, though the time of the search is over
+        return _formulas(prefixes, best, last)
+
+
+def _formulas(prefixes: Prefixes, best: int, last: int) -> tuple[str, int | None, str]:
     if prefixes.last is not None and best >= last:  # whether runs stay in their box is what is open
-        return str(asked.formula), last - prefixes.before, ""
+        return str(prefixes.asked), last - prefixes.before, ""
     if best < prefixes.first:
         return "", None, str(prefixes.until(prefixes.first))
     return str(prefixes.until(best)), best - prefixes.before, str(prefixes.until(best + 1))
