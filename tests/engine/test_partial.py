@@ -1,6 +1,7 @@
 """How far an open question came: what is said to be proved is compared with runs, and the closest run with others."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -146,6 +147,10 @@ def test_it_is_told_stored_and_drawn(report) -> None:
     assert picture.svg.startswith("<svg")
     assert "open boxes" in picture.alt
     assert "<img" in report._repr_html_()
+    assert "proved, or open in smaller boxes" not in picture.svg
+    few = replace(report, partial=replace(report.partial, boxes=report.partial.boxes[:1]))
+    (picture,) = pictures(few)  # what is not drawn is not called proved
+    assert "proved, or open in smaller boxes" in picture.svg
 
 
 def test_steps_follow_from_enclosures_where_nothing_was_cut() -> None:

@@ -29,7 +29,7 @@ _SAMPLING = 0.6
 """Part of the time for the closest run."""
 _FOREVER = 50
 """Steps that are looked at where a property has no bound."""
-_SHOWN = 16
+_SHOWN = 256
 """Boxes that a report has."""
 
 Decls: TypeAlias = Sequence[VariableDecl]

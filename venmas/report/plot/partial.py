@@ -83,19 +83,21 @@ def _steps(ax: Axes, found: Partial, run: Closest, name: str, colour: str) -> No
 def _initial(ax: Axes, found: Partial, across: str, up: str) -> None:
     from matplotlib.patches import Rectangle
 
-    def box(sides: dict[str, Side], colour: str, label: str) -> None:
+    def box(sides: dict[str, Side], colour: str, label: str, alpha: float = 0.4) -> None:
         (a, b), (c, d) = sides.get(across, found.around[across]), sides.get(up, found.around[up])
-        patch = Rectangle((a, c), b - a, d - c, facecolor=colour, edgecolor=GREY, alpha=0.4, linewidth=0.5, label=label)
+        patch = Rectangle(
+            (a, c), b - a, d - c, facecolor=colour, edgecolor=GREY, alpha=alpha, linewidth=0.5, label=label
+        )
         ax.add_patch(patch)
         ax.plot([a, b], [c, d], alpha=0)  # for the limits of the axes
 
-    box(dict(found.around), GREEN, "proved")
+    all_ = found.count == len(found.boxes)
+    box(dict(found.around), GREEN if all_ else GREY, "proved" if all_ else "proved, or open in smaller boxes")
     for i, sides in enumerate(found.boxes):
-        box(dict(sides), ORANGE, "" if i else "open")
+        box(dict(sides), ORANGE, "" if i else "open", 1.0)
     if (run := found.closest) is not None:
         ax.plot(float(run.initial[across]), float(run.initial[up]), "x", color=RED, label="closest run")
-    shown = f", the {len(found.boxes)} largest of {found.count} open boxes" if found.count > len(found.boxes) else ""
-    ax.set_title(f"Initial set in the plane of {across} and {up}{shown}")
+    ax.set_title(f"Initial set: {across} and {up}")
     ax.set_xlabel(across)
     ax.set_ylabel(up)
-    ax.legend(loc="best")
+    ax.legend(loc="upper left", bbox_to_anchor=(0, -0.12), ncols=3)
