@@ -183,7 +183,10 @@ class Run:
 
 
 class Session(Protocol):
-    """Work on a question that can be gone on with."""
+    """Work on a question that can be gone on with.
+
+    One that cuts the initial set has a method `remaining`, which says what of it is not refuted (`Remaining`).
+    """
 
     @property
     def figures(self) -> Figures:

@@ -11,6 +11,7 @@ from venmas.model.show import precise
 from venmas.report import linear
 from venmas.report.assumptions import assumptions
 from venmas.report.figures import PROCEDURES, figures, procedure_rows
+from venmas.report.partial import how_far, next_questions
 from venmas.report.reach import head, notes, table
 from venmas.report.text_tables import again, print_table, print_trace
 from venmas.report.words import basis, remedies, where
@@ -83,8 +84,12 @@ def print_report(out: Console, report: Report, system: System | None, *, verbose
         out.print()
         print_table(out, PROCEDURES, procedure_rows(report), wrap=True)
     if report.verdict is Verdict.UNKNOWN:
+        if told := how_far(report):
+            out.print("\nHow far it got:")
+            for text in told:
+                out.print(f"- {text}", soft_wrap=True)
         out.print("\nWhat may help:")
-        for text in remedies(report):
+        for text in (*next_questions(report), *remedies(report)):
             out.print(f"- {text}", soft_wrap=True)
     if report.witness is not None and report.replay is not None:
         out.print()
