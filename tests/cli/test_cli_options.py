@@ -89,6 +89,8 @@ VALUES = {
     "--guards": "all",
     "--search": "breadth",
     "--slice": "on",
+    "--cells": "off",
+    "--concretise": "random",
     "--reuse": "on",
     "--tests": "both",
     "--entailed": "on",

@@ -56,8 +56,8 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     | _options(("journal",), "--journal")
     | _options(("programs",), "--solver --encoding --bounds")
     | _options(("workers",), "--workers")
-    | _options(("abstraction",), "--predicates --refine --split --guards --search --slice --reuse --tests --entailed")
-    | _options(("abstraction",), "--strengthen --starts --seed"),
+    | _options(("abstraction",), "--predicates --refine --split --guards --cells --concretise --search --slice --reuse")
+    | _options(("abstraction",), "--tests --entailed --strengthen --starts --seed"),
     "ltl": _COMMON
     | _options(_ALWAYS, "--property --fair --automaton-only")
     | _options(("verdict",), "--design --btor2 --machine --scenario --certificate --timeout --json --witness --html")

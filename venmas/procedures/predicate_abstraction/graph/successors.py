@@ -116,7 +116,7 @@ class Steps:
         """All parts of the sources, some sources at a time.
 
         screen, tests: asked first whether the label is picked in the source at all (selection), or within the guard
-        (applicability), or both ([A], Algorithm 1).
+        (applicability), or both (Vinzent, Steinmetz, Hoffmann, ICAPS 2022, Algorithm 1).
         """
         wide = max(1, _CHUNK // max(1, self.low.size))
         for start in range(0, len(states), wide):

@@ -125,6 +125,18 @@ class QueryEngine:
             self.counts.seconds += monotonic() - begun
             self.counts.exact += (self.policy.exact if self.policy else 0) - before
 
+    def possible(self, queries: Queries) -> Bools:
+        """Which may have a point (Q,): all but those that one bound over the reals excludes (continuous relaxation)."""
+        low, high = shrink(queries.low, queries.high, queries.rows, queries.constants)
+        found: Bools = np.asarray((low <= high).all(1))
+        for label in np.unique(queries.label[found]).tolist():
+            mine = np.flatnonzero(found & (queries.label == label)) if label != FREE else np.zeros(0, np.int64)
+            for start in range(0, len(mine), self._most(label)):
+                ask()
+                at = mine[start : start + self._most(label)]
+                found[at] = ~self._sweep(label, low[at], high[at]).closed
+        return found
+
     def _ask(self, queries: Queries) -> tuple[Bools, Ints]:
         count = len(queries)
         low, high = shrink(queries.low, queries.high, queries.rows, queries.constants)
