@@ -22,13 +22,14 @@ from experiments.policies.instances import data, own, published
 from experiments.policies.output import Output
 from experiments.policies.published import REFINEMENT, Row, told
 
+PUBLISHED = {"slice": "off", "predicates": "none", "guards": "all", "cells": "off"}
 WAYS: dict[str, dict[str, Any]] = {
     "default": {},
     "guards, shrink": {"mode": "abstraction", "slice": "off"},
-    "WS": {"mode": "abstraction", "slice": "off", "predicates": "none", "refine": "ws"},
-    "no h": {"mode": "abstraction", "slice": "off", "predicates": "none", "refine": "ws", "search": "breadth"},
-    "no inc": {"mode": "abstraction", "slice": "off", "predicates": "none", "refine": "ws", "reuse": "off"},
-    "CE": {"mode": "abstraction", "slice": "off", "predicates": "none", "refine": "ce"},
+    "WS": {"mode": "abstraction", **PUBLISHED, "refine": "ws"},
+    "no h": {"mode": "abstraction", **PUBLISHED, "refine": "ws", "search": "breadth"},
+    "no inc": {"mode": "abstraction", **PUBLISHED, "refine": "ws", "reuse": "off"},
+    "CE": {"mode": "abstraction", **PUBLISHED, "refine": "ce"},
 }
 PAPER = ("WS", "no h", "no inc", "CE")
 FIGURES = ("verdict", "by", "iterations", "by policy", "predicates", "states", "path", "CPU")
