@@ -1,4 +1,4 @@
-"""``python -m experiments.policies.selection [--only TEXT] [--variants V ..] [--seeds 10] [--timeout S] [--out FOLDER]``.
+"""``python -m experiments.policies.selection [--only TEXT] [--variants V ..] [--seeds N] [--timeout S] [--out FOLDER]``.
 
 Table 1 of Vinzent, Wu, Wu, Hoffmann (policy-specific abstraction predicate selection): 18 instances, seven variants,
 ten seeds of ties, witnesses and concretisations: mean and deviation of CPU seconds, iterations, those by the policy,

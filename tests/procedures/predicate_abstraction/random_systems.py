@@ -13,6 +13,7 @@ from venmas.checker.format.numbers import CheckError
 from venmas.checker.inductive.check import check_inductive as check_lines
 from venmas.logic import Formula, nnf
 from venmas.model.expressions.conditions import conjunction as conjoined
+from venmas.model.expressions.conditions import disjunction as disjoined
 from venmas.model.expressions.functions import apply_network, argmax
 from venmas.model.invariant import Invariant
 from venmas.model.system.system import System
@@ -90,7 +91,7 @@ def brute(system: System, predicates: Sequence[Formula], unsafe: Formula) -> Cou
 def check_graph(seed: int) -> None:
     """The abstract graph of random predicates is the one that all states make."""
     rng = np.random.default_rng(seed)
-    system = random_system(rng, may_leave=bool(rng.random() < 0.3))
+    system = random_system(rng, may_leave=bool(rng.random() < 0.3), masking=seed % 4 == 1)
     predicates = random_predicates(rng, system, int(rng.integers(0, 6)))
     bad = system.propositions["bad"]
     graph = abstract(system, predicates, bad, seed=seed, tests=TESTS[seed % len(TESTS)])
@@ -109,7 +110,8 @@ def check_graph(seed: int) -> None:
 def check_verdict(seed: int, choices: Sequence[Choices]) -> None:
     """Every variant says what is so, and shows it: an inductive set, or a path; every third system is of moves."""
     rng = np.random.default_rng(seed)
-    system = random_moves(rng) if seed % 3 == 0 else random_system(rng, may_leave=bool(rng.random() < 0.3))
+    leaves, masking = bool(rng.random() < 0.3), seed % 4 == 1
+    system = random_moves(rng, masking) if seed % 3 == 0 else random_system(rng, leaves, masking)
     bad = system.propositions["bad"]
     truth = verdict(system, bad)
     for chosen in choices:
@@ -192,10 +194,10 @@ def check_path(
     assert holds(system, bad, states[-1]), choices
 
 
-def random_moves(rng: np.random.Generator) -> System:
+def random_moves(rng: np.random.Generator, masking: bool = False) -> System:
     """A policy that walks on a grid of two or three integers from a corner, and a far corner that is bad.
 
-    Its abstract paths are long, and mostly spurious by the policy.
+    Its abstract paths are long, and mostly spurious by the policy. masking: labels that may be applied compete.
     """
     system, n = System("moves"), int(rng.integers(2, 4))
     names = [f"v{i}" for i in range(n)]
@@ -205,12 +207,16 @@ def random_moves(rng: np.random.Generator) -> System:
     middles = rng.integers(1, 8, (hidden, n))
     biases = [-(weights[0] * middles).sum(1), rng.integers(-4, 5, labels)]  # units change within the grid
     network = relu_network([w.astype(float) for w in weights], [b.astype(float) for b in biases], name="p")
-    action = system.agent(argmax(apply_network(network, values)))
-    for label in range(labels):
-        for k in range(int(rng.integers(1, 3))):
-            v, step = int(rng.integers(0, n)), int(rng.choice([1, 1, 2, -1]))
-            when = (action == label) & (values[v] <= 8 - step if step > 0 else values[v] >= -step)
-            system.branch(f"b{label}_{k}", {values[v]: values[v] + step}, when=when)
+    moves = [
+        [(int(rng.integers(0, n)), int(rng.choice([1, 1, 2, -1]))) for _ in range(int(rng.integers(1, 3)))]
+        for _ in range(labels)
+    ]
+    able = [[values[v] <= 8 - step if step > 0 else values[v] >= -step for v, step in each] for each in moves]
+    among = [disjoined(conditions) for conditions in able] if masking else None
+    action = system.agent(argmax(apply_network(network, values), among=among))
+    for label, (each, conditions) in enumerate(zip(moves, able, strict=True)):
+        for k, ((v, step), condition) in enumerate(zip(each, conditions, strict=True)):
+            system.branch(f"b{label}_{k}", {values[v]: values[v] + step}, when=(action == label) & condition)
     system.initial(*(v <= int(rng.integers(0, 3)) for v in values))
     system.proposition("bad", conjoined(v >= int(rng.integers(4, 8)) for v in values))
     return system

@@ -125,6 +125,8 @@ def abstract(
     for p in predicates:
         chosen += [p] if isinstance(p, Predicate) else of_formula(condition(system, p), task.columns)
     bad = disjunction([]) if unsafe is None else condition(system, unsafe)
+    if relaxed and task.policy is not None and task.policy.among is not None:
+        raise UsageError("the relaxation is of policies that choose among all labels: leave relaxed or masking out")
     engine = (RelaxedEngine if relaxed else QueryEngine)(task.policy, np.random.default_rng(seed))
     return graph_of(task, chosen, bad, Memory(engine), tests)
 

@@ -15,6 +15,7 @@ from venmas.bounds.rounding import TINY, UNIT_ROUNDOFF, Bools, Floats, Ints, gam
 from venmas.budget import ask
 from venmas.logic.linear import as_fraction
 from venmas.nn import Network
+from venmas.procedures.predicate_abstraction.states.masking import Filter
 
 _REMEMBERED = 100_000
 """Exact choices that are kept."""
@@ -23,15 +24,18 @@ _REMEMBERED = 100_000
 class Policy:
     """``argmax network(x[inputs])``, the lowest index on a tie.
 
-    inputs: for each input of the network the column of a state that it reads, or the number that it always is.
+    inputs: for each input of the network the column of a state that it reads, or the number that it always is. among:
+    which labels compete in a state; all by default.
     """
 
-    def __init__(self, network: Network, inputs: Sequence[int | Fraction]) -> None:
-        self.network, self.inputs = network, tuple(inputs)
+    def __init__(self, network: Network, inputs: Sequence[int | Fraction], among: Filter | None = None) -> None:
+        self.network, self.inputs, self.among = network, tuple(inputs), among
         self.columns: Ints = np.array([i if isinstance(i, int) else -1 for i in inputs], dtype=np.int64)
         self.constants: Floats = np.array([0.0 if isinstance(i, int) else float(i) for i in inputs])
         self.read: Ints = np.unique(self.columns[self.columns >= 0])
-        """The columns that it reads."""
+        """The columns that it reads, those of conditions among them."""
+        if among is not None:
+            self.read = np.union1d(self.read, among.read)
         self.exact = 0
         self._choices: dict[bytes, int] = {}
         self._sizes = [np.abs(layer.weight) for layer in network.layers]
@@ -49,7 +53,7 @@ class Policy:
 
     def choose(self, states: Ints) -> Ints:
         """The choice in each state: (B, n) -> (B,)."""
-        values, error = self._values(states)
+        values, error = self._competing(states)
         best: Ints = values.argmax(1).astype(np.int64)
         rows = np.arange(len(values))
         low = values[rows, best] - error[best]
@@ -61,7 +65,7 @@ class Policy:
 
     def picks(self, states: Ints, label: Ints) -> Bools:
         """Is the choice in state b label[b]? (B, n), (B,) -> (B,)."""
-        values, error = self._values(states)
+        values, error = self._competing(states)
         rows = np.arange(len(values))
         own = values[rows, label]
         low = values - error
@@ -72,6 +76,11 @@ class Policy:
         for row in np.flatnonzero(~sure & ~(own + margin < low.max(1, initial=-np.inf))).tolist():
             sure[row] = self._exactly(states[row]) == label[row]
         return sure
+
+    def _competing(self, states: Ints) -> tuple[Floats, Floats]:
+        """As `_values`, and minus infinity for labels that do not compete."""
+        values, error = self._values(states)
+        return (values if self.among is None else np.where(self.among.allowed(states), values, -np.inf)), error
 
     def _values(self, states: Ints) -> tuple[Floats, Floats]:
         """Outputs (B, k) and bounds on their errors (k,), the rounding of what is made of them counted in."""
@@ -95,7 +104,8 @@ class Policy:
             self.exact += 1
             point = [Fraction(int(state[i])) if isinstance(i, int) else as_fraction(i) for i in self.inputs]
             outputs = self.network.evaluate_exact(point)
-            found = outputs.index(max(outputs))
+            on = np.arange(self.labels) if self.among is None else np.flatnonzero(self.among.allowed(state[None])[0])
+            found = max(on.tolist(), key=lambda label: (outputs[label], -label))
             if len(self._choices) < _REMEMBERED:
                 self._choices[key] = found
         return found
