@@ -1,4 +1,4 @@
-"""``python -m experiments.policies.selection [--only TEXT] [--variants V ..] [--seeds N] [--timeout S] [--out FOLDER]``.
+"""``python -m experiments.policies.selection [--only TEXT] [--variants V] [--seeds N] [--timeout S] [--out FOLDER]``.
 
 Table 1 of Vinzent, Wu, Wu, Hoffmann (policy-specific abstraction predicate selection): 18 instances, seven variants,
 ten seeds of ties, witnesses and concretisations: mean and deviation of CPU seconds, iterations, those by the policy,
@@ -64,15 +64,15 @@ def main(arguments: list[str] | None = None) -> int:
                 late = [run["verdict"] == "unknown" for run in runs]
                 clock = [2 * args.timeout if over else run["CPU"] for run, over in zip(runs, late, strict=True)]
                 figures = [mean(float(run[figure] or 0) for run in runs) for figure in FIGURES]
-                lines[name] = (sum(late), mean(clock), stdev(clock) if len(clock) > 1 else 0.0, figures)
-            best = min((line[1] for line in lines.values() if line[0] < args.seeds), default=None)
+                said = ", ".join(sorted({run["verdict"] for run in runs}))
+                lines[name] = (said, sum(late), mean(clock), stdev(clock) if len(clock) > 1 else 0.0, figures)
+            best = min((line[2] for line in lines.values() if line[1] < args.seeds), default=None)
             means = {name: float(row[f"{name} mean"]) for name in SELECTING if row[f"{name} mean"] not in ("", "lost")}
-            for name, (late, clock, spread, figures) in lines.items():
+            for name, (said, late, clock, spread, figures) in lines.items():
                 marks = "*" if clock == best else "", "*" if means.get(name) == min(means.values(), default=-1) else ""
                 published = [row.get(f"{figure.replace(' ', '_')} {name}", "") for figure in FIGURES]
                 pairs = [c for own, other in zip(figures, published, strict=True) for c in (f"{own:.3g}", other)]
                 told = (f"{clock:.3g}{marks[0]}", f"{spread:.2g}", f"{row[f'{name} mean'] or '-'}{marks[1]}")
-                said = ", ".join(sorted(verdicts))
                 output.row(instance.name, name, said, late, *told, row[f"{name} deviation"], *pairs)
             contradictions += verdicts >= {"satisfied", "violated"}
     output.end()

@@ -22,6 +22,8 @@ from venmas.procedures.predicate_abstraction.states.queries import Queries
 from venmas.procedures.predicate_abstraction.states.task import Operator, Task
 
 Screen = Callable[[Queries], Bools]
+ASKED = ("selection", "applicability", "both")
+"""What may be asked before the transitions of a label."""
 _CHUNK = 1 << 22
 """Numbers in an array over sources and operators."""
 

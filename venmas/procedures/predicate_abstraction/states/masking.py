@@ -2,22 +2,11 @@
 
 `argmax(scores, among=conditions)` is a chain of cases: index i where its condition holds and it loses to no other index
 whose condition holds, and the argmax of all where no condition does. The chain is read back here, and is refused where
-any comparison is missing or is another one. For boxes of states the conditions are true, false or open:
-
-    the label's own is false, and some other is true: it is not picked
-    it has to win against each label whose condition is true; against all where every condition is false
-    open ones are cut, as they matter to what is picked
+any comparison is missing or is another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
-import numpy as np
-
-from venmas.bounds.crown import Swept
-from venmas.bounds.rounding import Bools, Floats, Ints
 from venmas.logic import FALSE, Atom, Formula, nnf
 from venmas.logic import conjunction as both
 from venmas.logic import disjunction as either
@@ -37,8 +26,6 @@ from venmas.model.expressions.expr import (
     to_linear,
 )
 from venmas.model.expressions.walk import walk
-from venmas.procedures.predicate_abstraction.states import box_condition
-from venmas.procedures.predicate_abstraction.states.box_condition import BoxCondition
 
 
 def filtered(node: Expr) -> tuple[ArgMax, tuple[Formula, ...]] | None:
@@ -108,59 +95,3 @@ def _formula(condition: Condition) -> Formula | None:
                 return None
             return both(whole) if isinstance(condition, All) else either(whole)
     return None
-
-
-class Filter:
-    """Conditions of the labels over integers, the first columns of states (`with_exits` adds one)."""
-
-    def __init__(self, conditions: list[BoxCondition]) -> None:
-        self.conditions = conditions
-        self.width = len(conditions[0].low)
-        self.read: Ints = np.unique(np.concatenate([np.flatnonzero((c.rows != 0).any(0)) for c in conditions]))
-        """The variables that conditions read."""
-
-    def allowed(self, states: Ints) -> Bools:
-        """Which labels compete in states (B, n): (B, labels)."""
-        states = states[:, : self.width]
-        truths = np.stack([c.over(states, states).truth for c in self.conditions], 1) == box_condition.TRUE
-        return np.asarray(truths | ~truths.any(1, keepdims=True))
-
-    def swept(self, label: int, low: Ints, high: Ints, ask: Callable[[tuple[int, ...], Ints], Swept]) -> Swept:
-        """What bounds tell of boxes (B, n), where `ask` bounds some of them for rivals of the label."""
-        a, b = low[:, : self.width], high[:, : self.width]
-        truths = np.stack([c.over(a, b).truth for c in self.conditions], 1)
-        sure = truths == box_condition.TRUE
-        never = (truths[:, label] == box_condition.FALSE) & sure.any(1)
-        rivals = np.where((truths == box_condition.FALSE).all(1)[:, None], True, sure)
-        rivals[:, label] = False
-        kinds, kind = np.unique(rivals, axis=0, return_inverse=True)
-        found: Swept | None = None
-        for number, row in enumerate(kinds):
-            at = np.flatnonzero(kind.reshape(-1) == number)
-            some = tuple(np.flatnonzero(row).tolist())
-            # without a rival nothing closes the box: what is bounded tells where to look
-            part = ask(some or tuple(j for j in range(len(self.conditions)) if j != label), at)
-            if not some:
-                part = replace(part, closed=np.zeros(len(at), bool))
-            found = _placed(found, part, at, len(low))
-        assert found is not None
-        return replace(found, closed=found.closed | never)
-
-    def influence(self, low: Ints, high: Ints) -> Floats:
-        """(B, n): how many open conditions a variable of a box matters to, as a part of all."""
-        found = np.zeros(low.shape)
-        for c in self.conditions:
-            matter = c.over(low[:, : self.width], high[:, : self.width]).matter
-            found[:, : self.width] += ((matter.T.astype(np.float64) @ (c.rows != 0)) > 0) / len(self.conditions)
-        return found
-
-
-def _placed(found: Swept | None, part: Swept, at: Ints, count: int) -> Swept:
-    """What is known of all boxes, with that of some."""
-    names = ("closed", "lower", "influence", "tried", "worst", "low", "high")
-    if found is None:
-        empty = {name: np.zeros((count, *getattr(part, name).shape[1:]), getattr(part, name).dtype) for name in names}
-        found = replace(part, **empty, opened=np.zeros((count, 0), bool))
-    for name in names:
-        getattr(found, name)[at] = getattr(part, name)
-    return found

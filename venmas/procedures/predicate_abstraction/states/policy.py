@@ -6,16 +6,18 @@ The errors of floats are bounded a priori (Higham, *Accuracy and Stability of Nu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any, Protocol
 
 import numpy as np
 
+from venmas.bounds.crown import Swept
 from venmas.bounds.rounding import TINY, UNIT_ROUNDOFF, Bools, Floats, Ints, gamma
 from venmas.budget import ask
 from venmas.logic.linear import as_fraction
 from venmas.nn import Network
-from venmas.procedures.predicate_abstraction.states.masking import Filter
 
 _REMEMBERED = 100_000
 """Exact choices that are kept."""
@@ -109,3 +111,76 @@ class Policy:
             if len(self._choices) < _REMEMBERED:
                 self._choices[key] = found
         return found
+
+
+class Compiled(Protocol):
+    """A condition over boxes (`BoxCondition`): truth is 1, -1, or 0 where it is open."""
+
+    low: Ints
+    rows: Ints
+
+    def over(self, low: Ints, high: Ints) -> Any:
+        """Truth over boxes (B, n): an object with `truth` (B,), and `matter`, which atoms are open and count."""
+
+
+class Filter:
+    """Which labels compete: their conditions over integers, the first columns of states (`with_exits` adds one).
+
+    Over boxes of states the conditions are true, false or open:
+
+        the label's own is false, and some other is true: it is not picked
+        it has to win against each label whose condition is true; against all where every condition is false
+        open ones are cut, as they matter to what is picked
+    """
+
+    def __init__(self, conditions: Sequence[Compiled]) -> None:
+        self.conditions = tuple(conditions)
+        self.width = len(conditions[0].low)
+        self.read: Ints = np.unique(np.concatenate([np.flatnonzero((c.rows != 0).any(0)) for c in conditions]))
+        """The variables that conditions read."""
+
+    def allowed(self, states: Ints) -> Bools:
+        """Which labels compete in states (B, n): (B, labels)."""
+        states = states[:, : self.width]
+        truths = np.stack([c.over(states, states).truth for c in self.conditions], 1) == 1
+        return np.asarray(truths | ~truths.any(1, keepdims=True))
+
+    def swept(self, label: int, low: Ints, high: Ints, ask: Callable[[tuple[int, ...], Ints], Swept]) -> Swept:
+        """What bounds tell of boxes (B, n), where `ask` bounds some of them for rivals of the label."""
+        a, b = low[:, : self.width], high[:, : self.width]
+        truths = np.stack([c.over(a, b).truth for c in self.conditions], 1)
+        sure = truths == 1
+        never = (truths[:, label] == -1) & sure.any(1)
+        rivals = np.where((truths == -1).all(1)[:, None], True, sure)
+        rivals[:, label] = False
+        kinds, kind = np.unique(rivals, axis=0, return_inverse=True)
+        found: Swept | None = None
+        for number, row in enumerate(kinds):
+            at = np.flatnonzero(kind.reshape(-1) == number)
+            some = tuple(np.flatnonzero(row).tolist())
+            # without a rival nothing closes the box: what is bounded tells where to look
+            part = ask(some or tuple(j for j in range(len(self.conditions)) if j != label), at)
+            if not some:
+                part = replace(part, closed=np.zeros(len(at), bool))
+            found = _placed(found, part, at, len(low))
+        assert found is not None
+        return replace(found, closed=found.closed | never)
+
+    def influence(self, low: Ints, high: Ints) -> Floats:
+        """(B, n): how many open conditions a variable of a box matters to, as a part of all."""
+        found = np.zeros(low.shape)
+        for c in self.conditions:
+            matter = c.over(low[:, : self.width], high[:, : self.width]).matter
+            found[:, : self.width] += ((matter.T.astype(np.float64) @ (c.rows != 0)) > 0) / len(self.conditions)
+        return found
+
+
+def _placed(found: Swept | None, part: Swept, at: Ints, count: int) -> Swept:
+    """What is known of all boxes, with that of some."""
+    names = ("closed", "lower", "influence", "tried", "worst", "low", "high")
+    if found is None:
+        empty = {name: np.zeros((count, *getattr(part, name).shape[1:]), getattr(part, name).dtype) for name in names}
+        found = replace(part, **empty, opened=np.zeros((count, 0), bool))
+    for name in names:
+        getattr(found, name)[at] = getattr(part, name)
+    return found

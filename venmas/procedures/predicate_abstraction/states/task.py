@@ -40,8 +40,8 @@ from venmas.model.system.system import Branch, System
 from venmas.nn import Layer, Network
 from venmas.procedures.predicate_abstraction.states.box_condition import BoxCondition
 from venmas.procedures.predicate_abstraction.states.cover import Case, TooManyError, cover
-from venmas.procedures.predicate_abstraction.states.masking import Filter, filtered
-from venmas.procedures.predicate_abstraction.states.policy import Policy
+from venmas.procedures.predicate_abstraction.states.masking import filtered
+from venmas.procedures.predicate_abstraction.states.policy import Filter, Policy
 from venmas.procedures.predicate_abstraction.states.predicates import Predicate, at_least
 from venmas.procedures.predicate_abstraction.states.queries import FREE
 
