@@ -14,7 +14,7 @@ from experiments.policies.instances import Instance
 from venmas import verify
 from venmas.engine.store import Store
 
-KIND, FORM = "policies", 1
+KIND, FORM = "policies", 2
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,12 @@ class Cell:
             "by": report.decided_by or report.mode,
             "iterations": found.get("iterations", ""),
             "by policy": found.get("refinements", {}).get("policy", ""),
+            "cells": found.get("refinements", {}).get("cell", ""),
             "predicates": found.get("predicates", ""),
+            "predicates by policy": found.get("predicates_by_policy", ""),
             "states": found.get("abstract", {}).get("states", ""),
             "queries": found.get("queries", {}).get("count", ""),
+            "known": found.get("queries", {}).get("remembered", ""),
             "path": len(report.witness.branches or ()) if report.witness is not None else "",
             "CPU": round(process_time() - begun, 2),
             "seconds": round(monotonic() - clock, 2),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from venmas.budget import Budget, BudgetError, Progress, limited
@@ -15,7 +16,8 @@ from venmas.engine.partial.find import kept
 from venmas.engine.report import Asked, Origin, Report, Verdict
 from venmas.engine.tuning import NOTHING, read_tune, shown
 from venmas.errors import Reason, UsageError, did_you_mean
-from venmas.logic import Deadlock, Formula, Linear
+from venmas.formats.asked import read_asked
+from venmas.logic import Deadlock, Formula, Linear, Property
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.scenario.source import source_of
 from venmas.model.system.given import check_subject
