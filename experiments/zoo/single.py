@@ -36,7 +36,7 @@ def row(name: str, number: int, timeout: float, certify: bool) -> dict[str, str]
         file = Path(folder) / "proof.gz" if certify else None
         wall, cpu = time.perf_counter(), time.process_time()
         try:
-            report = verify(system, asked.formula, timeout=timeout, certificate=file, isolated=False, workers=1)
+            report = verify(system, asked.formula, timeout=timeout, certificate=file, workers=1)
         except InputError as error:
             found["reason"] = str(error)[:300]
         else:

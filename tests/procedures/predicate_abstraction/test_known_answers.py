@@ -127,7 +127,7 @@ def test_concrete_paths_at_random_are_of_the_same_abstract_path() -> None:
         system = random_system(np.random.default_rng(seed))
         starts = set()
         for number in range(1, 5):
-            chosen = Choices(predicates="none", concretise="random", seed=number)
+            chosen = Choices(first="none", concretise="random", seed=number)
             loop = Cegar(task_of(system), system.propositions["bad"], chosen)
             low, high = loop.task.low, loop.task.high
             none = np.zeros((0, len(low)), np.int64), np.zeros(0, np.int64)
@@ -142,7 +142,7 @@ def kinds(cells: str) -> set[str]:
     found: set[str] = set()
     for seed in range(100):
         system = random_moves(np.random.default_rng(seed))
-        chosen = Choices(predicates="none", refine="ws", guards="all", cells=cells, seed=seed)
+        chosen = Choices(first="none", refine="ws", guards="all", cells=cells, seed=seed)
         loop = Cegar(task_of(system), system.propositions["bad"], chosen)
         loop._runs = lambda steps, starts: None  # type: ignore[method-assign]
         assert not loop.predicates
@@ -178,6 +178,11 @@ def test_incremental_answers_are_counted_in_reports() -> None:
     x = s.integer("x", 0, 9)
     s.branch("up", x=x + 1, when=x <= 4)
     s.initial(x == 0)
-    report = verify(s, "AG x <= 5", mode="abstraction", predicates="none", guards="all", cells="off")
+    report = verify(
+        s,
+        "AG x <= 5",
+        mode="abstraction",
+        tune={"predicates.first": "none", "predicates.guards": "all", "predicates.cells": "off"},
+    )
     assert report.satisfied and report.invariant is not None
     assert {"known_same", "known_refuted", "known_witnessed"} <= report.invariant["queries"].keys()
