@@ -122,7 +122,8 @@ class Procedure(Protocol):
 
     One that honours `System.initial_condition` has an attribute `conditions` that is true; others are not given
     questions about a system that has one. One that takes systems that are not piecewise linear (`System.smooth`) has an
-    attribute `smooth` that is true; others are not given questions about these either.
+    attribute `smooth` that is true; others are not given questions about these either. So has `noisy` one that draws
+    noise itself (`System.disturbances`), for properties without a bound.
     """
 
     name: str
@@ -148,6 +149,8 @@ class Procedure(Protocol):
 
 def unread(procedure: Procedure, question: Question) -> str | None:
     """Why a procedure does not take a question that has what it does not read: see `Procedure`."""
+    if question.system.disturbances and not getattr(procedure, "noisy", False):
+        return "it is for systems without noise where a formula has no bound"
     if question.system.smooth and not takes_smooth(procedure):
         return f"it is for piecewise linear systems, and {question.system.smooth}"
     if question.system.initial_condition is TRUE or getattr(procedure, "conditions", False):

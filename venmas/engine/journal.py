@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from venmas.checker.forever.check import stays
 from venmas.engine.report import Report, Verdict
 from venmas.engine.store import Store
 from venmas.errors import ModelError, StoreError, UsageError
@@ -159,7 +160,7 @@ class Journal:
     def _replayed(self, formula: Formula, witness: Witness) -> Replay:
         """Raises `UsageError` where the witness shows nothing."""
         try:
-            checked = replay(self.system, fixpoints(formula, negate=True), witness, noise=self._noise)
+            checked = replay(self.system, fixpoints(formula, negate=True), witness, noise=self._noise, staying=stays)
         except ModelError as error:
             raise UsageError(f"its witness leaves the system: {error}") from error
         if not checked.confirmed:

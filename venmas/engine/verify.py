@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Progress, limited
+from venmas.checker.forever.check import stays
 from venmas.engine import arguments
 from venmas.engine.certificates.establish import Established, Proofs, establish
 from venmas.engine.journal import Journal
@@ -19,7 +20,7 @@ from venmas.engine.portfolio import Portfolio, limits
 from venmas.engine.report import Asked, Origin, Report, Tried, Verdict
 from venmas.engine.smooth import check_smooth
 from venmas.errors import Reason, SolverUnavailableError, UsageError, did_you_mean
-from venmas.logic import Always, Bounded, Formula, Property, bounded
+from venmas.logic import Bounded, Formula, Property, bounded
 from venmas.logic.printing import to_short_text
 from venmas.model.scenario.source import source_of
 from venmas.model.system.disturbances import Noise
@@ -240,21 +241,20 @@ class _Verification:
             report.asked = replace(report.asked, formula=report.formula)
         given = report.asked.invariant if report.asked else ""
         inductive = self._by(given, asked) if given else None
-        certified = self.proofs.certificate is not None
         asked = posed(system, asked)
-        self.system, chosen = chosen_for(system, asked)
+        self.system, chosen = chosen_for(system, asked) if isinstance(asked, Bounded) else (system, {})
         if chosen and self.settings.cluster is not None:
             raise UsageError("what noise can bring about is decided on one machine: leave the cluster out")
+        certified = self.proofs.certificate is not None
         question = Question(self.system, asked, report.semantics, certified, inductive=inductive, chosen=chosen)
         self.target, self.chosen = question.shown, chosen
         return question
 
     def _by(self, given: str, asked: Property) -> Formula:
-        """The inductive set that was given. Raises `FormulaError`, and `UsageError` where the property takes none."""
-        if not isinstance(asked, Always):
+        """The set that was given. Raises `FormulaError`, and `UsageError` where the property takes none."""
+        if isinstance(asked, Bounded):
             raise UsageError(
-                "an inductive set (--invariant) proves AG p without a bound, p being about one state; "
-                f"{to_short_text(asked.formula)} is another property: leave the set out"
+                "a set (--invariant) proves formulas without a bound, and this one has bounds: leave it out"
             )
         return read_inductive(self.system, given)
 
@@ -387,7 +387,7 @@ class _Verification:
             case Violated(witness):
                 begun = self.budget.spent
                 assert self.target is not None
-                checked = replay(self.system, self.target, witness, noise=self.chosen)
+                checked = replay(self.system, self.target, witness, noise=self.chosen, staying=stays)
                 report.seconds.replay += self.budget.spent - begun
                 if not checked.confirmed:
                     raise AssertionError(f"a witness did not replay: {checked.reason}")

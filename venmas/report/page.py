@@ -15,7 +15,8 @@ from venmas.engine.report import Report, Verdict
 from venmas.errors import UsageError, install
 from venmas.model.show import precise
 from venmas.model.system.system import System
-from venmas.model.witness.replay import FloatRun, Replay
+from venmas.model.witness.float_run import FloatRun
+from venmas.model.witness.replay import Replay
 from venmas.procedures.predicate_abstraction.refinement.drawing import Drawn
 from venmas.report.abstraction import Abstraction, abstraction_of, shown
 from venmas.report.equations import equations

@@ -148,7 +148,7 @@ def header(question: Asked, proof: Proof[Any], about: Mapping[str, object]) -> H
     if not isinstance(question, Question):
         return written(proof.kind, question.claim, question.subject, about)
     asked = question.asked
-    inside, chosen = question.inside or proof.kind != "goals", tuple(question.chosen)
+    inside, chosen = question.inside or proof.kind not in ("goals", "forever"), tuple(question.chosen)
     claim = Claim(str(asked.formula), asked.kind, question.semantics, inside, chosen=chosen)  # type: ignore[arg-type]
     return written(proof.kind, claim, stored(question.system), about)
 
