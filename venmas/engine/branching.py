@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from venmas.answer import Answer, Broken, Remaining, Unknown, Violated
 from venmas.budget import Budget, BudgetError
+from venmas.checker.forever.check import stays
 from venmas.engine.certificates.establish import Established, establish
 from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, modes
@@ -18,7 +19,7 @@ from venmas.engine.smooth import check_smooth
 from venmas.engine.tuning import check_read
 from venmas.engine.verification import Verification
 from venmas.errors import UsageError
-from venmas.logic import Always, Bounded, Branching, Formula, Linear, bounded
+from venmas.logic import Bounded, Branching, Formula, Linear, bounded
 from venmas.logic.printing import to_short_text
 from venmas.model.system.disturbances import Noise
 from venmas.model.system.system import System
@@ -61,7 +62,7 @@ class BranchingVerification(Verification[Question]):
         inductive = self._by(given, asked) if given else None
         certified = self.proofs.certificate is not None
         asked = posed(system, asked)
-        self.system, chosen = chosen_for(system, asked)
+        self.system, chosen = chosen_for(system, asked) if isinstance(asked, Bounded) else (system, {})
         if chosen and self.settings.cluster is not None:
             raise UsageError("what noise can bring about is decided on one machine: leave the cluster out")
         question = Question(self.system, asked, report.semantics, certified, inductive=inductive, chosen=chosen)
@@ -70,11 +71,10 @@ class BranchingVerification(Verification[Question]):
         return question
 
     def _by(self, given: str, asked: Branching) -> Formula:
-        """The inductive set that was given. Raises `FormulaError`, and `UsageError` where the property takes none."""
-        if not isinstance(asked, Always):
+        """The set that was given. Raises `FormulaError`, and `UsageError` where the property takes none."""
+        if isinstance(asked, Bounded):
             raise UsageError(
-                "an inductive set (--invariant) proves AG p without a bound, p being about one state; "
-                f"{to_short_text(asked.formula)} is another property: leave the set out"
+                "a set (--invariant) proves formulas without a bound, and this one has bounds: leave it out"
             )
         return read_inductive(self.system, given)
 
@@ -148,7 +148,7 @@ class BranchingVerification(Verification[Question]):
         begun, report = self.budget.spent, self.report
         assert self.target is not None
         assert isinstance(answer, Violated)
-        checked = replay(self.system, self.target, answer.witness, noise=self.chosen)
+        checked = replay(self.system, self.target, answer.witness, noise=self.chosen, staying=stays)
         report.seconds.replay += self.budget.spent - begun
         if not checked.confirmed:
             raise AssertionError(f"a witness did not replay: {checked.reason}")

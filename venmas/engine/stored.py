@@ -12,8 +12,9 @@ from venmas.engine.partial.partial import Closest, Partial
 from venmas.engine.report import Asked, AutomatonSize, Origin, Report, Seconds, Tried, Verdict
 from venmas.errors import UsageError
 from venmas.model.evaluation.simulate import Precision
+from venmas.model.witness.float_run import FloatRun
 from venmas.model.witness.lasso import Run
-from venmas.model.witness.replay import FloatRun, Replay
+from venmas.model.witness.replay import Replay
 from venmas.model.witness.tree import Witness, read_number
 from venmas.procedures.reachability.graph.figures import Regions
 from venmas.runtime.choices import SEMANTICS

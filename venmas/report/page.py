@@ -16,7 +16,8 @@ from venmas.errors import UsageError, install
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.show import precise
 from venmas.model.system.system import System
-from venmas.model.witness.replay import FloatRun, Replay
+from venmas.model.witness.float_run import FloatRun
+from venmas.model.witness.replay import Replay
 from venmas.procedure import Subject
 from venmas.procedures.predicate_abstraction.refinement.drawing import Drawn
 from venmas.report.abstraction import Abstraction, abstraction_of, shown

@@ -120,6 +120,8 @@ def print_witness(out: Console, system: System | None, witness: Witness, replay:
     """The trace, the atoms that it shows, and the replay."""
     tree = witness.path is None
     told = "A tree of runs that violates it:" if tree else "A run that violates it:"
+    if witness.stay:
+        told = "An initial state that violates it:"
     if any(value.radius for value in witness.nodes[0].state):
         told = "From here no noise brings it about:"
     out.print(told, style="bold")
@@ -142,6 +144,10 @@ def print_replay(out: Console, replay: Replay) -> None:
     """What the exact and the float replay say."""
     if not replay.confirmed:
         out.print(f"It does not replay: {replay.reason}", soft_wrap=True)
+    elif replay.derived:
+        out.print(
+            "Checked in exact numbers: violated for ever, by sets of states that runs do not leave", soft_wrap=True
+        )
     elif replay.margin is not None:
         out.print(f"Replayed {replay.how}: violated, margin {precise(replay.margin)}", soft_wrap=True)
     else:

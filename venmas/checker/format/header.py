@@ -26,7 +26,7 @@ class Claim:
     """
 
     formula: Annotated[str, Limit(most=10_000_000)]
-    kind: Literal["bounded", "always", "linear"]
+    kind: Literal["bounded", "always", "unbounded", "linear"]
     semantics: Semantics = "real"
     inside: bool = False
     fair: tuple[str, ...] = ()
