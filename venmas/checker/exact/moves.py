@@ -2,6 +2,14 @@
 
 Integers are constants then, a choice (argmax, comparison) that was settled has its outcome, and what is left must be
 affine in the real variables. Nothing is enclosed here: the result is what the expressions are.
+
+Where the integers are known and choices have outcomes, expressions are evaluated without enclosures,
+as affine forms of the real variables: an argmax among the choices is its index, a comparison its truth; else a
+comparison and what a switch selects must be about constants, and so must the operands of a maximum; all and any are
+decided by a part that decides them. For every combination of outcomes of the choices of a kind (at most 256; in the
+order of the lists, the last choice changing first; rising outcomes), each branch whose guard is true gives a move: the
+new integers, the new real variables as forms, and the set of variables that it updates. Equal moves are one, numbered
+in the order in which they are found; those of a combination are a case. What can not be evaluated so is refused.
 """
 
 from __future__ import annotations

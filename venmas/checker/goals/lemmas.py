@@ -50,7 +50,16 @@ class Lemma:
 
 
 class Book:
-    """What lines name by number: subformulas and choices; frames, lemmas and closed goals of earlier lines."""
+    """What lines name by number: subformulas and choices; frames, lemmas and closed goals of earlier lines.
+
+    Choices are the argmax and compare nodes that agents and branches rest on, in the order of a walk over the canonical
+    form: make a pile of nodes, the `value` of every agent, then for every branch its `guard` and the nodes of its
+    `updates`, each list in its order, the first of all on top. Take the top node until there is none. One that was
+    taken before is passed over; otherwise it is the next in the order, and its parts are put on the pile as they are
+    written, so that the last one comes on top: the scalar nodes of a sum, the operands, the selector and then the
+    cases, the condition and then both sides, the node that is compared, the conditions of all and any; for an output
+    the inputs of its network node. Nodes that only `initial` and `propositions` use have no number.
+    """
 
     def __init__(self, system: System, target: Formula, semantics: Semantics) -> None:
         self.system, self.semantics = system, semantics

@@ -1,4 +1,23 @@
-"""What a table has to show: that its cells cover its rows, where they lead, and that formulas fail there."""
+"""What a table has to show: that its cells cover its rows, where they lead, and that formulas fail there.
+
+- For every cell of a kind and every choice of it, no outcome is possible but those listed. For a comparison, with the
+  form of its expression (at the kind's integers, no outcomes known), by its exact least and greatest value over the
+  cell; for an argmax of affine forms, by those of all differences of two; for an argmax of outputs of one network whose
+  inputs are affine, by differences in integers of 2^-40, as `venmas.checker.fixed_point.networks` defines them. Index i
+  is not possible if some difference to a higher index is negative throughout, or one to a lower index is positive
+  nowhere.
+- Unless `inside`, for every cell of a kind and every move, what the move updates stays in the declared ranges.
+- The image of a cell under a move: for every coordinate of the targets' frame, the exact least value of its form over
+  the cell rounded down, the greatest rounded up (at most 2^50 in size). The move *leads to where f fails* if its entry
+  of `ahead` names a target that has the integers of the move, refutes f, and holds the image; or a cover whose targets
+  with these integers that refute f cover the image (as closed boxes; found by cutting off what sticks out of one after
+  the other, in at most 10,000 looks).
+- EX f fails in a cell of a kind if f is in `ahead` and all moves lead to where f fails; AX f, if f is in `ahead` and in
+  every case one move does. An atom fails if its form says so, exactly, over the cell; true nowhere, false everywhere;
+  And if an operand does, Or if all do. Every formula that a row refutes has to fail in all its cells.
+
+A row about EX f or AX f rests on rows about f, which is smaller: there is no circle.
+"""
 
 from __future__ import annotations
 
