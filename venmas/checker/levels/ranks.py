@@ -7,6 +7,22 @@ q to q' of a component, after which some edge of the component may go on:
 
 Each question is about a system made from the one that is asked: its steps mark what breaks the inequation, and nothing
 else, so that ``AX`` no mark is what has to be shown. V is a weighted sum of 1, the variables, and predicates (0 or 1).
+
+The proofs that follow the ranks in a certificate, each numbered from 1 with an `end` of its own:
+
+1. no step leaves the declared box: the trees of an inductive set of no predicates and one word, "", for `AG true`
+   (without the line `set`); with J instead: initial states are in J, and no step from a state of J leads out of J or of
+   the box, the bounded proofs of J, with `inside` false, and of `AX J` from J, with `inside` true;
+2. unless `deadlock` is `stutter`: every state of J has a step;
+3. for each rank, for each of its edges, from q to q': on no step from a state s of J to s' along the edge, after which
+   the label of some edge of the rank that leaves q' is met (whatever branch comes next), V_q'(s') > V_q(s) - [strict].
+
+2 and 3 are proofs by goals, with `inside` false, of `AX marked <= 0`: of the system with the variables of this one and
+`marked`, from 0 to 1 (with `_` added while a variable has that name), whose initial states are those of J with `marked`
+0, and whose branches set `marked` to 1. For 2 there is one, whose guard is that no guard holds. For 3 there is one for
+each branch of the system in order, with the guard that the branch's holds, the letter meets the edge, some edge goes
+on, and V rises; with `stutter` one more, for the step that stays. Strict comparisons of sums of integers with whole
+coefficients are written as closed ones (x < 3 is x - 2 <= 0).
 """
 
 from __future__ import annotations
