@@ -41,7 +41,7 @@ FLUSH = 1.0 / 2**20
 
 @dataclass(frozen=True, eq=False)
 class Swept:
-    """What is known of B boxes.
+    """Bounds of B boxes.
 
     closed (B,): no point of the box meets the condition. lower (B,): a bound of how far it is from holding, infinite
     where closed. influence (B, m): what each input adds to the range of open goals. tried (B, m): the most promising

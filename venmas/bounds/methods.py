@@ -26,7 +26,7 @@ _PAIRS = 4096
 
 @dataclass(frozen=True, eq=False)
 class Activations:
-    """What is known inside a network for B states.
+    """Bounds inside a network for B states.
 
     `pre` holds per ReLU layer the pre-activation interval ((B, n), (B, n)), None for a layer without ReLU. `low`, `upp`
     (B, n, m+1) and `lo`, `hi` (B, n) bound the inputs of `last`, the final affine map (the identity where the network

@@ -140,7 +140,7 @@ class Polytopes:
         return self._valued(x, r, e)
 
     def slack(self, at: slice | int) -> Floats:
-        """How near to 0 a quantity may be everywhere before it counts as having no sign: more than a cut rounds.
+        """Size below which a quantity counts as having no sign: more than a cut rounds.
 
         Only progress rests on this number: what is sound rests on `ranges`, whatever the slack. A cut at q = 0 leaves a
         new vertex at which q is off by the rounding of an interpolation, ``gamma(6) * 2 * size`` or 20 u size at most,

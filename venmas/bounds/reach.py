@@ -1,4 +1,4 @@
-"""The reach graph of abstract states: what the states of one step may be, and how they follow each other.
+"""Graph of abstract states by steps: enclosures of each step's states, and their transitions.
 
 A node is an abstract state. Its *outcomes* fix the choices (argmaxes and comparisons) that its bounds leave open and
 its successors depend on: under an outcome a branch is mostly an exact affine update. Paths that meet in the same exact

@@ -152,7 +152,7 @@ def _tool() -> tuple[str, list[str]]:
 
 
 def _run(tool: str, command: list[str], folder: Path, path: str, seconds: float | None) -> str:
-    """What Yosys says. Raises `CircuitError` where it fails."""
+    """Output of Yosys. Raises `CircuitError` where it fails."""
     limit = SECONDS if seconds is None else seconds
     log = folder / "log"
     with log.open("wb") as out:

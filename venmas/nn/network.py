@@ -147,7 +147,7 @@ class Layer:
         return tuple(map(Fraction, self.bias.tolist()))
 
     def problem(self) -> str | None:
-        """What is wrong with the layer in itself, or None."""
+        """The fault of the layer in itself, or None."""
         if self.weight.ndim != 2 or self.weight.size == 0:
             return f"expected a weight matrix of shape (out, in), got shape {self.weight.shape}"
         if self.bias.shape != (self.out_size,):

@@ -57,7 +57,7 @@ def scores_of(model: Any, seen: str, expected: str) -> Any:
 
 
 def points_of(model: Any, seen: list[NDArray[Any]]) -> NDArray[np.float64]:
-    """What the first layer of a model of Stable-Baselines3 sees of observations, (n, inputs): images as parts of 255.
+    """Inputs of the first layer of a model of Stable-Baselines3, (n, inputs): images as parts of 255.
 
     Raises `NetworkError` where the model was trained on others.
     """

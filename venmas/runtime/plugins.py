@@ -1,4 +1,4 @@
-"""Registries: things of a kind by name, ours and those of other packages (entry points, docs/plugins.md).
+"""Registries of plug-ins by name, ours and those of other packages (entry points, docs/plugins.md).
 
 Nothing is imported before it is asked for, so that a command line can list names at once. What an entry point names is
 code of a distribution that the user has installed; nothing that is read from data is looked for here.

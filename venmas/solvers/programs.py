@@ -1,4 +1,4 @@
-"""What solving programs comes to: counts, sizes, seconds."""
+"""Statistics of solving programs: counts, sizes, seconds."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Form:
 
     @cached_property
     def radius(self) -> Floats:
-        """How far it goes from its constant, rounded up: (B,)."""
+        """Radius around the constant, rounded up: (B,)."""
         found: Floats = (np.abs(self.z[:, 1:]).sum(1) + self.e) * (1 + gamma(self.z.shape[1])) + TINY
         return found if self.z.shape[1] > 1 or self.e.any() else np.zeros(len(self.e))
 

@@ -1,4 +1,4 @@
-"""Which branches can be taken from sets of states: guards over affine forms.
+"""Enabled branches of sets of states: guards over affine forms.
 
 Guards such as ``x > 0`` and ``x <= 0`` are open one by one where a set meets both, and yet one of them holds in every
 state. So they are looked at together: by the signs that the compared expressions may have, not by each comparison.
@@ -24,7 +24,7 @@ _OPEN = 4
 
 @dataclass
 class Answers:
-    """How the environment may answer in the states of some sets.
+    """Branches that the environment may take in the states of some sets.
 
     may: (B, branches), which branches some state may take. ways: groups of branches, each with the sets (B,) where it
     counts; from every state of a set, all branches of one of the groups that count there can be taken.
@@ -45,7 +45,7 @@ class Answers:
 
 
 def answers(branches: Sequence[Branch], values: Values) -> Answers:
-    """How the environment may answer in states that have these values; where one is broken, any way that it can."""
+    """Branches that may be taken in states that have these values; where one is broken, any that there is."""
     size, every = values.ring.size, np.ones(values.ring.size, dtype=bool)
     if all(branch.always for branch in branches):
         return Answers(np.ones((size, len(branches)), dtype=bool), [(tuple(range(len(branches))), every)])

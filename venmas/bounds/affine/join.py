@@ -1,4 +1,4 @@
-"""Fewer sets: those of one box that are near each other become one, which has the states of all of them.
+"""Joins of affine forms: sets of one box that are near each other become one, which has the states of all of them.
 
 The sets are told apart as a k-d tree tells points apart (Bentley, CACM 1975): the group of greatest spread is halved,
 across the variable in which it is widest as a part of what all of them reach. So sets in different modes stay apart the

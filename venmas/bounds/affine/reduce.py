@@ -1,4 +1,4 @@
-"""Fewer symbols: those that matter least in a set of forms become one of their own for each form.
+"""Order reduction of affine forms: the symbols that matter least become one symbol of its own for each form.
 
 Girard, *Reachability of uncertain linear systems using zonotopes*, HSCC 2005: symbols of the least 1-norm less max-norm
 are boxed, here with every form scaled to its range. Each row of the batch chooses for itself.

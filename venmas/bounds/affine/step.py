@@ -124,7 +124,7 @@ class Values(Bounding[Form, list[Form]]):
         return Course(self.ring, flow, start, self.value, self.fine)
 
     def _options(self, node: Expr | Condition, able: Bools) -> Bools:
-        """Which options of a choice are possible, one in each box unless nothing is assumed and none is forked."""
+        """Possible options of a choice, one in each box unless nothing is assumed and none is forked."""
         if id(node) in self.assumed:
             return np.asarray(self.assumed[id(node)][:, None] == np.arange(able.shape[1]))
         if self.forking and (able.sum(1) > 1).any():

@@ -153,7 +153,7 @@ def sweep_boxes(network, goals, condition, low, high, cap, gammas, cuts, narrow,
 
 @njit(cache=True, error_model="numpy", fastmath=_PLAIN)
 def _cut(slopes, lower, scale, centre, radius, low, high):
-    """What a form keeps of a box, see `bounds.crown_cut`."""
+    """The part of a box that a form keeps, see `bounds.crown_cut`."""
     for i in range(len(centre)):
         a = abs(slopes[i])
         if a > 0:
@@ -299,7 +299,7 @@ def _mix(g, g_err, k, top, gammas, mix, best, trial, combined):
 
 @njit(cache=True, error_model="numpy", fastmath=_ANYORDER)
 def _point(network, goals, condition, deepest, x, lines, values, met, levels):
-    """How far the condition is from holding at a point, in floats, into levels[0]; groups above `deepest` do not."""
+    """Distance of a point from meeting the condition, in floats, into levels[0]; without groups above `deepest`."""
     sizes, begins, offsets, weights, _rows, biases, relus, _errors = network
     goal, _goal_error, goal_bias, _bias_error, direct, _strict = goals
     starts, _levels, order, first_of, program = condition

@@ -1,4 +1,4 @@
-"""What may help where a box is not shown free: inputs to cut across, and weights of rows. Nothing rests on it."""
+"""Heuristics for boxes that are not shown free: inputs to cut across, and weights of rows. Nothing rests on them."""
 
 from __future__ import annotations
 

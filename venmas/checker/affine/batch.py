@@ -60,7 +60,7 @@ class Layer:
 
     @cached_property
     def ends(self) -> Factor:
-        """What lower ends of values, and then upper ones, are multiplied with for lower ends of z."""
+        """Factors of lower ends of values, and then of upper ones, for lower ends of z."""
         w = self.scaled.weight
         return Factor(np.concatenate([np.maximum(w, 0), np.minimum(w, 0)], axis=1).T)
 

@@ -56,7 +56,7 @@ class Compiled:
 
 
 def _flat(program: ScaledProgram, starts: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """What the kernel reads of a program."""
+    """A program as arrays for the kernel."""
     distinct: dict[int, tuple[int, Scaled]] = {}
     for layer in (*program.layers, *program.rows.values(), *(g.rows for g in program.groups)):
         distinct.setdefault(id(layer), (len(distinct), layer))

@@ -134,7 +134,7 @@ class Values:
 
 @dataclass
 class Trace:
-    """What a pass found: by layer, ends of z; M of all; values after each layer (-1: the inputs)."""
+    """Record of a pass: by layer, ends of z; M of all; values after each layer (-1: the inputs)."""
 
     ends: list[list[Interval]] = field(default_factory=list)
     values: list[Values] = field(default_factory=list)
@@ -143,7 +143,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a box: by group, the bound that was found last (None: out of range), and whether it is closed.
+    """Result for a box: by group, the bound of the last pass (None: out of range), and whether it is closed.
 
     bounded: no value went out of range. refuted: no point of the box meets the formula.
     """

@@ -44,7 +44,7 @@ class Leaf:
 
 
 def cut(low: int, high: int, part: int = MIDDLE) -> int:
-    """Where an edge is cut."""
+    """The coordinate at which an edge is cut."""
     return low + ((high - low) * part >> 6)
 
 

@@ -44,7 +44,7 @@ class Enclosure:
 
 
 def relaxation(cell: Cell, low: Form, upp: Form) -> tuple[bool, int, Q]:
-    """How to enclose ``max(z, 0)`` for ``low <= z <= upp``, where z may have both signs: (keep, slope, lift).
+    """Relaxation of ``max(z, 0)`` for ``low <= z <= upp``, where z may have both signs: (keep, slope, lift).
 
     It is at least `low` if `keep`, else at least 0; and at most ``slope / 2**20 * upp + lift``, about the chord.
     """

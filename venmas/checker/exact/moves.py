@@ -1,4 +1,4 @@
-"""What a system does where its integers and the outcomes of its choices are known: affine moves, in rationals.
+"""Affine successor maps of a system for known integers and outcomes of choices, in rationals.
 
 Integers are constants then, a choice (argmax, comparison) that was settled has its outcome, and what is left must be
 affine in the real variables. Nothing is enclosed here: the result is what the expressions are.
@@ -149,7 +149,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What an argmax compares: some outputs of a network on affine inputs, or (without one) the affine forms."""
+    """Operands of an argmax: some outputs of a network on affine inputs, or (without one) the affine forms."""
 
     network: Network | None
     outputs: tuple[int, ...]
@@ -157,7 +157,7 @@ class Scores:
 
 
 def operands(system: System, integers: Sequence[int], node: Choice) -> Scores | Form:
-    """What a choice compares, with each other or with 0, where integers are known. Raises `NotAffineError`."""
+    """Operands of a choice, compared with each other or with 0, for known integers. Raises `NotAffineError`."""
     reading = Reading(system, integers)
     try:
         if isinstance(node, Compare):
@@ -190,7 +190,7 @@ class Behaviour:
 
 
 def behaviour(system: System, integers: Sequence[int], outcomes: Sequence[tuple[Choice, int]]) -> Behaviour:
-    """What a system does for all combinations of some choices' possible outcomes, given as bits.
+    """Moves of a system for all combinations of some choices' possible outcomes, given as bits.
 
     Combinations are in order, the last choice's outcome changing first. Raises `OpenChoiceError`, `NotAffineError`.
     """

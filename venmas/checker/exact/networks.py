@@ -109,7 +109,7 @@ class Applied:
         return [max(self.cell.box_max(negative(lo)), self.cell.box_max(up), rational(0)) for lo, up in forms]
 
     def _errors(self, layer: IntegerLayer, rows: Sequence[Sequence[int]], bias: Sequence[int]) -> list[Q]:
-        """What float32 arithmetic may do to each row, in any order and fused or not (Higham, section 3.1).
+        """Error of float32 arithmetic by row, in any order and fused or not (Higham, section 3.1).
 
         Weights that are no float32 numbers are rounded first: relatively, which two more terms of gamma cover, or,
         where they underflow, by TINY, which counts as often as the input is large.

@@ -1,4 +1,4 @@
-"""What tables compute over many cells of a frame: outcomes of choices, images under moves, truth of atoms."""
+"""Evaluation over many cells of a frame, for tables: outcomes of choices, images under moves, truth of atoms."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Tabling:
         self._fixed: dict[tuple[int, tuple[int, ...]], Fixed] = {}
 
     def behaviour(self, key: Key) -> Behaviour:
-        """What cells of a kind do. Raises `OpenChoiceError`, `NotAffineError`."""
+        """Behaviour of cells of a kind. Raises `OpenChoiceError`, `NotAffineError`."""
         if key not in self._behaviours:
             _room(self._behaviours, _FEW)
             integers, outcomes = key
@@ -59,7 +59,7 @@ class Tabling:
         return found
 
     def operands(self, integers: tuple[int, ...], choice: int) -> Scores | Form:
-        """What a choice compares. Raises `NotAffineError`."""
+        """Operands of a choice. Raises `NotAffineError`."""
         key = integers, choice
         if key not in self._operands:
             _room(self._operands, _FEW)
@@ -93,7 +93,7 @@ class Tabling:
         return Asked(found.network, found.outputs, z, e)
 
     def asked(self, parts: Sequence[Asked]) -> list[Ints]:
-        """What networks answer: the possible winners of each part, as bits (B,)."""
+        """Answers of networks: the possible winners of each part, as bits (B,)."""
         groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
         for i, part in enumerate(parts):
             groups.setdefault((id(part.network), part.outputs), []).append(i)
@@ -135,7 +135,7 @@ class Tabling:
         return self._within(self.over(("reals", move), move.forms, frame), move.sets, low, high)
 
     def declared(self, integers: Sequence[tuple[int, ...]], frame: int, where: Ints, low: Ints, high: Ints) -> Bools:
-        """Which boxes of a frame, whose integers stand in places `where`, lie in the declared ranges, (B,)."""
+        """Mask of the boxes of a frame, integers in places `where`, that lie in the declared ranges, (B,)."""
         one, zero = rational(1), rational(0)
         size = len(self.reals)
         forms = [(zero, *(one if i == j else zero for j in range(size))) for i in range(size)]
@@ -144,7 +144,7 @@ class Tabling:
         return np.asarray(found & np.array(able, dtype=bool)[where], dtype=bool)
 
     def _within(self, over: Lattice, names: frozenset[str], low: Ints, high: Ints) -> Bools:
-        """Where the forms of some real variables keep to their declared ranges, (B,)."""
+        """Mask of boxes over which the forms of some real variables keep to their declared ranges, (B,)."""
         least, greatest = over.ends(low, high)
         found = np.ones(len(low), dtype=bool)
         for i, decl in enumerate(self.reals):
@@ -169,7 +169,7 @@ class Tabling:
 
 
 class Asked:
-    """Which of some outputs of a network win over cells, given by forms of its inputs: z (B, g, k), e (B, k)."""
+    """Query for winners among outputs of a network over cells, given by forms of its inputs: z (B, g, k), e (B, k)."""
 
     def __init__(self, network: Network, outputs: tuple[int, ...], z: Ints, e: Ints) -> None:
         self.network, self.outputs, self.z, self.e = network, outputs, z, e

@@ -88,7 +88,7 @@ class Fixed:
         self.last = _differences(last, layers[-1].out_size, outputs)
 
     def winners(self, z: Ints, e: Ints) -> Ints:
-        """Which outputs can be the argmax, as bits (B,), of inputs z (B, g, n), e (B, n)."""
+        """Possible argmaxes of the outputs, as bits (B,), of inputs z (B, g, n), e (B, n)."""
         g = z.shape[1]
         z = z[:, [0, *(k for k in range(1, g) if z[:, k].any())]]  # rows of zeros stay what they are
         parts = [slice(at, at + MOST_ROWS) for at in range(0, max(1, len(z)), MOST_ROWS)]
@@ -117,7 +117,7 @@ def fixed(network: Network, outputs: tuple[int, ...]) -> Fixed:
 
 
 def winners(low: Ints, high: Ints, count: int) -> Ints:
-    """Which of some scores can be the argmax, as bits (B,); low, high: of all differences i < j, (B, pairs)."""
+    """Possible argmaxes of some scores, as bits (B,); low, high: of all differences i < j, (B, pairs)."""
     able = np.ones((len(low), count), dtype=bool)
     for pair, (i, j) in enumerate(zip(*np.triu_indices(count, 1), strict=True)):
         able[:, i] &= high[:, pair] >= 0

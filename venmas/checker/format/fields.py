@@ -67,7 +67,7 @@ def short(value: object) -> str:
 
 
 def reader(hint: Any) -> Read:
-    """What reads an entry of a type. Raises `TypeError` for types that it does not know."""
+    """Reader of an entry of a type. Raises `TypeError` for types that it does not know."""
     if hint == Number:
         return _checked(lambda value: type(value) is str, 'a rational such as "-3/4"')
     hint, limit = plain_type(hint)
@@ -110,7 +110,7 @@ def plain_type(hint: Any) -> tuple[Any, Limit]:
 
 
 def record(kind: type, besides: frozenset[str] = frozenset()) -> Read:
-    """What reads an object with the fields of a dataclass. besides: other entries that are there."""
+    """Reader of an object with the fields of a dataclass. besides: other entries that are there."""
     hints, required, known = get_type_hints(kind, include_extras=True), set[str](), set[str]()
     entries: list[tuple[str, str, Read, object]] = []
     for field in fields(kind):

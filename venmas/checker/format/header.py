@@ -1,4 +1,4 @@
-"""The first line of a certificate: what is claimed, of what, and by which kind of proof."""
+"""Header of a certificate: claim, subject, and kind of proof."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Claim:
     chosen: tuple[str, ...] = ()
 
     def more_than(self, names: frozenset[str]) -> list[str]:
-        """What it claims besides its formula that is none of these fields."""
+        """Claimed fields besides the formula that are none of these."""
         return [f.name for f in fields(self)[2:] if f.name not in names and getattr(self, f.name) != f.default]
 
 
@@ -76,7 +76,7 @@ def written(proof: str, claim: Claim, subject: Mapping[str, object], about: Mapp
 
 
 def read_header(data: Mapping[str, object]) -> Header:
-    """What `Header.to_json` wrote. Raises `UsageError` for what is no certificate, `CheckError` for a wrong header."""
+    """Inverse of `Header.to_json`. Raises `UsageError` for no certificate, `CheckError` for a wrong header."""
     if data.get("format") != FORMAT:
         raise UsageError(f"it is no certificate of the form {FORMAT}")
     try:

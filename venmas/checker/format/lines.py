@@ -27,7 +27,7 @@ class DamagedError(UsageError):
 
 @dataclass
 class Checked:
-    """What was checked."""
+    """Result of a check."""
 
     lines: int = 0
 

@@ -1,4 +1,4 @@
-"""Lemmas about regions: what a proof that is a graph of regions is made of (docs/certificates.md).
+"""Lemmas about regions, of which proofs are made that are graphs of regions (docs/certificates.md).
 
 A lemma says that no state of a region meets a subformula of the target. A region has fixed integers, and reals
 ``x = matrix @ y`` for y in a box; the matrix is a *frame*. It is proved like an initial set, and later goals whose
@@ -50,7 +50,7 @@ class Lemma:
 
 
 class Book:
-    """What lines name by number: subformulas and choices; frames, lemmas and closed goals of earlier lines.
+    """Objects that lines name by number: subformulas and choices; frames, lemmas and closed goals of earlier lines.
 
     Choices are the argmax and compare nodes that agents and branches rest on, in the order of a walk over the canonical
     form: make a pile of nodes, the `value` of every agent, then for every branch its `guard` and the nodes of its

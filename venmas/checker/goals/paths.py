@@ -1,4 +1,4 @@
-"""States after paths, enclosed over a cell, and what a proof may ask of them.
+"""Symbolic states after a sequence of branches, over a cell, and proof obligations about them.
 
 A path is a list of branches; the state after it is what their updates lead to, whether or not their guards hold. An
 obligation says something of one such state.

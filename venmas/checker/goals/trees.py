@@ -76,7 +76,7 @@ class Checking:
         """How many boxes are evaluated together."""
 
     def refuted(self, low: Ints, high: Ints, weights: Sequence[Weights]) -> Bools:
-        """Which boxes (B, inputs) of integers are shown free."""
+        """Mask of the boxes (B, inputs) of integers that are shown free."""
         each = self._spent / self._done if self._done else 0.0
         worth = 0.0 if _COMPILED in sys.modules else _NUMPY_SECONDS
         if self._compiled is None and self._spent + each * self._left >= worth:

@@ -161,7 +161,7 @@ class Batch:
     def truths(
         self, low: NDArray[np.int64], high: NDArray[np.int64], claim: Claim, words: Index | None
     ) -> tuple[Bools, Bools]:
-        """Where each predicate is true, and where it is false, on all of a box after the branch: (B, predicates)."""
+        """Masks of predicates that are true, and false, on all of a box after the branch: (B, predicates)."""
         up, down = np.maximum(self._rows, 0), np.minimum(self._rows, 0)
         least = low @ up + high @ down + self._constants  # integers of moderate size: exact
         most = high @ up + low @ down + self._constants

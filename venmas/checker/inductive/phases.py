@@ -40,7 +40,7 @@ class Stated(Rule):
         return cls(str(phases.reached), phases.into, phases.again, inside)
 
     def read_at(self, lines: Lines, vocabulary: Vocabulary) -> Phases:
-        """What it states. Raises `CheckError`, and `FormulaError` for a set that is none."""
+        """Its statement. Raises `CheckError`, and `FormulaError` for a set that is none."""
         reached = parse(self.set, vocabulary)
         if is_temporal(reached):
             raise lines.refused("the set is a formula about one state")

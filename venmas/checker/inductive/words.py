@@ -1,4 +1,4 @@
-"""Which of many rows of truths match one of many words: by products of matrices, or by looking words up."""
+"""Matching of many rows of truths against many words: by products of matrices, or by looking words up."""
 
 from __future__ import annotations
 

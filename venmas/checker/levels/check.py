@@ -37,7 +37,7 @@ _MOST_MARKS = 60  # bits of a word
 
 @dataclass
 class CheckedRuns(Checked):
-    """What was checked: states of the system, and pairs of them with states of the automaton; questions about ranks."""
+    """Counts of a check: states of the system, pairs of them with states of the automaton, questions about ranks."""
 
     states: int = 0
     pairs: int = 0
@@ -139,7 +139,7 @@ class _Proof:
                 )
 
     def _falls(self, edge: Edge, level: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Where the level must fall along an edge."""
+        """Mask of the pairs whose level must fall along an edge."""
         if self.within is not None or not self.marks:
             return np.ones(len(level), bool)
         found: NDArray[np.bool_] = edge.marks >> level % self.marks & 1 == 1

@@ -1,4 +1,4 @@
-"""States of integers, many at once: their steps, what is true in them, and the initial ones.
+"""Batches of integer states: successors, truth of conditions, and the initial states.
 
 Bounds decide what they can, in 64-bit integers and outward rounded floats as for inductive sets; each state that they
 leave open is stepped from in exact rationals. So every step is exact.
@@ -70,7 +70,7 @@ class Points:
             yield index, rows, new[rows]
 
     def truth(self, comparison: Comparison, states: Ends) -> Bools:
-        """Where a linear comparison holds (B,)."""
+        """Mask of a linear comparison (B,)."""
         linear = Linear.of(comparison, self._batch.number, self.ranges)
         if linear is None:
             return np.array([comparison.holds(self.named(state)) for state in states], dtype=bool)

@@ -31,7 +31,7 @@ def check_ranks(system: System, claim: Claim, lines: Lines) -> CheckedRuns:
 
 
 def _check(system: System, claim: Claim, about: Runs, lines: Lines) -> int:
-    """How many questions the ranks ask, whose proofs follow them."""
+    """Number of the questions of the ranks, whose proofs follow them."""
     invariant = BOX
     if (stated := lines.take(Set)) is not None:
         invariant = stated.read_at(lines, len(system.variables))

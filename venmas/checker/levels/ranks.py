@@ -1,4 +1,4 @@
-"""Ranks of systems whose states are not listed: what has to be shown of them, as bounded questions of one step.
+"""Ranking functions of systems whose states are not listed: their proof obligations, as bounded questions of one step.
 
 Of every state s of the declared box, or of a set that is shown not to be left, and every step to s' along an edge from
 q to q' of a component, after which some edge of the component may go on:

@@ -70,7 +70,7 @@ def _signal(net: Netlist, values: Mapping[int, Bits], name: str) -> Bits:
 
 
 def _comparison(gates: Blaster, net: Netlist, values: Mapping[int, Bits], comparison: Comparison) -> int:
-    """What is added on either side, in so many bits that nothing wraps around."""
+    """Sums of either side, in so many bits that nothing wraps around."""
     expr = comparison.expr
     scale = lcm(expr.constant.denominator, *(value.denominator for _, value in expr.terms))
     terms = [(int(weight * scale), _signal(net, values, name)) for name, weight in expr.terms]

@@ -1,4 +1,4 @@
-"""BTOR2 once more, read for the checker alone: lines that compute words, and what they are as gates.
+"""BTOR2 reader of the checker: lines that compute words, and their gates.
 
 Nothing is shared with `venmas.model.circuit`, so that no mistake of that reader is believed twice. What is not known is
 refused with its line.

@@ -1,4 +1,4 @@
-"""What must not be met, as gates, and its proofs: by looking at all values, or by unit propagation."""
+"""Refutations of gates, and their proofs: by enumeration of all values, or by unit propagation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does an automaton accept every word of a tableau? By fair simulation, a game that is solved as a fixpoint.
+"""Fair simulation of a tableau by an automaton, which then accepts every word of it: a game, solved as a fixpoint.
 
 One player runs through the tableau, the other answers each step with one of the automaton under the same letter. The
 second wins where he meets each acceptance set again and again, or the first puts some until off for ever. Where he wins

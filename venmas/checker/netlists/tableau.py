@@ -1,4 +1,4 @@
-"""LTL to Büchi automata once more, for the checker alone: the plain tableau, nothing rewritten.
+"""Tableau translation of LTL to Büchi automata for the checker: plain, nothing rewritten.
 
 A state is a set of formulas that hold from there on. Each way to take a step says what is true of the letter, what
 holds next, and which untils are put off; a word is accepted where none is put off for ever. Of a word that has the

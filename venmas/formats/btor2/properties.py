@@ -1,4 +1,4 @@
-"""Questions that a netlist asks itself: its `justice` and `bad` lines as formulas.
+"""`justice` and `bad` lines of BTOR2 as LTL properties.
 
 A `justice` line is met by a run on which each of its conditions, and each `fair` line of the netlist, holds again and
 again (BTOR2: Niemetz, Preiner, Wolf, Biere, CAV 2018; AIGER 1.9): the property is that no run does. A `bad` line is met

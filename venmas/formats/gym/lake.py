@@ -72,12 +72,12 @@ def settings(env: gymnasium.Env[Any, Any]) -> dict[str, str]:
 
 
 def table(env: gymnasium.Env[Any, Any]) -> Table:
-    """What the environment may do: the cells of positive probability. Raises `ScenarioError` for other worlds."""
+    """Successors in the environment: the cells of positive probability. Raises `ScenarioError` for other worlds."""
     return {key: frozenset(ends) for key, ends in _answers(env).items()}
 
 
 def transitions(system: System) -> Table:
-    """What a system of the scenario ``frozenlake`` may do in each cell after each action, read off its expressions.
+    """Successors in a system of the scenario ``frozenlake``, by cell and action, read off its expressions.
 
     Raises `ModelError` for a system of another form.
     """
@@ -107,7 +107,7 @@ def _answers(env: gymnasium.Env[Any, Any]) -> dict[tuple[int, int], list[int]]:
 
 
 def _world(env: object) -> Any:
-    """What the wrappers of a FrozenLake wrap: an object of Gymnasium's own class, whose map and table are known.
+    """The environment inside the wrappers of a FrozenLake: an object of Gymnasium's own class, with its map and table.
 
     Other worlds have maps and tables, too (Taxi), which mean something else; a subclass may step in another way than
     its table says.

@@ -29,7 +29,7 @@ EXPECTED = (
 
 
 class _Asked(NamedTuple):
-    """What policies are asked: points (n, inputs) that networks take, the number of actions, names for messages."""
+    """Inputs of policies: points (n, inputs) that networks take, the number of actions, names for messages."""
 
     points: NDArray[np.float64]
     actions: int

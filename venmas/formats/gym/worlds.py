@@ -1,4 +1,4 @@
-"""What a tabular environment of Gymnasium says of itself: its table, its start states, names for both.
+"""Tables of tabular Gymnasium environments: transitions, start states, names for both.
 
 Source of the form: Gymnasium's toy text, where ``P[state][action]`` lists (probability, next state, reward,
 terminated), and the observation is the state.

@@ -1,4 +1,4 @@
-"""Conditions with min, max, ite and abs as conditions of affine comparisons, by cases: what states are described by."""
+"""Conditions with min, max, ite and abs as conditions of affine comparisons, by cases, for descriptions of states."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _MANY = 64
 
 @dataclass(frozen=True)
 class Scope:
-    """What an expression may name, and why other names of the model may not occur in it."""
+    """Names that an expression may use, and why other names of the model may not occur in it."""
 
     names: Mapping[str, Value]
     booleans: Booleans

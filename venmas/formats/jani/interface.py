@@ -37,7 +37,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Interface:
-    """What a policy reads and chooses. `masking`: it chooses among labels that are applicable."""
+    """Inputs and labels of a policy. `masking`: it chooses among labels that are applicable."""
 
     network: Path
     inputs: tuple[Input, ...]

@@ -1,4 +1,4 @@
-"""JANI files as scenarios: `load_jani`, and what can be said of a model before it is built."""
+"""JANI files as scenarios: `load_jani`, and summaries of models that are not built yet."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class JaniScenario(Scenario):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was noted when the system was built."""
+        """Notes made when the system was built."""
         return tuple(self.noted)
 
     def values(self, settings: Mapping[str, object]) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def confined(named: str, place: Place) -> Path:
 
 
 def _referred(value: object, place: Place) -> tuple[object, Place]:
-    """What stands in the file that a reference names, or the value itself."""
+    """Content of the file that a reference names, or the value itself."""
     if isinstance(value, dict) and set(value) == {"file"}:
         named = text(fields(value, REFERENCE, place)["file"], "the path of a file", place["file"])
         path = confined(named, place["file"])
@@ -137,7 +137,7 @@ class Conditions:
         return self._state_condition(*_referred(self._property.data[key], self._property.place[key]))
 
     def _opened(self, data: object, place: Place) -> tuple[object, Place]:
-        """What is inside of a let without definitions."""
+        """Body of a let without definitions."""
         while isinstance(data, dict) and data.get("op") == "let":
             let = fields(data, LET, place)
             if let.get("variables", []) != []:

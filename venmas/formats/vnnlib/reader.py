@@ -1,4 +1,4 @@
-"""VNN-LIB properties, as used by VNN-COMP: which inputs and outputs of a network make a counterexample.
+"""VNN-LIB properties, as used by VNN-COMP: conditions on inputs and outputs that make a counterexample.
 
 A file declares the inputs X_0, X_1, .. and the outputs Y_0, Y_1, .. (``declare-const``) and asserts comparisons of
 affine terms, joined by ``and``, ``or``, ``not`` and ``=>``. All assertions hold together at a counterexample. Numbers

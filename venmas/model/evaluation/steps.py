@@ -1,4 +1,4 @@
-"""Steps of a system from one state in balls: what they decide, and whether they leave something open."""
+"""Steps of a system from one state in balls: successors, and the comparisons that stay open."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EnclosedStep:
         self.open = ""
 
     def actions(self) -> dict[str, Real]:
-        """What each agent does. Raises `OpenValueError`."""
+        """Actions of the agents by name. Raises `OpenValueError`."""
         return {a.name: self._at.value(a.expr) for a in self._system.agents}
 
     def enabled(self) -> tuple[int, ...] | None:
@@ -130,7 +130,7 @@ def _toward_zero(value: Fraction) -> Fraction:
 
 
 def margin_at(atom: Atom, state: Mapping[str, Real]) -> Fraction:
-    """How far a state is at least from where the atom's comparison fails, with a sign; exact for exact states."""
+    """Least signed distance of a state from where the atom's comparison fails; exact for exact states."""
     bits = max((v.bits for v in state.values() if isinstance(v, Ball)), default=PRECISIONS[0])
     return atom_value(atom, state, bits)[0]
 

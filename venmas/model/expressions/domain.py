@@ -1,4 +1,4 @@
-"""What is known of an expression without looking at a state: is it integral, which values can it take?"""
+"""Integrality and possible values of expressions, for all states of the declared box."""
 
 from __future__ import annotations
 

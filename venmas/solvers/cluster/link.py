@@ -1,4 +1,4 @@
-"""The connection to a Dask cluster: a thread with an event loop, which reports to a queue what happens out there."""
+"""Connection to a Dask cluster: a thread with an event loop, which reports events to a queue."""
 
 from __future__ import annotations
 

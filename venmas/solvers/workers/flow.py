@@ -1,4 +1,4 @@
-"""What mappers with workers have in common: the stream of jobs, its back-pressure, and the deadline."""
+"""Base of mappers with workers: the stream of jobs, its back-pressure, and the deadline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a table has to show: that its cells cover its rows, where they lead, and that formulas fail there.
+"""Checks of a table: its cells cover its rows, their images are held by targets, and formulas fail there.
 
 - For every cell of a kind and every choice of it, no outcome is possible but those listed. For a comparison, with the
   form of its expression (at the kind's integers, no outcomes known), by its exact least and greatest value over the
@@ -143,7 +143,7 @@ class Checking:
             raise self._refuse("an outcome that the table leaves out is possible in a cell")
 
     def _covered(self, ahead: Ahead, rows: Ints, held: Bools, targets: Targets, low: Ints, high: Ints) -> Bools:
-        """Which images lie where the formula fails, (B,)."""
+        """Mask of the images that lie where the formula fails, (B,)."""
         if len(rows) and (int(rows.max()) >= targets.count or int(rows.min()) <= FIRST_COVER - len(ahead.covers)):
             raise self._refuse("a target or cover that does not exist is named")
         found = np.zeros(len(rows), dtype=bool)
@@ -159,7 +159,7 @@ class Checking:
 
 
 def step_fails(made: Behaviour, moves: Sequence[Bools], size: int) -> tuple[Bools, Bools]:
-    """Where EX f fails, and AX f, in so many cells of a kind; moves: where each of them leads to where f fails."""
+    """Masks of so many cells of a kind where EX f and AX f fail; moves: of each, cells that it leads there."""
     every, none = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
     in_case = [np.logical_or.reduce([none, *(moves[m] for m in case)]) for case in made.cases]
     return np.logical_and.reduce([every, *moves]), np.logical_and.reduce([every, *in_case])
@@ -167,7 +167,7 @@ def step_fails(made: Behaviour, moves: Sequence[Bools], size: int) -> tuple[Bool
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """Where formulas fail: in cells of a frame by integers (`place` among them) and box.
+    """Masks of formulas that fail, in cells of a frame by integers (`place` among them) and box.
 
     steps: in which cells formulas EX f and AX f fail, where that is known; True of no other.
     """

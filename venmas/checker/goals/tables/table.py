@@ -38,7 +38,7 @@ Outcomes = Annotated[int, Limit(1, (1 << MOST_OUTCOMES) - 1)]
 
 
 class Ahead(NamedTuple):
-    """Where cells lead: for every kind, move and cell of the kind the row of a target that refutes the formula.
+    """Targets of cells: for every kind, move and cell of the kind the row of a target that refutes the formula.
 
     -1: none; -2 - i: the rows of cover i.
     """
