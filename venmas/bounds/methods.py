@@ -82,9 +82,9 @@ def beaten(hi: Floats) -> Bools:
     n = hi.shape[1]
     index = np.arange(n)
     strict = index[None, :] < index[:, None]
-    able: Bools = np.asarray(np.where(strict, hi > 0, hi >= 0))
-    able[:, index, index] = True
-    possible: Bools = np.asarray(able.all(2))
+    winning: Bools = np.asarray(np.where(strict, hi > 0, hi >= 0))
+    winning[:, index, index] = True
+    possible: Bools = np.asarray(winning.all(2))
     possible[~possible.any(1)] = True
     return possible
 

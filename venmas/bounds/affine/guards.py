@@ -52,7 +52,7 @@ def answers(branches: Sequence[Branch], values: Values) -> Answers:
     truths = [values.truth(branch.guard) for branch in branches]
     may = ~np.stack([no for _, no in truths], 1) | values.ring.broken[:, None]
     signs = _signs(branches, values)
-    unsure = sum(((found.sum(1) > 1).astype(int) for found in signs.values()), np.zeros(size, dtype=int))
+    unsure = sum(((possible.sum(1) > 1).astype(int) for possible in signs.values()), np.zeros(size, dtype=int))
     if unsure.max(initial=0) > _OPEN:
         sure = np.stack([yes for yes, _ in truths], 1)
         groups = np.unique(sure, axis=0)
@@ -60,21 +60,21 @@ def answers(branches: Sequence[Branch], values: Values) -> Answers:
     ways: dict[tuple[int, ...], Bools] = {}
     stack: list[tuple[Bools, dict[Hashable, int]]] = [(every, {})]
     while stack:
-        sets, told = stack.pop()
+        sets, assumed = stack.pop()
         if not sets.any():
             continue
-        if len(told) < len(signs):
-            key = list(signs)[len(told)]
-            stack += [(sets & signs[key][:, sign + 1], {**told, key: sign}) for sign in (-1, 0, 1)]
+        if len(assumed) < len(signs):
+            key = list(signs)[len(assumed)]
+            stack += [(sets & signs[key][:, sign + 1], {**assumed, key: sign}) for sign in (-1, 0, 1)]
             continue
-        group = tuple(i for i, branch in enumerate(branches) if _holds(branch.guard, told))
+        group = tuple(i for i, branch in enumerate(branches) if _holds(branch.guard, assumed))
         ways[group] = ways.get(group, ~every) | sets
     return Answers(may, list(ways.items()))
 
 
 def _signs(branches: Sequence[Branch], values: Values) -> dict[Hashable, Bools]:
     """(B, 3): which signs the expressions that guards compare may have, negative, zero, positive."""
-    found: dict[Hashable, Bools] = {}
+    signs: dict[Hashable, Bools] = {}
     stack: list[Condition] = [branch.guard for branch in branches]
     while stack:
         match stack.pop():
@@ -82,12 +82,12 @@ def _signs(branches: Sequence[Branch], values: Values) -> dict[Hashable, Bools]:
                 key, turned = _key(expr)
                 low, high = values.value(expr).ends
                 here = np.stack([low < 0, (low <= 0) & (high >= 0), high > 0], 1)[:, ::turned]
-                found[key] = found[key] & here if key in found else here
+                signs[key] = signs[key] & here if key in signs else here
             case All(parts) | Any(parts):
                 stack += parts
             case _:
                 pass
-    return found
+    return signs
 
 
 def _key(expr: Expr) -> tuple[Hashable, int]:

@@ -116,8 +116,8 @@ def cut_boxes(
         rows[:, 2 * n] += first
         return rows
 
-    found = _in_threads(threads, part, firsts) if threads > 1 else [part(first) for first in firsts]
-    rows = np.concatenate(found)
+    results = _in_threads(threads, part, firsts) if threads > 1 else [part(first) for first in firsts]
+    rows = np.concatenate(results)
     return Parts(rows[:, 2 * n], rows[:, :n], rows[:, n : 2 * n], rows[:, 2 * n + 1])
 
 

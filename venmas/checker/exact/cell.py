@@ -122,13 +122,13 @@ class Cell:
     def form(self, expr: LinearExpr, fixed: dict[str, Q]) -> Form:
         """An affine expression over initial variables as a form; the variables in `fixed` have one value."""
         constant = rational(expr.constant)
-        found = [rational(0)] * len(self.names)
+        coefficients = [rational(0)] * len(self.names)
         for name, coefficient in expr.terms:
             if name in fixed:
                 constant += rational(coefficient) * fixed[name]
             else:
-                found[self.names.index(name)] += rational(coefficient)
-        return (constant, *found)
+                coefficients[self.names.index(name)] += rational(coefficient)
+        return (constant, *coefficients)
 
     def box_max(self, form: Form) -> Q:
         """Greatest value over the box."""

@@ -92,14 +92,14 @@ class Enclosures(Evaluation[Enclosure, bool | None, Applied]):
 
     def _switch(self, node: Switch) -> Enclosure:
         chosen = self.value(node.selector).values
-        able = [e for k, e in node.cases if chosen is None or Fraction(k) in chosen]
+        possible = [e for k, e in node.cases if chosen is None or Fraction(k) in chosen]
         # no case fits beyond the declared range, where a guard keeps runs from going: any case will do there
-        return self._join([self.value(e) for e in able or [e for _, e in node.cases]])
+        return self._join([self.value(e) for e in possible or [e for _, e in node.cases]])
 
     def _where(self, node: Where) -> Enclosure:
         truth = self.truth(node.condition)
-        able = [e for e, t in ((node.then, True), (node.otherwise, False)) if truth in (None, t)]
-        return self._join([self.value(e) for e in able])
+        possible = [e for e, t in ((node.then, True), (node.otherwise, False)) if truth in (None, t)]
+        return self._join([self.value(e) for e in possible])
 
     def _finite(self, values: Values) -> Enclosure:
         low, high = self._constant(min(values)), self._constant(max(values))
@@ -149,12 +149,12 @@ class Enclosures(Evaluation[Enclosure, bool | None, Applied]):
             return [self.assumed[id(node)]]
         scores, gaps = node.scores, dict[tuple[int, int], Enclosure]()
         shared = node.application
-        able = [i for i in range(len(scores)) if self._can_win(scores, shared, i, gaps)]
-        if len(able) > 1:
+        possible = [i for i in range(len(scores)) if self._can_win(scores, shared, i, gaps)]
+        if len(possible) > 1:
             self.undecided.append(node)
-            close = [gaps[i, j] for i in able for j in able if i < j and gaps[i, j].parallel]
+            close = [gaps[i, j] for i in possible for j in possible if i < j and gaps[i, j].parallel]
             self.open += [form for gap in close for form in dict.fromkeys((gap.low, gap.upp))]
-        return able or list(range(len(scores)))
+        return possible or list(range(len(scores)))
 
     def _can_win(
         self, scores: Sequence[Expr], shared: Application | None, i: int, gaps: dict[tuple[int, int], Enclosure]

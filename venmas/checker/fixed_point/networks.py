@@ -118,11 +118,11 @@ def fixed(network: Network, outputs: tuple[int, ...]) -> Fixed:
 
 def winners(low: Ints, high: Ints, count: int) -> Ints:
     """Possible argmaxes of some scores, as bits (B,); low, high: of all differences i < j, (B, pairs)."""
-    able = np.ones((len(low), count), dtype=bool)
+    possible = np.ones((len(low), count), dtype=bool)
     for pair, (i, j) in enumerate(zip(*np.triu_indices(count, 1), strict=True)):
-        able[:, i] &= high[:, pair] >= 0
-        able[:, j] &= low[:, pair] < 0
-    bits: Ints = able @ (np.int64(1) << np.arange(count, dtype=np.int64))
+        possible[:, i] &= high[:, pair] >= 0
+        possible[:, j] &= low[:, pair] < 0
+    bits: Ints = possible @ (np.int64(1) << np.arange(count, dtype=np.int64))
     return bits
 
 
@@ -157,8 +157,8 @@ def rectified(z: Ints, e: Ints, g: int) -> tuple[Ints, Ints]:
 def _scaled(slope: Ints, value: Ints) -> Ints:
     """``floor(slope * value / 2^20)`` for slopes up to 2^20, in two parts that 64 bits hold."""
     low = value & ((1 << SLOPE_BITS) - 1)
-    found: Ints = slope * (value >> SLOPE_BITS) + (slope * low >> SLOPE_BITS)
-    return found
+    scaled: Ints = slope * (value >> SLOPE_BITS) + (slope * low >> SLOPE_BITS)
+    return scaled
 
 
 def check_size(z: Ints, e: Ints, g: int) -> None:

@@ -59,8 +59,8 @@ class Header:
     @property
     def netlist(self) -> str | None:
         """The netlist that the claim is about, None where it is about a system."""
-        found = self.subject.get("netlist")
-        return found if isinstance(found, str) and self.subject.keys() == {"netlist"} else None
+        text = self.subject.get("netlist")
+        return text if isinstance(text, str) and self.subject.keys() == {"netlist"} else None
 
     def to_json(self) -> dict[str, object]:
         """The line."""
@@ -80,9 +80,9 @@ def read_header(data: Mapping[str, object]) -> Header:
     if data.get("format") != FORMAT:
         raise UsageError(f"it is no certificate of the form {FORMAT}")
     try:
-        found: Header = _read(data)
+        header: Header = _read(data)
     except MisfitError as error:
         raise CheckError(0, f"the header: {error}") from None
-    if found.netlist is None and found.subject.keys() != {"system", "networks"}:
+    if header.netlist is None and header.subject.keys() != {"system", "networks"}:
         raise CheckError(0, "the subject is a system with its networks, or the text of a netlist")
-    return found
+    return header

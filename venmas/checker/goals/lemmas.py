@@ -140,7 +140,7 @@ class Book:
     def coordinates(self, inverse: Matrix, world: World, head: Holds) -> list[tuple[Q, Q]]:
         """Ranges of the coordinates ``inverse @ x`` of the state of an obligation."""
         env, cell = world.state(head.path).env, world.cell
-        found = []
+        sums = []
         for row in inverse:
             pairs = [(c, env[n]) for c, n in zip(row, self.reals, strict=True) if c]
             low: Form = (rational(0),) * (len(cell.names) + 1)
@@ -148,8 +148,8 @@ class Book:
             for c, q in pairs:
                 low = tuple(a + c * b for a, b in zip(low, q.low if c > 0 else q.upp, strict=True))
                 upp = tuple(a + c * b for a, b in zip(upp, q.upp if c > 0 else q.low, strict=True))
-            found.append((cell.inf(low).value, cell.sup(upp).value))
-        return found
+            sums.append((cell.inf(low).value, cell.sup(upp).value))
+        return sums
 
 
 def _characters(numbers: list[str]) -> int:
@@ -158,11 +158,11 @@ def _characters(numbers: list[str]) -> int:
 
 def parts(target: Formula) -> list[Formula]:
     """The target, then the operands of each listed formula from left to right, each formula once."""
-    found = {target: None}
+    ordered = {target: None}
     order = [target]
     for formula in order:
         for child in formula.children:
-            if child not in found:
-                found[child] = None
+            if child not in ordered:
+                ordered[child] = None
                 order.append(child)
     return order

@@ -80,10 +80,10 @@ class Targets:
 
     def refuting(self, formula: Formula) -> np.ndarray:
         """Mask of the rows that refute a formula, (rows,) of booleans."""
-        found = np.zeros(self.count, dtype=bool)
+        mask = np.zeros(self.count, dtype=bool)
         for start, said in self._formulas.get(formula, ()):
-            found[start : start + len(said)] |= said.astype(bool)
-        return found
+            mask[start : start + len(said)] |= said.astype(bool)
+        return mask
 
 
 def cells(low: Ints, high: Ints, splits: Sequence[Ints], most: int) -> tuple[Ints, Ints, Ints] | None:

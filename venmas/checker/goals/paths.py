@@ -163,8 +163,8 @@ class World:
         """The obligations that a conjunction is after a path, sorted by depth; made once for all cells."""
         key = path, id(formula)
         if key not in self._parts:
-            found = tuple(Holds(path, o) for o in sorted(formula.operands, key=lambda o: o.depth))
-            self._parts[key] = formula, found
+            obligations = tuple(Holds(path, o) for o in sorted(formula.operands, key=lambda o: o.depth))
+            self._parts[key] = formula, obligations
         return self._parts[key][1]
 
     def key(self, path: Path) -> tuple[Form, ...] | None:

@@ -161,10 +161,10 @@ class Intervals:
         return self._winners[id(node)]
 
     def _able(self, node: ArgMax) -> NDArray[np.bool_]:
-        scores, able = node.scores, np.ones((self._size, len(node.scores)), bool)
+        scores, possible = node.scores, np.ones((self._size, len(node.scores)), bool)
         pairs = [(i, j) for j in range(len(scores)) for i in range(j)]
         if children(node) != scores or len(pairs) > _MOST_PAIRS:
-            return able  # the choice rests on more than the scores
+            return possible  # the choice rests on more than the scores
         shared, places = node.application, node.places
         enclosed = self._enclosed(shared) if shared is not None else None
         if enclosed is not None:
@@ -174,10 +174,10 @@ class Intervals:
             low = np.stack([_plus(ends[i][0], -ends[j][1], -np.inf) for i, j in pairs] or [np.zeros(self._size)], 1)
             high = np.stack([_plus(ends[i][1], -ends[j][0], np.inf) for i, j in pairs] or [np.zeros(self._size)], 1)
         for at, (i, j) in enumerate(pairs):  # on a tie the lower index wins (design S3)
-            able[:, i] &= ~(high[:, at] < 0)
-            able[:, j] &= ~(low[:, at] >= 0)
-        able[~able.any(1)] = True
-        return able
+            possible[:, i] &= ~(high[:, at] < 0)
+            possible[:, j] &= ~(low[:, at] >= 0)
+        possible[~possible.any(1)] = True
+        return possible
 
     # -- conditions ----------------------------------------------------------------------------------------------------
 
@@ -263,16 +263,16 @@ def _rational(value: Fraction, size: int) -> Ends:
 
 def _whole(values: Floats) -> Bools:
     """Mask of exact results: computed from integers, and not large."""
-    found: Bools = (np.abs(values) <= LARGEST) & (np.trunc(values) == values)
-    return found
+    whole: Bools = (np.abs(values) <= LARGEST) & (np.trunc(values) == values)
+    return whole
 
 
 def _plus(left: Floats, right: Floats, away: float) -> Floats:
     """A sum, rounded away where it may be rounded at all."""
     total = left + right
     exact = (_whole(left) & _whole(right) & _whole(total)) | (right == 0) | (left == 0)
-    found: Floats = np.where(np.isnan(total), away, np.where(exact, total, np.nextafter(total, away)))
-    return found
+    rounded: Floats = np.where(np.isnan(total), away, np.where(exact, total, np.nextafter(total, away)))
+    return rounded
 
 
 def _product(factor: float, values: Floats) -> Ends:

@@ -62,10 +62,10 @@ class Points:
                 new[sure, at] = least[sure]
             for row in np.flatnonzero(open_).tolist():
                 step = exact.get(row) or exact.setdefault(row, Step(self.system, self.named(states[row])))
-                found = step.successor(index)
-                taken[row] = found is not None
-                if found is not None:
-                    new[row] = [int(found.state[name]) for name in self.system.variables]
+                successor = step.successor(index)
+                taken[row] = successor is not None
+                if successor is not None:
+                    new[row] = [int(successor.state[name]) for name in self.system.variables]
             rows = np.flatnonzero(taken)
             yield index, rows, new[rows]
 

@@ -77,8 +77,8 @@ def _check_shape(rank: Rank, lines: Lines, about: Runs, variables: int) -> None:
 def _questions(
     system: System, claim: Claim, about: Runs, ranks: list[Rank], invariant: Invariant
 ) -> list[Callable[[Lines], Checked]]:
-    asked = Obligations(system, about.atoms, about.edges, claim.deadlock == "stutter", invariant)
-    questions = [*asked.goes_on(), *(asked.falls(one, rank) for rank in ranks for one in rank.edges)]
+    obligations = Obligations(system, about.atoms, about.edges, claim.deadlock == "stutter", invariant)
+    questions = [*obligations.goes_on(), *(obligations.falls(one, rank) for rank in ranks for one in rank.edges)]
     return [
         *([partial(check_inductive, system, TRUE, BOX)] if invariant == BOX else []),
         *(partial(check, *question) for question in inductive(system, invariant)),

@@ -110,20 +110,20 @@ class Obligations:
         return Exact(state).truth(self._label(edge, branch, {}))
 
     def _steps(self) -> list[tuple[int | None, Condition, Mapping[str, Expr]]]:
-        found: list[tuple[int | None, Condition, Mapping[str, Expr]]] = [
+        steps: list[tuple[int | None, Condition, Mapping[str, Expr]]] = [
             (i, branch.guard, dict(branch.updates)) for i, branch in enumerate(self.system.branches)
         ]
-        return [*found, (-1, self._stuck, {})] if self.stutter else found
+        return [*steps, (-1, self._stuck, {})] if self.stutter else steps
 
     def _label(self, edge: Edge, branch: int | None, updates: Mapping[str, Expr]) -> Condition:
         """That a letter meets the edge: of a state after updates, and a branch (None: any, -1: none is taken)."""
-        found: list[Condition] = []
+        conditions: list[Condition] = []
         for at, (leaf, about) in enumerate(self._atoms):
             if not edge.care >> at & 1:
                 continue
             meant = bool(edge.value >> at & 1)
             if about is not None:
-                found.append(Truth(branch is None or (about == branch) is meant))
+                conditions.append(Truth(branch is None or (about == branch) is meant))
                 continue
             if isinstance(leaf, Atom):
                 expr = leaf.comparison.expr
@@ -131,8 +131,8 @@ class Obligations:
             else:
                 assert isinstance(leaf, Proposition)
                 one = Compare(self._sum([(leaf.name, Fraction(1))], Fraction(-1), updates), Relation.GE)
-            found.append(one if meant else _negated(one))
-        return All(tuple(found))
+            conditions.append(one if meant else _negated(one))
+        return All(tuple(conditions))
 
     def _value(self, rank: Rank, state: int, updates: Mapping[str, Expr]) -> Expr:
         touched = sorted({self.edges[e].source for e in rank.edges} | {self.edges[e].target for e in rank.edges})
@@ -145,16 +145,16 @@ class Obligations:
         return Sum(tuple(term for term in terms if term[0]), Fraction(0))
 
     def _sum(self, terms: Iterable[tuple[str, Fraction]], constant: Fraction, updates: Mapping[str, Expr]) -> Expr:
-        found = [(c, updates.get(name, self.system[name])) for name, c in terms if c]
-        return Sum(tuple(found), constant) if found else Constant(constant)
+        products = [(c, updates.get(name, self.system[name])) for name, c in terms if c]
+        return Sum(tuple(products), constant) if products else Constant(constant)
 
     def _inside(self) -> Condition:
         """That a state is one of the invariant."""
-        (word,), names, found = self.invariant.words, list(self.system.variables), []
+        (word,), names, conditions = self.invariant.words, list(self.system.variables), []
         for truth, row in zip(word, self.invariant.predicates, strict=True):
             one = Compare(self._sum(zip(names, row[1:], strict=True), row[0], {}), Relation.GE)
-            found += [] if truth == "-" else [one if truth == "1" else _negated(one)]
-        return _closed(All(tuple(found)))
+            conditions += [] if truth == "-" else [one if truth == "1" else _negated(one)]
+        return _closed(All(tuple(conditions)))
 
     def _marked(self, conditions: Sequence[Condition]) -> tuple[System, Formula]:
         """The system that marks states that meet one of the conditions, and that there is none."""

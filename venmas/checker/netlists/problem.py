@@ -83,10 +83,10 @@ class Problem:
 
     def invariant(self, line: Invariant) -> Over:
         """Conditions in each state of the automaton. Raises `InputError`."""
-        found = self.over(line.holds, "the invariant")
-        if len(found.net.outputs) != self.states or any(found.net.width(one) != 1 for one in found.net.outputs):
+        holds = self.over(line.holds, "the invariant")
+        if len(holds.net.outputs) != self.states or any(holds.net.width(one) != 1 for one in holds.net.outputs):
             raise InputError("an invariant has an output of one bit for each state of the automaton")
-        return found
+        return holds
 
     def begins(self, holds: Over) -> Question:
         """An initial state (any, in a proof from every state) that the first state's invariant leaves out.

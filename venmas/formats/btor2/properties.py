@@ -45,7 +45,7 @@ def _line(lines: Sequence[_Line], number: int, kind: str) -> _Line:
 
 def _named(circuit: Circuit, nodes: Sequence[tuple[str, int]]) -> tuple[Circuit, list[str]]:
     """The circuit in which each node has a name, its own or a new one; the names as formulas write them."""
-    names, found = dict(circuit.names), []
+    names, formulas = dict(circuit.names), []
     for wish, node in nodes:
         name = circuit.named.get(node)
         if name is None or '"' in name:
@@ -53,5 +53,5 @@ def _named(circuit: Circuit, nodes: Sequence[tuple[str, int]]) -> tuple[Circuit,
             while names.get(name, node) != node:
                 name += "_"
             names[name] = node
-        found.append(quoted(name))
-    return replace(circuit, names=names), found
+        formulas.append(quoted(name))
+    return replace(circuit, names=names), formulas

@@ -27,8 +27,8 @@ class Space:
         self.infos = {v.key: v for v in model.variables}
         lasting = [v for v in model.variables if not v.transient]
         several = [a for a in model.automata if len(a.locations) > 1]
-        wanted = {v.key: v.key for v in lasting} | {a.name + LOCATION: f"{a.name}_location" for a in several}
-        self.names = mangled(wanted)
+        names = {v.key: v.key for v in lasting} | {a.name + LOCATION: f"{a.name}_location" for a in several}
+        self.names = mangled(names)
         self.values: dict[str, Value] = {}
         for info in model.variables:
             self.values[info.key] = self._declare(info)

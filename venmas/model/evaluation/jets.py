@@ -114,15 +114,15 @@ class _Plan:
         return self._needed[place]
 
     def _from(self, places: Sequence[int]) -> tuple[_Step, ...]:
-        found: set[int] = set()
+        indices: set[int] = set()
         stack = list(places)
         first = self.count - len(self.steps)
         while stack:
             place = stack.pop()
-            if place >= first and place not in found:
-                found.add(place)
+            if place >= first and place not in indices:
+                indices.add(place)
                 stack.extend(self.steps[place - first].parts)
-        return tuple(self.steps[place - first] for place in sorted(found))
+        return tuple(self.steps[place - first] for place in sorted(indices))
 
 
 @lru_cache(maxsize=64)

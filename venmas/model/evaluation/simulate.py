@@ -237,8 +237,8 @@ class Step:
     def successors(self) -> Iterator[Transition]:
         """All successors in the order of branches, lazily."""
         for index in range(len(self._system.branches)):
-            if (found := self.successor(index)) is not None:
-                yield found
+            if (successor := self.successor(index)) is not None:
+                yield successor
 
     def _compute(self, index: int) -> Transition | None:
         ask()

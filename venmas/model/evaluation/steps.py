@@ -37,11 +37,11 @@ class EnclosedStep:
 
     def enabled(self) -> tuple[int, ...] | None:
         """The branches whose guards hold, None where a guard is open."""
-        found = [self._at.truth(branch.guard) for branch in self._system.branches]
-        if None in found:
-            self.open = f"the guard of branch {self._system.branches[found.index(None)].name!r} is open"
+        truths = [self._at.truth(branch.guard) for branch in self._system.branches]
+        if None in truths:
+            self.open = f"the guard of branch {self._system.branches[truths.index(None)].name!r} is open"
             return None
-        return tuple(i for i, holds in enumerate(found) if holds)
+        return tuple(i for i, holds in enumerate(truths) if holds)
 
     def successor(self, index: int) -> dict[str, Real] | None:
         """The successor by branch `index`; None where its guard does not hold, or something is `open`.
@@ -58,8 +58,8 @@ class EnclosedStep:
     def successors(self) -> Iterator[tuple[int, dict[str, Real]]]:
         """All that are decided, in the order of branches."""
         for index in range(len(self._system.branches)):
-            if (found := self.successor(index)) is not None:
-                yield index, found
+            if (successor := self.successor(index)) is not None:
+                yield index, successor
 
     def _compute(self, index: int) -> dict[str, Real] | None:
         ask()

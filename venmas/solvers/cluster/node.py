@@ -63,23 +63,23 @@ class Reply:
 
 def versions(solvers: Sequence[str] = ()) -> dict[str, str]:
     """Versions that have to agree: VenMAS down to its source text, Python up to its minor version, and the solvers."""
-    found = {
+    parts = {
         "venmas": f"{__version__} (source {code_digest()[:12]})",
         "python": ".".join(platform.python_version_tuple()[:2]),
     }
     if solvers:
         from venmas.solvers.registry import get_solver
 
-        found |= {name: get_solver(name).version() or "not installed" for name in solvers}
-    return found
+        parts |= {name: get_solver(name).version() or "not installed" for name in solvers}
+    return parts
 
 
 def introduce(solvers: Sequence[str]) -> tuple[str, dict[str, str]]:
     """`INSTANCE` and `versions`; a solver process is started as well, to be ready when the first order comes."""
-    found = versions(solvers)
+    mine = versions(solvers)
     if not _idle:
         _put_back(_new_pool(tuple(solvers)))
-    return INSTANCE, found
+    return INSTANCE, mine
 
 
 def differences(here: dict[str, str], there: dict[str, str]) -> list[str]:

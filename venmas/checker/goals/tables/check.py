@@ -63,10 +63,10 @@ class Checking:
         ):
             raise self._refuse("the box of a row is empty, or too large")
         size = max(1, len(self.book.reals))
-        found = cells(rows.low, rows.high, table.splits, MOST_NUMBERS // size)
-        if found is None or len(found[2]) != len(table.kind):
+        pieces = cells(rows.low, rows.high, table.splits, MOST_NUMBERS // size)
+        if pieces is None or len(pieces[2]) != len(table.kind):
             raise self._refuse(f"the splits do not fit the rows, or make more than {MOST_NUMBERS} numbers of cells")
-        self.low, self.high, self.row = found
+        self.low, self.high, self.row = pieces
         self.place = table.where[self.row]
         self._look_ahead()
         verdict = Verdict(self.tabling, table.frame, table.integers, self.place, (self.low, self.high), self.steps)
@@ -89,7 +89,7 @@ class Checking:
         formulas = [book.formulas[a.formula] for a in table.ahead]
         if len(set(formulas)) < len(formulas) or any(len(a.rows) != len(table.kinds) for a in table.ahead):
             raise self._refuse("a formula is looked ahead for twice, or not for all kinds")
-        able = [targets.refuting(f) for f in formulas]
+        refuting = [targets.refuting(f) for f in formulas]
         declared = np.zeros(1, dtype=bool)
         if targets.count:
             box = targets.frame, targets.where, targets.low, targets.high
@@ -121,7 +121,7 @@ class Checking:
                 for a, part in enumerate(table.ahead):
                     if len(part.rows[k]) != len(made.moves) or len(part.rows[k][m]) != len(at):
                         raise self._refuse(f"kind {k} has {len(made.moves)} moves of {len(at)} cells")
-                    held = able[a] & (targets.where == here)
+                    held = refuting[a] & (targets.where == here)
                     covered[a].append(self._covered(part, part.rows[k][m], held, targets, *ends))
                     rows = part.rows[k][m]
                     kept |= covered[a][-1] & (rows >= 0) & declared[np.maximum(rows, 0)]
@@ -146,16 +146,16 @@ class Checking:
         """Mask of the images that lie where the formula fails, (B,)."""
         if len(rows) and (int(rows.max()) >= targets.count or int(rows.min()) <= FIRST_COVER - len(ahead.covers)):
             raise self._refuse("a target or cover that does not exist is named")
-        found = np.zeros(len(rows), dtype=bool)
+        covered = np.zeros(len(rows), dtype=bool)
         one = np.flatnonzero(rows >= 0)
         r = rows[one]
-        found[one] = held[r] & (targets.low[r] <= low[one]).all(1) & (high[one] <= targets.high[r]).all(1)
+        covered[one] = held[r] & (targets.low[r] <= low[one]).all(1) & (high[one] <= targets.high[r]).all(1)
         for i in np.flatnonzero(rows <= FIRST_COVER).tolist():
             ask()
             parts = [r for r in ahead.covers[FIRST_COVER - int(rows[i])] if r < targets.count and held[r]]
             boxes = [(targets.low[r].tolist(), targets.high[r].tolist()) for r in parts]
-            found[i] = cover(low[i].tolist(), high[i].tolist(), boxes)
-        return found
+            covered[i] = cover(low[i].tolist(), high[i].tolist(), boxes)
+        return covered
 
 
 def step_fails(made: Behaviour, moves: Sequence[Bools], size: int) -> tuple[Bools, Bools]:

@@ -121,5 +121,5 @@ class Table(Rule):
 
     def _rows(self, columns: Sequence[Ints]) -> Ints:
         """Columns (R,) as rows (R, n)."""
-        found = np.array(columns, dtype=np.int64).reshape(len(columns), len(self.where))
-        return np.ascontiguousarray(found.T)
+        array = np.array(columns, dtype=np.int64).reshape(len(columns), len(self.where))
+        return np.ascontiguousarray(array.T)
