@@ -233,3 +233,30 @@ def test_a_deadlock_that_stays_open_is_told(decide) -> None:
 def test_the_word_of_a_solver_is_a_note_where_none_is_asked_for(decide) -> None:
     answer, portfolio = decide(((Turn("a"),), (Turn("b"),)), a=Toy(Proved("solver")), b=Toy(OPEN))
     assert answer == OPEN and "takes its word" in portfolio.told[0] and not isinstance(answer, Violated)
+
+
+def test_who_had_not_ended_goes_on_in_the_last_resort(decide, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_LATER", 0.0)
+    stages = ((Turn("side", share=0.1), Turn("main")), (Turn("last"),))
+    slow = Toy(*[None] * 2000, OPEN)
+    answer, portfolio = decide(stages, side=Toy(Proved("bounds")), main=Toy(OPEN), last=slow)
+    assert answer == Proved("bounds") and portfolio.decided == "side"
+    assert len(slow.answers) > 1  # while the last resort was at work
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_time_for_a_last_resort_that_reads_nothing_is_that_of_the_others(
+    read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = System("toy")
+    x = system.real("x", 0, 1)
+    system.branch("stay")
+    system.initial(x >= 0)
+    toys = {"first": Toy(Proved("bounds")), "last": Toy(OPEN)}
+    monkeypatch.setattr(engine, "get_procedure", toys.__getitem__)
+    why = None if read else "it is for other systems"
+    monkeypatch.setattr(engine, "unread", lambda procedure, question: why if procedure is toys["last"] else None)
+    mode = Mode("toys", "toys", ((Turn("first"),), (Turn("last"),)), resort=True)
+    portfolio = Portfolio(mode, Run(), Budget(100), -1)  # the time of all but the last resort is over
+    answer = portfolio.settle(Question(system, Bounded(read_formula(system, "AX x <= 1"))))
+    assert isinstance(answer, Unknown) if read else answer == Proved("bounds")
