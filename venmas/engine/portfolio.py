@@ -12,9 +12,10 @@ from venmas.budget import Budget, BudgetError, Shares, limited
 from venmas.engine.modes import DEFAULT_UNBOUNDED, MODES, SHARE, Mode, Turn
 from venmas.errors import Reason
 from venmas.logic import Bounded
-from venmas.procedure import Run, Session, unread
+from venmas.procedure import Run, Session, Settings, unread
 from venmas.procedures.registry import get_procedure
 from venmas.question import Question, deadlock_note, deadlocked
+from venmas.solvers.programs import Programs
 
 log = logging.getLogger(__name__)
 
@@ -180,6 +181,17 @@ class Portfolio:
         elif answer is not None:
             entry.why, self.decided = "", name
         return answer
+
+
+def here(settings: Settings) -> Settings:
+    """The same, programs are solved in this process: for many questions that take less time than to start one."""
+    return replace(settings, isolated=False)
+
+
+def bounded_answer(mode: Mode, programs: Programs, settings: Settings, question: Question, budget: Budget) -> Answer:
+    """The answer to a bounded question of a procedure, within a part of the time."""
+    with Run(settings, programs) as run:
+        return Portfolio(mode, run, budget, None).settle(question)
 
 
 class _Stage:

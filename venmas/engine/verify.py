@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from venmas.engine import arguments
 from venmas.engine.certificates.establish import Established, Proofs, establish
 from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, Mode, modes
-from venmas.engine.portfolio import Portfolio, limits
+from venmas.engine.portfolio import Portfolio, bounded_answer, here, limits
 from venmas.engine.report import Asked, Origin, Report, Tried, Verdict
 from venmas.engine.smooth import check_smooth
 from venmas.errors import Reason, SolverUnavailableError, UsageError, did_you_mean
@@ -254,7 +254,7 @@ class _Verification:
         """The set that was given. Raises `FormulaError`, and `UsageError` where the property takes none."""
         if isinstance(asked, Bounded):
             raise UsageError(
-                "a set (--invariant) proves formulas without a bound, and this one has bounds: leave it out"
+                "a set (--invariant) proves what has no bound, and this formula has bounds: leave the set out"
             )
         return read_inductive(self.system, given)
 
@@ -305,7 +305,8 @@ class _Verification:
             settings.remember = book.paths
         owed = proofs.asked(question) or (question.certified and proofs.trust == "auto")
         owed = owed and (question.certified or isinstance(question.asked, Bounded))
-        with Run(settings, self.programs, self._bounded) as run:
+        decide = partial(bounded_answer, modes()[DEFAULT], self.programs)
+        with Run(settings, self.programs, partial(decide, settings), partial(decide, here(settings))) as run:
             portfolio = self._portfolio(run, owed, book)
             try:
                 answer = self._settled(portfolio, question)
@@ -333,11 +334,6 @@ class _Verification:
         from venmas.engine.parts.divided import Divided
 
         return Divided(self.mode, self.settings, self.proofs.trust, self.budget, book)
-
-    def _bounded(self, question: Question, budget: Budget) -> Answer:
-        """The answer to a bounded question of a procedure: that of the default mode, within a part of the time."""
-        with Run(self.settings, self.programs) as run:
-            return Portfolio(modes()[DEFAULT], run, budget, None).settle(question)
 
     def _settled(self, portfolio: Portfolio | Divided, question: Question) -> Answer:
         """The answer of the portfolio; what it did not find in its share of the time is open."""
