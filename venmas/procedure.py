@@ -146,6 +146,8 @@ class Run:
     """What solving programs comes to, all questions of the verification together."""
     decide: Callable[[Question, Budget], Answer] | None = None
     """Answers a bounded question, also of other initial sets, for a procedure that needs it; raises `BudgetError`."""
+    derive: Callable[[Question, Budget], Answer] | None = None
+    """The same with programs solved in this process, for a procedure that asks many small ones."""
     _made: dict[object, object] = field(default_factory=dict)
     _narrow: dict[object, Question] = field(default_factory=dict)
     _stack: ExitStack = field(default_factory=ExitStack)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from venmas.answer import Answer, Broken, Remaining, Unknown, Violated
-from venmas.budget import Budget, BudgetError
+from venmas.answer import Broken, Remaining, Unknown, Violated
+from venmas.budget import BudgetError
 from venmas.checker.forever.check import stays
 from venmas.engine.certificates.establish import Established, establish
 from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, modes
 from venmas.engine.partial.find import UNTOLD, how_far
-from venmas.engine.portfolio import Portfolio, limits
+from venmas.engine.portfolio import Portfolio, bounded_answer, here, limits
 from venmas.engine.report import Verdict
 from venmas.engine.smooth import check_smooth
 from venmas.engine.tuning import check_read
@@ -74,7 +75,7 @@ class BranchingVerification(Verification[Question]):
         """The set that was given. Raises `FormulaError`, and `UsageError` where the property takes none."""
         if isinstance(asked, Bounded):
             raise UsageError(
-                "a set (--invariant) proves formulas without a bound, and this one has bounds: leave it out"
+                "a set (--invariant) proves what has no bound, and this formula has bounds: leave the set out"
             )
         return read_inductive(self.system, given)
 
@@ -114,7 +115,8 @@ class BranchingVerification(Verification[Question]):
             settings.remember = book.paths
         owed = proofs.asked(question) or (question.certified and proofs.trust == "auto")
         owed = owed and (question.certified or isinstance(question.asked, Bounded))
-        with Run(settings, self.programs, self._bounded) as run:
+        decide = partial(bounded_answer, modes()[DEFAULT], self.programs)
+        with Run(settings, self.programs, partial(decide, settings), partial(decide, here(settings))) as run:
             portfolio = self._portfolio(run, owed, book)
             try:
                 answer = self.settled(portfolio, question)
@@ -138,11 +140,6 @@ class BranchingVerification(Verification[Question]):
         from venmas.engine.parts.divided import Divided
 
         return Divided(self.mode, self.settings, self.proofs.trust, self.budget, book)
-
-    def _bounded(self, question: Question, budget: Budget) -> Answer:
-        """The answer to a bounded question of a procedure: that of the default mode, within a part of the time."""
-        with Run(self.settings, self.programs) as run:
-            return Portfolio(modes()[DEFAULT], run, budget, None).settle(question)
 
     def shown(self, answer: Violated | Broken) -> None:  # noqa: D102
         begun, report = self.budget.spent, self.report

@@ -13,9 +13,11 @@ from venmas.engine.modes import DEFAULT_UNBOUNDED, MODES, SHARE, Mode, Turn
 from venmas.errors import Reason
 from venmas.logic import Bounded
 from venmas.model.system.disturbances import noise_of
-from venmas.procedure import Asked, LinearQuestion, Run, Session, unread
+from venmas.procedure import Asked, LinearQuestion, Run, Session, Settings, unread
+from venmas.procedures.milp.settings import ISOLATED
 from venmas.procedures.registry import get_procedure
 from venmas.question import Question, deadlock_note, deadlocked
+from venmas.solvers.programs import Programs
 
 log = logging.getLogger(__name__)
 
@@ -254,6 +256,17 @@ class Portfolio:
         elif answer is not None:
             entry.why, self.decided = "", name
         return answer
+
+
+def here(settings: Settings) -> Settings:
+    """The same, programs are solved in this process: for many questions that take less time than to start one."""
+    return replace(settings, tune={**settings.tune, ISOLATED.key: "off"})
+
+
+def bounded_answer(mode: Mode, programs: Programs, settings: Settings, question: Question, budget: Budget) -> Answer:
+    """The answer to a bounded question of a procedure, within a part of the time."""
+    with Run(settings, programs) as run:
+        return Portfolio(mode, run, budget, None).settle(question)
 
 
 class _Stage:

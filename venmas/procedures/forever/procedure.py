@@ -48,7 +48,7 @@ class Forever:
             return "AG p has procedures of its own"
         if system.initial_condition is not TRUE:
             return "initial states are those of a condition, and no union of a few regions"
-        return None if run.decide is not None else "nothing decides bounded questions here"
+        return None if run.derive is not None else "nothing decides bounded questions here"
 
     def eager(self, question: Question, run: Run) -> bool:
         """It has a stage of its own."""
@@ -65,9 +65,9 @@ class ForeverSession:
     struggling = False
 
     def __init__(self, question: Question, run: Run) -> None:
-        assert run.decide is not None
+        assert run.derive is not None
         self.question, system = question, question.system
-        self._asking = Asking(system, run.decide, question.semantics)
+        self._asking = Asking(system, run.derive, question.semantics)
         self._formula = positive(question.asked.formula)
         self._sets: Sets | None = None
         self._points: list[tuple[Point, Sets]] = []
