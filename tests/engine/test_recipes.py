@@ -28,6 +28,7 @@ OWN_TESTS = {
     "A procedure": "tests/engine/test_recipes.py",
     "A mode": "tests/engine/test_recipes.py",
     "An option of the command line": "tests/cli/test_cli_options.py",
+    "An option of one procedure": "tests/cli/test_tune.py",
     "A scenario": "tests/engine/test_recipes.py",
     "An operator of expressions": "tests/model/test_new_operator.py",
     "An ONNX operator": "tests/nn/test_new_onnx_operator.py",
