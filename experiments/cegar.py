@@ -17,25 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from experiments.policies import figure
-from experiments.policies.cells import Cell, Cells
+from experiments.policies.cells import Cell, Cells, abstraction
 from experiments.policies.instances import data, own, published
 from experiments.policies.output import Output
 from experiments.policies.published import REFINEMENT, Row, told
 
-
-def _abstraction(**options: str) -> dict[str, Any]:
-    """Predicate abstraction of the whole system with these options."""
-    tune = {"slice": "off", **options}
-    return {"mode": "abstraction", "tune": {f"predicates.{name}": value for name, value in tune.items()}}
-
-
 WAYS: dict[str, dict[str, Any]] = {
     "default": {},
-    "guards, shrink": _abstraction(),
-    "WS": _abstraction(first="none", refine="ws"),
-    "no h": _abstraction(first="none", refine="ws", search="breadth"),
-    "no inc": _abstraction(first="none", refine="ws", reuse="off"),
-    "CE": _abstraction(first="none", refine="ce"),
+    "guards, shrink": abstraction(slice="off"),
+    "WS": abstraction(slice="off", first="none", refine="ws"),
+    "no h": abstraction(slice="off", first="none", refine="ws", search="breadth"),
+    "no inc": abstraction(slice="off", first="none", refine="ws", reuse="off"),
+    "CE": abstraction(slice="off", first="none", refine="ce"),
 }
 PAPER = ("WS", "no h", "no inc", "CE")
 FIGURES = ("verdict", "by", "iterations", "by policy", "predicates", "states", "path", "CPU")

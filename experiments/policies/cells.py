@@ -17,6 +17,11 @@ from venmas.engine.store import Store
 KIND, FORM = "policies", 1
 
 
+def abstraction(**options: Any) -> dict[str, Any]:
+    """Arguments of `verify`: predicate abstraction with these options of it."""
+    return {"mode": "abstraction", "tune": {f"predicates.{name}": value for name, value in options.items()}}
+
+
 @dataclass(frozen=True)
 class Cell:
     """One run of `verify`: an instance, options, at most `timeout` seconds."""
