@@ -26,6 +26,11 @@ def _arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**given, "tune": {**given.get("tune", {}), **tune}} if tune else given
 
 
+def abstraction(**options: Any) -> dict[str, Any]:
+    """Arguments of `verify`: predicate abstraction with these options of it."""
+    return {"mode": "abstraction", "tune": {f"predicates.{name}": value for name, value in options.items()}}
+
+
 @dataclass(frozen=True)
 class Cell:
     """One run of `verify`: an instance, options, at most `timeout` seconds."""

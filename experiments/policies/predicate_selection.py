@@ -18,7 +18,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from experiments.policies import figure
-from experiments.policies.cells import Cell, Cells
+from experiments.policies.cells import Cell, Cells, abstraction
 from experiments.policies.instances import Instance, data, published
 from experiments.policies.output import Output
 from experiments.policies.published import SELECTING, selected
@@ -53,7 +53,7 @@ def variants() -> Iterator[tuple[str, dict[str, Any]]]:
             if value not in (option.default, "eps"):
                 yield f"{option.name} {value}", {option.name: value}
     for name, given in PAPERS.items():
-        yield name, {"predicates": "none", **given}
+        yield name, {"first": "none", **given}
 
 
 def told_mean(value: float) -> str:
@@ -94,7 +94,7 @@ def main(arguments: list[str] | None = None) -> int:
     with Cells(args.out / "predicate_selection.db") as cells:
         output.head("variant", "verdict", *FIGURES, "+-", "published s")
         for name, options in chosen:
-            asked = [{"mode": "abstraction", "seed": seed, **options} for seed in range(args.seeds)]
+            asked = [abstraction(seed=seed, **options) for seed in range(args.seeds)]
             rows = [cells.decide(Cell(instance, each, args.timeout)) for each in asked]
             verdicts = {row["verdict"] for row in rows}
             decided |= verdicts

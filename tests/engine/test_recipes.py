@@ -29,6 +29,7 @@ OWN_TESTS = {
     "An LTL procedure": "tests/procedures/explicit/test_ltl_systems.py",
     "A mode": "tests/engine/test_recipes.py",
     "An option of the command line": "tests/cli/test_cli_options.py",
+    "An option of one procedure": "tests/cli/test_tune.py",
     "A scenario": "tests/engine/test_recipes.py",
     "A CTL operator": "tests/logic/test_new_ctl_operator.py",
     "An operator of LTL": "tests/logic/automata/test_translation.py",

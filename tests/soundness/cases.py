@@ -101,7 +101,7 @@ def ask(case: Case, mode: str, solver: str = "highs", encoding: str = "big-m", t
             solver=solver,
             trust=trust,
             certificate=certificate,
-            tune={**in_process(mode), "milp.encoding": encoding},
+            tune={} if mode == "exact" else {**in_process(mode), "milp.encoding": encoding},
             timeout=60,
         )
         return Asked(case, mode, solver, encoding, trust, report, _problem(case, report, certificate))
