@@ -164,7 +164,7 @@ def test_proofs_from_every_state_do_not_use_initial_states() -> None:
     for seed in range(2000, 2025):
         rng = random.Random(seed)
         circuit, formula = restricted(rng), parse_ltl(random_property(rng, rng.randint(2, 4)))
-        answer = verify(circuit, formula, timeout=1, anywhere=True)
+        answer = verify(circuit, formula, timeout=1, tune={"ranking.from": "all"})
         anywhere = replace(circuit, init=(None,) * len(circuit.registers), starts=())
         if answer.satisfied:
             assert not proved(answer).invariant.initial
@@ -234,7 +234,7 @@ def test_safety_of_a_counter() -> None:
     assert proved(answer).invariant.initial
     assert proved(answer).kept
     assert verify(even, "G n != 3", timeout=20, trust="solver").satisfied
-    assert verify(even, "G n != 3", timeout=3, anywhere=True).verdict == "unknown"
+    assert verify(even, "G n != 3", timeout=3, tune={"ranking.from": "all"}).verdict == "unknown"
     assert verify(by_two, "G n != 3", timeout=20).violated
     assert verify(even, "G n != 4", timeout=20).violated
 

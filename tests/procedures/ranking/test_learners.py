@@ -42,7 +42,7 @@ def published(data_dir: Path, key: str, index: int) -> tuple[Circuit, str]:
 @pytest.mark.parametrize("key", ["gray_a", "seven_seg_b", "delay_a", "pwm"])
 def test_trained_networks_prove_published_tasks(data_dir: Path, key: str) -> None:
     circuit, text = published(data_dir, key, 1)
-    answer = verify(circuit, text, timeout=250, learner="gradient")
+    answer = verify(circuit, text, timeout=250, tune={"ranking.learner": "gradient"})
     ranked = proved(answer).ranked
     assert all(one.network.level == gradient.LEVEL for one in ranked)
     assert all(len(one.steps) == len(one.goal.edges) for one in ranked)
@@ -51,21 +51,21 @@ def test_trained_networks_prove_published_tasks(data_dir: Path, key: str) -> Non
 @pytest.mark.parametrize(("key", "index"), [("delay_a", 1), ("vga", 1), ("seven_seg_b", 2)])
 def test_hyperplanes_prove_published_tasks(data_dir: Path, key: str, index: int) -> None:
     circuit, text = published(data_dir, key, index)
-    answer = verify(circuit, text, timeout=120, learner="milp")
+    answer = verify(circuit, text, timeout=120, tune={"ranking.learner": "milp"})
     assert proved(answer).ranked
 
 
 @pytest.mark.parametrize("learner", ["milp", "gradient"])
 def test_learners_prove_nothing_that_is_false(learner: str) -> None:
     circuit = circuit_of(load_machine("pwm", size=5), Budget(10))
-    assert not verify(circuit, "G F pulse", timeout=4, learner=learner).satisfied
+    assert not verify(circuit, "G F pulse", timeout=4, tune={"ranking.learner": learner}).satisfied
 
 
 def test_pytorch_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     circuit = circuit_of(load_machine("delay"), Budget(10))
     with pytest.raises(SolverUnavailableError, match=r"needs PyTorch, which is not installed: .*train"):
-        verify(circuit, "F G !rst -> G F sig", timeout=10, learner="gradient")
+        verify(circuit, "F G !rst -> G F sig", timeout=10, tune={"ranking.learner": "gradient"})
 
 
 def ranks(network: Network, point: tuple[int, ...]) -> list[int]:

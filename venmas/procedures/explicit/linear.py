@@ -92,13 +92,13 @@ class _OfCircuit:
         if self.proved is not None:
             return self.proved
         automaton = self.question.automaton
+        assert isinstance(self.question.subject, Circuit)
         found = enumerated(self.observed, automaton, budget, *([SMALL] if self.turns == 1 else []))
         if found is None:
             return Unknown(Reason.OPEN, "registers and inputs have too many bits to take all states one by one")
         if isinstance(found, Lasso):
             return Broken(found)
-        circuit = self.observed.circuit
-        proof = EnumerationProof(found, tuple(circuit.width(node) for node in circuit.registers))
+        proof = EnumerationProof(self.question.subject, automaton, found.nodes - 1)
         self.figures = ProductCounts(found.count, proof.states)
         self.proved = Proved("exact", proof=proof)
         return self.proved if self.turns > 1 else Unknown(Reason.OPEN, "all states were enumerated; ranks may say more")
