@@ -66,7 +66,7 @@ def test_a_machine_of_ones_own_and_a_bundled_one(tmp_path: Path) -> None:
 
 
 def test_learners_by_name_and_their_networks(tmp_path: Path) -> None:
-    needs("bitwuzla", "pysat")
+    needs("bitwuzla", "pysat", "venmas_learners")
     path = tmp_path / "rank.onnx"
     found = ask("--scenario", "delay", "--formula", "rings", "--tune", "ranking.learner=milp")
     assert found.exit_code == 0

@@ -19,8 +19,8 @@ import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
+from tests.logic.automata.hoa_reader import read_hoa
 from venmas.cli.main import main
-from venmas.logic.automata import read_hoa
 
 SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs/result.schema.json").read_text()))
 
@@ -93,6 +93,7 @@ def test_unknown_has_its_reason(design: Path) -> None:
 
 
 def test_small_designs_are_enumerated(design: Path) -> None:
+    needs("venmas_learners")
     design.write_text(COUNTER.replace("5 one 2", "5 constd 2 2"))
     found = ask(design, "G n != 3", "--initial", "n == 0", "--tune", "ranking.learner=milp")
     assert found.exit_code == 0

@@ -86,7 +86,6 @@ def test_every_option_of_every_command_is_in_the_table():
 VALUES = {
     "--trust": "solver",
     "--deadlock": "error",
-    "--leave-range": "error",
     "--set": "a=1",
     "--solver": "auto",
     "--btor2": "{d}/net.btor2",
@@ -95,26 +94,26 @@ VALUES = {
 }
 VERIFY = ["verify", "--scenario", "{d}/counter.py", "--formula"]
 PATHS = {
-    "adaptive": ([*VERIFY, "AX (x == 0)"], {"jani", "ltl", "netlist"}),
-    "exact": ([*VERIFY, "AX (x == 0)", "--mode", "exact"], {"programs", "workers", "jani"}),
-    "mono": ([*VERIFY, "AX (x == 0)", "--mode", "mono"], {"workers", "jani"}),
-    "abstraction": ([*VERIFY, "AG x == 0", "--mode", "abstraction"], {"programs", "workers", "jani"}),
-    "invariant": ([*VERIFY, "AG x == 0", "--invariant", "x == 0"], {"jani"}),
-    "several": ([*VERIFY, "AX (x == 0)", "--formula", "AX (x == 1)"], {"one formula", "jani"}),
+    "adaptive": ([*VERIFY, "AX (x == 0)"], {"ltl", "netlist"}),
+    "exact": ([*VERIFY, "AX (x == 0)", "--mode", "exact"], {"programs", "workers"}),
+    "mono": ([*VERIFY, "AX (x == 0)", "--mode", "mono"], {"workers"}),
+    "abstraction": ([*VERIFY, "AG x == 0", "--mode", "abstraction"], {"programs", "workers"}),
+    "invariant": ([*VERIFY, "AG x == 0", "--invariant", "x == 0"], set()),
+    "several": ([*VERIFY, "AX (x == 0)", "--formula", "AX (x == 1)"], {"one formula"}),
     "several exact": ([*VERIFY, "AX (x == 0)", "--least", "2", "--mode", "exact"], {"one formula", "programs"}),
-    "ltl scenario": ([*VERIFY, "G x == 0"], {"netlist", "programs", "workers", "jani"}),
-    "netlist": (["verify", "--formula", "G !x", "--scenario", "{d}/net.btor2"], {"programs", "workers", "jani"}),
-    "report": (["report", "{d}/r.json"], {"check", "scenario", "jani"}),
+    "ltl scenario": ([*VERIFY, "G x == 0"], {"netlist", "programs", "workers"}),
+    "netlist": (["verify", "--formula", "G !x", "--scenario", "{d}/net.btor2"], {"programs", "workers"}),
+    "report": (["report", "{d}/r.json"], {"check", "scenario"}),
     "plot": (["plot", "{d}/r.json", "-o", "{d}/p.svg", "--show", "tree"], {"states", "scenario"}),
-    "reach": (["reach", "--scenario", "{d}/counter.py", "--steps", "1", "--runs", "0"], {"runs", "picture", "jani"}),
-    "scenarios": (["scenarios"], {"scenario", "jani"}),
+    "reach": (["reach", "--scenario", "{d}/counter.py", "--steps", "1", "--runs", "0"], {"runs", "picture"}),
+    "scenarios": (["scenarios"], {"scenario"}),
     "check": (["check", "{d}/proof.gz"], {"netlist"}),
-    "check netlist": (["check", "{d}/ltl.gz"], {"scenario", "jani"}),
-    "simulate": (["simulate", "--scenario", "{d}/counter.py"], {"jani"}),
-    "abstract": (["abstract", "--scenario", "{d}/counter.py"], {"jani"}),
+    "check netlist": (["check", "{d}/ltl.gz"], {"scenario"}),
+    "simulate": (["simulate", "--scenario", "{d}/counter.py"], set()),
+    "abstract": (["abstract", "--scenario", "{d}/counter.py"], set()),
     "export": (
         ["export", "programs", "--scenario", "{d}/counter.py", "--formula", "AX x == 0", "-o", "{d}/o"],
-        {"jani"},
+        set(),
     ),
 }
 
@@ -175,7 +174,7 @@ REPEATED = [
     (["--scenario", "vcas", "--formula", "AX true", "--mode", "mono", "--mode", "exact"], "--mode"),
     (["verify", "--scenario", "vcas", "--formula", "AX true", "--timeout", "5", "--timeout=500"], "--timeout"),
     (["verify", "--scenario", "a.btor2", "--formula", "G a", "--initial", "a", "--initial", "b"], "--initial"),
-    (["abstract", "--scenario", "a.jani", "--policy", "a", "--policy", "b"], "--policy"),
+    (["abstract", "--scenario", "a.jani", "--formula", "a", "--formula", "b"], "--formula"),
     (["reach", "--scenario", "vcas", "--steps", "1", "--steps", "2"], "--steps"),
     (["vnnlib", "n.onnx", "p.vnnlib", "--timeout", "1", "--timeout", "2"], "--timeout"),
     (["export", "formula", "--scenario", "vcas", "--formula", "a", "--formula", "b"], "--formula"),
@@ -274,10 +273,9 @@ def test_a_design_without_an_initial_state_is_refused(folder, start):
     assert run(folder, [*words, "!x"]).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    "words", [["--masking"], ["--policy", "none", "--masking"], ["--policy", "none", "--inputs", "x"]]
-)
-def test_what_is_about_a_policy_is_refused_without_one(folder, words):
+@pytest.mark.parametrize("given", [["masking=true"], ["policy=none", "masking=true"], ["policy=none", "inputs=x"]])
+def test_what_is_about_a_policy_is_refused_without_one(folder, given):
+    words = [word for entry in given for word in ("--set", f"jani.{entry}")]
     found = run(folder, ["verify", "--scenario", "{d}/m.jani", "--formula", "AX (x == 0)", *words])
     assert found.exit_code == 2
-    assert "masking is about" in found.output or "name it with --policy NET" in found.output
+    assert "masking is about" in found.output or "name it with --set jani.policy=NET" in found.output

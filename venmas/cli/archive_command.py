@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from venmas.cli.apart import check_kept
-from venmas.cli.jani_options import is_jani
+from venmas.cli.jani_models import is_jani
 from venmas.cli.main import SATISFIED
 from venmas.cli.options import Loaded, load, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from venmas.cli.jani_options import given_options
 from venmas.cli.options import Loaded
 from venmas.cli.subjects import Design
 
@@ -19,4 +18,4 @@ def tell_origin(report: Report, loaded: Loaded | Design, tune: Mapping[str, str]
     report.scenario = loaded.name if isinstance(loaded, Design) else loaded.scenario.name
     report.origin = loaded.origin
     if report.asked is not None:
-        report.asked = replace(report.asked, options=given_options(), tune=tune)
+        report.asked = replace(report.asked, options={} if isinstance(loaded, Design) else loaded.reading, tune=tune)

@@ -14,11 +14,6 @@ PANELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "question": ("The question", "--semantics --fair --initial --deadlock --invariant"),
         "several": ("Several formulas", "--formulas --least --most --sweep --batch --csv --latex --junit"),
         "machines": ("Machines and solvers", "--workers --memory --cluster --solver"),
-        "jani": (
-            "JANI models",
-            "--property --property-name --policy --inputs --outputs --with-initial --goal-terminal --leave-range "
-            "--masking",
-        ),
     }
 }
 """By command: panels with their titles and options. Options of no panel are always shown."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from venmas.cli.jani_options import is_jani, jani_options, without_policy
+from venmas.cli.jani_models import is_jani, without_policy
 from venmas.cli.options import check_read, find_scenario, read_settings, verbose_option
 from venmas.cli.table import Command, refuse
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 @click.command("scenarios", cls=Command)
 @click.argument("name", required=False, metavar="[NAME|FILE]")
-@jani_options
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable.")
 @click.option("--networks", metavar="DIR", help="Take the networks from this folder.")
 @verbose_option
@@ -50,16 +49,18 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
         print_table(out, ["design", "what it is, for formulas of LTL"], designs, wrap=True)
         out.print("`venmas scenarios NAME` describes one; --scenario FILE.py loads one of your own.")
         return
-    given = read_settings(settings)
+    asked = read_settings(settings)
     if name in design_names():
-        _design(out, load_design(name), given)
+        _design(out, load_design(name), asked)
         return
+    given: Mapping[str, str] = asked
     model, closed = None, ""
     try:
-        loaded = find_scenario(name, networks)
+        loaded, given = find_scenario(name, asked, networks)
         model = _model(loaded, given) if is_jani(name) else None
     except VenmasError as error:
-        loaded, closed = _without_policy(name, error), str(error)
+        loaded, closed = _without_policy(name, asked, error), str(error)
+        given = {key: value for key, value in asked.items() if not key.startswith("jani.")}
         try:
             model = _model(loaded, given)
         except VenmasError:
@@ -130,10 +131,10 @@ def _model(scenario: Scenario, given: Mapping[str, object]) -> System | None:
     return scenario.system(None, **given)
 
 
-def _without_policy(name: str, error: VenmasError) -> Scenario:
+def _without_policy(name: str, asked: Mapping[str, str], error: VenmasError) -> Scenario:
     """The JANI model with every action free, where that can be read; else what went wrong with it."""
     try:
-        found = without_policy(name) if is_jani(name) else None
+        found = without_policy(name, asked) if is_jani(name) else None
     except type(error):
         found = None
     if found is None:
@@ -147,8 +148,13 @@ def _lines(out: Console, lines: tuple[str, ...]) -> None:
 
 
 def _parameters(out: Console, scenario: Scenario) -> None:
+    from venmas.formats.jani.settings import PREFIX, READING
     from venmas.report.text_tables import print_table
 
+    if is_jani(str(scenario.path)):
+        out.print("\nHow it is read (--set NAME=VALUE)", style="bold")
+        table = [[PREFIX + p.name, p.default_text, p.help] for p in READING]
+        print_table(out, ["name", "default", "meaning"], table, wrap=True)
     if not scenario.parameters:
         out.print("\nIt has no parameters.")
         return

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from venmas.cli.jani_options import is_jani
+from venmas.cli.jani_models import is_jani
 from venmas.cli.options import Loaded, read_settings
 from venmas.cli.output import read_input
 from venmas.cli.subjects import Design, load_subject
@@ -92,6 +92,8 @@ def stored_parameters(path: str, stored: Mapping[str, Any]) -> dict[str, str]:
     parameters = stored.get("parameters", {})
     if not isinstance(parameters, dict) or not all(isinstance(v, str) for v in parameters.values()):
         raise UsageError(f"{path}: 'parameters' should map names to texts; {HOW}")
+    if named := [name for name in parameters if name.startswith("jani.")]:  # files, which a stored file may not open
+        raise UsageError(f"{path}: 'parameters' says how a model is read ({named[0]}): give that with --set")
     return parameters
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from venmas.cli.options import Loaded, load
-from venmas.cli.table import refuse
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +66,6 @@ def load_subject(
             return load(scenario, settings, networks)
         except MachineError:
             assert scenario is not None
-    refuse("jani", f"{scenario} is a design")
     if networks is not None:
         raise UsageError(f"--networks: {scenario} is a design, which has none: leave it out")
     return Design(scenario, load_circuit(scenario, settings, asked=asked, exact=exact), dict(settings))

@@ -21,7 +21,6 @@ PARTS = {
     "programs": "programs for solvers",
     "workers": "modes that work on several cores",
     "scenario": "a scenario",
-    "jani": "JANI models",
     "ltl": "formulas of LTL",
     "netlist": "designs",
     "check": "what --check does",
@@ -40,10 +39,8 @@ def _options(needs: Needs, names: str) -> dict[str, Needs]:
 
 
 _COMMON = _options(_ALWAYS, "--verbose")
-_JANI = "--property --property-name --policy --inputs --outputs --with-initial --goal-terminal --leave-range --masking"
-_SCENARIO = _options(_ALWAYS, "--scenario --set --networks") | _options(("jani",), _JANI)
+_SCENARIO = _options(_ALWAYS, "--scenario --set --networks")
 _STORED = {"--scenario": _ALWAYS, "--set": ("scenario",), "--networks": ("scenario",)}
-_STORED |= _options(("scenario", "jani"), _JANI)
 
 TABLE: Mapping[str, Mapping[str, Needs]] = {
     "verify": _COMMON
@@ -60,8 +57,7 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     "check": _COMMON
     | _options(_ALWAYS, "--json --timeout --memory --quiet")
     | _options(("netlist",), "--btor2")
-    | _options(("scenario",), "--scenario --set --networks")
-    | _options(("scenario", "jani"), _JANI),
+    | _options(("scenario",), "--scenario --set --networks"),
     "report": _COMMON
     | _STORED
     | _options(_ALWAYS, "--output --check")
@@ -74,7 +70,7 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     | _options(("picture",), "--plane"),
     "simulate": _COMMON | _SCENARIO | _options(_ALWAYS, "--steps --seed --branch --branches --initial --runs --json"),
     "abstract": _COMMON | _SCENARIO | _options(_ALWAYS, "--predicates --formula --seed --relaxed --json --dot --html"),
-    "scenarios": _COMMON | _options(("scenario",), "--set --networks") | _options(("scenario", "jani"), _JANI),
+    "scenarios": _COMMON | _options(("scenario",), "--set --networks"),
     "replay": _COMMON | _SCENARIO | _options(_ALWAYS, "--quiet"),
     "archive": _COMMON | _SCENARIO | _options(_ALWAYS, "--output --certificate"),
     "programs": _COMMON | _SCENARIO | _options(_ALWAYS, "--formula --output --mode --tune --format --limit"),

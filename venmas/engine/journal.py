@@ -116,16 +116,18 @@ class Journal:
             counts = Counts(before.created, before.discarded, 0, before.cancelled, before.solved + before.skipped)
             report.subproblems, report.depth = counts, found.depth
             report.largest_program, report.graph = Largest(**found.largest), Regions(**found.graph)
-        except (TypeError, ValueError, UsageError) as error:  # not written by `_keep`
+            solvers, notes, took = dict(found.solvers), [str(note) for note in found.notes], f"{found.seconds:.3g} s"
+            basis = str(found.basis)
+        except (AttributeError, TypeError, ValueError, UsageError) as error:  # not written by `_keep`
             report.witness = report.replay = report.lasso = None
             log.warning("the verdict in the journal cannot be read and is sought anew: %s", error)
             return False
-        report.verdict, report.basis, report.solvers = verdict, found.basis, dict(found.solvers)
+        report.verdict, report.basis, report.solvers = verdict, basis, solvers
         shown = report.witness is not None or report.lasso is not None
         how = "the witness was replayed again" if shown else "nothing was computed again"
-        took = f"the run that decided it took {found.seconds:.3g} s"
         report.peak_rss_mb, self._recalled = peak_mb(), True
-        report.notes += [*found.notes, f"this verdict is that of an earlier run, in the journal ({took}); {how}"]
+        told = f"this verdict is that of an earlier run, in the journal (the run that decided it took {took}); {how}"
+        report.notes += [*notes, told]
         return True
 
     def _keep(self, report: Report, seconds: float) -> None:

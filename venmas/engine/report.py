@@ -93,10 +93,9 @@ class Origin:
 @dataclass(frozen=True)
 class Asked:
     """What the caller asked for, where the report tells only what came of it: the text of the formula or its name, the
-    preferred solver, the limits (seconds, MB; None: none), the inductive set, if one was given; options: of the command
-    line about JANI models, by their names without dashes before them, those of flags empty. Of LTL: conditions of
-    fairness, what runs do without a successor, and what holds in initial states besides. tune: options of single
-    procedures, by key.
+    preferred solver, the limits (seconds, MB; None: none), the inductive set, if one was given; options: parameters
+    that say how a model was read, such as ``jani.policy``. Of LTL: conditions of fairness, what runs do without a
+    successor, and what holds in initial states besides. tune: options of single procedures, by key.
     """
 
     formula: str

@@ -18,9 +18,13 @@ _ASKING = "k-induction"
 
 
 def options(procedures: Iterable[str] | None = None) -> dict[str, Option]:
-    """Options by key: those of procedures, of all by default."""
+    """Options by key: those of procedures, of all by default; ours keep their keys."""
     names = (*PROCEDURES, *plugged()) if procedures is None else procedures
-    return {o.key: o for name in names for o in getattr(get_procedure(name), "options", ())}
+    found: dict[str, Option] = {}
+    for name in names:
+        for option in getattr(get_procedure(name), "options", ()):
+            found.setdefault(option.key, option)
+    return found
 
 
 def read_tune(tune: object) -> dict[str, Any]:

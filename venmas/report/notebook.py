@@ -20,6 +20,7 @@ from venmas.model.expressions.vector import Vector
 from venmas.model.show import initial_texts
 from venmas.model.system.system import System
 from venmas.model.witness.tree import Witness
+from venmas.report.assumptions import assumptions
 from venmas.report.linear import proof_texts, run_table
 from venmas.report.plot.figures import Picture
 from venmas.report.plot.reach import picture
@@ -60,6 +61,9 @@ def _(report: Report) -> str:
         parts += [_trace(report.model, report.witness), *_pictures(report)]
     if report.lasso is not None:
         parts += [_table(run_table(report.lasso, report.model)), *_pictures(report)]
+    if assumed := assumptions(report, report.model):
+        told = "".join(f"<li>{escape(f'{name}: {text}')}</li>" for name, text in assumed)
+        parts.append(f"<details><summary>Assumptions of the model</summary><ul>{told}</ul></details>")
     return "".join(parts)
 
 

@@ -19,6 +19,7 @@ from venmas.model.witness.replay import FloatRun, Replay
 from venmas.procedure import Subject
 from venmas.procedures.predicate_abstraction.refinement.drawing import Drawn
 from venmas.report.abstraction import Abstraction, abstraction_of, shown
+from venmas.report.assumptions import assumptions, trusted
 from venmas.report.equations import equations
 from venmas.report.figures import Facts
 from venmas.report.linear import shown as shown_linear
@@ -158,6 +159,8 @@ def html_page(
         tables=system_tables(report, system, known) if system else None,
         parameters=parameter_table(report, known),
         equations=equations(system, files) if system else None,
+        trusted=[] if problem else trusted(report, system),
+        assumptions=assumptions(report, system),
         proof_facts=proof_facts(report),
         procedures=procedure_table(report),
         abstraction=abstraction_of(report.invariant),

@@ -202,7 +202,7 @@ def _options(report: Report, defaults: Mapping[str, tuple[str, str, str]]) -> It
         if report.asked.invariant:
             yield from ("--invariant", report.asked.invariant)
         for name, value in report.asked.options.items():
-            yield from (f"--{name}", value) if value else (f"--{name}",)
+            yield from ("--set", f"{name}={value}")
         for name, value in report.asked.tune.items():
             yield from ("--tune", f"{name}={value}")
         if report.asked.timeout:

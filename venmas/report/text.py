@@ -9,6 +9,7 @@ from venmas.engine.reach.sets import ReachSets
 from venmas.engine.report import Report, Verdict
 from venmas.model.show import precise
 from venmas.report import linear
+from venmas.report.assumptions import assumptions
 from venmas.report.figures import PROCEDURES, figures, procedure_rows
 from venmas.report.reach import head, notes, table
 from venmas.report.text_tables import again, print_table, print_trace
@@ -54,7 +55,10 @@ def as_text(shown: Report | ReachSets | Witness) -> str:
 
 
 def print_report(out: Console, report: Report, system: System | None, *, verbose: bool = False) -> None:
-    """Everything; `verbose`: the procedures of a mode, too, where one decided. system: None where there is none."""
+    """Everything; `verbose`: what the model assumes, and the procedures of a mode where one decided, too.
+
+    system: None where there is none.
+    """
     print_verdict(out, report)
     out.print(f"{report.formula}", soft_wrap=True)
     out.print(where(report), soft_wrap=True)
@@ -71,6 +75,10 @@ def print_report(out: Console, report: Report, system: System | None, *, verbose
     if verbose and (obligations := linear.obligation_table(report)) is not None:
         out.print()
         print_table(out, obligations.head, obligations.rows, wrap=True)
+    if verbose and (assumed := assumptions(report, system or report.model)):
+        out.print("\nAssumptions of the model:")
+        for name, text in assumed:
+            out.print(f"{name:<17} {text}", soft_wrap=True)
     if report.procedures and (verbose or report.verdict is Verdict.UNKNOWN):
         out.print()
         print_table(out, PROCEDURES, procedure_rows(report), wrap=True)

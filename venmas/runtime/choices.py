@@ -32,10 +32,10 @@ DEADLOCKS: Mapping[str, str] = {
 LEARNERS: Mapping[str, str] = {
     "auto": "mined",
     "mined": "neurons read off the netlist",
-    "milp": "hyperplanes by HiGHS",
-    "gradient": "PyTorch",
+    "milp": "hyperplanes by HiGHS (plug-in)",
+    "gradient": "trained by PyTorch (plug-in)",
 }
-"""How ranking networks are found (`venmas.procedures.ranking.learners`)."""
+"""How ranking networks are found; other packages can add more (`venmas.procedures.ranking.learners`)."""
 
 SEMANTICS: Mapping[str, str] = {
     "real": "the functions of their weights",

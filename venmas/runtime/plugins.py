@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 
 SOLVERS, SCENARIOS = "venmas.solvers", "venmas.scenarios"
 PROCEDURES, READERS = "venmas.procedures", "venmas.readers"
-REACH_SOURCES = "venmas.reach_sources"
-GROUPS = (SOLVERS, SCENARIOS, PROCEDURES, READERS, REACH_SOURCES)
+REACH_SOURCES, LEARNERS = "venmas.reach_sources", "venmas.learners"
+GROUPS = (SOLVERS, SCENARIOS, PROCEDURES, READERS, REACH_SOURCES, LEARNERS)
 """Groups of entry points."""
 
 _Kind = TypeVar("_Kind")

@@ -177,7 +177,7 @@ def _check_passing(system: System, operator: Operator) -> None:
                 info = passing.info
                 passing.place.refuse(
                     f"the value of {info.key} may leave its range {info.lower} to {info.upper}; widen the range, "
-                    "restrict the guard, or take such steps out with --leave-range block"
+                    "restrict the guard, or take such steps out with --set jani.leave_range=block"
                 )
 
 

@@ -54,7 +54,7 @@ class Interface:
         if networks.path == self.network and not self.network.is_file():
             self.place.refuse(
                 f"there is no network {self.network}: put the file there, or name another interface or network with "
-                "--policy FILE"
+                "--set jani.policy=FILE"
             )
         network = networks.load(glob.escape(self.network.name), normalization="ignore")
         sizes = (network.input_size, network.output_size)

@@ -199,7 +199,7 @@ def _chosen(
             )
         return found[0], ""
     if len(readable) > 1:
-        return None, f"{file} has several properties: name one with --property-name; they are {listed}"
+        return None, f"{file} has several properties: name one with --set jani.property_name=NAME; they are {listed}"
     if demanded and not readable:
         raise ScenarioError(f"{file} has no property of the operator PA, which alone is read; it has {listed}")
     return (readable[0] if readable else None), ""
@@ -209,7 +209,7 @@ def _policy(
     policy: FilePath | None, inputs: Sequence[str] | None, outputs: Sequence[str] | None, chosen: Property | None
 ) -> Interface | None:
     if (policy is None or str(policy) == "none") and (inputs is not None or outputs is not None):
-        raise ScenarioError("inputs and outputs are those of a network: name it with --policy NET")
+        raise ScenarioError("inputs and outputs are those of a network: name it with --set jani.policy=NET")
     if policy is not None and str(policy) == "none":
         return None
     if policy is None:
@@ -223,6 +223,6 @@ def _policy(
     if inputs is None or outputs is None:
         raise ScenarioError(
             f"{file} is a network without an interface: name the variables that it reads and the label of each of its "
-            "outputs, with --inputs and --outputs"
+            "outputs, with --set jani.inputs=A,B and --set jani.outputs=C,D"
         )
     return bare_interface(file, inputs, outputs)

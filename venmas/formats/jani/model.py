@@ -129,7 +129,10 @@ class Model:
 def read_header(data: object, place: Place) -> Header:
     """The part of a model that needs no values of constants. Raises `ScenarioError`."""
     if isinstance(data, dict) and "automata" not in data and "properties" in data:
-        place.refuse("this is a property file, and a model is needed; give the model, and this file with --property")
+        place.refuse(
+            "this is a property file, and a model is needed; give the model, and this file with "
+            "--set jani.property=FILE"
+        )
     model = fields(data, MODEL, place)
     kind = model["type"]
     if kind not in TYPES:

@@ -82,7 +82,7 @@ def confined(named: str, place: Place) -> Path:
     if not inside:
         place.refuse(
             f"{shown(named)} is not in the folder of the file that names it, nor below, and is not opened; put a copy "
-            "there, or name a policy with --policy FILE"
+            "there, or name a policy with --set jani.policy=FILE"
         )
     return path
 

@@ -37,7 +37,7 @@ from venmas.procedures.pdr.mined import mined
 from venmas.procedures.pdr.needed import closed, core
 from venmas.procedures.pdr.pdr import unreachable
 from venmas.procedures.ranking.learn import Figures, Network, rank
-from venmas.procedures.ranking.learners import learned
+from venmas.procedures.ranking.learners import MINED, Learner, get_learner
 from venmas.procedures.ranking.obligations.obligations import Obligations
 from venmas.procedures.ranking.proof import Ranked, RankingProof
 from venmas.procedures.ranking.settings import OPTIONS
@@ -54,7 +54,8 @@ _Rank = tuple[Goal, Network]
 class Prover:
     """Proofs over one circuit and automaton. initial: invariants may begin at the initial states.
 
-    Every method raises `BudgetError`, `SolverUnavailableError`.
+    learner: of `venmas.procedures.ranking.learners`. Raises `UsageError` for one that is not there; every method raises
+    `BudgetError`, `SolverUnavailableError`.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Prover:
         initial: bool = True,
         learner: str = "auto",
     ) -> None:
-        self._learner = learner
+        self._learner = None if learner in MINED else get_learner(learner)
         self._circuit, self._letters, self._automaton = circuit, letters, automaton
         self._figures, self._exact = figures, exact
         begun = any(node is not None for node in circuit.init) or bool(circuit.starts)
@@ -105,8 +106,8 @@ class Prover:
 
     def _component(self, component: Component, budget: Budget) -> list[_Rank] | None:
         """Ranks of a component, none where an invariant excludes it."""
-        if self._learner not in ("auto", "mined"):
-            return self._asked_for(component, budget)
+        if self._learner is not None:
+            return self._plugged(self._learner, component, budget)
         every = Invariant()
         few = self._ranks(component.edges, component.sets, every, LEVELS[:2], budget)
         if few is not None:
@@ -125,11 +126,11 @@ class Prover:
                 return under
         return [] if self._excluded(component.states, _LONG, budget) else None
 
-    def _asked_for(self, component: Component, budget: Budget) -> list[_Rank] | None:
-        """A rank by the learner that was named."""
+    def _plugged(self, learner: Learner, component: Component, budget: Budget) -> list[_Rank] | None:
+        """A rank by a learner of another package."""
         for strict in component.sets:
             goal = Goal(self._circuit, self._letters, component.edges, strict)
-            network = learned(self._learner, goal, budget, self._figures)
+            network = learner(goal, budget, self._figures)
             if network is not None:
                 return [(goal, network)]
         return None

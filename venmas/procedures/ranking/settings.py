@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from venmas.procedure import Option
 from venmas.runtime.choices import LEARNERS, described
 
-LEARNER = Option("ranking", "learner", tuple(LEARNERS), "auto", f"how they are found. {described(LEARNERS)}")
+
+def _learner(name: Any) -> str:
+    """A learner, of other packages too. Raises `UsageError`."""
+    from venmas.procedures.ranking.learners import get_learner
+
+    get_learner(str(name))
+    return str(name)
+
+
+LEARNER = Option("ranking", "learner", None, "auto", f"how they are found. {described(LEARNERS)}", _learner)
 FROM = Option(
     "ranking",
     "from",

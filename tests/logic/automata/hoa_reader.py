@@ -14,11 +14,11 @@ from lark import Token
 from lark.exceptions import VisitError
 from lark.visitors import Transformer_NonRecursive
 
+from tests.logic.automata.hoa_grammar import hoa_tree
 from venmas.budget import ask
 from venmas.errors import AutomatonError, FormulaError
 from venmas.logic.automata.automaton import Automaton, Edge
 from venmas.logic.automata.effort import Effort
-from venmas.logic.automata.hoa_grammar import hoa_tree
 from venmas.logic.automata.label import Label
 from venmas.logic.automata.rewrite import core
 from venmas.logic.automata.tableau import MAX_STATES, cubes

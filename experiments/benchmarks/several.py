@@ -1,6 +1,6 @@
 """One hundred formulas over VerticalCAS in one command, in a hundred, in one process: CPU seconds and verdicts.
 
-``python experiments/several.py`` takes some three minutes of one core.
+``python -m experiments.benchmarks.several`` takes some three minutes of one core.
 """
 
 import json

@@ -27,10 +27,10 @@ from venmas.procedures.netlist.step import Goal, Step, step_of
 from venmas.procedures.ranking.learn import Figures, Network
 from venmas.procedures.ranking.obligations.obligations import Obligations
 from venmas.procedures.ranking.obligations.queries import Queries
-from venmas.procedures.ranking.sampling import sampled, steps_of
 from venmas.procedures.ranking.weights.linear import Weights
 from venmas.solvers.highs import Highs
 from venmas.solvers.milp.program import Feasible, Kind, ProgramBuilder
+from venmas_learners.sampling import sampled, steps_of
 
 LEVEL = 5
 """What reports call networks of this learner."""

@@ -1,4 +1,4 @@
-"""``python -m experiments.neural_model_checking [--set 24|25] [--kind liveness|safety|combined] [--only FAMILY] ...``.
+"""Neural model checking: ``python -m experiments.hardware.neural_model_checking [--set 24|25] [--kind liveness] ...``.
 
 The tasks of *Neural Model Checking* (Giacobbe, Kroening, Pal, Tautschnig, NeurIPS 2024), and those of its successor
 *Let a Neural Network be Your Invariant* (NeurIPS 2025), on the netlists of the data folder: verdict, whether from all
@@ -29,7 +29,7 @@ from typing import Any
 from venmas.engine.certificates.trust import Trust, decide_trusted
 from venmas.engine.ltl_decide import Satisfied, Unknown
 
-from experiments.neural_model_plot import cactus, published_times
+from experiments.hardware.neural_model_plot import cactus, published_times
 from experiments.policies.cells import Cells, line, table
 from experiments.policies.instances import data
 from venmas.budget import Budget
@@ -126,7 +126,7 @@ def solve(path: Path, text: str, trust: Trust, limit: float, certificate: Path |
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.neural_model_checking", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m experiments.hardware.neural_model_checking", description=__doc__)
     parser.add_argument("--set", dest="year", choices=("24", "25"), default="24")
     parser.add_argument("--kind", choices=tuple(_KINDS), default="liveness", help="of the tasks of 2025")
     parser.add_argument("--only", metavar="FAMILY", help="one family of designs")

@@ -25,11 +25,11 @@ from venmas.model.circuit.operators import Words, mask, words
 from venmas.model.circuit.smt import Smt
 from venmas.procedures.netlist.mining import control_registers
 from venmas.procedures.netlist.step import Goal, step_of
-from venmas.procedures.ranking.dense import Dense, Layer, pool_of
 from venmas.procedures.ranking.learn import Figures, Network
 from venmas.procedures.ranking.obligations.obligations import Obligations
 from venmas.procedures.ranking.obligations.queries import Queries
-from venmas.procedures.ranking.sampling import Samples, sampled, steps_of
+from venmas_learners.dense import Dense, Layer, pool_of
+from venmas_learners.sampling import Samples, sampled, steps_of
 
 HIDDEN = (8, 5)
 LEVEL = 4

@@ -1,5 +1,6 @@
-"""Cactus plot of `experiments.neural_model_checking`: how many tasks are decided within how many seconds, beside the
-published times of the same tasks (another machine, with 8 threads for the authors' tool of 2024).
+"""Cactus plot of `neural_model_checking`: how many tasks are decided within how many seconds, beside published times.
+
+The published times of the same tasks are of another machine, with 8 threads for the authors' tool of 2024.
 """
 
 from __future__ import annotations

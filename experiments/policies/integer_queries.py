@@ -1,4 +1,4 @@
-"""``python -m experiments.integer_queries [--count 1000] [--solved 5] [--limit 5]``: queries on policies over integers.
+"""Queries on policies over integers: ``python -m experiments.policies.integer_queries [--count 1000] ...``.
 
 Random queries ("is there a point in this box of integers that meets these rows and for which the policy picks this
 label?"), networks of 2x16 to 2x128, 4 to 13 inputs, ties and rows among them. Every answer is compared with the
@@ -84,7 +84,7 @@ def program(policy: Policy, queries: Queries, q: int) -> Program:
 @on_one_thread
 def main() -> int:
     """Ask, compare, print."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.integer_queries", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m experiments.policies.integer_queries", description=__doc__)
     parser.add_argument("--count", type=int, default=1000, help="queries in all")
     parser.add_argument("--solved", type=int, default=5, help="queries of each size that go to the solvers, too")
     parser.add_argument("--limit", type=float, default=5.0, help="seconds of a solver for a query")

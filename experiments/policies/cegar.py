@@ -1,4 +1,4 @@
-"""``python -m experiments.cegar [--only TEXT] [--timeout S] [--quick] [--out FOLDER]``: AAAI 2023, Table 1.
+"""``python -m experiments.policies.cegar [--only TEXT] [--timeout S] [--quick] [--out FOLDER]``: AAAI 2023, Table 1.
 
 The variants of Vinzent, Sharma, Hoffmann (predicates from nothing: witness splitting WS, without heuristic, without
 reuse, concretization exclusion CE), the default of mode abstraction and the default of all modes, on what is
@@ -43,7 +43,7 @@ FIGURES = ("verdict", "by", "iterations", "by policy", "predicates", "states", "
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.cegar", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m experiments.policies.cegar", description=__doc__)
     parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT", help="instances with a TEXT in their name")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds of each run")
     parser.add_argument("--quick", action="store_true")

@@ -1,4 +1,4 @@
-"""``python -m experiments.predicate_selection [--model M --property P --policy N --set NAME=VALUE] [--seeds 10] ...``.
+"""Options of refinement: ``python -m experiments.policies.predicate_selection [--model M] [--seeds 10] ...``.
 
 Every option of refinement, one at a time from its default and in the combinations of the papers (predicates from
 nothing; [B]: Vinzent, Sharma, Hoffmann; [C]: Vinzent, Wu, Wu, Hoffmann), on one JANI model: verdict, iterations,
@@ -62,7 +62,7 @@ def told_mean(value: float) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.predicate_selection", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m experiments.policies.predicate_selection", description=__doc__)
     parser.add_argument("--model", type=Path)
     parser.add_argument("--property", type=Path)
     parser.add_argument("--policy", type=Path, help="an interface (.jani2nnet)")

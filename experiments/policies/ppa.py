@@ -1,4 +1,4 @@
-"""``python -m experiments.ppa [--quick] [--only TEXT] [--timeout S] [--out FOLDER]``: ICAPS 2022, by predicates given.
+"""ICAPS 2022, by predicates given: ``python -m experiments.policies.ppa [--quick] [--only TEXT] [--timeout S] ...``.
 
 The abstract graphs of Vinzent, Steinmetz, Hoffmann: of each published predicate set of the data folder (six blocks:
 5_0 and 6_0; Racetrack), its counts beside the published ones; and of parts of a set, 25 to 100 %, drawn at random
@@ -69,7 +69,7 @@ def counts(instance: Instance, part: float | None, timeout: float) -> dict[str, 
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.ppa", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m experiments.policies.ppa", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="the published counts of Racetrack only")
     parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT", help="instances with a TEXT in their name")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds of each part of a predicate set")

@@ -1,7 +1,8 @@
 """Reach sets over 20 steps: 100,000 sampled runs inside, and how much wider than what is reached they are.
 
-``python -m experiments.reach``: the double integrator, VerticalCAS with all pilots, and generated loops of four
-variables (`experiments.benchmarks.loops`). The runs are others than those by which the sets are measured. CPU seconds.
+``python -m experiments.benchmarks.reach``: the double integrator, VerticalCAS with all pilots, and generated loops of
+four variables (`experiments.benchmarks.loops`). The runs are others than those by which the sets are measured.
+Seconds are CPU seconds.
 """
 
 from __future__ import annotations
