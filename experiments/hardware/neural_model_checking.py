@@ -7,7 +7,7 @@ published seconds. Liveness is asked of every state. Safety and combined tasks b
 netlists say nothing of it; properties of signals that a netlist does not have (`h_sync`, `v_sync` of vga, which Yosys
 dropped as no output depends on them) are refused: `venmas verify --scenario FILE.sv` answers them of the source.
 Those of PWM are violated: its `ubR` is a constant 0 there, and the pulse is 1 at step 1. With ``--certificates`` each
-is written as a certificate, too, and checked: kinds of proofs, bytes, seconds of both. Kept in
+is written as a certificate, too, and checked: kinds of proofs, bytes, CPU seconds of writing and checking. Kept in
 ``nmc.db`` of the folder, so that a run that was cut is gone on with. Exit status 1 where a verdict is not *satisfied*,
 2 where the data are not there.
 """
@@ -29,7 +29,7 @@ from typing import Any
 from experiments.hardware.neural_model_plot import cactus, published_times
 from experiments.policies.cells import Cells, line, table
 from experiments.policies.instances import data
-from venmas import Report, verify
+from venmas import verify
 from venmas.checker.file import check_certificate
 from venmas.checker.netlists.check import Checked
 from venmas.errors import CircuitError
@@ -92,39 +92,35 @@ def solve(path: Path, text: str, trust: str, limit: float, certificate: Path | N
     circuit = read_btor2(path)
     asked = reset(circuit) if initial else circuit
     try:
-        done = verify(asked, text, timeout=limit, trust=trust, certificate=certificate)
+        report = verify(asked, text, trust=trust, certificate=certificate, timeout=limit)
     except CircuitError as error:
         return {"verdict": "refused", "seconds": round(process_time() - begun, 2), "why": str(error)}
+    ranking = next((tried.figures for tried in report.procedures if tried.name == "ranking"), {})
     found: dict[str, Any] = {
-        "verdict": done.verdict.value,
+        "verdict": report.verdict.value,
         "seconds": round(process_time() - begun, 2),
-        "queries": _counted(done, "queries", r"(\d+) to"),
-        "smt": round(_counted(done, "seconds", r"SMT solver ([\d.]+)"), 2),
-        "why": "; ".join([done.message, *done.notes]),
+        "queries": ranking.get("queries", "").partition(" ")[0],
+        "smt": ranking.get("seconds", "").partition("SMT solver ")[2].partition(",")[0],
+        "why": report.message or "; ".join(report.notes),
     }
-    proof = done.proved.proof if done.proved is not None else None
-    if isinstance(proof, NetlistProof):
-        found |= {"level": 0, "steps": 0, "from": "initial" if proof.initial else "all", "clauses": 0}
+    proof = None if report.proved is None else report.proved.proof
+    if report.proof is not None:
+        found["from"] = report.proof["from"]
+        found["level"] = report.proof.get("level", 0)
     if isinstance(proof, RankingProof):
-        found["level"] = max((one.network.level for one in proof.ranked), default=0)
         found["steps"] = sum(proof.kept) + sum(sum(one.steps) for one in proof.ranked)
         found["clauses"] = sum(map(len, proof.invariant.clauses.values()))
-    if done.certificate is not None and certificate is not None and isinstance(proof, NetlistProof):
+    if report.certificate is not None and certificate is not None:
+        assert isinstance(proof, NetlistProof)
         counts = proof.counts
-        found |= {"steps": counts["clauses"], "bytes": done.certificate.size, "written": round(done.seconds.prove, 3)}
-        found |= {"enumerated": counts["enumerate"], "refuted": counts["rup"], "said": counts["solver"]}
+        found |= {"steps": counts["clauses"], "bytes": report.certificate.size}
+        found |= {"written": round(report.seconds.prove, 3), "enumerated": counts["enumerate"]}
+        found |= {"refuted": counts["rup"], "said": counts["solver"]}
         begun = process_time()
         checked = check_certificate(certificate)
         assert isinstance(checked, Checked)
         found |= {"checked": round(process_time() - begun, 3), "dead": checked.dead}
     return found
-
-
-def _counted(report: Report, entry: str, pattern: str) -> float:
-    """A figure of the search for ranks; 0 where none was begun."""
-    figures = [tried.figures for tried in report.procedures if tried.name == "ranking"]
-    match = re.search(pattern, figures[0].get(entry, "")) if figures else None
-    return float(match[1]) if match else 0
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -189,7 +185,7 @@ def main(arguments: list[str] | None = None) -> int:
     if wanted:
         print(
             f"{sums['certificates']:.0f} certificates, all accepted, {sums['exact']:.0f} without a solver's word; "
-            f"{sums['written']:.1f} s to write them, {sums['checked']:.1f} s to check them, "
+            f"{sums['written']:.1f} s of CPU to write them (of those above), {sums['checked']:.1f} s to check them, "
             f"the longest {slowest:.1f} s; {sums['bytes'] / 1000:.0f} kB; {sums['enumerated']:.0f} enumerated, "
             f"{sums['refuted']:.0f} refuted, {sums['said']:.0f} by a solver's word"
         )

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from venmas.engine.report import Report, Verdict
 from venmas.errors import FormulaError
-from venmas.logic import parse_property
 from venmas.model.canonical.canonical import networks_of
+from venmas.model.circuit.nodes import Circuit
 from venmas.model.expressions.smooth_nodes import End, Extremum
 from venmas.model.show import number
 from venmas.model.system.system import System
+from venmas.procedure import Subject
+from venmas.question import read_property
 from venmas.report.figures import Facts
 from venmas.report.words import basis
 
@@ -36,9 +38,27 @@ def trusted(report: Report, system: System | None) -> Facts:
     return found
 
 
-def assumptions(report: Report, system: System | None) -> Facts:
-    """What the verdict takes for granted, by subject; system: None where it is not known, and nothing is said of it."""
-    return [] if system is None else list(_assumed(report, system))
+def assumptions(report: Report, subject: Subject | None) -> Facts:
+    """What the verdict takes for granted, by topic; subject: None where it is not known, and nothing is said of it."""
+    if subject is None:
+        return []
+    return list(_assumed(report, subject) if isinstance(subject, System) else _of_circuit(report, subject))
+
+
+def _of_circuit(report: Report, circuit: Circuit) -> Iterator[tuple[str, str]]:
+    yield "arithmetic", "Words of bits, as the netlist has them; sums of the formula do not wrap around."
+    if report.parameters:
+        yield "parameters", ", ".join(f"{name} = {value}" for name, value in report.parameters.items())
+    begun = report.proof.get("from") if report.proof is not None else ""
+    given = f", with {report.asked.initial}" if report.asked is not None and report.asked.initial else ""
+    yield "initial states", "None: the proof is of runs from every state." if begun == "all" else f"As declared{given}."
+    yield "inputs", "Any value at every step; bits that a design leaves undefined, too."
+    if many := len(circuit.constraints):
+        yield "constraints", f"Runs meet {many} conditions at every step; of a machine, the ranges that were proved."
+    if report.asked is not None and report.asked.fair:
+        yield "fairness", f"Only runs count that meet {' and '.join(report.asked.fair)} infinitely often."
+    yield "time", "A step is a tick of the clock; what happens between two is not in it. Runs go on for ever."
+    yield "outside the claim", "Whether the netlist is the circuit: synthesis, timing, and several clocks."
 
 
 def _assumed(report: Report, system: System) -> Iterator[tuple[str, str]]:
@@ -88,7 +108,7 @@ def _time(report: Report, system: System) -> str:
     else:
         told += "; how long a step takes is for the model to say, and what happens between them is not in it"
     try:
-        horizon = parse_property(report.formula, system.vocabulary).formula.horizon
+        horizon = read_property(system, report.formula).formula.horizon
     except FormulaError:
         return f"{told}."
     return f"{told}. " + ("Runs go on for ever." if horizon is None else f"Steps after number {horizon} do not count.")

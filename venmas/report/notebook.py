@@ -61,7 +61,7 @@ def _(report: Report) -> str:
         parts += [_trace(report.model, report.witness), *_pictures(report)]
     if report.lasso is not None:
         parts += [_table(run_table(report.lasso, report.model)), *_pictures(report)]
-    if assumed := assumptions(report, report.model):
+    if assumed := assumptions(report, report.model or report.circuit):
         told = "".join(f"<li>{escape(f'{name}: {text}')}</li>" for name, text in assumed)
         parts.append(f"<details><summary>Assumptions of the model</summary><ul>{told}</ul></details>")
     return "".join(parts)

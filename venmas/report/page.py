@@ -13,6 +13,7 @@ from venmas._version import __version__
 from venmas.checker.format.lines import Checked
 from venmas.engine.report import Report, Verdict
 from venmas.errors import UsageError, install
+from venmas.model.circuit.nodes import Circuit
 from venmas.model.show import precise
 from venmas.model.system.system import System
 from venmas.model.witness.replay import FloatRun, Replay
@@ -160,7 +161,8 @@ def html_page(
         parameters=parameter_table(report, known),
         equations=equations(system, files) if system else None,
         trusted=[] if problem else trusted(report, system),
-        assumptions=assumptions(report, system),
+        assumptions=assumptions(report, subject),
+        circuit=subject if isinstance(subject, Circuit) else None,
         proof_facts=proof_facts(report),
         procedures=procedure_table(report),
         abstraction=abstraction_of(report.invariant),

@@ -75,7 +75,7 @@ def print_report(out: Console, report: Report, system: System | None, *, verbose
     if verbose and (obligations := linear.obligation_table(report)) is not None:
         out.print()
         print_table(out, obligations.head, obligations.rows, wrap=True)
-    if verbose and (assumed := assumptions(report, system or report.model)):
+    if verbose and (assumed := assumptions(report, system or report.model or report.circuit)):
         out.print("\nAssumptions of the model:")
         for name, text in assumed:
             out.print(f"{name:<17} {text}", soft_wrap=True)
