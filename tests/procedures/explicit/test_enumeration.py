@@ -11,9 +11,12 @@ import pytest
 
 from experiments.certificates.liveness import accepts, mutants
 from tests.soundness.circuits import Plain, broken, random_circuit, random_property
+from venmas import verify
 from venmas.answer import Broken, Proved
 from venmas.budget import Budget, limited
+from venmas.checker.file import check_certificate
 from venmas.checker.format.json_lines import json_lines
+from venmas.checker.netlists.check import Checked
 from venmas.engine.certificates.file import write
 from venmas.errors import InputError
 from venmas.formats.btor2.reader import parse_btor2
@@ -116,6 +119,29 @@ def test_lies_are_refused_where_the_claim_is_false(tmp_path: Path) -> None:
             same = kind != "netlist" and not broken(plain, about.formula)
             assert same or enumerated(about) is not None, (seed, kind)
     assert refused > taken > 0, (refused, taken)
+
+
+def test_verify_writes_it_where_nothing_is_ranked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole way, also where a lower trust is asked for: an enumeration is exact."""
+    monkeypatch.setattr("venmas.procedures.ranking.procedure.Prover.prove", lambda self, budget: None)
+    path, count = tmp_path / "c.gz", 0
+    for seed in range(2000, 2020):
+        plain = random_question(2 * seed)[0]
+        text = random_property(random.Random(seed), 4)
+        trust = ("auto", "exact", "two", "solver")[seed % 4]
+        report = verify(parse_btor2(plain.text), text, certificate=path, trust=trust)
+        assert report.violated is broken(plain, parse_ltl(text))
+        if report.violated:
+            continue
+        assert report.basis == "exact" and report.decided_by == "explicit-ltl"
+        assert report.proof is not None and report.proof["by"] == "enumeration"
+        if report.certificate is None:
+            assert "it is not seen" in report.notes[-1]
+            continue
+        found = check_certificate(path)
+        assert isinstance(found, Checked) and not found.solvers()
+        count += 1
+    assert count >= 6
 
 
 if __name__ == "__main__":
