@@ -28,10 +28,8 @@ from venmas.formats.btor2.writer import outputs_to_btor2
 from venmas.logic.automata.automaton import Automaton, Edge, components, strongly_connected
 from venmas.logic.automata.degeneralise import degeneralised
 from venmas.model.circuit.builder import Builder
-from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.operators import Op
 from venmas.procedure import LinearQuestion
-from venmas.procedures.explicit.circuits import product_of
 from venmas.procedures.explicit.product import Product
 from venmas.procedures.linear.claim import NetlistClaim
 from venmas.procedures.linear.netlist import NetlistProof
@@ -50,18 +48,18 @@ class _UnrankedError(IncompleteError):
 class EnumerationProof(NetlistProof):
     """No pair of a state and an automaton state that is reached lies on an accepting cycle.
 
-    states: how many pairs are reached after a step. What is written is made when it is wanted, of the part of the
-    circuit that the automaton reads.
+    build: the product with an automaton of the part of the circuit that it reads, made when a certificate is written,
+    and the widths of the registers. states: how many pairs are reached after a step.
     """
 
-    circuit: Circuit
+    build: Callable[[Automaton], tuple[Product, tuple[int, ...]]]
     automaton: Automaton
     states: int
     initial: bool = field(default=True, init=False)
 
     @cached_property
     def _made(self) -> tuple[Product, tuple[int, ...]]:
-        return product_of(self.circuit, self.automaton)
+        return self.build(self.automaton)
 
     @property
     def product(self) -> Product:
