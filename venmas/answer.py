@@ -13,6 +13,7 @@ from venmas.model.witness.tree import Witness
 
 if TYPE_CHECKING:
     from venmas.checker.format.rule import Rule
+    from venmas.model.system.variables import Box
 
 Basis: TypeAlias = Literal["bounds", "exact", "solver"]
 """What a proof rests on: enclosures with their rounding errors, exact rationals, or the word of a solver."""
@@ -81,6 +82,19 @@ class Unknown:
     message: str
     leaving: frozenset[str] = frozenset()
     final: bool = False
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What a procedure has left of the initial set: the property holds in all of it that is in none of these boxes.
+
+    steps: nothing that is looked at in the first so many steps violates it anywhere; None where that is not known.
+    leaving: as of `Proved`.
+    """
+
+    boxes: tuple[Box, ...]
+    steps: int | None = None
+    leaving: frozenset[str] = frozenset()
 
 
 Answer: TypeAlias = Proved | Violated | Broken | Unknown

@@ -183,7 +183,10 @@ class Run:
 
 
 class Session(Protocol):
-    """Work on a question that can be gone on with."""
+    """Work on a question that can be gone on with.
+
+    One that cuts the initial set has a method `remaining`, which says what of it is not refuted (`Remaining`).
+    """
 
     @property
     def figures(self) -> Figures:
@@ -209,9 +212,9 @@ class Procedure(Protocol[Q_contra]):
 
     One that honours `System.initial_condition` has an attribute `conditions` that is true; others are not given
     questions about a system that has one. One that takes systems that are not piecewise linear (`System.smooth`) has an
-    attribute `smooth` that is true; others are not given questions about these either. One of LTL has an attribute
-    `linear` that is true, and is given such questions alone. One that can be tuned has an attribute `options`, a tuple
-    of `Option`.
+    attribute `smooth` that is true; others are not given questions about these either. So has `noisy` one that draws
+    noise itself (`System.disturbances`), for properties without a bound. One of LTL has an attribute `linear` that is
+    true, and is given such questions alone. One that can be tuned has an attribute `options`, a tuple of `Option`.
     """
 
     name: str
@@ -241,6 +244,8 @@ def unread(procedure: Procedure[Any], question: Asked) -> str | None:
         return f"it is for formulas of {'CTL' if isinstance(question, LinearQuestion) else 'LTL'}"
     if isinstance(question, LinearQuestion):
         return None
+    if question.system.disturbances and not getattr(procedure, "noisy", False):
+        return "it is for systems without noise where a formula has no bound"
     if question.system.smooth and not takes_smooth(procedure):
         return f"it is for piecewise linear systems, and {question.system.smooth}"
     if question.system.initial_condition is TRUE or getattr(procedure, "conditions", False):

@@ -72,7 +72,7 @@ class Question:
     """Noise in initial states of which one value each is enough for a state to satisfy the property (`chosen_for`)."""
 
     def __post_init__(self) -> None:
-        if self.system.disturbances:  # no procedure knows of noise: see `drawn_for`
+        if self.system.disturbances and isinstance(self.asked, Bounded):  # which is about drawn noise: see `drawn_for`
             raise undrawn(self.system.disturbances[0])
 
     @cached_property

@@ -29,13 +29,14 @@ def _abstraction(**options: str) -> dict[str, Any]:
     return {"mode": "abstraction", "tune": {f"predicates.{name}": value for name, value in tune.items()}}
 
 
+PUBLISHED = {"first": "none", "guards": "all", "cells": "off"}
 WAYS: dict[str, dict[str, Any]] = {
     "default": {},
     "guards, shrink": _abstraction(),
-    "WS": _abstraction(first="none", refine="ws"),
-    "no h": _abstraction(first="none", refine="ws", search="breadth"),
-    "no inc": _abstraction(first="none", refine="ws", reuse="off"),
-    "CE": _abstraction(first="none", refine="ce"),
+    "WS": _abstraction(**PUBLISHED, refine="ws"),
+    "no h": _abstraction(**PUBLISHED, refine="ws", search="breadth"),
+    "no inc": _abstraction(**PUBLISHED, refine="ws", reuse="off"),
+    "CE": _abstraction(**PUBLISHED, refine="ce"),
 }
 PAPER = ("WS", "no h", "no inc", "CE")
 FIGURES = ("verdict", "by", "iterations", "by policy", "predicates", "states", "path", "CPU")

@@ -21,24 +21,25 @@ from experiments.policies import figure
 from experiments.policies.cells import Cell, Cells
 from experiments.policies.instances import Instance, data, published
 from experiments.policies.output import Output
-from experiments.policies.published import SELECTION, told
+from experiments.policies.published import SELECTING, selected
 from venmas.procedures.predicate_abstraction.settings import OPTIONS
 
 FIGURES = ("iterations", "by policy", "predicates", "states", "queries", "CPU")
+PUBLISHED = {"slice": "off", "guards": "all", "cells": "off"}
 PAPERS: dict[str, dict[str, Any]] = {
     "none, shrink": {"refine": "shrink"},
     "none, shrink, mid": {"refine": "shrink", "split": "mid"},
-    "[B] WS": {"refine": "ws"},
-    "[B] CE": {"refine": "ce"},
-    "[B] WS without h": {"refine": "ws", "search": "breadth"},
-    "[B] WS without inc": {"refine": "ws", "reuse": "off"},
-    "[C] Vea w": {"refine": "ws"},
-    "[C] Vea mid": {"refine": "ws", "split": "mid"},
-    "[C] BsVerix w": {"refine": "verix"},
-    "[C] BsVerix mid": {"refine": "verix", "split": "mid"},
-    "[C] BsVerix eps": {"refine": "verix", "split": "eps"},
-    "[C] sens mid": {"refine": "sens", "split": "mid"},
-    "[C] Rand": {"refine": "random", "split": "random"},
+    "[B] WS": {**PUBLISHED, "refine": "ws"},
+    "[B] CE": {**PUBLISHED, "refine": "ce"},
+    "[B] WS without h": {**PUBLISHED, "refine": "ws", "search": "breadth"},
+    "[B] WS without inc": {**PUBLISHED, "refine": "ws", "reuse": "off"},
+    "[C] Vea w": {**PUBLISHED, "refine": "ws"},
+    "[C] Vea mid": {**PUBLISHED, "refine": "ws", "split": "mid"},
+    "[C] BsVerix w": {**PUBLISHED, "refine": "verix"},
+    "[C] BsVerix mid": {**PUBLISHED, "refine": "verix", "split": "mid"},
+    "[C] BsVerix eps": {**PUBLISHED, "refine": "verix", "split": "eps"},
+    "[C] sens mid": {**PUBLISHED, "refine": "sens", "split": "mid"},
+    "[C] Rand": {**PUBLISHED, "refine": "random", "split": "random"},
     "none, all guards": {"guards": "all"},
     "none, entailed": {"entailed": "on"},
 }
@@ -87,6 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
     if args.quick:
         chosen, args.seeds = chosen[:2], 1
     decided: set[str] = set()
+    row = selected()["4 Blocks awa 16"]
     runs: dict[str, list[list[float]]] = {}
     output = Output(args.out, "predicate_selection")
     with Cells(args.out / "predicate_selection.db") as cells:
@@ -100,7 +102,8 @@ def main(arguments: list[str] | None = None) -> int:
             means = [told_mean(mean(column)) for column in zip(*runs[name], strict=True)]
             clock = [run[-1] for run in runs[name]]
             around = f"{stdev(clock):.2g}" if len(clock) > 1 else ""
-            beside = told(SELECTION[name]) if name in SELECTION and args.model is None else ""
+            short = name.removeprefix("[C] ")
+            beside = row[f"{short} mean"] if short in SELECTING and args.model is None else ""
             output.row(name, ", ".join(sorted(verdicts)), *means, around, beside)
     title = f"{instance.name}: {args.seeds} seeds"
     columns = [FIGURES.index(name) for name in ("iterations", "predicates", "states", "CPU")]

@@ -101,16 +101,18 @@ def replay_run(stored: Mapping[str, Any], subject: Subject) -> Run | None:
 
 def replay_stored(loaded: Loaded, formula: str, witness: Witness) -> Replay:
     """Compute a witness anew, in exact numbers, and in floats by onnxruntime where it is installed."""
+    from venmas.checker.forever.check import stays
     from venmas.errors import ModelError
+    from venmas.logic import Bounded
     from venmas.model import Replay, replay
     from venmas.model.witness.noise import unfolded
     from venmas.nn.runtime import OnnxRuntime
     from venmas.question import Question, chosen_for, posed, read_property
 
     asked = posed(loaded.system, read_property(loaded.system, formula))
-    system, noise = chosen_for(loaded.system, asked)
+    system, noise = chosen_for(loaded.system, asked) if isinstance(asked, Bounded) else (loaded.system, {})
     question = Question(system, asked, chosen=noise)
-    if loaded.system.disturbances:
+    if loaded.system.disturbances and isinstance(asked, Bounded):
         witness = unfolded(loaded.system, witness, question.target.depth)
     try:
         runtime = OnnxRuntime()
@@ -118,7 +120,7 @@ def replay_stored(loaded: Loaded, formula: str, witness: Witness) -> Replay:
         log.debug("no onnxruntime (%s): numpy runs the networks", error)
         runtime = None
     try:
-        return replay(question.system, question.shown, witness, runtime, noise)
+        return replay(question.system, question.shown, witness, runtime, noise, stays)
     except ModelError as error:  # the run leaves the box: the stored one can not have been a run of this system
         return Replay(False, str(error))
 

@@ -91,7 +91,8 @@ def command(
                 checks = replace(checks, refused=f"the certificate was not checked to its end: {stop}")
         problem = doubt(checks)
         status.update("drawing pictures")
-        drawings, missing = ([], "") if problem or not (report.witness or report.lasso) else _drawings(stored, loaded)
+        drawn = report.violated or report.partial
+        drawings, missing = ([], "") if problem or not drawn else _drawings(stored, loaded)
         defaults = (
             {p.name: (p.default_text, p.unit, p.help) for p in loaded.scenario.parameters}
             if isinstance(loaded, Loaded)
@@ -196,9 +197,12 @@ def _certificate(
 
 def _drawings(stored: Mapping[str, Any], loaded: Loaded | Design | None) -> tuple[Sequence[Drawing], str]:
     """The pictures of a result, or why there are none."""
+    from venmas.engine.stored import read_report
     from venmas.report.plot import figures
+    from venmas.report.plot.partial import pictures
 
     try:
-        return figures(stored, loaded.system if isinstance(loaded, Loaded) else None), ""
+        system = loaded.system if isinstance(loaded, Loaded) else None
+        return [*figures(stored, system), *pictures(replace(read_report(stored), model=system))], ""
     except InputError as error:
         return (), f"There are no pictures: {error}"

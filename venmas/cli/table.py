@@ -69,7 +69,9 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     | _options(("runs",), "--seed")
     | _options(("picture",), "--plane"),
     "simulate": _COMMON | _SCENARIO | _options(_ALWAYS, "--steps --seed --branch --branches --initial --runs --json"),
-    "abstract": _COMMON | _SCENARIO | _options(_ALWAYS, "--predicates --formula --seed --relaxed --json --dot --html"),
+    "abstract": _COMMON
+    | _SCENARIO
+    | _options(_ALWAYS, "--predicates --formula --seed --tests --relaxed --json --dot --html"),
     "scenarios": _COMMON | _options(("scenario",), "--set --networks"),
     "replay": _COMMON | _SCENARIO | _options(_ALWAYS, "--quiet"),
     "archive": _COMMON | _SCENARIO | _options(_ALWAYS, "--output --certificate"),

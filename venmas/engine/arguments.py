@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from numbers import Integral
 from os import PathLike
 
-from venmas.errors import UsageError
+from venmas.errors import SolverUnavailableError, UsageError
 from venmas.logic import Formula
 from venmas.logic.printing import to_short_text
 from venmas.model.expressions.refusals import shortened
 from venmas.runtime.choices import DEADLOCKS, check_choice, check_choices
 from venmas.runtime.files import why_not_writable
+from venmas.solvers import get_solver, solver_order
+from venmas.solvers.registry import AUTO
 
 
 def formula_text(formula: object) -> str:
@@ -76,3 +79,25 @@ _EXAMPLES = {
     "invariant": "inside",
     "cluster": "local:2",
 }
+
+
+def usable_solvers(preference: str, needed: bool) -> Callable[[], tuple[str, ...]]:
+    """The solvers that can be used, in order of preference, looked for once and when they are asked for.
+
+    needed: raises `SolverUnavailableError` where there is none. Raises `UsageError` for an unknown name.
+    """
+
+    @cache
+    def names() -> tuple[str, ...]:
+        try:
+            return tuple(s.name for s in solver_order(preference))
+        except SolverUnavailableError:
+            if needed:
+                raise
+            return ()
+
+    if preference != AUTO:
+        get_solver(preference)
+    if needed:
+        names()
+    return names

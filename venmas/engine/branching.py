@@ -6,17 +6,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from venmas.answer import Answer, Broken, Unknown, Violated
+from venmas.answer import Answer, Broken, Remaining, Unknown, Violated
 from venmas.budget import Budget, BudgetError
+from venmas.checker.forever.check import stays
 from venmas.engine.certificates.establish import Established, establish
 from venmas.engine.journal import Journal
 from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, modes
+from venmas.engine.partial.find import UNTOLD, how_far
 from venmas.engine.portfolio import Portfolio, limits
+from venmas.engine.report import Verdict
 from venmas.engine.smooth import check_smooth
 from venmas.engine.tuning import check_read
 from venmas.engine.verification import Verification
 from venmas.errors import UsageError
-from venmas.logic import Always, Bounded, Branching, Formula, Linear, bounded
+from venmas.logic import Bounded, Branching, Formula, Linear, bounded
 from venmas.logic.printing import to_short_text
 from venmas.model.system.disturbances import Noise
 from venmas.model.system.system import System
@@ -37,6 +40,17 @@ class BranchingVerification(Verification[Question]):
     target: Formula | None = field(default=None, init=False)
     """What a witness has to show."""
     chosen: Noise = field(default_factory=dict, init=False)
+    read: tuple[System, Branching, Question] | None = field(default=None, init=False)
+    """The system and the property as they were given, and the question."""
+    remaining: list[Remaining] = field(default_factory=list, init=False)
+
+    def how_far(self) -> None:
+        """Note how far an open question came."""
+        report = self.report
+        if self.read is not None and report.verdict is Verdict.UNKNOWN and report.reason not in UNTOLD:
+            system, asked, question = self.read
+            limit = report.asked.timeout if report.asked else None
+            report.partial = how_far(system, asked, question, self.remaining, limit)
 
     def question(self) -> Question:  # noqa: D102
         system, report, asked = self.system, self.report, self.asked
@@ -48,19 +62,19 @@ class BranchingVerification(Verification[Question]):
         inductive = self._by(given, asked) if given else None
         certified = self.proofs.certificate is not None
         asked = posed(system, asked)
-        self.system, chosen = chosen_for(system, asked)
+        self.system, chosen = chosen_for(system, asked) if isinstance(asked, Bounded) else (system, {})
         if chosen and self.settings.cluster is not None:
             raise UsageError("what noise can bring about is decided on one machine: leave the cluster out")
         question = Question(self.system, asked, report.semantics, certified, inductive=inductive, chosen=chosen)
         self.target, self.chosen = question.shown, chosen
+        self.read = system, self.asked, question
         return question
 
     def _by(self, given: str, asked: Branching) -> Formula:
-        """The inductive set that was given. Raises `FormulaError`, and `UsageError` where the property takes none."""
-        if not isinstance(asked, Always):
+        """The set that was given. Raises `FormulaError`, and `UsageError` where the property takes none."""
+        if isinstance(asked, Bounded):
             raise UsageError(
-                "an inductive set (--invariant) proves AG p without a bound, p being about one state; "
-                f"{to_short_text(asked.formula)} is another property: leave the set out"
+                "a set (--invariant) proves formulas without a bound, and this one has bounds: leave it out"
             )
         return read_inductive(self.system, given)
 
@@ -102,7 +116,10 @@ class BranchingVerification(Verification[Question]):
         owed = owed and (question.certified or isinstance(question.asked, Bounded))
         with Run(settings, self.programs, self._bounded) as run:
             portfolio = self._portfolio(run, owed, book)
-            answer = self.settled(portfolio, question)
+            try:
+                answer = self.settled(portfolio, question)
+            finally:
+                self.remaining = portfolio.remaining() if isinstance(portfolio, Portfolio) else []
         begun = self.budget.spent
         try:
             found = establish(question, answer, proofs, self.budget)
@@ -131,7 +148,7 @@ class BranchingVerification(Verification[Question]):
         begun, report = self.budget.spent, self.report
         assert self.target is not None
         assert isinstance(answer, Violated)
-        checked = replay(self.system, self.target, answer.witness, noise=self.chosen)
+        checked = replay(self.system, self.target, answer.witness, noise=self.chosen, staying=stays)
         report.seconds.replay += self.budget.spent - begun
         if not checked.confirmed:
             raise AssertionError(f"a witness did not replay: {checked.reason}")

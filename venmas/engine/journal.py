@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from venmas.checker.forever.check import stays
 from venmas.engine.report import Report, Verdict
 from venmas.engine.store import Store
 from venmas.errors import ModelError, StoreError, UsageError
@@ -198,7 +199,8 @@ class Journal:
         """Raises `UsageError` where the witness shows nothing."""
         assert isinstance(self.subject, System)
         try:
-            checked = replay(self.subject, fixpoints(self._formula, negate=True), witness, noise=self._noise)
+            target = fixpoints(self._formula, negate=True)
+            checked = replay(self.subject, target, witness, noise=self._noise, staying=stays)
         except ModelError as error:
             raise UsageError(f"its witness leaves the system: {error}") from error
         if not checked.confirmed:

@@ -6,7 +6,7 @@ main procedure is; what another one has begun may go on in a later stage.
 
     adaptive:  explicit -> flowpipes -> branch-and-bound
                -> (polytopes, exact, bound-propagation | reachability) -> (mono | exact)
-    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> cell-mapping
+    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> forever -> cell-mapping
     linear:    bmc -> explicit-ltl -> bmc -> ranking -> ranks -> explicit-ltl -> ranks -> simulation -> bmc
 """
 
@@ -102,6 +102,7 @@ _MODES = (
             (Turn("fixpoints", first=0.5, share=0.35), Turn("predicate-abstraction")),
             (Turn("fixpoints", left=1 / 2),),  # goes on where it was
             (Turn("k-induction", left=1 / 2),),
+            (Turn("forever", left=1 / 2),),
             (Turn("cell-mapping"),),
         ),
         workers=True,

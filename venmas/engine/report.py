@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from venmas._version import __version__
 from venmas.answer import Proved
 from venmas.engine.certificates.file import Certificate, Unwritten
+from venmas.engine.partial.partial import Partial
 from venmas.errors import UsageError
 from venmas.logic.property import Deadlock
 from venmas.model.circuit.nodes import Circuit
@@ -132,12 +133,13 @@ class Report(Shown):
     more. `basis` tells what a *satisfied* rests on: ``bounds`` (rigorous, no program was left to solve), ``solver``
     (programs called infeasible by a solver, up to its tolerance) or ``exact`` (a proof in rationals, which
     `certificate` names where it was written; `unwritten` says why it could not be). `kind` is that of the property,
-    `invariant` what predicate abstraction came to, where it was tried. `origin` tells where the system came from, so
-    that a stored result can be replayed; None for a system made in Python. `system` is the digest of its canonical
-    form, where somebody computed it (`venmas.model.canonical.canonical`); `started` the time of the call (UTC, ISO
-    8601). `model` is the system itself, for what is shown of it; stored results have none. `decided_by` names the
-    procedure that decided, and `procedures` has one entry for each of the mode; both are empty where a journal knew the
-    verdict. `versions` and `machine` are those of this process, or those of a stored result.
+    `invariant` what predicate abstraction came to, where it was tried, `partial` how far an open question came.
+    `origin` tells where the system came from, so that a stored result can be replayed; None for a system made in
+    Python. `system` is the digest of its canonical form, where somebody computed it
+    (`venmas.model.canonical.canonical`); `started` the time of the call (UTC, ISO 8601). `model` is the system itself,
+    for what is shown of it; stored results have none. `decided_by` names the procedure that decided, and `procedures`
+    has one entry for each of the mode; both are empty where a journal knew the verdict. `versions` and `machine` are
+    those of this process, or those of a stored result.
 
     Of LTL: `lasso` is the run that breaks the property, `automaton` that of all such runs, `cone` how many registers
     and bits of a netlist it depends on, `proof` what a proof is made of (kind, ranks as text, obligations), and
@@ -183,6 +185,7 @@ class Report(Shown):
     automaton: AutomatonSize | None = None
     cone: Mapping[str, int] | None = None
     proof: Mapping[str, Any] | None = None
+    partial: Partial | None = None
     model: System | None = field(default=None, compare=False)
     circuit: Circuit | None = field(default=None, compare=False)
     proved: Proved | None = field(default=None, compare=False)
@@ -257,6 +260,7 @@ class Report(Shown):
             "graph": dict(vars(self.graph)),
             "depth": self.depth,
             "invariant": self.invariant,
+            "partial": self.partial.to_json() if self.partial else None,
             "peak_rss_mb": round(self.peak_rss_mb, 1),
             "notes": list(self.notes),
             "witness": witness,

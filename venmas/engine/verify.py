@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 from venmas.budget import Budget, BudgetError, Progress, limited
@@ -13,9 +12,10 @@ from venmas.engine import arguments
 from venmas.engine.branching import BranchingVerification
 from venmas.engine.certificates.establish import Proofs
 from venmas.engine.modes import DEFAULT, Mode, modes
+from venmas.engine.partial.find import kept
 from venmas.engine.report import Asked, Origin, Report, Verdict
 from venmas.engine.tuning import NOTHING, read_tune, shown
-from venmas.errors import Reason, SolverUnavailableError, UsageError, did_you_mean
+from venmas.errors import Reason, UsageError, did_you_mean
 from venmas.formats.asked import read_asked
 from venmas.logic import Deadlock, Formula, Linear, Property
 from venmas.model.circuit.nodes import Circuit
@@ -30,8 +30,7 @@ from venmas.question import read_formula
 from venmas.runtime.blas import on_one_thread
 from venmas.runtime.display import showing
 from venmas.runtime.memory import seldom_collected
-from venmas.solvers import get_solver, solver_order
-from venmas.solvers.registry import AUTO
+from venmas.solvers import get_solver
 
 
 @showing
@@ -105,9 +104,10 @@ def verify(
     arguments.check_linear(fair, deadlock, initial)
     tuned = read_tune(tune)
     budget = Budget(timeout, memory, progress if callable(progress) else None)
+    budget.deadline -= kept(timeout)
     chosen = _mode(mode, cluster, workers)
     arguments.check_files(certificate, journal)
-    solvers = _solvers(solver, chosen.solver)
+    solvers = arguments.usable_solvers(solver, chosen.solver)
     count = (workers or os.cpu_count() or 1) if chosen.workers else 1
     system = subject if isinstance(subject, System) else None
     source = None if system is None else source_of(system)
@@ -135,6 +135,8 @@ def verify(
     proofs = Proofs(trust, chosen.solver, certificate, header)
     left_open = mode is None and cluster is None
 
+    jobs: list[BranchingVerification] = []
+
     def work() -> None:
         of, asked = _read(subject, formula, report, budget)
         given = (chosen, left_open, settings, proofs, budget, report, journal)
@@ -145,7 +147,9 @@ def verify(
             LinearVerification(*given, asked, of).run()
         else:
             assert isinstance(of, System)
-            BranchingVerification(*given, asked, of).run()
+            branching = BranchingVerification(*given, asked, of)
+            jobs.append(branching)
+            branching.run()
 
     with limited(budget):
         try:
@@ -154,6 +158,8 @@ def verify(
             _stopped(report, budget, stop.reason, stop.message)
         except KeyboardInterrupt:
             _stopped(report, budget, Reason.INTERRUPTED, "interrupted before a verdict was reached")
+    for job in jobs:
+        job.how_far()
     if report.unwritten is not None:  # not before: no journal keeps what was wrong with a file once
         report.notes.append(f"proved, but without a certificate: {report.unwritten}")
     report.solvers = {name: get_solver(name).version() for name in report.solvers}
@@ -201,28 +207,6 @@ def _stopped(report: Report, budget: Budget, reason: Reason, message: str) -> No
     report.verdict, report.reason, report.message, report.basis = Verdict.UNKNOWN, reason.value, message, ""
     report.peak_rss_mb = max(report.peak_rss_mb, budget.peak_mb)
     report.withdraw("a proof of its answer was owed, and none was found")
-
-
-def _solvers(preference: str, needed: bool) -> Callable[[], tuple[str, ...]]:
-    """The solvers that can be used, in order of preference, looked for once and when they are asked for.
-
-    needed: raises `SolverUnavailableError` where there is none. Raises `UsageError` for an unknown name.
-    """
-
-    @cache
-    def names() -> tuple[str, ...]:
-        try:
-            return tuple(s.name for s in solver_order(preference))
-        except SolverUnavailableError:
-            if needed:
-                raise
-            return ()
-
-    if preference != AUTO:
-        get_solver(preference)
-    if needed:
-        names()
-    return names
 
 
 def _mode(name: str | None, cluster: str | None, workers: int | None) -> Mode:

@@ -21,6 +21,7 @@ PROCEDURES = {
     "fixpoints": "venmas.procedures.explicit.fixpoints:FIXPOINTS",
     "predicate-abstraction": "venmas.procedures.predicate_abstraction.procedure:PREDICATE_ABSTRACTION",
     "k-induction": "venmas.procedures.kinduction.procedure:K_INDUCTION",
+    "forever": "venmas.procedures.forever.procedure:FOREVER",
     "cell-mapping": "venmas.procedures.reachability.cell_mapping:CELL_MAPPING",
     "bmc": "venmas.procedures.bmc.procedure:BMC",
     "explicit-ltl": "venmas.procedures.explicit.linear:EXPLICIT_LTL",

@@ -22,7 +22,9 @@ from venmas.model.system.system import System
 from venmas.model.witness.tree import Witness
 from venmas.report.assumptions import assumptions
 from venmas.report.linear import proof_texts, run_table
+from venmas.report.partial import how_far, next_questions
 from venmas.report.plot.figures import Picture
+from venmas.report.plot.partial import pictures as partial_pictures
 from venmas.report.plot.reach import picture
 from venmas.report.reach import head, notes, table
 from venmas.report.sections import variable_table
@@ -51,7 +53,8 @@ def _(report: Report) -> str:
         escape(where(report)),
     ]
     if report.verdict is Verdict.UNKNOWN:
-        lines += [escape(f"{report.reason}: {report.message}"), *map(escape, remedies(report))]
+        lines += map(escape, (f"{report.reason}: {report.message}", *how_far(report)))
+        lines += map(escape, (*next_questions(report), *remedies(report)))
     elif report.verdict is Verdict.SATISFIED:
         lines += map(escape, [*basis(report), *proof_texts(report)])
     lines += [escape(f"Note: {note}") for note in report.notes]
@@ -61,6 +64,8 @@ def _(report: Report) -> str:
         parts += [_trace(report.model, report.witness), *_pictures(report)]
     if report.lasso is not None:
         parts += [_table(run_table(report.lasso, report.model)), *_pictures(report)]
+    elif report.partial:
+        parts += _images(lambda: partial_pictures(report))
     if assumed := assumptions(report, report.model or report.circuit):
         told = "".join(f"<li>{escape(f'{name}: {text}')}</li>" for name, text in assumed)
         parts.append(f"<details><summary>Assumptions of the model</summary><ul>{told}</ul></details>")

@@ -16,7 +16,8 @@ from venmas.errors import UsageError, install
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.show import precise
 from venmas.model.system.system import System
-from venmas.model.witness.replay import FloatRun, Replay
+from venmas.model.witness.float_run import FloatRun
+from venmas.model.witness.replay import Replay
 from venmas.procedure import Subject
 from venmas.procedures.predicate_abstraction.refinement.drawing import Drawn
 from venmas.report.abstraction import Abstraction, abstraction_of, shown
@@ -24,6 +25,7 @@ from venmas.report.assumptions import assumptions, trusted
 from venmas.report.equations import equations
 from venmas.report.figures import Facts
 from venmas.report.linear import shown as shown_linear
+from venmas.report.partial import how_far, next_questions
 from venmas.report.sections import (
     file_table,
     machine_facts,
@@ -145,7 +147,8 @@ def html_page(
         basis="" if problem else " ".join(basis(report, system)),
         doubt=problem,
         reason=REASONS.get(report.reason, ""),
-        remedies=remedies(report) if verdict is report.verdict is Verdict.UNKNOWN else [],
+        how_far=how_far(report) if verdict is report.verdict is Verdict.UNKNOWN else [],
+        remedies=[*next_questions(report), *remedies(report)] if verdict is report.verdict is Verdict.UNKNOWN else [],
         checked=_checked(report, checks),
         property_facts=property_facts(report, system),
         trace=trace,

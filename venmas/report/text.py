@@ -11,6 +11,7 @@ from venmas.model.show import precise
 from venmas.report import linear
 from venmas.report.assumptions import assumptions
 from venmas.report.figures import PROCEDURES, figures, procedure_rows
+from venmas.report.partial import how_far, next_questions
 from venmas.report.reach import head, notes, table
 from venmas.report.text_tables import again, print_table, print_trace
 from venmas.report.words import basis, remedies, where
@@ -83,8 +84,12 @@ def print_report(out: Console, report: Report, system: System | None, *, verbose
         out.print()
         print_table(out, PROCEDURES, procedure_rows(report), wrap=True)
     if report.verdict is Verdict.UNKNOWN:
+        if told := how_far(report):
+            out.print("\nHow far it got:")
+            for text in told:
+                out.print(f"- {text}", soft_wrap=True)
         out.print("\nWhat may help:")
-        for text in remedies(report):
+        for text in (*next_questions(report), *remedies(report)):
             out.print(f"- {text}", soft_wrap=True)
     if report.witness is not None and report.replay is not None:
         out.print()
@@ -115,6 +120,8 @@ def print_witness(out: Console, system: System | None, witness: Witness, replay:
     """The trace, the atoms that it shows, and the replay."""
     tree = witness.path is None
     told = "A tree of runs that violates it:" if tree else "A run that violates it:"
+    if witness.stay:
+        told = "An initial state that violates it:"
     if any(value.radius for value in witness.nodes[0].state):
         told = "From here no noise brings it about:"
     out.print(told, style="bold")
@@ -137,6 +144,10 @@ def print_replay(out: Console, replay: Replay) -> None:
     """What the exact and the float replay say."""
     if not replay.confirmed:
         out.print(f"It does not replay: {replay.reason}", soft_wrap=True)
+    elif replay.derived:
+        out.print(
+            "Checked in exact numbers: violated for ever, by sets of states that runs do not leave", soft_wrap=True
+        )
     elif replay.margin is not None:
         out.print(f"Replayed {replay.how}: violated, margin {precise(replay.margin)}", soft_wrap=True)
     else:

@@ -1,4 +1,4 @@
-"""Words that options, reports and files choose from, each with a line for people.
+"""Enumerated values of options, reports and files, each with a line for people.
 
 Modes, procedures and solvers, to which other packages can add, have registries of their own (`venmas.engine.modes`,
 `venmas.procedures.registry`, `venmas.solvers.registry`).

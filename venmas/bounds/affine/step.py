@@ -94,20 +94,20 @@ class Values(Bounding[Form, list[Form]]):
         return best
 
     def _argmax(self, node: ArgMax) -> Form:
-        able = self._options(node, self._winners([self.value(e) for e in node.scores]))
+        possible = self._options(node, self._winners([self.value(e) for e in node.scores]))
         places = np.arange(len(node.scores), dtype=float)
-        return self.ring.between(np.where(able, places, np.inf).min(1), np.where(able, places, -np.inf).max(1))
+        return self.ring.between(np.where(possible, places, np.inf).min(1), np.where(possible, places, -np.inf).max(1))
 
     def _switch(self, node: Switch) -> Form:
         low, high = self.value(node.selector).ends
-        able = np.stack([(low <= value) & (value <= high) for value, _ in node.cases], 1)
-        able[~able.any(1)] = True  # the range of the selector is checked where it is assigned
-        return self._chosen([self.value(e) for _, e in node.cases], self._options(node, able))
+        possible = np.stack([(low <= value) & (value <= high) for value, _ in node.cases], 1)
+        possible[~possible.any(1)] = True  # the range of the selector is checked where it is assigned
+        return self._chosen([self.value(e) for _, e in node.cases], self._options(node, possible))
 
     def _where(self, node: Where) -> Form:
         yes, no = self.truth(node.condition)
-        able = self._options(node.condition, np.stack([~yes, ~no], 1))
-        return self._chosen([self.value(node.otherwise), self.value(node.then)], able)
+        possible = self._options(node.condition, np.stack([~yes, ~no], 1))
+        return self._chosen([self.value(node.otherwise), self.value(node.then)], possible)
 
     def _smooth(self, node: Smooth) -> Form:
         match node:
@@ -124,7 +124,7 @@ class Values(Bounding[Form, list[Form]]):
         return Course(self.ring, flow, start, self.value, self.fine)
 
     def _options(self, node: Expr | Condition, able: Bools) -> Bools:
-        """Which options of a choice are possible, one in each box unless nothing is assumed and none is forked."""
+        """Possible options of a choice, one in each box unless nothing is assumed and none is forked."""
         if id(node) in self.assumed:
             return np.asarray(self.assumed[id(node)][:, None] == np.arange(able.shape[1]))
         if self.forking and (able.sum(1) > 1).any():
@@ -133,14 +133,14 @@ class Values(Bounding[Form, list[Form]]):
 
     def _winners(self, scores: Sequence[Form]) -> Bools:
         """(B, n): which scores can be the greatest, the first of those that are equal."""
-        able = np.ones((self.size, len(scores)), dtype=bool)
+        possible = np.ones((self.size, len(scores)), dtype=bool)
         for i, left in enumerate(scores):
             for j, right in enumerate(scores):
                 if i != j:
                     low, _ = self.ring.rest_of(right, left).ends
-                    able[:, i] &= ~((low > 0) | ((low == 0) & (j < i)))
-        able[~able.any(1)] = True  # bounds that contradict each other: any superset is right
-        return able
+                    possible[:, i] &= ~((low > 0) | ((low == 0) & (j < i)))
+        possible[~possible.any(1)] = True  # bounds that contradict each other: any superset is right
+        return possible
 
     def _chosen(self, forms: Sequence[Form], able: Bools) -> Form:
         """One of several forms in each box, or anything that a possible one takes."""

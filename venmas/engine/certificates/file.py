@@ -148,6 +148,6 @@ def header(question: Asked, proof: Proof[Any], about: Mapping[str, object]) -> H
         told = claimed(question, proof)
         return written(proof.kind, told.claim, told.subject, about)
     asked = question.asked
-    inside, chosen = question.inside or proof.kind != "goals", tuple(question.chosen)
+    inside, chosen = question.inside or proof.kind not in ("goals", "forever"), tuple(question.chosen)
     claim = Claim(str(asked.formula), asked.kind, question.semantics, inside, chosen=chosen)  # type: ignore[arg-type]
     return written(proof.kind, claim, subject_of(question.system), about)

@@ -1,4 +1,4 @@
-"""`justice` and `bad` lines of a netlist as properties of LTL, named ``justice0``, ``bad0``, ...
+"""`justice` and `bad` lines of BTOR2 as properties of LTL, named ``justice0``, ``bad0``, ...
 
 A `justice` line is met by a run on which each of its conditions, and each `fair` line of the netlist, holds again and
 again (BTOR2: Niemetz, Preiner, Wolf, Biere, CAV 2018; AIGER 1.9): the property is that no run does. A `bad` line is met
@@ -70,7 +70,7 @@ def _line(lines: Sequence[_Line], number: int, kind: str) -> _Line:
 
 def _named(circuit: Circuit, nodes: Sequence[tuple[str, int]]) -> tuple[Circuit, list[str]]:
     """The circuit in which each node has a name, its own or a new one; the names as formulas write them."""
-    names, found = dict(circuit.names), []
+    names, formulas = dict(circuit.names), []
     for wish, node in nodes:
         name = circuit.named.get(node)
         if name is None or '"' in name:
@@ -78,5 +78,5 @@ def _named(circuit: Circuit, nodes: Sequence[tuple[str, int]]) -> tuple[Circuit,
             while names.get(name, node) != node:
                 name += "_"
             names[name] = node
-        found.append(quoted(name))
-    return replace(circuit, names=names), found
+        formulas.append(quoted(name))
+    return replace(circuit, names=names), formulas

@@ -24,13 +24,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from venmas.answer import Answer, Basis, Proved, Unknown, Violated
+from venmas.answer import Answer, Basis, Proved, Remaining, Unknown, Violated
 from venmas.bounds.crown_plan import flatten
 from venmas.bounds.intervals import intervals
 from venmas.budget import Budget
 from venmas.errors import Reason
 from venmas.formats.vnnlib.reader import Box
 from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.model.evaluation.regions import bounding_box
 from venmas.model.expressions.expr import Variable
 from venmas.model.system.disturbances import ahead
 from venmas.model.system.system import System
@@ -101,7 +102,7 @@ class BranchAndBound:
             if most > MOST_INPUTS:
                 return f"{most} initial values are open, more than {MOST_INPUTS}"
             most = max(len(program.inputs) for program in programs)
-            if most > MOST_WITH_NOISE:
+            if most > MOST_WITH_NOISE and question.about == "property":  # others are not written down
                 return f"{most} initial values and disturbances are open, more than {MOST_WITH_NOISE}"
         return along if isinstance(along, str) else None
 
@@ -153,6 +154,7 @@ class _Session:
         self.run = run
         self.steps = max(program.steps for program in programs)
         figures.steps = max(figures.steps, self.steps)
+        self._part: _Part | None = None
 
     def advance(self, budget: Budget) -> Answer:
         """Decide region by region. What is to be certified is asked together with whether runs stay in their box."""
@@ -180,6 +182,19 @@ class _Session:
         session = _Session(asked, programs, self.threads, self.figures)
         return budget.spend(_PATIENCE if budget.left is None else _BOXED * budget.left, session._decide)
 
+    def remaining(self) -> Remaining | None:
+        """The boxes that wait, and the initial sets that were not looked at; None before any was."""
+        part, system = self._part, self.question.system
+        if part is None:
+            return None
+        at = system.regions.index(part.region)
+        around = {i: bounding_box(system, region) for i, region in enumerate(system.regions) if i >= at}
+        first = around.pop(at)
+        boxes = [box for box in around.values() if box is not None]
+        if first is not None:
+            boxes += [{**first, **dict(zip(part.program.inputs, box, strict=True))} for box in part.waiting()]
+        return Remaining(tuple(boxes))
+
     def _narrow(self) -> None:
         """Leave to others the hull of what is open, and the initial sets that were not looked at."""
         system, (at, hull) = self.question.system, self.figures.stuck
@@ -191,7 +206,7 @@ class _Session:
     def _decide(self, budget: Budget) -> Answer:
         system, leaving, trees = self.question.system, set[str](), dict[int, Tree]()
         for index, (program, region) in enumerate(zip(self.programs, system.regions, strict=True)):
-            part = _Part(self.question, program, region, budget)
+            part = self._part = _Part(self.question, program, region, budget)
             try:
                 result = part.search(self.threads, self.figures)
             except OverflowError:
@@ -266,6 +281,7 @@ class _Part:
     def __init__(self, question: Question, program: Program, region: Region, budget: Budget) -> None:
         self.question, self.program, self.region, self.budget = question, program, region, budget
         self.leaving: set[str] = set()
+        self._search: Bisection | None = None
         self.recorder = (
             Recorder(*(ends[0] for ends in floats([self._box]))) if question.certified and program.inputs else None
         )
@@ -273,6 +289,10 @@ class _Part:
     @property
     def _box(self) -> Box:
         return tuple(zip(self.program.low, self.program.high, strict=True))
+
+    def waiting(self) -> list[Box]:
+        """What is not refuted."""
+        return [self._box] if self._search is None else self._search.waiting(0)
 
     def search(self, threads: int, figures: Searched) -> Result:
         """Decide; raises `BudgetError`, and `OverflowError` where a number is beyond all floats."""
@@ -287,7 +307,8 @@ class _Part:
             figures.stuck = self.question.system.regions.index(self.region), lambda: search.hull(0)
             self.budget()
 
-        search = Bisection(flatten(program), (self._box,), tick, threads, self.exact, recorder=self.recorder)
+        plan = flatten(program)
+        search = self._search = Bisection(plan, (self._box,), tick, threads, self.exact, recorder=self.recorder)
         falsifier = falsify.search if program.steps == 1 else gradient.search
         result = search.run(falsifier)
         figures.boxes, figures.exact = before[0] + result.boxes, before[1] + result.exact

@@ -27,7 +27,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from venmas.answer import Answer, Proved, Unknown, Violated
+from venmas.answer import Answer, Proved, Remaining, Unknown, Violated
 from venmas.bounds.rounding import Bools, Floats, Index
 from venmas.budget import Budget
 from venmas.checker.flowpipes.tree import initial_box
@@ -115,6 +115,8 @@ class _Session:
         self.trees: list[Tree | None] = []
         self.leaving: set[str] = set()
         self._stack: list[Part] | None = None
+        self._flight: list[Part] = []
+        self._boxed: _Session | None = None
         self._next_runs = self._begun = 0.0
         self._levels = ladder(bool(self.plan.names & _recorded(question)), len(self.system.branches) > 1)
         self._refining = Refining(self._levels, self._exists)
@@ -125,7 +127,7 @@ class _Session:
         if self.question.chosen:
             return self._brought_about(budget)
         if self.question.certified and not self.question.inside:
-            boxed = _Session(self.question.boxed, self.figures)
+            boxed = self._boxed = _Session(self.question.boxed, self.figures)
             share = _PATIENCE if budget.left is None else _BOXED * budget.left
             found = budget.spend(share, boxed._decide)
             if isinstance(found, Proved):
@@ -149,12 +151,20 @@ class _Session:
         """Is every part of the initial sets refuted, so that `figures.reach` is of all runs?"""
         return self._stack == [] and all(tree is None or tree.proof() is not None for tree in self.trees)
 
+    def remaining(self) -> Remaining | None:
+        """The boxes that are not refuted; None before any is followed."""
+        if self._stack is None:
+            return None if self._boxed is None else self._boxed.remaining()
+        parts = [*self._stack, *self._flight]
+        steps = min((part.reached for part in parts), default=self.plan.steps)
+        return Remaining(tuple(part.box for part in parts), None if steps < 0 else steps, frozenset(self.leaving))
+
     def _decide(self, budget: Budget) -> Answer:
         if self._stack is None:
             self._stack, self._begun = self._roots(), budget.spent
         while self._stack:
             budget()
-            batch = self._take()
+            batch = self._flight = self._take()
             if self.question.chosen and (state := choose(self.question, self.plan, batch, budget)):
                 return self._replayed([(state, [])], budget) or Unknown(Reason.OPEN, hopeless(self.question, state))
             stuck = None
@@ -169,6 +179,7 @@ class _Session:
                     if found is not None:
                         return found
             self._stack.sort(key=lambda part: part.tried is not None)  # others learn from a trial
+            self._flight = [] if stuck is None else self._flight
             if stuck:
                 leaving = frozenset(self.leaving)
                 return Unknown(Reason.TIE, self._tie, leaving) if self._tie else Unknown(Reason.OPEN, stuck, leaving)
@@ -288,12 +299,14 @@ class _Session:
         found = self._refining.after(part, why)
         if found is None:
             return "a box of initial states that is nearly a point stays open with the finest enclosures"
+        reached = part.reached if why.broken else max(part.reached, why.step - 1)
         if isinstance(found, Part):
-            self._stack.append(found)
+            self._stack.append(replace(found, reached=reached))
             return None
         halves = part.tree.split(self.system, part.node, part.box, found)
         kept = self._refining.level_of(part)
-        parts = [replace(part, node=n, box=box, level=kept, tried=None, depth=part.depth + 1) for n, box in halves]
+        below = replace(part, level=kept, tried=None, depth=part.depth + 1, reached=reached)
+        parts = [replace(below, node=n, box=box) for n, box in halves]
         self._stack.extend(reversed(parts))
         return None
 

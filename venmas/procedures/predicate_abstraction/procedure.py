@@ -216,8 +216,7 @@ class Session:
         counts.predicates, counts.by_policy = len(cegar.predicates), cegar.by_policy
         counts.history = cegar.history
         counts.iterations = len(cegar.history) + 1
-        remembered = cegar.memory.hits + cegar.memory.pooled
-        counts.queries = {**cegar.engine.counts.to_json(), "remembered": remembered}
+        counts.queries = cegar.memory.to_json()
         if explored is not None:
             counts.starts, counts.states = explored.starts, len(explored.states)
             counts.transitions, counts.expanded = explored.transitions, explored.expanded

@@ -28,16 +28,28 @@ def _first(value: Any) -> tuple[Any, ...]:
     return parts
 
 
+TESTS = (
+    "none", "selection", "applicability", "both", "relaxed-selection", "relaxed-applicability", "relaxed-both",
+)  # fmt: skip
+"""What is asked before the transitions of a label, exactly or by the continuous relaxation."""
+
 Option = partial(AnyOption, "predicates")
 OPTIONS: tuple[AnyOption, ...] = (
-    Option("first", None, "guards", "the first predicates: guards, none, or the path of a list; + joins them", _first),
+    Option(
+        "first",
+        None,
+        "guards",
+        "the first predicates: guards, none, or the path of a list; + joins them; but for none, those of the unsafe "
+        "condition are among them",
+        _first,
+    ),
     Option(
         "refine",
         ("shrink", "ws", "ce", "sens", "verix", "random"),
         "shrink",
         "where the policy picks another label in a state than in the witness, separate them. shrink: move the witness "
         "towards the state; ws: split at all inputs that differ; ce: exclude the state; sens: split at the most "
-        "sensitive input; verix: at those that VERIX selects; random: at a random one",
+        "sensitive input; verix: at those that VERIX selects; random: at a random set of them",
     ),
     Option(
         "split",
@@ -52,14 +64,33 @@ OPTIONS: tuple[AnyOption, ...] = (
         "violated",
         "where a guard blocks a path, add its violated atoms as predicates, or all of its atoms",
     ),
+    Option(
+        "cells",
+        ("on", "off"),
+        "on",
+        "cell refinement: where the concrete path is in another abstract state than the abstract path before the "
+        "policy deviates, tell the two apart first; off: only guards and the policy refine, as published",
+    ),
+    Option(
+        "concretise",
+        ("first", "random"),
+        "first",
+        "the concrete path that an abstract one is compared with: the first that is found, or one drawn at random",
+    ),
     Option("search", ("hamming", "breadth"), "hamming", "the order of abstract states"),
     Option("slice", ("on", "off"), "on", "leave out variables that do not matter"),
-    Option("reuse", ("on", "off"), "on", "keep answers to queries across refinements"),
+    Option(
+        "reuse",
+        ("on", "off"),
+        "on",
+        "across refinements, keep what queries found: nothing within a refuted box is asked, witnesses are tried again",
+    ),
     Option(
         "tests",
-        ("none", "selection", "applicability", "both"),
+        TESTS,
         "none",
-        "ask first whether the policy picks the label anywhere in the abstract state, or within the guard",
+        "ask first whether the policy picks the label anywhere in the abstract state, or within the guard; relaxed: "
+        "by one bound over the reals, which may leave it open",
     ),
     Option("entailed", ("off", "on"), "off", "split first at variables that have one value in all concrete paths"),
     Option("strengthen", ("off", "on"), "off", "conjoin sums of variables that no operator changes"),
@@ -84,6 +115,8 @@ class Choices:
     refine: str = "shrink"
     split: str = "witness"
     guards: str = "violated"
+    cells: str = "on"
+    concretise: str = "first"
     search: str = "hamming"
     slice: str = "on"
     reuse: str = "on"
