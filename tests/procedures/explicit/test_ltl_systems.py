@@ -6,8 +6,11 @@ from tests.needs import needs
 
 needs("jsonschema")
 
+import copy
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -16,6 +19,8 @@ from jsonschema import Draft202012Validator
 from tests.soundness.ltl_systems import compare, read
 from venmas import Report, System, load_scenario, verify
 from venmas.cli.main import main
+from venmas.engine.journal import Journal
+from venmas.engine.linear import LinearVerification
 from venmas.errors import FormulaError, ModelError, UsageError
 from venmas.model import where
 from venmas.model.witness.lasso import replayed
@@ -185,3 +190,72 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert ".json" in run("--formula", "G n <= 9", "--witness", tmp_path / "run.vcd")[2]
     assert run("--formula", "G m <= 9")[0] == 2
     assert ".py" in run("--formula", "G n <= 9", "--certificate", path)[2]  # the scenario is not written over
+
+
+@pytest.fixture
+def decided(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What was not recalled from a journal."""
+    found: list[object] = []
+    decide = LinearVerification.decide
+    monkeypatch.setattr(LinearVerification, "decide", lambda *about: found.append(about) or decide(*about))
+    return found
+
+
+def test_a_verdict_in_the_journal_is_told_again(tmp_path: Path, decided: list[object]) -> None:
+    journal, system = tmp_path / "journal.db", counter()
+    questions = [("G F n == 9", ()), ("G F n == 9", ('"branch up"',)), ("F n == 0", ())]
+    first = [ask(system, text, fair=fair, journal=journal) for text, fair in questions]
+    assert len(decided) == 3
+    again = [ask(system, text, fair=fair, journal=journal) for text, fair in questions]
+    assert len(decided) == 3 and [one.verdict for one in again] == ["violated", "satisfied", "satisfied"]
+    for one, other in zip(first, again, strict=True):
+        assert (one.lasso, one.basis) == (other.lasso, other.basis)
+        assert not one.notes and "an earlier run" in other.notes[-1]
+    assert ask(system, "F n == 0", journal=journal, certificate=tmp_path / "p").certificate and len(decided) == 4
+    assert ask(system, "F n == 0", journal=journal, deadlock="stutter").satisfied and len(decided) == 5
+    assert ask(counter(stays=False), "G F n == 9", journal=journal).satisfied and len(decided) == 6
+    assert ask(system, "G F n == 9", timeout=1e-9, journal=tmp_path / "other.db").reason == "time"
+    assert ask(system, "G F n == 9", journal=tmp_path / "other.db").violated  # unknowns are not kept
+
+
+def test_changed_entries_of_a_journal_are_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decided: list[object], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The run is simulated again: another start, branch, end or property makes it none."""
+    journal, system = tmp_path / "journal.db", counter()
+    found = ask(system, "G F n == 9", journal=journal).lasso
+    assert found is not None and len(found.states) > 1
+    plain = Journal.get
+
+    def start(stored: Any) -> None:
+        stored["lasso"]["steps"][0]["state"]["n"]["exact"] = "1"
+
+    def no_number(stored: Any) -> None:
+        stored["lasso"]["steps"][0]["state"]["n"]["exact"] = "one"
+
+    def end(stored: Any) -> None:
+        stored["lasso"]["back"] = 0
+
+    def branch(stored: Any) -> None:
+        stored["lasso"]["steps"][0]["branch"] = "down"
+
+    def stays(stored: Any) -> None:
+        stored["lasso"]["steps"][0]["branch"] = ""
+
+    def none(stored: Any) -> None:
+        stored["lasso"] = None
+
+    def verdict(stored: Any) -> None:
+        stored["verdict"] = "maybe"
+
+    for number, change in enumerate((start, no_number, end, branch, stays, none, verdict), 2):
+
+        def changed(self: Journal, key: str, change: Callable[[Any], None] = change) -> object:
+            stored = copy.deepcopy(plain(self, key))
+            change(stored)
+            return stored
+
+        monkeypatch.setattr(Journal, "get", changed)
+        assert ask(system, "G F n == 9", journal=journal).lasso == found
+        assert len(decided) == number, change
+    assert "sought anew" in caplog.text

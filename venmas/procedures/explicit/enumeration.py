@@ -12,8 +12,9 @@ any other: an invariant, ranks, and obligations about one step (`checker.netlist
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,16 @@ from numpy.typing import NDArray
 
 from venmas.answer import IncompleteError
 from venmas.budget import ask
+from venmas.checker.format.rule import Rule
 from venmas.checker.netlists import rules
 from venmas.formats.btor2.writer import outputs_to_btor2
 from venmas.logic.automata.automaton import Automaton, Edge, components, strongly_connected
+from venmas.logic.automata.degeneralise import degeneralised
 from venmas.model.circuit.builder import Builder
 from venmas.model.circuit.operators import Op
+from venmas.procedure import LinearQuestion
 from venmas.procedures.explicit.product import Product
+from venmas.procedures.linear.claim import NetlistClaim
 from venmas.procedures.linear.netlist import NetlistProof
 
 _MOST_BITS, _MOST_CHOICES = 16, 20_000
@@ -35,22 +40,49 @@ _MOST_BITS, _MOST_CHOICES = 16, 20_000
 Ints = NDArray[np.int64]
 
 
+class _UnrankedError(IncompleteError):
+    """No edge of a component can be taken away."""
+
+
 @dataclass(frozen=True)
 class EnumerationProof(NetlistProof):
     """No pair of a state and an automaton state that is reached lies on an accepting cycle.
 
-    product: of all of them, whose states are the words of the registers, the first in the highest bits; the one beyond
-    is before the initial ones. widths: of the registers.
+    build: the product with an automaton of the part of the circuit that it reads, made when a certificate is written,
+    and the widths of the registers. states: how many pairs are reached after a step.
     """
 
-    product: Product
-    widths: tuple[int, ...]
+    build: Callable[[Automaton], tuple[Product, tuple[int, ...]]]
+    automaton: Automaton
+    states: int
     initial: bool = field(default=True, init=False)
 
+    @cached_property
+    def _made(self) -> tuple[Product, tuple[int, ...]]:
+        return self.build(self.automaton)
+
     @property
-    def states(self) -> int:
-        """Pairs that are reached."""
-        return self.product.nodes - 1
+    def product(self) -> Product:
+        """Of all states with the automaton. Raises `IncompleteError`, `BudgetError`."""
+        return self._made[0]
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Of the registers, the first of which has the highest bits of a state."""
+        return self._made[1]
+
+    def read(self, question: LinearQuestion) -> Automaton:  # noqa: D102
+        return self.automaton
+
+    def lines(self, claim: NetlistClaim, tick: Callable[[], None]) -> Iterator[Rule]:
+        """As of every proof; of an automaton with one acceptance set where those of several have no rank.
+
+        With one set there always is a rank: its edges in a component lie on no cycle of the product.
+        """
+        try:
+            yield from list(super().lines(claim, tick))
+        except _UnrankedError:
+            yield from replace(self, automaton=degeneralised(self.automaton)).lines(claim, tick)
 
     def holds(self, b: Builder, registers: Sequence[int], states: int) -> list[int]:
         """Is the pair reached? Raises `IncompleteError` where that takes too many choices."""
@@ -66,7 +98,7 @@ class EnumerationProof(NetlistProof):
             edges = waiting.pop(0)
             strict, nodes, levels = self._levels(automaton, edges)
             if not strict:
-                raise IncompleteError("some cycles meet one condition of fairness, others another: no rank is written")
+                raise _UnrankedError("some cycles meet one condition of fairness, others another: no rank is written")
             touched = sorted({edge.source for edge in edges} | {edge.target for edge in edges})
             table = self._pairs(nodes, levels, automaton.states, fill=-1)
             width = max(1, int(levels.max(initial=0)).bit_length())
@@ -91,8 +123,7 @@ class EnumerationProof(NetlistProof):
         if sum(self.widths) > _MOST_BITS:
             raise IncompleteError(f"all states were enumerated, of more than the {_MOST_BITS} bits that are written")
         table = np.full((1 << sum(self.widths)) * states, fill, np.int64)
-        inside = nodes < len(table)
-        table[nodes[inside]] = values[inside]
+        table[nodes] = values
         return table.reshape(-1, states)
 
     def _levels(self, automaton: Automaton, edges: Sequence[Edge]) -> tuple[frozenset[Edge], Ints, Ints]:

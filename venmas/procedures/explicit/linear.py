@@ -12,6 +12,7 @@ Vardi, Wolper, *An automata-theoretic approach to automatic program verification
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -28,7 +29,7 @@ from venmas.model.witness.circuit import Observed
 from venmas.model.witness.lasso import STAYS, replayed
 from venmas.model.witness.lasso import Run as Lasso
 from venmas.procedure import LinearQuestion, Run, Session
-from venmas.procedures.explicit.circuits import SMALL, enumerated
+from venmas.procedures.explicit.circuits import SMALL, enumerated, product_of
 from venmas.procedures.explicit.enumeration import EnumerationProof
 from venmas.procedures.explicit.graph.graph import MAX_STATES, OUTSIDE, StateGraph
 from venmas.procedures.explicit.levels import Levels, LevelsProof
@@ -92,13 +93,13 @@ class _OfCircuit:
         if self.proved is not None:
             return self.proved
         automaton = self.question.automaton
+        assert isinstance(self.question.subject, Circuit)
         found = enumerated(self.observed, automaton, budget, *([SMALL] if self.turns == 1 else []))
         if found is None:
             return Unknown(Reason.OPEN, "registers and inputs have too many bits to take all states one by one")
         if isinstance(found, Lasso):
             return Broken(found)
-        circuit = self.observed.circuit
-        proof = EnumerationProof(found, tuple(circuit.width(node) for node in circuit.registers))
+        proof = EnumerationProof(partial(product_of, self.question.subject), automaton, found.nodes - 1)
         self.figures = ProductCounts(found.count, proof.states)
         self.proved = Proved("exact", proof=proof)
         return self.proved if self.turns > 1 else Unknown(Reason.OPEN, "all states were enumerated; ranks may say more")

@@ -24,6 +24,7 @@ from venmas.formats.btor2.writer import outputs_to_btor2
 from venmas.logic.automata.automaton import Automaton
 from venmas.model.circuit.binding import kept
 from venmas.model.circuit.builder import Builder
+from venmas.procedure import LinearQuestion
 from venmas.procedures.linear.claim import NetlistClaim, stated
 from venmas.procedures.netlist.proofs import refutation, solution
 
@@ -58,6 +59,10 @@ class NetlistProof(ABC):
     def initial(self) -> bool:
         """Is it a proof of the runs from initial states? Else of those from every state."""
 
+    def read(self, question: LinearQuestion) -> Automaton:
+        """The automaton that it is about, which accepts at least the runs that break the property."""
+        return question.automaton
+
     @abstractmethod
     def holds(self, b: Builder, registers: Sequence[int], states: int) -> list[int] | None:
         """The invariant of each state of the automaton, a node of one bit; None where there is none."""
@@ -79,7 +84,7 @@ class NetlistProof(ABC):
 class _Writer:
     def __init__(self, proof: NetlistProof, claim: NetlistClaim, tick: Budget) -> None:
         self.proof, self.claim, self.tick = proof, claim.claim, tick
-        self.automaton, self.netlist = claim.question.automaton, str(claim.subject["netlist"])
+        self.automaton, self.netlist = proof.read(claim.question), str(claim.subject["netlist"])
         states = read(self.netlist, "the netlist")
         registers = [number for number in states.states if number in states.next or number in states.init]
         self.symbols = [str(registers[place]) for place in kept(claim.circuit, self.automaton.atoms)]

@@ -6,16 +6,18 @@ Those of other packages are asked for by name: where there is no rank they take 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from venmas.budget import Budget
 from venmas.errors import UsageError
-from venmas.procedures.netlist.step import Goal
-from venmas.procedures.ranking.learn import Figures, Network
 from venmas.runtime import plugins
 from venmas.runtime.choices import LEARNERS
 
-Learner: TypeAlias = Callable[[Goal, Budget, Figures], Network | None]
+if TYPE_CHECKING:
+    from venmas.procedures.netlist.step import Goal
+    from venmas.procedures.ranking.learn import Figures, Network
+
+Learner: TypeAlias = "Callable[[Goal, Budget, Figures], Network | None]"
 """A network that falls on every strict edge of the goal and rises on none; None where none is found.
 
 It raises `BudgetError` at a limit and `SolverUnavailableError` where what it needs is not installed. It may be wrong:
