@@ -84,6 +84,7 @@ endef
 .venv/.demo: setup.cfg pyproject.toml
 	$(call INSTALL,.)
 
-.venv/.test: setup.cfg pyproject.toml
+.venv/.test: setup.cfg pyproject.toml experiments/learners/pyproject.toml
 	$(call INSTALL,.[test])
+	@.venv/bin/python -m pip install --quiet --no-deps -e experiments/learners
 	@touch .venv/.demo

@@ -9,6 +9,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from venmas.cli.main import main
+from venmas.cli.panels import whole_help
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -30,7 +31,7 @@ def commands() -> str:
         command = main.get_command(top, name)
         if command is not None:
             context = click.Context(command, info_name=name, parent=top, **settings)
-            parts += [f"## venmas {name}\n", _shown(command.get_help(context))]
+            parts += [f"## venmas {name}\n", _shown(whole_help(context))]
     return "\n".join(parts)
 
 

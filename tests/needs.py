@@ -36,15 +36,19 @@ def extras() -> dict[str, str]:
     return found
 
 
+BESIDE = {"venmas_learners": "pip install ./experiments/learners"}
+"""Packages of this repository that are plug-ins of VenMAS."""
+
+
 def needs(*modules: str) -> None:
     """Skip this test, or the rest of the file where that stands at its top, unless these modules can be imported.
 
     Where everything is said to be there ($VENMAS_NEED_EXTRAS, as in .ci/run), a missing one is an error.
     """
     for module in modules:
-        extra = extras()[BROUGHT_BY.get(module, module)]
+        remedy = BESIDE.get(module) or f'pip install -e ".[{extras()[BROUGHT_BY.get(module, module)]}]"'
         if find_spec(module) is None:
-            told = f'needs {module}: pip install -e ".[{extra}]"'
+            told = f"needs {module}: {remedy}"
             if os.environ.get("VENMAS_NEED_EXTRAS"):
                 pytest.fail(told, pytrace=False)
             pytest.skip(told, allow_module_level=True)

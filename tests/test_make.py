@@ -13,6 +13,7 @@ pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).parents[1]
 ASKS, TESTS = "-m venmas --scenario vcas", "-m pytest"
+LEARNERS = "experiments/learners/pyproject.toml"
 
 
 @pytest.fixture
@@ -20,8 +21,9 @@ def folder(tmp_path: Path) -> Path:
     """A fresh clone, as far as make sees it."""
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
-    for name in ("Makefile", "setup.cfg", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / LEARNERS).parent.mkdir(parents=True)
+    for name in ("Makefile", "setup.cfg", "pyproject.toml", LEARNERS):
+        shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
 
@@ -37,7 +39,7 @@ def stamp(folder: Path, name: str, age: int = 0) -> None:
     at = folder / ".venv" / name
     at.parent.mkdir(exist_ok=True)
     at.touch()
-    newest = max((folder / name).stat().st_mtime for name in ("setup.cfg", "pyproject.toml"))
+    newest = max((folder / name).stat().st_mtime for name in ("setup.cfg", "pyproject.toml", LEARNERS))
     os.utime(at, (newest + 10 - age, newest + 10 - age))
 
 

@@ -1,4 +1,4 @@
-"""Verifier for neural agents in non-deterministic environments, against CTL, with bounds or for ever.
+"""Verifier for neural agents in non-deterministic environments, against CTL and LTL.
 
 ``from venmas import System, verify`` is where scripts begin; names are imported when they are first used.
 """
@@ -10,14 +10,12 @@ from venmas._version import __version__
 from venmas.runtime.platform import require_posix
 
 if TYPE_CHECKING:
-    from venmas.engine.ltl import LtlReport
-    from venmas.engine.ltl_door import verify_ltl
-    from venmas.engine.ltl_systems import SystemLtlReport
     from venmas.engine.plural import verify_all
     from venmas.engine.reach.reach import reach
     from venmas.engine.reach.sets import ReachSets
     from venmas.engine.report import Report, Verdict
     from venmas.engine.results import Results
+    from venmas.engine.subjects import load_circuit
     from venmas.engine.verify import verify
     from venmas.formats.jani.load import load_jani
     from venmas.logic import parse
@@ -26,15 +24,14 @@ if TYPE_CHECKING:
     from venmas.procedures.predicate_abstraction.graph.graph import abstract
 
 _HOMES = {
-    "LtlReport": "venmas.engine.ltl",
     "Network": "venmas.nn",
     "ReachSets": "venmas.engine.reach.sets",
     "Report": "venmas.engine.report",
     "Results": "venmas.engine.results",
     "System": "venmas.model",
-    "SystemLtlReport": "venmas.engine.ltl_systems",
     "Verdict": "venmas.engine.report",
     "abstract": "venmas.procedures.predicate_abstraction.graph.graph",
+    "load_circuit": "venmas.engine.subjects",
     "load_jani": "venmas.formats.jani.load",
     "load_network": "venmas.nn",
     "load_scenario": "venmas.model",
@@ -42,20 +39,18 @@ _HOMES = {
     "reach": "venmas.engine.reach.reach",
     "verify": "venmas.engine.verify",
     "verify_all": "venmas.engine.plural",
-    "verify_ltl": "venmas.engine.ltl_door",
 }
 
 __all__ = [
-    "LtlReport",
     "Network",
     "ReachSets",
     "Report",
     "Results",
     "System",
-    "SystemLtlReport",
     "Verdict",
     "__version__",
     "abstract",
+    "load_circuit",
     "load_jani",
     "load_network",
     "load_scenario",
@@ -63,7 +58,6 @@ __all__ = [
     "reach",
     "verify",
     "verify_all",
-    "verify_ltl",
 ]
 
 

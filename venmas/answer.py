@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from venmas.errors import Reason, VenmasError
+from venmas.model.witness.lasso import Run
 from venmas.model.witness.tree import Witness
 
 if TYPE_CHECKING:
     from venmas.checker.format.rule import Rule
-    from venmas.question import Question
+    from venmas.model.system.variables import Box
 
 Basis: TypeAlias = Literal["bounds", "exact", "solver"]
 """What a proof rests on: enclosures with their rounding errors, exact rationals, or the word of a solver."""
@@ -52,7 +53,7 @@ class Proved:
     may_deadlock: bool = False
     deadlock: Mapping[str, Fraction] | None = None
     inside: bool = False
-    proof: Proof[Question] | None = None
+    proof: Proof[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,18 +64,42 @@ class Violated:
 
 
 @dataclass(frozen=True)
+class Broken:
+    """A property of LTL is violated: this run from an initial state, which was replayed, does not have it."""
+
+    run: Run
+
+
+@dataclass(frozen=True)
 class Unknown:
     """Neither was found: why, and what the procedure was stuck at.
 
-    leaving: as of `Proved`; a run that leaves its box is an error of the model, whatever else is open.
+    leaving: as of `Proved`; a run that leaves its box is an error of the model, whatever else is open. final: nobody
+    else can find more.
     """
 
     reason: Reason
     message: str
     leaving: frozenset[str] = frozenset()
+    final: bool = False
 
 
-Answer: TypeAlias = Proved | Violated | Unknown
+@dataclass(frozen=True)
+class Remaining:
+    """What a procedure has left of the initial set: the property holds in all of it that is in none of these boxes.
+
+    steps: nothing that is looked at in the first so many steps violates it anywhere; None where that is not known.
+    leaving: as of `Proved`.
+    """
+
+    boxes: tuple[Box, ...]
+    steps: int | None = None
+    leaving: frozenset[str] = frozenset()
+
+
+Answer: TypeAlias = Proved | Violated | Broken | Unknown
+BranchingAnswer: TypeAlias = Proved | Violated | Unknown
+LinearAnswer: TypeAlias = Proved | Broken | Unknown
 
 
 class Figures(Protocol):

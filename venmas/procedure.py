@@ -6,22 +6,69 @@ other procedures of a portfolio nor reports.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from venmas.answer import Answer, Figures
 from venmas.budget import Budget
-from venmas.logic import TRUE
+from venmas.errors import UsageError
+from venmas.logic import TRUE, Formula, Linear
+from venmas.model.circuit.nodes import Circuit
+from venmas.model.expressions.refusals import shortened
 from venmas.model.system.system import System
 from venmas.model.transform.cone import Cones
+from venmas.nn.network import Semantics
 from venmas.question import Question
 from venmas.solvers.programs import Programs
 
+if TYPE_CHECKING:
+    from venmas.logic.automata.automaton import Automaton
+
 _Made = TypeVar("_Made")
+Q_contra = TypeVar("Q_contra", contravariant=True)
 _MANY_PATHS = 10_000
+Subject: TypeAlias = System | Circuit
+"""What questions are about."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearQuestion:
+    """Does every run of a system or circuit from an initial state satisfy a property of LTL (L3 of docs/semantics.md)?
+
+    certified: a proof is to be written down. believed: a solver's word is enough for obligations of a circuit, as
+    proofs are made later or not wanted. learner: of ranking functions. anywhere: a proof is to be about the runs from
+    every state, not only those from initial ones; violations are runs from initial states all the same.
+    """
+
+    subject: Subject
+    asked: Linear
+    certified: bool = False
+    believed: bool = False
+    learner: str = "auto"
+    anywhere: bool = False
+    about: ClassVar[str] = "property"
+    semantics: ClassVar[Semantics] = "real"
+
+    @cached_property
+    def formula(self) -> Formula:
+        """What every run satisfies, fairness put in."""
+        from venmas.logic.automata.translate import questioned
+
+        return questioned(self.asked.formula, self.asked.fair)
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The automaton of the runs that break the property."""
+        from venmas.logic.automata.translate import refuting
+
+        return refuting(self.formula)
+
+
+Asked: TypeAlias = Question | LinearQuestion
 
 
 def few_paths(question: Question) -> bool:
@@ -35,19 +82,59 @@ class Settings:
     """What the caller chose, as far as procedures look at it.
 
     workers: processes or threads. solvers: names of those that can be used, in order of preference. trusted: a solver's
-    "infeasible" is enough. encoding, bounds: of programs. isolated: solve in worker processes. cluster: address of a
-    Dask scheduler. remember: a memory of refuted paths for a task. refinement: choices about predicate abstraction.
+    "infeasible" is enough. cluster: address of a Dask scheduler. remember: a memory of refuted paths for a task. tune:
+    values of options of procedures that differ from their defaults, by key (`Option.of` reads them).
     """
 
     workers: int = 1
     solvers: Callable[[], tuple[str, ...]] = tuple
     trusted: bool = False
-    encoding: Any = "big-m"
-    bounds: str = "symbolic"
-    isolated: bool = True
     cluster: str | None = None
     remember: Callable[[Any], Any] | None = None
-    refinement: Any = None
+    tune: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of procedures that few need: a row of `venmas help tune`, an entry of the argument `tune` of `verify`.
+
+    group, name: its key is ``group.name``, such as ``milp.encoding``. values: texts that it takes; None: what `read`
+    says, or where the default is a number, a whole number from 0 on. read: turns a value into that which procedures
+    get, and raises `ValueError`, which says what is expected.
+    """
+
+    group: str
+    name: str
+    values: tuple[str, ...] | None
+    default: Any
+    help: str
+    read: Callable[[Any], Any] | None = field(default=None, compare=False)
+
+    @property
+    def key(self) -> str:
+        """What users call it."""
+        return f"{self.group}.{self.name}"
+
+    def of(self, settings: Settings) -> Any:
+        """The value that was chosen, else the default."""
+        return settings.tune.get(self.key, self.default)
+
+    def taken(self, value: Any) -> Any:
+        """A value as procedures get it. Raises `UsageError`."""
+        expected = ", ".join(self.values or ()) or "a whole number from 0 on"
+        try:
+            if self.read is not None:
+                return self.read(value)
+            if self.values is None:
+                value = int(value) if isinstance(value, str) else value
+                fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+            else:
+                fits = isinstance(value, str) and value in self.values
+        except ValueError as error:
+            fits, expected = False, expected if self.read is None else str(error)
+        if not fits:
+            raise UsageError(f"{self.key}: expected {expected}; got {shortened(value)}")
+        return value
 
 
 @dataclass
@@ -59,6 +146,8 @@ class Run:
     """What solving programs comes to, all questions of the verification together."""
     decide: Callable[[Question, Budget], Answer] | None = None
     """Answers a bounded question, also of other initial sets, for a procedure that needs it; raises `BudgetError`."""
+    derive: Callable[[Question, Budget], Answer] | None = None
+    """The same with programs solved in this process, for a procedure that asks many small ones."""
     _made: dict[object, object] = field(default_factory=dict)
     _narrow: dict[object, Question] = field(default_factory=dict)
     _stack: ExitStack = field(default_factory=ExitStack)
@@ -96,7 +185,10 @@ class Run:
 
 
 class Session(Protocol):
-    """Work on a question that can be gone on with."""
+    """Work on a question that can be gone on with.
+
+    One that cuts the initial set has a method `remaining`, which says what of it is not refuted (`Remaining`).
+    """
 
     @property
     def figures(self) -> Figures:
@@ -117,13 +209,15 @@ class Session(Protocol):
         ...
 
 
-class Procedure(Protocol):
-    """A published algorithm that decides questions of some kind.
+class Procedure(Protocol[Q_contra]):
+    """A published algorithm that decides questions of some kind: of CTL, or (`LinearQuestion`) of LTL.
 
     One that honours `System.initial_condition` has an attribute `conditions` that is true; others are not given
     questions about a system that has one. One that takes systems that are not piecewise linear (`System.smooth`) has an
     attribute `smooth` that is true; others are not given questions about these either. Nor are they given those whose
-    noise may be `chosen`, without an attribute `chooses` that is true.
+    noise may be `chosen`, without an attribute `chooses` that is true. `noisy` is one that draws noise itself
+    (`System.disturbances`), for properties without a bound. One of LTL has an attribute `linear` that is true, and is
+    given such questions alone. One that can be tuned has an attribute `options`, a tuple of `Option`.
     """
 
     name: str
@@ -131,24 +225,30 @@ class Procedure(Protocol):
     help: str
     """One line for people."""
 
-    def accepts(self, question: Question, run: Run) -> str | None:
+    def accepts(self, question: Q_contra, run: Run) -> str | None:
         """None, or why it does not take the question.
 
         All procedures of a stage are asked before one works, so that what may take long belongs to `Session.advance`.
         """
         ...
 
-    def eager(self, question: Question, run: Run) -> bool:
+    def eager(self, question: Q_contra, run: Run) -> bool:
         """Is it worth some seconds before the main procedure of a portfolio makes its first long step?"""
         ...
 
-    def start(self, question: Question, run: Run) -> Session:
+    def start(self, question: Q_contra, run: Run) -> Session:
         """Begin to work on a question that it accepts."""
         ...
 
 
-def unread(procedure: Procedure, question: Question) -> str | None:
+def unread(procedure: Procedure[Any], question: Asked) -> str | None:
     """Why a procedure does not take a question that has what it does not read: see `Procedure`."""
+    if isinstance(question, LinearQuestion) is not bool(getattr(procedure, "linear", False)):
+        return f"it is for formulas of {'CTL' if isinstance(question, LinearQuestion) else 'LTL'}"
+    if isinstance(question, LinearQuestion):
+        return None
+    if question.system.disturbances and not getattr(procedure, "noisy", False):
+        return "it is for systems without noise where a formula has no bound"
     if question.system.smooth and not takes_smooth(procedure):
         return f"it is for piecewise linear systems, and {question.system.smooth}"
     if question.chosen and not getattr(procedure, "chooses", False):
@@ -158,6 +258,6 @@ def unread(procedure: Procedure, question: Question) -> str | None:
     return "the initial states are those of a condition with too many cases, which it would have to take one by one"
 
 
-def takes_smooth(procedure: Procedure) -> bool:
+def takes_smooth(procedure: Procedure[Any]) -> bool:
     """Is it given questions about systems that are not piecewise linear?"""
     return bool(getattr(procedure, "smooth", False))

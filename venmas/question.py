@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
-from venmas.errors import FormulaError
+from venmas.errors import FormulaError, UsageError
 from venmas.logic import (
     AX,
     EX,
@@ -23,8 +23,11 @@ from venmas.logic import (
     And,
     Atom,
     Bounded,
+    Branching,
+    Deadlock,
     Formula,
     Globally,
+    Linear,
     Property,
     Quantifier,
     Unbounded,
@@ -32,16 +35,18 @@ from venmas.logic import (
     classified,
     conjunction,
     fixpoints,
+    is_linear,
     is_temporal,
     nnf,
     parse,
-    parse_property,
     subformulas,
 )
+from venmas.logic.either import parse_either
 from venmas.logic.linear import Comparison, LinearExpr, Relation
 from venmas.model.evaluation.evaluation import undrawn
 from venmas.model.expressions.limits import MAX_NUMBER
 from venmas.model.system.disturbances import Noise, ahead, drawn, ranges
+from venmas.model.system.letters import letters_of
 from venmas.model.system.system import System
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
@@ -56,7 +61,7 @@ class Question:
     """
 
     system: System
-    asked: Property
+    asked: Branching
     semantics: Semantics = "real"
     certified: bool = False
     inside: bool = False
@@ -67,7 +72,7 @@ class Question:
     """Noise in initial states of which one value each is enough for a state to satisfy the property (`chosen_for`)."""
 
     def __post_init__(self) -> None:
-        if self.system.disturbances:  # no procedure knows of noise: see `drawn_for`
+        if self.system.disturbances and isinstance(self.asked, Bounded):  # which is about drawn noise: see `drawn_for`
             raise undrawn(self.system.disturbances[0])
 
     @cached_property
@@ -103,20 +108,62 @@ class Question:
         return replace(self, asked=asked, certified=False, inside=False, about="deadlock", inductive=None, chosen={})
 
 
+def read_system_property(
+    system: System, formula: str | Formula, fair: Iterable[str] = (), deadlock: Deadlock = "error"
+) -> Property:
+    """A property of a system, of CTL or LTL: from text, from the name of one of its properties, or as a formula.
+
+    fair: conditions that hold infinitely often on the runs that are meant. Raises `FormulaError`, and `UsageError` for
+    options of LTL beside a formula of CTL.
+    """
+
+    def linear(text: str) -> Formula:
+        from venmas.logic.ltl_parser import parse_ltl
+
+        return parse_ltl(text, letters_of(system))
+
+    if isinstance(formula, Formula):
+        found = formula if is_linear(formula) else classified(formula)
+    else:
+        name = formula.strip()
+        try:
+            found = parse_either(system.properties.get(name, formula), system.vocabulary, linear)
+        except FormulaError as error:
+            if name in system.properties:
+                raise FormulaError(f"property {name!r} of system {system.name!r}: {error}") from error
+            raise
+    _check_numbers(found if isinstance(found, Formula) else found.formula)
+    if isinstance(found, Formula):
+        return Linear(found, tuple(map(linear, fair)), deadlock)
+    if fair or deadlock != "error":
+        option = "conditions of fairness are" if fair else "runs that stay where they have no successor are"
+        raise UsageError(
+            f"{option} for formulas of LTL, such as G F p, and this one is of CTL or about one state: leave the option "
+            "out, or write the formula with X F G U R W M and without A and E"
+        )
+    return found
+
+
 def read_formula(system: System, formula: str | Formula) -> Formula:
     """A bounded formula, read and posed. Raises `FormulaError`, also for other kinds of properties."""
     return bounded(posed(system, read_property(system, formula)))
 
 
-def read_property(system: System, formula: str | Formula) -> Property:
-    """A property from its text, from the name of a property of the system, or as a formula. Raises `FormulaError`."""
-    asked = classified(formula) if isinstance(formula, Formula) else _parsed(system, formula)
-    for node in subformulas(asked.formula):
+def read_property(system: System, formula: str | Formula) -> Branching:
+    """A property of CTL, as `read_system_property` has it. Raises `FormulaError`, also for one of LTL."""
+    asked = read_system_property(system, formula)
+    if isinstance(asked, Linear):
+        raise FormulaError(f"a formula of CTL is wanted here, and {asked.text[:200]} is one of LTL")
+    return asked
+
+
+def _check_numbers(formula: Formula) -> None:
+    """Raises `FormulaError` for a comparison with a number that no variable reaches."""
+    for node in subformulas(formula):
         if isinstance(node, Atom):
             for number in (node.comparison.expr.constant, *node.comparison.expr.coefficients.values()):
                 if abs(number) > MAX_NUMBER:
                     raise FormulaError(f"a number beyond 1e100 is compared: no variable is so large: {node!r}")
-    return asked
 
 
 def read_inductive(system: System, text: str) -> Formula:
@@ -127,7 +174,7 @@ def read_inductive(system: System, text: str) -> Formula:
     return formula
 
 
-def posed(system: System, asked: Property) -> Property:
+def posed(system: System, asked: Branching) -> Branching:
     """What is asked of the initial states: of a system with quantities, of their only successors, which measure them.
 
     (`venmas.model.system.quantities`)
@@ -140,7 +187,7 @@ def posed(system: System, asked: Property) -> Property:
     return Bounded(formula) if isinstance(asked, Bounded) else Unbounded(formula, asked.place)
 
 
-def drawn_for(system: System, asked: Property) -> System:
+def drawn_for(system: System, asked: Branching) -> System:
     """The system in whose initial states all noise is chosen that `asked`, as it is `posed`, looks at (design S4).
 
     Itself where it has no disturbances. Raises `FormulaError` where that has not the same answer: without a bound, and
@@ -172,12 +219,11 @@ def drawn_for(system: System, asked: Property) -> System:
     return drawn(system, target.depth)
 
 
-def chosen_for(system: System, asked: Property) -> tuple[System, Noise]:
+def chosen_for(system: System, asked: Branching) -> tuple[System, Noise]:
     """`drawn_for`, and the noise that may be chosen: none, or all where noise is to bring `asked` about (EF^k p).
 
     The negation of such a formula has no EX. Where it is true of a state, it is so of every choice of noise too, as
-    that leaves out successors: a state satisfies the formula if it does so under one choice. Of systems that are not
-    piecewise linear.
+    that leaves out successors: a state satisfies the formula if it does so under one choice.
     """
     if system.disturbances and isinstance(asked, Bounded):
         target = nnf(asked.formula, negate=True)
@@ -195,16 +241,6 @@ def goals(system: System, formula: Formula, chosen: Noise) -> list[tuple[Formula
         return [(claim(system, formula, inside=True), {})]
     boxed = staying(system, system.variables, formula.depth)
     return [(claim(system, formula, inside=False), chosen), (nnf(boxed, negate=True), {})]
-
-
-def _parsed(system: System, formula: str) -> Property:
-    name = formula.strip()
-    if name in system.properties:
-        try:
-            return parse_property(system.properties[name], system.vocabulary)
-        except FormulaError as error:
-            raise FormulaError(f"property {name!r} of system {system.name!r}: {error}") from error
-    return parse_property(formula, system.vocabulary)
 
 
 def claim(system: System, formula: Formula, inside: bool) -> Formula:

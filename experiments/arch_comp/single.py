@@ -14,6 +14,8 @@ from venmas.checker.file import check_certificate
 from venmas.errors import InputError
 from venmas.nn import load_network
 
+_HERE = {"milp.isolated": "off"}
+"""Programs are solved in the process of the instance."""
 _RESULTS = {"satisfied": "VERIFIED", "violated": "FALSIFIED", "unknown": "UNKNOWN"}
 
 
@@ -33,11 +35,13 @@ def row(instance: Instance, file: Path, timeout: float, certify: Path | None = N
     begun = time.process_time()
     system = instance.build(load_network(file))
     certificate = None if certify is None else certify / f"{instance.label}.jsonl.gz"
-    report = verify(system, instance.asked, timeout=timeout, certificate=certificate, isolated=False, workers=1)
+    report = verify(
+        system, instance.asked, timeout=timeout, certificate=certificate, tune={"milp.isolated": "off"}, workers=1
+    )
     result, reason = _RESULTS[report.verdict], report.reason
     if result == "FALSIFIED" and instance.sampled:
         # more was asked than the question says: a violation has to be one at samples
-        report = verify(system, instance.sampled, timeout=timeout, isolated=False, workers=1)
+        report = verify(system, instance.sampled, timeout=timeout, tune=_HERE, workers=1)
         if report.verdict != "violated":
             result, reason = "UNKNOWN", "violated only in a stronger form"
     found = {

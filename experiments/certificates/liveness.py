@@ -18,14 +18,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from venmas.budget import Budget
+from venmas import verify
 from venmas.checker.file import check_claim, opened
 from venmas.checker.format.json_lines import json_lines
-from venmas.engine.certificates.trust import decide_trusted
-from venmas.engine.ltl_decide import Satisfied, Violated, decide
 from venmas.errors import InputError
 from venmas.formats.btor2.reader import parse_btor2
-from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.nodes import Circuit
 
 Lines = list[dict[str, Any]]
@@ -36,8 +33,8 @@ Mutation = Callable[[Lines, Random], None]
 def stored(circuit: Circuit, text: str, folder: Path, seconds: float = 10.0) -> Lines | None:
     """The lines of the certificate of a property; None where it was not proved."""
     path = folder / "c.gz"
-    done = decide_trusted(circuit, parse_ltl(text), Budget(seconds), certificate=path)
-    if not isinstance(done.answer, Satisfied) or done.stored is None:
+    done = verify(circuit, text, timeout=seconds, certificate=path)
+    if not done.satisfied or done.certificate is None:
         return None
     return [dict(line) for line in json_lines(path)]
 
@@ -262,7 +259,7 @@ def main(arguments: list[str] | None = None) -> int:
                     continue
                 accepted[kind] += 1
                 circuit, formula = claim(changed)
-                if isinstance(decide(circuit, parse_ltl(formula), Budget(10))[0], Violated):
+                if verify(circuit, formula, timeout=10).violated:
                     wrong.append((kind, formula))
     print("| changed | refused | accepted, and true |\n|---|---|---|")
     for kind in MUTATIONS:

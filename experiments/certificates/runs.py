@@ -14,25 +14,29 @@ import copy
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 from typing import Any
 
 from tests.corpus.spec import build
-from tests.soundness.ltl_systems import random_question
-from venmas.budget import Budget
+from tests.soundness.ltl_systems import random_question, read
+from venmas.answer import Answer, Broken, Proof, Proved
+from venmas.budget import Budget, limited
 from venmas.checker.file import check_claim, opened
-from venmas.engine.certificates.file import header
-from venmas.engine.certificates.runs import Runs, proof_of
+from venmas.engine.certificates.file import claimed, header
+from venmas.engine.modes import DEFAULT_LINEAR, modes
+from venmas.engine.portfolio import Portfolio
 from venmas.errors import InputError
+from venmas.logic import Deadlock, Linear
 from venmas.logic.automata.automaton import Automaton
-from venmas.logic.automata.translate import questioned
 from venmas.logic.formula import Formula
 from venmas.logic.printing import to_text
 from venmas.model.canonical.canonical import networks_of, system_from_json, system_to_json
 from venmas.model.system.system import System
-from venmas.procedures.explicit.ltl import Deadlock, Satisfied, Violated, Work, decide, read, searched
-from venmas.procedures.ranking.systems.ranks import ranked
+from venmas.procedure import LinearQuestion, Run
+from venmas.procedures.explicit.levels import LevelsProof
+from venmas.procedures.ranking.systems.ranks import RanksProof, ranked
 
 Lines = list[dict[str, Any]]
 Mutation = Callable[[Lines, Random], None]
@@ -42,12 +46,21 @@ def proved(
     system: System, formula: Formula, fair: list[Formula], deadlock: Deadlock, by_ranks: bool = False
 ) -> Lines | None:
     """The lines of a certificate, by ranks if they are wanted and found; None where the property is not satisfied."""
-    answer, work = decide(system, formula, Budget(20), fair, deadlock, levels=True)
-    if not isinstance(answer, Satisfied):
+    question = LinearQuestion(system, Linear(formula, tuple(fair), deadlock), certified=True)
+    answer = decided(question)
+    if not isinstance(answer, Proved):
         return None
-    if by_ranks and (found := ranked(system, work.automaton, deadlock == "stutter")) is not None:
-        answer = Satisfied(found.within, ranked=found)
-    return written(Runs(system, formula, tuple(fair), deadlock, answer.within, work.automaton), answer)
+    if by_ranks and (found := ranked(system, question.automaton, deadlock == "stutter")) is not None:
+        return written(question, RanksProof(found))
+    assert answer.proof is not None
+    return written(question, answer.proof)
+
+
+def decided(question: LinearQuestion) -> Answer:
+    """The answer of the default mode. Raises `ModelError`."""
+    budget = Budget(20)
+    with limited(budget), Run() as run:
+        return Portfolio(modes()[DEFAULT_LINEAR], run, budget, None).settle(question)
 
 
 def accepts(lines: Lines, system: System) -> bool:
@@ -63,31 +76,34 @@ def true(lines: Lines, system: System) -> bool:
     """Is what they claim true?"""
     claim = opened(lines)[0].claim
     formula, *fair = (read(system, text) for text in (claim.formula, *claim.fair))
-    answer, _ = decide(system, formula, Budget(20), fair, claim.deadlock)
-    if not isinstance(answer, Satisfied):
+    answer = decided(LinearQuestion(system, Linear(formula, tuple(fair), claim.deadlock)))
+    if not isinstance(answer, Proved):
         return False
-    return claim.within is None or (answer.within is not None and answer.within <= claim.within)
+    assert isinstance(answer.proof, LevelsProof | RanksProof)
+    return claim.within is None or (answer.proof.within is not None and answer.proof.within <= claim.within)
 
 
 def forged(system: System, formula: Formula, fair: list[Formula], deadlock: Deadlock, rng: Random) -> Lines | None:
     """A certificate of a property that is violated, with an automaton that accepts too little; None for others."""
-    answer, work = decide(system, formula, Budget(20), fair, deadlock)
-    if not isinstance(answer, Violated):
+    question = LinearQuestion(system, Linear(formula, tuple(fair), deadlock), certified=True)
+    answer = decided(question)
+    if not isinstance(answer, Broken):
         return None
-    whole, automaton = questioned(formula, fair), work.automaton
-    while isinstance(answer, Violated) and automaton.edges:
-        automaton = _less(automaton, rng)
-        answer = searched(system, whole, automaton, deadlock, Work(automaton), levels=True)
-    if not isinstance(answer, Satisfied):
+    while isinstance(answer, Broken) and question.automaton.edges:
+        less = _less(question.automaton, rng)
+        question = replace(question)
+        vars(question)["automaton"] = less
+        answer = decided(question)
+    if not isinstance(answer, Proved):
         return None
-    return written(Runs(system, formula, tuple(fair), deadlock, answer.within, automaton), answer, sound=False)
+    assert isinstance(answer.proof, LevelsProof)
+    return written(question, replace(answer.proof, sound=False))
 
 
-def written(question: Runs, answer: Satisfied, sound: bool = True) -> Lines:
+def written(question: LinearQuestion, proof: Proof[Any]) -> Lines:
     """The lines of a certificate as they are read from a file."""
-    proof = proof_of(answer, sound)
     found = [header(question, proof, {}).to_json()]
-    found += [rule.to_json() for rule in proof.lines(question, lambda: None)]
+    found += [rule.to_json() for rule in proof.lines(claimed(question, proof), lambda: None)]
     return [json.loads(json.dumps(line)) for line in (*found, {"rule": "end", "lines": len(found)})]
 
 

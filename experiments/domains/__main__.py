@@ -21,13 +21,13 @@ from typing import Any
 from experiments.domains.follow import enumerated
 from experiments.domains.make import SHAPES, bundle, keep, make
 from experiments.domains.tasks import tasks
-from experiments.policies.cells import Cell, Cells
+from experiments.policies.cells import Cell, Cells, abstraction
 from experiments.policies.instances import OUT, own
 from experiments.policies.output import Output
 
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "default": {},
-    "abstraction, no slice": {"mode": "abstraction", "slice": "off"},
+    "abstraction, no slice": abstraction(slice="off"),
 }
 QUICK = ("blocks_4", "transport_4", "racetrack")
 COLUMNS = ("verdict", "by", "iterations", "predicates", "states", "path", "CPU")

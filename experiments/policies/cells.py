@@ -13,8 +13,22 @@ from typing import Any, Self
 from experiments.policies.instances import Instance
 from venmas import verify
 from venmas.engine.store import Store
+from venmas.procedures.predicate_abstraction.settings import OPTIONS
 
-KIND, FORM = "policies", 1
+KIND, FORM = "policies", 2
+
+
+def _arguments(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options by short names as `verify` takes them: those of predicate abstraction are tune entries."""
+    names = {option.name for option in OPTIONS}
+    given = {"first" if name == "predicates" else name: value for name, value in options.items()}
+    tune = {f"predicates.{name}": given.pop(name) for name in list(given) if name in names}
+    return {**given, "tune": {**given.get("tune", {}), **tune}} if tune else given
+
+
+def abstraction(**options: Any) -> dict[str, Any]:
+    """Arguments of `verify`: predicate abstraction with these options of it."""
+    return {"mode": "abstraction", "tune": {f"predicates.{name}": value for name, value in options.items()}}
 
 
 @dataclass(frozen=True)
@@ -40,16 +54,19 @@ class Cell:
         system, formula = scenario.system(), scenario.formula
         assert formula is not None, f"{self.instance.name} has no property with `reach`"
         begun, clock = process_time(), monotonic()
-        report = verify(system, formula, timeout=self.timeout, **self.options)
+        report = verify(system, formula, timeout=self.timeout, **_arguments(self.options))
         found = report.invariant or {}
         return {
             "verdict": report.verdict.value,
             "by": report.decided_by or report.mode,
             "iterations": found.get("iterations", ""),
             "by policy": found.get("refinements", {}).get("policy", ""),
+            "cells": found.get("refinements", {}).get("cell", ""),
             "predicates": found.get("predicates", ""),
+            "predicates by policy": found.get("predicates_by_policy", ""),
             "states": found.get("abstract", {}).get("states", ""),
             "queries": found.get("queries", {}).get("count", ""),
+            "known": found.get("queries", {}).get("remembered", ""),
             "path": len(report.witness.branches or ()) if report.witness is not None else "",
             "CPU": round(process_time() - begun, 2),
             "seconds": round(monotonic() - clock, 2),

@@ -116,3 +116,29 @@ def shares(title: str, columns: Sequence[str], series: Mapping[str, Sequence[Seq
     figure.suptitle(title, fontsize=12)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     return figure
+
+
+def grid(title: str, columns: Sequence[str], series: Mapping[str, Mapping[str, Sequence[Sequence[float]]]]) -> Any:
+    """A row of panels for each name, a column for each value, a line for each kind through (share, values)."""
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    drawn = Figure(figsize=(1.5 + 3.6 * len(columns), 1.2 + 2.5 * len(series)), layout="constrained")
+    panels = drawn.subplots(len(series), len(columns), squeeze=False)
+    kinds = list(dict.fromkeys(kind for lines in series.values() for kind in lines))
+    for (name, lines), row in zip(series.items(), panels, strict=True):
+        for c, (column, panel) in enumerate(zip(columns, row, strict=True)):
+            for kind, points in lines.items():
+                x, y = [p[0] for p in points], [p[c + 1] for p in points]
+                panel.plot(x, y, linewidth=1.2, **_look(kinds.index(kind)))
+            panel.grid(True, color="#dddddd", linewidth=0.6)
+            panel.set(xlim=(0, 103), ylabel=column, yscale="linear" if "starts" in column else "log")
+            panel.set_title(name if c == 0 else "", fontsize=9, loc="left")
+            if "starts" not in column:
+                _plain(panel.yaxis)
+    for panel in panels[-1]:
+        panel.set_xlabel("% of all predicates")
+    handles = [Line2D([], [], label=kind, **_look(i)) for i, kind in enumerate(kinds)]
+    drawn.suptitle(title, fontsize=12)
+    drawn.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
+    return drawn

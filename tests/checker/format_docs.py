@@ -56,6 +56,7 @@ ROOMS = {
     "goals": "Goals",
     "inductive": "Inductive sets, and two phases",
     "flowpipes": "Flowpipes",
+    "forever": "Derivations",
     "netlists": "Linear temporal logic",
     "levels": "Linear temporal logic",
 }

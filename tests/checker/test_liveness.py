@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,8 @@ from experiments.certificates.liveness import OWN, PROOFS, accepts, claim, mutan
 from tests.checker.proofs import about, claiming
 from tests.engine.test_decide import COUNTER, broken, random_circuit, random_property
 from tests.needs import needs
+from tests.procedures.ranking.proved import proved
+from venmas import verify
 from venmas.budget import Budget
 from venmas.checker.file import check_certificate, check_claim, opened, read_certificate
 from venmas.checker.format.json_lines import json_lines
@@ -23,12 +27,11 @@ from venmas.checker.netlists.netlist import read
 from venmas.checker.netlists.refutation import Question
 from venmas.checker.netlists.simulation import Edge, simulates
 from venmas.checker.netlists.tableau import Tableau, tableau
-from venmas.engine.certificates import netlist as writer
-from venmas.engine.certificates.trust import decide_trusted
-from venmas.engine.ltl_decide import Satisfied, decide
+from venmas.engine.certificates.file import write
 from venmas.errors import InputError
 from venmas.formats.btor2.reader import OPERATORS, parse_btor2
 from venmas.formats.btor2.writer import to_btor2
+from venmas.logic import Linear
 from venmas.logic.automata import Automaton, Label, refuting
 from venmas.logic.automata import Edge as AutomatonEdge
 from venmas.logic.automata import accepts as accepts_word
@@ -41,6 +44,8 @@ from venmas.model.circuit.builder import Builder
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.operators import Op, words
 from venmas.model.circuit.simulate import evaluate
+from venmas.procedure import LinearQuestion
+from venmas.procedures.linear import netlist as writer
 
 ONE_BIT = {"redor", "redand", "redxor", "eq", "neq", "ult", "ulte", "ugt", "ugte", "slt", "slte", "sgt", "sgte"}
 
@@ -220,10 +225,10 @@ def test_circuits_without_a_text_are_written_as_one(tmp_path: Path) -> None:
 
 
 class Below:
-    """n stays below 13, in the first state only or in all."""
+    """n stays below `most`; initial: as runs begin in initial states."""
 
     def __init__(self, most: int, initial: bool = True) -> None:
-        self.most, self.initial = most, initial
+        self.most, self.initial, self.clauses = most, initial, {0: ()}
 
     def node(self, b: Builder, state: int, registers: list[int]) -> int:
         (n,) = registers
@@ -249,15 +254,17 @@ def test_invariants_begin_and_are_kept(tmp_path: Path) -> None:
     """That n < 13 is inductive from 0, that n < 9 is not, and that nothing but true holds from every state."""
     needs("bitwuzla", "pysat")
     circuit, formula = parse_btor2(CYCLE), parse_ltl("G F n == 0")
-    answer, work = decide(circuit, formula, Budget(10))
-    assert isinstance(answer, Satisfied)
-    path = tmp_path / "c.gz"
-    writer.certify(circuit, formula, [], answer, work, path, Budget(10), invariant=Below(13))
+    proof, path = proved(verify(circuit, formula, timeout=10)), tmp_path / "c.gz"
+
+    def certify(about: Circuit, invariant: Any) -> None:
+        write(path, LinearQuestion(about, Linear(formula)), replace(proof, invariant=invariant), Budget(10))
+
+    certify(circuit, Below(13))
     found = check_certificate(path)
     assert isinstance(found, Checked) and found.invariant and read_certificate(path)[0].claim.initial == "true"
     for invariant in (Below(9), Below(13, initial=False)):
         with pytest.raises(writer.UnprovedError):
-            writer.certify(circuit, formula, [], answer, work, path, Budget(10), invariant=invariant)
+            certify(circuit, invariant)
     lines = [dict(line) for line in json_lines(path)]
     lines[0] = claiming(lines[0], initial=None)  # from every state it is none
     assert not accepts(lines)
@@ -268,15 +275,15 @@ def test_invariants_begin_and_are_kept(tmp_path: Path) -> None:
     lines[3]["taken"] = None  # the step that was shown begins at 0
     assert accepts(lines)
     condition = started(parse_btor2(freed), parse_ltl("n == 7"))
-    writer.certify(condition, formula, [], answer, work, path, Budget(10), invariant=Below(13))
+    certify(condition, Below(13))
     assert check_certificate(path).lines and read_certificate(path)[0].claim.initial == "start_0"
 
 
 def test_fairness_and_a_solver_s_word_are_told(tmp_path: Path) -> None:
     needs("bitwuzla", "pysat")
     counter, path = parse_btor2(COUNTER), tmp_path / "c.gz"
-    done = decide_trusted(counter, parse_ltl("G F n == 0"), Budget(20), [parse_ltl("nine")], "solver", path)
-    assert isinstance(done.answer, Satisfied)
+    done = verify(counter, "G F n == 0", timeout=20, fair=["nine"], trust="solver", certificate=path)
+    assert done.satisfied
     lines = [dict(line) for line in json_lines(path)]
     assert lines[0]["claim"]["fair"] == ["nine"]
     lines = [
@@ -292,9 +299,10 @@ def test_fairness_and_a_solver_s_word_are_told(tmp_path: Path) -> None:
 def test_two_solvers(tmp_path: Path) -> None:
     pytest.importorskip("z3")
     netlist, text = OWN[2]
-    done = decide_trusted(parse_btor2(netlist), parse_ltl(text), Budget(20), trust="two", certificate=tmp_path / "c.gz")
-    assert isinstance(done.answer, Satisfied) and "and z3" in str(done.answer.solver)
-    assert done.stored is not None and done.stored.said == 1
+    done = verify(parse_btor2(netlist), text, timeout=20, trust="two", certificate=tmp_path / "c.gz")
+    assert done.basis == "solver"  # a certificate that tells of a solver's word is no proof
+    assert done.proof is not None and "and z3" in done.proof["said"]
+    assert done.certificate is not None and proved(done).counts["solver"] == 1
 
 
 def test_enumeration_looks_at_all_values() -> None:

@@ -299,7 +299,7 @@ from venmas.cli.main import main
 try:
     main()
 finally:
-    for room in ("engine", "search", "bounds", "encoding", "solvers", "ltl"):
+    for room in ("engine", "procedures", "bounds", "solvers"):
         assert f"venmas.{room}" not in sys.modules, room
 """
 

@@ -154,8 +154,8 @@ CASES = {
     "unknown solver": ([*GOOD, "--solver", "cplex"], ["'cplex'", "highs"]),
     "solver missing": ([*GOOD, "--solver", "scip"], ["SCIP is not installed", "pip install pyscipopt"]),
     "unknown mode": ([*GOOD, "--mode", "par"], ["'par'", "comp-par"]),
-    "unknown encoding": ([*GOOD, "--encoding", "bigm"], ["'bigm'", "big-m"]),
-    "unknown bounds": ([*GOOD, "--bounds", "exact"], ["'exact'", "symbolic"]),
+    "unknown encoding": ([*GOOD, "--tune", "milp.encoding=bigm"], ["'bigm'", "big-m"]),
+    "unknown bounds": ([*GOOD, "--tune", "milp.bounds=exact"], ["'exact'", "symbolic"]),
     "timeout negative": ([*GOOD, "--timeout", "-1"], ["--timeout", "above 0"]),
     "timeout zero": ([*GOOD, "--timeout", "0"], ["--timeout", "above 0"]),
     "timeout nan": ([*GOOD, "--timeout", "nan"], ["--timeout", "above 0"]),
@@ -284,7 +284,6 @@ def test_a_fault_of_the_program_asks_for_a_report(monkeypatch: pytest.MonkeyPatc
     ("name", "remedy"),
     [
         ("a.onnx", "--networks"),
-        ("a.btor2", "venmas ltl --btor2"),
         ("a.vnnlib", "venmas vnnlib"),
         ("a.gz", "venmas check"),
     ],

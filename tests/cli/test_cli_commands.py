@@ -46,7 +46,7 @@ def test_help_names_commands_options_and_exit_statuses() -> None:
     assert all(name in told for name in COMMANDS)
     assert "0 satisfied, 10 violated, 20 unknown" in " ".join(told.split())
     told = run("verify", "--help").stdout
-    for option in ("scenario", "set", "networks", "formula", "mode", "encoding", "bounds", "solver", "workers"):
+    for option in ("scenario", "set", "networks", "formula", "mode", "tune"):
         assert f"--{option}" in told
     for option in ("--timeout", "--memory", "--json", "--witness", "--quiet", "-v"):
         assert option in told

@@ -1,6 +1,7 @@
 """The table of options: every option of every command is in it, and what a path does not read is refused by name."""
 
 import json
+from importlib.util import find_spec
 
 import click
 import pytest
@@ -58,7 +59,15 @@ def folder(tmp_path_factory):
     words = ["verify", "--formula", "AX(x==0)", "-q", "--scenario", str(made / "counter.py")]
     done = CliRunner().invoke(main, [*words, "--certificate", str(made / "proof.gz")])
     assert done.exit_code == 0, done.output
-    words = ["ltl", "--bad", "0", "--btor2", str(made / "net.btor2"), "--certificate", str(made / "ltl.gz")]
+    words = [
+        "verify",
+        "--formula",
+        "bad0",
+        "--scenario",
+        str(made / "net.btor2"),
+        "--certificate",
+        str(made / "ltl.gz"),
+    ]
     assert CliRunner().invoke(main, words).exit_code == 0
     return made
 
@@ -75,55 +84,36 @@ def test_every_option_of_every_command_is_in_the_table():
 
 
 VALUES = {
-    "--from": "all",
     "--trust": "solver",
-    "--learner": "milp",
     "--deadlock": "error",
-    "--encoding": "big-m",
-    "--bounds": "symbolic",
-    "--leave-range": "error",
     "--set": "a=1",
     "--solver": "auto",
-    "--refine": "ws",
-    "--split": "mid",
-    "--guards": "all",
-    "--search": "breadth",
-    "--slice": "on",
-    "--reuse": "on",
-    "--tests": "both",
-    "--entailed": "on",
-    "--strengthen": "on",
-    "--starts": "split",
-    "--predicates": "none",
-    "--design": "{d}/net.sv",
     "--btor2": "{d}/net.btor2",
-    "--machine": "servo",
     "--scenario": "{d}/counter.py",
     "--networks": "{d}/nets",
 }
 VERIFY = ["verify", "--scenario", "{d}/counter.py", "--formula"]
 PATHS = {
-    "adaptive": ([*VERIFY, "AX (x == 0)"], {"abstraction", "jani"}),
-    "exact": ([*VERIFY, "AX (x == 0)", "--mode", "exact"], {"programs", "workers", "abstraction", "jani"}),
-    "mono": ([*VERIFY, "AX (x == 0)", "--mode", "mono"], {"workers", "abstraction", "jani"}),
-    "abstraction": ([*VERIFY, "AG x == 0", "--mode", "abstraction"], {"programs", "workers", "jani"}),
-    "invariant": ([*VERIFY, "AG x == 0", "--invariant", "x == 0"], {"abstraction", "jani"}),
-    "several": ([*VERIFY, "AX (x == 0)", "--formula", "AX (x == 1)"], {"one formula", "abstraction", "jani"}),
+    "adaptive": ([*VERIFY, "AX (x == 0)"], {"ltl", "netlist"}),
+    "exact": ([*VERIFY, "AX (x == 0)", "--mode", "exact"], {"programs", "workers"}),
+    "mono": ([*VERIFY, "AX (x == 0)", "--mode", "mono"], {"workers"}),
+    "abstraction": ([*VERIFY, "AG x == 0", "--mode", "abstraction"], {"programs", "workers"}),
+    "invariant": ([*VERIFY, "AG x == 0", "--invariant", "x == 0"], set()),
+    "several": ([*VERIFY, "AX (x == 0)", "--formula", "AX (x == 1)"], {"one formula"}),
     "several exact": ([*VERIFY, "AX (x == 0)", "--least", "2", "--mode", "exact"], {"one formula", "programs"}),
-    "automaton": (["ltl", "--property", "G a", "--automaton-only"], {"verdict"}),
-    "ltl scenario": (["ltl", "--property", "G x == 0", "--scenario", "{d}/counter.py"], {"netlist", "verilog"}),
-    "netlist": (["ltl", "--property", "G !x", "--btor2", "{d}/net.btor2"], {"verilog", "parameters", "scenario"}),
-    "report": (["report", "{d}/r.json"], {"check", "scenario", "jani"}),
+    "ltl scenario": ([*VERIFY, "G x == 0"], {"netlist", "programs", "workers"}),
+    "netlist": (["verify", "--formula", "G !x", "--scenario", "{d}/net.btor2"], {"programs", "workers"}),
+    "report": (["report", "{d}/r.json"], {"check", "scenario"}),
     "plot": (["plot", "{d}/r.json", "-o", "{d}/p.svg", "--show", "tree"], {"states", "scenario"}),
-    "reach": (["reach", "--scenario", "{d}/counter.py", "--steps", "1", "--runs", "0"], {"runs", "picture", "jani"}),
-    "scenarios": (["scenarios"], {"scenario", "jani"}),
+    "reach": (["reach", "--scenario", "{d}/counter.py", "--steps", "1", "--runs", "0"], {"runs", "picture"}),
+    "scenarios": (["scenarios"], {"scenario"}),
     "check": (["check", "{d}/proof.gz"], {"netlist"}),
-    "check netlist": (["check", "{d}/ltl.gz"], {"scenario", "jani"}),
-    "simulate": (["simulate", "--scenario", "{d}/counter.py"], {"jani"}),
-    "abstract": (["abstract", "--scenario", "{d}/counter.py"], {"jani"}),
+    "check netlist": (["check", "{d}/ltl.gz"], {"scenario"}),
+    "simulate": (["simulate", "--scenario", "{d}/counter.py"], set()),
+    "abstract": (["abstract", "--scenario", "{d}/counter.py"], set()),
     "export": (
         ["export", "programs", "--scenario", "{d}/counter.py", "--formula", "AX x == 0", "-o", "{d}/o"],
-        {"jani"},
+        set(),
     ),
 }
 
@@ -153,8 +143,8 @@ READ = {
     "adaptive": [
         *VERIFY,
         "AX (x == 0)",
-        "--encoding",
-        "big-m",
+        "--tune",
+        "milp.encoding=big-m",
         "--workers",
         "1",
         "--solver",
@@ -162,10 +152,13 @@ READ = {
         "--trust",
         "auto",
     ],
-    "invariant": [*VERIFY, "AG x == 0", "--slice", "on", "--bounds", "interval"],
+    "invariant": [*VERIFY, "AG x == 0", "--tune", "predicates.slice=on", "--tune", "milp.bounds=interval"],
     "several": [*VERIFY, "AX (x == 0)", "--formula", "AG x == 0", "--workers", "1"],
-    "netlist": ["ltl", "--bad", "0", "--btor2", "{d}/net.btor2", "--from", "initial", "--init", "!x", "--show"],
-    "scenario": ["ltl", "--property", "G x == 0", "--scenario", "{d}/counter.py", "--deadlock", "stutter"],
+    "netlist": [
+        *["verify", "--formula", "bad0", "--scenario", "{d}/net.btor2", "--tune", "ranking.from=initial"],
+        *["--initial", "!x", "--trust", "two" if find_spec("z3") else "exact"],
+    ],
+    "scenario": ["verify", "--formula", "G x == 0", "--scenario", "{d}/counter.py", "--deadlock", "stutter"],
     "reach": ["reach", "--scenario", "{d}/counter.py", "--steps", "1", "--seed", "3"],
 }
 
@@ -180,9 +173,8 @@ REPEATED = [
     (["verify", "--scenario", "vcas", "--scenario", "blocks", "--formula", "AX true"], "--scenario"),
     (["--scenario", "vcas", "--formula", "AX true", "--mode", "mono", "--mode", "exact"], "--mode"),
     (["verify", "--scenario", "vcas", "--formula", "AX true", "--timeout", "5", "--timeout=500"], "--timeout"),
-    (["ltl", "--btor2", "a", "--btor2", "b", "--property", "G a"], "--btor2"),
-    (["ltl", "--btor2", "a", "--property", "G a", "--property", "F a"], "--property"),
-    (["abstract", "--scenario", "a.jani", "--policy", "a", "--policy", "b"], "--policy"),
+    (["verify", "--scenario", "a.btor2", "--formula", "G a", "--initial", "a", "--initial", "b"], "--initial"),
+    (["abstract", "--scenario", "a.jani", "--formula", "a", "--formula", "b"], "--formula"),
     (["reach", "--scenario", "vcas", "--steps", "1", "--steps", "2"], "--steps"),
     (["vnnlib", "n.onnx", "p.vnnlib", "--timeout", "1", "--timeout", "2"], "--timeout"),
     (["export", "formula", "--scenario", "vcas", "--formula", "a", "--formula", "b"], "--formula"),
@@ -203,8 +195,7 @@ KINDS = [
     ([*VERIFY, "AX (x == 0)", "--json", "{d}/x.csv"], ".json"),
     ([*VERIFY, "AX (x == 0)", "--certificate", "{d}/x.zip"], ".gz"),
     ([*VERIFY, "AX (x == 0)", "--formula", "AX (x == 1)", "--csv", "{d}/x.json"], ".csv"),
-    (["ltl", "--bad", "0", "--btor2", "{d}/net.btor2", "--html", "{d}/x.pdf"], ".html"),
-    (["ltl", "--bad", "0", "--btor2", "{d}/net.btor2", "--network", "{d}/x.json"], ".onnx"),
+    (["export", "ranks", "--formula", "bad0", "--scenario", "{d}/net.btor2", "-o", "{d}/x.json"], ".onnx"),
     (["abstract", "--scenario", "{d}/counter.py", "--dot", "{d}/x.png"], ".dot"),
     (["export", "formula", "--scenario", "{d}/counter.py", "--formula", "AX x == 0", "-o", "{d}/x.svg"], ".dot"),
     (["archive", "{d}/r.json", "-o", "{d}/x.json"], ".zip"),
@@ -223,18 +214,18 @@ def test_a_name_that_ends_as_another_kind_of_file_is_refused(folder, words, endi
 OLD = {
     "witness": [*VERIFY, "AX (x == 0)", "--witness", "{d}/old.json"],
     "certificate": [*VERIFY, "AX (x == 1)", "--certificate", "{d}/old.json"],
-    "lasso": ["ltl", "--bad", "0", "--btor2", "{d}/net.btor2", "--witness", "{d}/old.json"],
+    "lasso": ["verify", "--formula", "bad0", "--scenario", "{d}/net.btor2", "--witness", "{d}/old.json"],
     "lasso of a scenario": [
-        "ltl",
-        "--property",
+        "verify",
+        "--formula",
         "G x == 0",
         "--scenario",
         "{d}/counter.py",
         "--witness",
         "{d}/old.json",
     ],
-    "ranks": ["ltl", "--property", "G x == 1", "--scenario", "{d}/counter.py", "--certificate", "{d}/old.json"],
-    "proof": ["ltl", "--property", "F x", "--btor2", "{d}/net.btor2", "--certificate", "{d}/old.json"],
+    "ranks": ["verify", "--formula", "G x == 1", "--scenario", "{d}/counter.py", "--certificate", "{d}/old.json"],
+    "proof": ["verify", "--formula", "F x", "--scenario", "{d}/net.btor2", "--certificate", "{d}/old.json"],
 }
 
 
@@ -253,14 +244,14 @@ def test_a_file_of_another_run_is_not_passed_over(folder, name):
 
 
 def test_a_certificate_that_is_not_written_is_an_error(folder, tmp_path, monkeypatch):
-    """A netlist whose states were all enumerated has no certificate yet."""
-    monkeypatch.setattr("venmas.engine.ltl_decide.Prover.prove", lambda self, budget: None)
-    words = ["ltl", "--bad", "0", "--btor2", "{d}/net.btor2", "--quiet"]
+    """A limit was met before the levels of all states were known, say."""
+    monkeypatch.setattr("venmas.procedures.explicit.linear._levels", lambda *_: None)
+    words = [*VERIFY, "G x == 0", "--quiet"]
     assert run(folder, words).exit_code == 0
     found = run(folder, [*words, "--certificate", str(tmp_path / "proof.gz")])
     assert found.exit_code == 2
     assert found.output.startswith("satisfied")
-    assert "--certificate: no certificate was written: all states were enumerated" in found.output
+    assert "--certificate: not certified: a limit was met before the levels" in found.output
     assert not (tmp_path / "proof.gz").exists()
 
 
@@ -275,17 +266,16 @@ def test_networks_that_no_network_is_read_from_are_refused(folder):
 
 @pytest.mark.parametrize("start", ["x", "x & !x", "false"])
 def test_a_design_without_an_initial_state_is_refused(folder, start):
-    words = ["ltl", "--bad", "0", "--btor2", "{d}/net.btor2", "--init"]
+    words = ["verify", "--formula", "bad0", "--scenario", "{d}/net.btor2", "--initial"]
     found = run(folder, [*words, start])
     assert found.exit_code == 2
     assert f"no initial state of the design meets {start}" in found.output
     assert run(folder, [*words, "!x"]).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    "words", [["--masking"], ["--policy", "none", "--masking"], ["--policy", "none", "--inputs", "x"]]
-)
-def test_what_is_about_a_policy_is_refused_without_one(folder, words):
+@pytest.mark.parametrize("given", [["masking=true"], ["policy=none", "masking=true"], ["policy=none", "inputs=x"]])
+def test_what_is_about_a_policy_is_refused_without_one(folder, given):
+    words = [word for entry in given for word in ("--set", f"jani.{entry}")]
     found = run(folder, ["verify", "--scenario", "{d}/m.jani", "--formula", "AX (x == 0)", *words])
     assert found.exit_code == 2
-    assert "masking is about" in found.output or "name it with --policy NET" in found.output
+    assert "masking is about" in found.output or "name it with --set jani.policy=NET" in found.output

@@ -55,12 +55,13 @@ def test_other_pictures(capsys, tmp_path, kind):
     assert path.read_bytes()[1:4] in (b"PNG", b"PDF")
 
 
-def test_a_picture_of_nothing_says_so(capsys, tmp_path, monkeypatch):
+def test_a_limit_that_is_over_leaves_the_initial_set(capsys, tmp_path, monkeypatch):
     path = tmp_path / "r.svg"
     monkeypatch.setattr("venmas.cli.reach_command.reading", lambda *_: nullcontext(lambda: 1e-6))  # all time is over
     status, out, _ = run(capsys, "--scenario", "vcas", "--steps", "3", "--plot", str(path))
-    assert status == 20 and "Of the steps 0 to 3 nothing is known" in out and "Sources: none" in out
-    assert "<desc>Of the steps 0 to 3 nothing is known" in path.read_text()
+    assert status == 20 and "Of the steps 1 to 3 nothing is known" in out and "Sources: none" in out
+    assert "   0" in out and "-133 .. -129" in out
+    assert "<desc>Intervals over 1 steps" in path.read_text()
 
 
 def test_json_goes_to_standard_output_alone(capsys):

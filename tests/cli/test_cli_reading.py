@@ -89,7 +89,6 @@ def test_building_a_scenario(run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("ltl", "--property", "G x <= 3"),
         ("reach", "--steps", "2"),
     ],
 )
@@ -140,7 +139,7 @@ def test_what_reading_takes_is_not_there_for_deciding(monkeypatch: pytest.Monkey
 
 
 def test_a_netlist(run, tmp_path: Path) -> None:
-    found, seconds = run("ltl", "--btor2", netlist(tmp_path / "long.btor2", 200_000), "--bad", "0")
+    found, seconds = run("verify", "--scenario", netlist(tmp_path / "long.btor2", 200_000), "--formula", "bad0")
     assert found.exit_code == 20 and seconds < LIMIT + 2 and found.stdout.startswith("unknown (time)")
 
 

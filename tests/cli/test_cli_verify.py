@@ -89,7 +89,16 @@ def test_a_tree_is_shown_with_cells_not_bits() -> None:
 def test_satisfied_by_solver_and_by_bounds_fit_the_schema() -> None:
     bounds = checked(venmas("--scenario", "frozenlake", "--formula", "safe3", "--json", "-").stdout)
     assert (bounds["verdict"], bounds["basis"]) == ("satisfied", "bounds")
-    args = ["--scenario", "double_integrator", "--formula", "within1", "--mode", "mono", "--bounds", "interval"]
+    args = [
+        "--scenario",
+        "double_integrator",
+        "--formula",
+        "within1",
+        "--mode",
+        "mono",
+        "--tune",
+        "milp.bounds=interval",
+    ]
     assert checked(venmas(*args, "--json", "-").stdout)["verdict"] == "satisfied"
 
 

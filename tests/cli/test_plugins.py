@@ -214,7 +214,7 @@ WRONG: dict[str, tuple[Edit, tuple[str, ...], str]] = {
     "a mode of ours": (
         lambda files: (
             instead(ENTRIES, "sampling = ", "adaptive = ")(files),
-            instead(PROCEDURE, '"sampling"', '"adaptive"')(files),
+            instead(PROCEDURE, 'name = "sampling"', 'name = "adaptive"')(files),
         )[0],
         (*QUESTION, "-q"),
         "adaptive is a mode already",

@@ -16,6 +16,7 @@ from venmas.cli import export_command, verify_command
 from venmas.cli.main import main
 from venmas.engine.modes import MODES, modes, of_bounded, with_programs
 from venmas.engine.report import Verdict
+from venmas.engine.tuning import options
 from venmas.errors import Reason
 from venmas.procedures.milp.procedure import strategy_of
 from venmas.procedures.registry import PROCEDURES, get_procedure
@@ -43,9 +44,8 @@ def test_options_are_the_registries() -> None:
     assert option(verify, "--solver") == ("auto", *solver_names()) == ("auto", *SOLVERS)
     programs = export_command.command.commands["programs"]
     assert option(programs, "--mode") == with_programs() == tuple(n for n in MODES if strategy_of(n))
-    for command in (verify, programs):
-        assert option(command, "--encoding") == tuple(ENCODINGS) == get_args(ReluEncoding)
-        assert option(command, "--bounds") == tuple(BOUNDS) == tuple(METHODS)
+    assert options()["milp.encoding"].values == tuple(ENCODINGS) == get_args(ReluEncoding)
+    assert options()["milp.bounds"].values == tuple(BOUNDS) == tuple(METHODS)
 
 
 def test_the_help_of_a_mode_is_its_own() -> None:
@@ -83,7 +83,7 @@ def first_cells(page: str) -> set[str]:
 def test_pages_list_what_there_is() -> None:
     assert first_cells("modes.md") >= set(MODES)
     text = (ROOT / "docs" / "modes.md").read_text()
-    assert f"--encoding {'|'.join(ENCODINGS)}" in text and f"--bounds {'|'.join(BOUNDS)}" in text
+    assert f"milp.encoding={'|'.join(ENCODINGS)}" in text and f"milp.bounds={'|'.join(BOUNDS)}" in text
     for name in SOLVERS:
         assert re.search(name, text, re.IGNORECASE), name
     for trust in set(TRUSTS) - {"auto"}:
@@ -110,9 +110,7 @@ def test_experiments_have_the_modes_of_the_registry() -> None:
     assert tuple(ENCODINGS) == cases.ENCODINGS and set(cases.SOLVERS) == set(SOLVERS)
 
 
-@pytest.mark.parametrize(
-    "given", [{"trust": "x"}, {"semantics": "x"}, {"encoding": "x"}, {"bounds": "x"}, {"mode": "x"}]
-)
+@pytest.mark.parametrize("given", [{"trust": "x"}, {"semantics": "x"}, {"mode": "x"}])
 def test_other_words_are_refused(given: dict[str, Any]) -> None:
     from venmas import System, verify
     from venmas.errors import UsageError

@@ -14,6 +14,7 @@ from tests.corpus.entries import Entry
 from tests.corpus.finite import FiniteCase
 from tests.corpus.pwl import PwlCase
 from tests.corpus.spec import Spec, State, build, holds, starts, step
+from tests.in_process import IN_PROCESS
 from venmas.bounds import States
 from venmas.checker.file import check_certificate
 from venmas.engine.modes import modes
@@ -45,6 +46,13 @@ class Config:
     bounds: str = "symbolic"
     timeout: float = TIMEOUT
     cluster: str = ""
+
+    @property
+    def tune(self) -> dict[str, object]:
+        """Options of procedures: programs are solved here, and made as the configuration says."""
+        if self.mode == EXACT.mode:
+            return {}
+        return {**IN_PROCESS, "milp.encoding": self.encoding or "big-m", "milp.bounds": self.bounds}
 
     def may_pass(self, report: Report) -> bool:
         """Left open without being wrong: an exact proof may not be found, many small programs take their time (any
@@ -120,9 +128,7 @@ def ask(system: System, formula: str | Formula, config: Config, name: str, tally
                 formula,
                 mode=config.mode,
                 solver=config.solver or "auto",
-                encoding=config.encoding or "big-m",
-                bounds=config.bounds,
-                isolated=False,
+                tune=config.tune,
                 cluster=config.cluster or None,
                 timeout=config.timeout,
                 trust="auto" if config.mode == EXACT.mode else "solver",

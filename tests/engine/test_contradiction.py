@@ -5,6 +5,7 @@ from pathlib import Path
 import highspy
 import pytest
 
+from tests.in_process import IN_PROCESS
 from venmas import System, verify
 from venmas.engine.report import Report
 from venmas.model import absolute, maximum
@@ -47,10 +48,18 @@ def hat() -> System:
     return system
 
 
-def asked(monkeypatch, tmp_path, solver, mode: str, trust: str = "exact", **options) -> Report:
+def asked(monkeypatch, tmp_path, solver, mode: str, trust: str = "exact", encoding: str = "big-m", **options) -> Report:
     monkeypatch.setitem(registry._REGISTRY, "highs", solver)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    return verify(hat(), "AX level < 0.75", mode=mode, solver="highs", trust=trust, isolated=False, **options)
+    return verify(
+        hat(),
+        "AX level < 0.75",
+        mode=mode,
+        solver="highs",
+        trust=trust,
+        tune={**IN_PROCESS, "milp.encoding": encoding},
+        **options,
+    )
 
 
 @pytest.mark.parametrize("mode", ["mono", "comp-seq"])

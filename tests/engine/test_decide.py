@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from tests.needs import needs
-from venmas.answer import Unknown
-from venmas.budget import Budget
-from venmas.engine.ltl_decide import Satisfied, decide
+from tests.procedures.ranking.proved import proved
+from venmas import verify
 from venmas.errors import CircuitError
 from venmas.formats.btor2.reader import parse_btor2, read_btor2
 from venmas.logic.automata.automaton import strongly_connected
@@ -25,7 +24,6 @@ from venmas.model.circuit.builder import Builder
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.operators import Op, words
 from venmas.model.circuit.simulate import first_states, step, values
-from venmas.procedures.netlist.answers import Violated
 
 COUNTER = """
 1 sort bitvec 1
@@ -134,9 +132,9 @@ def test_random_circuits_are_decided_as_explicit_search_does(seed: int) -> None:
     needs("bitwuzla", "pysat")
     rng = random.Random(seed)
     circuit, formula = random_circuit(rng), parse_ltl(random_property(rng, rng.randint(2, 5)))
-    answer, _ = decide(circuit, formula, Budget(3))
+    answer = verify(circuit, formula, timeout=3)
     truth = broken(circuit, formula)
-    assert not isinstance(answer, Violated if not truth else Satisfied), (seed, formula)
+    assert not (answer.satisfied if truth else answer.violated), (seed, formula)
 
 
 def test_most_random_circuits_are_decided() -> None:
@@ -145,11 +143,11 @@ def test_most_random_circuits_are_decided() -> None:
     for seed in range(100, 140):
         rng = random.Random(seed)
         circuit, formula = random_circuit(rng), parse_ltl(random_property(rng, rng.randint(2, 4)))
-        answer, _ = decide(circuit, formula, Budget(3))
-        found.append(type(answer))
-    assert found.count(Satisfied) >= 3
-    assert found.count(Violated) >= 15
-    assert found.count(Unknown) <= 15
+        answer = verify(circuit, formula, timeout=3)
+        found.append(answer.verdict.value)
+    assert found.count("satisfied") >= 3
+    assert found.count("violated") >= 15
+    assert found.count("unknown") <= 15
 
 
 def test_published_properties_true_and_false(data_dir: Path) -> None:
@@ -159,8 +157,8 @@ def test_published_properties_true_and_false(data_dir: Path) -> None:
         if row["from"] != "all":
             continue  # needs an invariant of reachable states
         circuit = read_btor2(folder / "btor24" / f"{row['family']}_{row['index']}.btor2")
-        answer, _ = decide(circuit, parse_ltl(row["ltl"]), Budget(60))
-        assert type(answer).__name__.lower() == row["expected"], row
+        answer = verify(circuit, row["ltl"], timeout=60)
+        assert answer.verdict == row["expected"], row
 
 
 @pytest.mark.parametrize(
@@ -188,31 +186,30 @@ def test_published_designs_are_proved_from_every_state(data_dir: Path, name: str
     path = folder / "btor24" / f"{row['family']}_{index}.btor2"
     if not path.exists():
         pytest.fail(f"{path} is not there")
-    answer, _ = decide(read_btor2(path), parse_ltl(row["ltl"]), Budget(60))
-    assert isinstance(answer, Satisfied)
-    assert all(one.steps for one in answer.ranked)
+    answer = verify(read_btor2(path), row["ltl"], timeout=60)
+    assert all(one.steps for one in proved(answer).ranked)
 
 
 def test_initial_states_and_fairness() -> None:
     needs("bitwuzla", "pysat")
     counter = parse_btor2(COUNTER)
-    assert isinstance(decide(counter, parse_ltl("G F nine"), Budget(20))[0], Violated)
-    assert isinstance(decide(counter, parse_ltl("F G !stop -> G F nine"), Budget(20))[0], Satisfied)
-    answer, _ = decide(counter, parse_ltl("G F n == 0"), Budget(20), [parse_ltl("nine")])
-    assert isinstance(answer, Satisfied)
-    late = decide(started(counter, parse_ltl("n == 12")), parse_ltl("n > 11"), Budget(20))[0]
-    assert isinstance(late, Satisfied | Unknown)
-    soon = decide(started(counter, parse_ltl("n == 12")), parse_ltl("n < 12"), Budget(20))[0]
-    assert isinstance(soon, Violated)
-    assert soon.run.states[0] == {"n": 12}
+    assert verify(counter, "G F nine", timeout=20).violated
+    assert verify(counter, "F G !stop -> G F nine", timeout=20).satisfied
+    answer = verify(counter, "G F n == 0", timeout=20, fair=["nine"])
+    assert answer.satisfied
+    late = verify(started(counter, parse_ltl("n == 12")), "n > 11", timeout=20)
+    assert not late.violated
+    soon = verify(started(counter, parse_ltl("n == 12")), "n < 12", timeout=20)
+    assert soon.violated and soon.lasso is not None
+    assert soon.lasso.states[0] == {"n": 12}
 
 
 def test_a_violation_is_a_run_that_others_can_follow() -> None:
     """The lasso of the counter, by its own arithmetic."""
     needs("bitwuzla", "pysat")
-    answer, _ = decide(parse_btor2(COUNTER), parse_ltl("F G nine | G F n == 3"), Budget(3))
-    assert isinstance(answer, Violated)
-    run = answer.run
+    answer = verify(parse_btor2(COUNTER), "F G nine | G F n == 3", timeout=3)
+    assert answer.violated and answer.lasso is not None
+    run = answer.lasso
     following = [*run.states[1:], run.states[run.back]]
     for state, inputs, after in zip(run.states, run.inputs, following, strict=True):
         assert after["n"] == (0 if inputs["stop"] else (state["n"] + 1) % 16)
@@ -229,7 +226,7 @@ def test_a_violation_is_a_run_that_others_can_follow() -> None:
 )
 def test_names_that_the_design_does_not_have(text: str, message: str) -> None:
     with pytest.raises(CircuitError, match=message):
-        decide(parse_btor2(COUNTER), parse_ltl(text), Budget(5))
+        verify(parse_btor2(COUNTER), text, timeout=5)
 
 
 def test_formulas_without_atoms() -> None:
@@ -237,12 +234,12 @@ def test_formulas_without_atoms() -> None:
     needs("bitwuzla", "pysat")
     for netlist in (COUNTER, "1 sort bitvec 1\n2 input 1 a\n"):
         for text in ("false", "G false", "X F false"):
-            answer, _ = decide(parse_btor2(netlist), parse_ltl(text), Budget(10))
-            assert isinstance(answer, Violated), text
-            assert answer.run.conditions[0] == {}
-        assert isinstance(decide(parse_btor2(netlist), parse_ltl("G true"), Budget(10))[0], Satisfied)
+            answer = verify(parse_btor2(netlist), text, timeout=10)
+            assert answer.violated and answer.lasso is not None, text
+            assert answer.lasso.conditions[0] == {}
+        assert verify(parse_btor2(netlist), "G true", timeout=10).satisfied
     none = parse_btor2("1 sort bitvec 1\n2 zero 1\n3 constraint 2\n")
-    assert not isinstance(decide(none, parse_ltl("G false"), Budget(10))[0], Violated)
+    assert not verify(none, "G false", timeout=10).violated
 
 
 def test_initial_states_are_said_by_registers() -> None:

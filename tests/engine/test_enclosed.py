@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.in_process import IN_PROCESS, in_process
 from venmas import System, verify
 from venmas.answer import Proved, Unknown
 from venmas.budget import Budget
@@ -94,7 +95,7 @@ def test_bounds_decide_what_regions_do_not(name: str, trust: str) -> None:
     assert report.satisfied and report.basis == "bounds" and not report.solvers
     assert report.notes == [] and report.decided_by == "bound-propagation"
     assert report.graph.passes <= 1
-    assert verify(build(), formula, mode="mono", timeout=10, isolated=False).satisfied
+    assert verify(build(), formula, mode="mono", timeout=10, tune=IN_PROCESS).satisfied
 
 
 @pytest.mark.parametrize("name", LOOPS)
@@ -102,7 +103,7 @@ def test_bounds_decide_what_regions_do_not(name: str, trust: str) -> None:
 def test_what_bounds_refute_is_proved_in_rationals_by_enclosures(name: str, mode: str, tmp_path: Path) -> None:
     build, formula = LOOPS[name]
     file = tmp_path / "proof.gz"
-    report = verify(build(), formula, mode=mode, timeout=60, certificate=file, isolated=False)
+    report = verify(build(), formula, mode=mode, timeout=60, certificate=file, tune=in_process(mode))
     assert report.satisfied and report.basis == "exact" and report.certificate is not None
     check_certificate(file, build())
 
@@ -178,6 +179,6 @@ def test_numbers_that_were_added_up_in_floats_refute_nothing(mode: str) -> None:
     x, y = system.real("x", -1, 1), system.real("y", -1000, 1000)
     system.branch("step", y=apply_network(network, (x,))[0])
     system.initial(x >= -1, x <= 1, y == 0)
-    report = verify(system, "AX y < 0.5", mode=mode, trust="solver", isolated=False)
+    report = verify(system, "AX y < 0.5", mode=mode, trust="solver", tune=in_process(mode))
     assert not (report.satisfied and report.basis == "bounds")
-    assert not verify(system, "AX y < 0.5", mode=mode, trust="exact", timeout=20, isolated=False).satisfied
+    assert not verify(system, "AX y < 0.5", mode=mode, trust="exact", timeout=20, tune=in_process(mode)).satisfied

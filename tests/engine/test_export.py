@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.corpus.entries_more import CORPUS
+from tests.in_process import IN_PROCESS
 from venmas.engine.export import Exported, export_programs
 from venmas.engine.report import Verdict
 from venmas.engine.verify import read_formula, verify
@@ -160,7 +161,7 @@ def test_an_interrupt_leaves_a_manifest_of_what_is_there(tmp_path):
 
 
 def test_indicators_are_written_as_such(tmp_path):
-    found = export_programs(walk(), "AX (x < 1.2)", tmp_path, encoding="indicator")
+    found = export_programs(walk(), "AX (x < 1.2)", tmp_path, tune={"milp.encoding": "indicator"})
     assert sum(e["indicators"] for e in found.entries) > 0
     assert "->" in (tmp_path / "program-000000.lp").read_text()
     assert "INDICATORS" in (tmp_path / "program-000000.mps").read_text()
@@ -182,7 +183,7 @@ def test_runs_that_may_leave_their_box_are_named(tmp_path):
         manifest = json.loads((tmp_path / str(len(names)) / "manifest.json").read_text())
         assert found.may_leave_box == tuple(manifest["may_leave_box"]) == names
     with pytest.raises(ModelError, match="leaves the declared box"):
-        verify(system, "AX x <= 10", mode="comp-seq", isolated=False)
+        verify(system, "AX x <= 10", mode="comp-seq", tune=IN_PROCESS)
 
 
 def test_what_can_not_be_exported(tmp_path):

@@ -1,4 +1,4 @@
-"""What the functions of the Python interface say of values of another type, and `verify_ltl` for both kinds."""
+"""What the functions of the Python interface say of values of another type, and `verify` for both kinds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import venmas
 from tests.procedures.explicit.test_ltl_systems import counter
 from venmas.errors import FormulaError, InputError, UsageError
-from venmas.formats.hardware import read
+from venmas.formats.btor2.reader import read_btor2 as read
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.model import apply_network
 from venmas.nn import Layer, Network
@@ -27,18 +27,21 @@ def design(tmp_path: Path) -> Any:
 
 
 def test_one_name_takes_systems_and_designs(design: Any) -> None:
-    assert venmas.verify_ltl(design, "G F b").satisfied
-    found = venmas.verify_ltl(counter(), "G F n == 3")
-    assert isinstance(found, venmas.SystemLtlReport)
-    assert venmas.verify_ltl(counter(), parse_ltl("G F n == 3")).verdict == found.verdict
+    assert venmas.verify(design, "G F b").satisfied
+    found = venmas.verify(counter(), "G F n == 3")
+    assert isinstance(found, venmas.Report) and found.kind == "linear"
+    assert venmas.verify(counter(), parse_ltl("G F n == 3")).verdict == found.verdict
 
 
 def test_options_of_the_other_kind_are_refused_by_name(design: Any) -> None:
-    verify: Callable[..., Any] = venmas.verify_ltl
-    with pytest.raises(UsageError, match="no option 'init' for systems"):
-        verify(counter(), "G n < 9", init="n == 0")
-    with pytest.raises(UsageError, match="no option 'deadlock' for designs"):
-        verify(design, "G F b", deadlock="stutter")
+    with pytest.raises(UsageError, match="is for netlists"):
+        venmas.verify(counter(), "G n < 9", initial="n == 0")
+    with pytest.raises(UsageError, match="is asked of systems"):
+        venmas.verify(design, "G F b", deadlock="stutter")
+    with pytest.raises(UsageError, match="for formulas of LTL"):
+        venmas.verify(counter(), "AX n == 0", fair=["n == 0"])
+    with pytest.raises(UsageError, match="takes the word of an SMT solver about a netlist"):
+        venmas.verify(counter(), "G F n == 3", trust="solver")
 
 
 WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
@@ -54,7 +57,6 @@ def test_what_is_no_system(name: str) -> None:
     doors: list[Any] = [
         lambda s: venmas.verify(s, "AX safe"),
         lambda s: venmas.verify_all(s, ["AX safe"]),
-        lambda s: venmas.verify_ltl(s, "G safe"),
         lambda s: venmas.reach(s, 3),
         lambda s: venmas.abstract(s, ["n > 0"]),
     ]
@@ -70,12 +72,15 @@ def test_a_policy_of_tanh_units_is_to_be_trained_with_relu_for_questions_without
     system.branch("go", x=apply_network(Network(layers), (x,))[0])
     system.initial(x == 0)
     with pytest.raises(UsageError, match="AG\\^20 p for AG p, or train the network with ReLU units"):
-        venmas.verify(system, "AG (x < 2)")
+        venmas.verify(system, "AG (x < 2)", mode="abstraction")
+    assert venmas.verify(system, "AG (x < 2)", timeout=60).satisfied
 
 
-def test_a_design_is_no_system_of_verify(design: Any) -> None:
-    with pytest.raises(UsageError, match="verify_ltl"):
+def test_a_design_has_no_formulas_of_branching_time(design: Any) -> None:
+    with pytest.raises(FormulaError, match="AX is an operator of branching time"):
         venmas.verify(design, "AX b")
+    with pytest.raises(UsageError, match="a netlist has properties of LTL, which verify decides"):
+        venmas.reach(design, 3)
 
 
 @pytest.mark.parametrize("formula", [5, None, b"AX n == 0", ["AX n == 0"]])
@@ -83,8 +88,6 @@ def test_what_is_no_formula(formula: Any) -> None:
     for ask in (lambda f: venmas.verify(counter(), f), lambda f: venmas.verify_all(counter(), [f])):
         with pytest.raises(InputError, match="a formula is text such as 'AG\\^5"):
             ask(formula)
-    with pytest.raises(FormulaError, match="text"):
-        venmas.verify_ltl(counter(), formula)
     with pytest.raises(FormulaError, match="text"):
         venmas.parse(formula, counter().vocabulary)
 
@@ -98,7 +101,7 @@ def test_what_is_no_number_of_workers(workers: Any) -> None:
 def test_files_that_cannot_be_written_are_told_before_any_work(tmp_path: Path) -> None:
     asked: list[Callable[..., Any]] = [
         lambda **files: venmas.verify(counter(), "AX n == 0", **files),
-        lambda **files: venmas.verify_ltl(counter(), "G n < 9", **files),
+        lambda **files: venmas.verify(counter(), "G n < 9", **files),
     ]
     for ask in asked:
         for name in ("certificate", "journal"):

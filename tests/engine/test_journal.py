@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from journal_systems import walker
 
+from tests.in_process import in_process
 from tests.needs import needs
 from venmas import verify
 from venmas.engine import journal as journals
@@ -36,8 +37,9 @@ UNSAFE = "AX^3 x > -0.5"
 
 
 def run(path: Path | None, formula: str = SAFE, system: System | None = None, **options: Any) -> Report:
-    given = {"mode": "comp-seq", "solver": "highs", "trust": "solver", "isolated": False} | options
-    return verify(system or walker(), formula, journal=path, **given)
+    given = {"mode": "comp-seq", "solver": "highs", "trust": "solver"} | options
+    tune = in_process(given["mode"]) | given.pop("tune", {})
+    return verify(system or walker(), formula, journal=path, tune=tune, **given)
 
 
 def entries(path: Path, kind: str) -> dict[str, Any]:
@@ -235,8 +237,8 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "weights of the network": ({"system": lambda: walker(scale=1.0625)}, {}),
     "parameter, the initial set": ({"system": lambda: walker(start=2.75)}, {}),
     "dynamics": ({"system": lambda: walker(third=-0.25)}, {}),
-    "encoding": ({"encoding": "indicator"}, {}),
-    "bounds": ({"bounds": "interval"}, {}),
+    "encoding": ({"tune": {"milp.encoding": "indicator"}}, {}),
+    "bounds": ({"tune": {"milp.bounds": "interval"}}, {}),
     "solver": ({"solver": "scip"}, {}),
     "version of the solver": ({}, {"solver_version": lambda name: "0.0.1"}),
     "version or code of VenMAS": ({}, {"code_digest": lambda: "another"}),

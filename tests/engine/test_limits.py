@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 from costly_systems import KINDS, costly
 
+from tests.in_process import in_process
 from venmas import System, verify
 from venmas.budget import Budget, BudgetError, ask, asking, limited
 from venmas.engine.modes import of_bounded
@@ -109,7 +110,7 @@ def test_nothing_that_was_interrupted_is_remembered() -> None:
     assert expected is not Verdict.UNKNOWN
     for mode in of_bounded():
         for limit in (0.001, 0.003, 0.01, 0.03, 0.1):
-            report = verify(system, formula, mode=mode, timeout=limit, isolated=False)
+            report = verify(system, formula, mode=mode, timeout=limit, tune=in_process(mode))
             assert report.verdict in (Verdict.UNKNOWN, expected), (mode, limit)
         assert verify(system, formula, mode=mode).verdict is expected
 

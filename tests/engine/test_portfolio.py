@@ -16,6 +16,7 @@ from venmas.engine.modes import Mode, Turn
 from venmas.engine.portfolio import Portfolio
 from venmas.errors import Reason
 from venmas.logic import Bounded
+from venmas.model.system.disturbances import drawn, noise_of
 from venmas.procedure import Run
 from venmas.question import Question, read_formula
 
@@ -176,8 +177,52 @@ def test_a_refutation_of_runs_that_stay_is_followed_by_whether_they_do(decide) -
     leaving = Proved("exact", leaving=frozenset("x"))
     answer, portfolio = decide(((Turn("a"),),), a=Toy(leaving, Proved("bounds")))
     assert answer == Proved("bounds") and portfolio.decided == "a"  # the weaker of both
-    answer, portfolio = decide(((Turn("a"),),), a=Toy(leaving, OPEN))
-    assert answer == OPEN and portfolio.decided == ""
+
+
+def test_a_side_condition_is_asked_of_who_proved_the_property_first(decide) -> None:
+    leaving = Proved("bounds", leaving=frozenset("x"))
+    stages = ((Turn("first"),), (Turn("second"),), (Turn("third"),))
+    toys = {"first": Toy(OPEN), "second": Toy(leaving, Proved("bounds")), "third": Toy()}
+    answer, portfolio = decide(stages, **toys)
+    assert answer == Proved("bounds") and portfolio.decided == "second"
+    assert toys["first"].asked == ["turn"]  # about the property alone
+    # it goes on where it had no answer yet, after those that come before it
+    toys = {"first": Toy(OPEN, OPEN), "second": Toy(leaving, None, Proved("bounds")), "third": Toy()}
+    answer, portfolio = decide(stages, **toys)
+    assert answer == Proved("bounds") and portfolio.decided == "second"
+    # the others are asked, it is not asked once more
+    toys = {"first": Toy(OPEN, OPEN), "second": Toy(leaving, OPEN), "third": Toy(Proved("bounds"))}
+    answer, portfolio = decide(stages, **toys)
+    assert answer == Proved("bounds") and portfolio.decided == "second"
+
+
+def test_an_open_side_condition_says_what_is_proved_and_names_the_variable(decide) -> None:
+    leaving = Proved("exact", leaving=frozenset("x"))
+    answer, portfolio = decide(((Turn("a"),), (Turn("b"),)), a=Toy(leaving, OPEN), b=Toy(OPEN))
+    told = "it holds of all runs that stay in their box; whether x may leave its range is open"
+    assert answer == Unknown(Reason.OPEN, f"{told}: it is stuck", frozenset("x"))
+    assert portfolio.decided == ""
+    assert portfolio.tried["a"].why == "it proved the property of all runs that stay in their box"
+    late = Toy(leaving)
+    late.advance = lambda budget: late.answers.pop() if late.answers else budget.within(-1)()  # type: ignore[method-assign]
+    begun: list[Portfolio] = []
+    with pytest.raises(BudgetError, match="whether x may leave its range is open: the time limit was reached"):
+        decide(((Turn("a"),),), found=begun, a=late)
+    assert begun[0].tried["a"].why == "it proved the property of all runs that stay in their box"
+
+
+def test_noise_leaves_no_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = System("noisy")
+    x, w = system.real("x", -9, 9), system.disturbance("w", -1, 1)
+    system.branch("go", x=x / 2 + w)
+    system.initial(x >= 0, x <= 1)
+    made = drawn(system, 3)
+    assert noise_of(made) == {"w", "w@1", "w@2"}
+    assert noise_of(drawn(system, 1)) <= {"w"}
+    toy = Toy(Proved("bounds", leaving=frozenset({"w", "w@1"})))
+    monkeypatch.setattr(engine, "get_procedure", {"a": toy}.__getitem__)
+    portfolio = Portfolio(Mode("toys", "toys", ((Turn("a"),),)), Run(), Budget(), None)
+    assert portfolio.settle(Question(made, Bounded(read_formula(made, "AG^3 x <= 9")))) == Proved("bounds")
 
 
 def test_a_deadlock_that_stays_open_is_told(decide) -> None:
@@ -188,3 +233,30 @@ def test_a_deadlock_that_stays_open_is_told(decide) -> None:
 def test_the_word_of_a_solver_is_a_note_where_none_is_asked_for(decide) -> None:
     answer, portfolio = decide(((Turn("a"),), (Turn("b"),)), a=Toy(Proved("solver")), b=Toy(OPEN))
     assert answer == OPEN and "takes its word" in portfolio.told[0] and not isinstance(answer, Violated)
+
+
+def test_who_had_not_ended_goes_on_in_the_last_resort(decide, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_LATER", 0.0)
+    stages = ((Turn("side", share=0.1), Turn("main")), (Turn("last"),))
+    slow = Toy(*[None] * 2000, OPEN)
+    answer, portfolio = decide(stages, side=Toy(Proved("bounds")), main=Toy(OPEN), last=slow)
+    assert answer == Proved("bounds") and portfolio.decided == "side"
+    assert len(slow.answers) > 1  # while the last resort was at work
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_time_for_a_last_resort_that_reads_nothing_is_that_of_the_others(
+    read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = System("toy")
+    x = system.real("x", 0, 1)
+    system.branch("stay")
+    system.initial(x >= 0)
+    toys = {"first": Toy(Proved("bounds")), "last": Toy(OPEN)}
+    monkeypatch.setattr(engine, "get_procedure", toys.__getitem__)
+    why = None if read else "it is for other systems"
+    monkeypatch.setattr(engine, "unread", lambda procedure, question: why if procedure is toys["last"] else None)
+    mode = Mode("toys", "toys", ((Turn("first"),), (Turn("last"),)), resort=True)
+    portfolio = Portfolio(mode, Run(), Budget(100), -1)  # the time of all but the last resort is over
+    answer = portfolio.settle(Question(system, Bounded(read_formula(system, "AX x <= 1"))))
+    assert isinstance(answer, Unknown) if read else answer == Proved("bounds")

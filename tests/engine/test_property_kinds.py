@@ -10,7 +10,7 @@ from venmas.engine.modes import MODES
 from venmas.engine.stored import read_report
 from venmas.errors import FormulaError, UsageError
 from venmas.logic import Always, Globally, Quantifier, parse, parse_property
-from venmas.procedure import Run
+from venmas.procedure import Run, unread
 from venmas.procedures.registry import PROCEDURES, get_procedure
 from venmas.question import Question, read_formula, read_property
 
@@ -80,7 +80,7 @@ def test_no_procedure_of_bounded_ones_answers_it(name):
     procedure = get_procedure(name)
     with Run() as run:
         try:
-            refused = procedure.accepts(question, run)
+            refused = unread(procedure, question) or procedure.accepts(question, run)
             if refused is None:
                 procedure.start(question, run).advance(Budget())
         except FormulaError as error:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.in_process import IN_PROCESS
 from venmas import System, load_scenario, verify
 from venmas.engine.report import Report, Verdict
 from venmas.engine.stored import read_report
@@ -76,7 +77,7 @@ def asked(reason: str, monkeypatch: pytest.MonkeyPatch) -> Report:
         return verify(system(), "AX y < 0.05", **LIMITS[reason])
     if reason in SOLVERS:
         monkeypatch.setitem(registry._REGISTRY, "highs", SOLVERS[reason])
-        options: dict[str, Any] = {"mode": "mono", "solver": "highs", "trust": "solver", "isolated": False}
+        options: dict[str, Any] = {"mode": "mono", "solver": "highs", "trust": "solver", "tune": IN_PROCESS}
         return verify(system(), "AX y < 0.05", **options)
     if reason == "tie":  # of the one initial state the value is 1, which no enclosure shows
         made = System("circle")

@@ -1,4 +1,4 @@
-"""Every recipe of docs/architecture.md is held by a check, and the check fails when a step of it is left out.
+"""Every recipe of docs/recipes.md is held by a check, and the check fails when a step of it is left out.
 
 What is added to VenMAS itself is checked here: a solver, a procedure, a mode, a scenario. Other recipes have a test of
 their own, which adds a toy (`OWN_TESTS`); plug-ins are added whole by tests/cli/test_plugins.py.
@@ -26,15 +26,20 @@ ROOT = Path(__file__).parents[2]
 OWN_TESTS = {
     "A solver": "tests/engine/test_recipes.py",
     "A procedure": "tests/engine/test_recipes.py",
+    "An LTL procedure": "tests/procedures/explicit/test_ltl_systems.py",
     "A mode": "tests/engine/test_recipes.py",
     "An option of the command line": "tests/cli/test_cli_options.py",
+    "An option of one procedure": "tests/cli/test_tune.py",
     "A scenario": "tests/engine/test_recipes.py",
+    "A CTL operator": "tests/logic/test_new_ctl_operator.py",
+    "An operator of LTL": "tests/logic/automata/test_translation.py",
     "An operator of expressions": "tests/model/test_new_operator.py",
     "An ONNX operator": "tests/nn/test_new_onnx_operator.py",
     "An activation": "tests/nn/test_activations.py",
-    "An operator of LTL": "tests/logic/automata/test_translation.py",
     "A certificate rule": "tests/checker/test_new_rule.py",
+    "A kind of proof": "tests/checker/test_new_kind.py",
     "A prover of `AG p` for ever": "tests/cli/test_new_prover.py",
+    "A source of reach sets": "tests/engine/test_reach.py",
 }
 
 
@@ -57,7 +62,14 @@ class House:
         return {name.strip("`") for row in rows for name in row.split(", ")}
 
 
-PAGES = ("docs/architecture.md", "docs/modes.md", "docs/verdicts.md", "docs/result.schema.json", "mkdocs.yml")
+PAGES = (
+    "docs/architecture.md",
+    "docs/recipes.md",
+    "docs/modes.md",
+    "docs/verdicts.md",
+    "docs/result.schema.json",
+    "mkdocs.yml",
+)
 HOUSE = House(
     {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES},
     MODES,
@@ -81,7 +93,11 @@ def a_solver(house: House) -> None:
 
 
 def a_procedure(house: House) -> None:
-    made = {path for path, text in house.source.items() if "def accepts(self, question: Question, run: Run)" in text}
+    made = {
+        path
+        for path, text in house.source.items()
+        if re.search(r"def accepts\(self, question: (Linear)?Question, run: Run\)", text)
+    }
     assert made - {"procedure.py"} == set(map(module_path, house.procedures.values()))
     turns = {turn.procedure for mode in house.modes.values() for stage in mode.stages for turn in stage}
     assert turns == set(house.procedures)
@@ -182,7 +198,7 @@ STEPS: dict[tuple[str, str], Callable[[House, Path], House]] = {
     ("A scenario", "README.md"): bundled_without("scenarios/blocks/README.md"),
     ("A scenario", "its networks"): bundled_without("networks/blocks/aware.onnx"),
     ("A scenario", "MANIFEST.json"): bundled_without("networks/blocks/MANIFEST.json"),
-    ("A scenario", "the navigation"): page_without("mkdocs.yml", "      - Blocks: scenarios/blocks.md\n"),
+    ("A scenario", "the navigation"): page_without("mkdocs.yml", "          - Blocks: scenarios/blocks.md\n"),
 }
 
 
@@ -199,8 +215,15 @@ def test_no_step_can_be_left_out(recipe: str, step: str, tmp_path: Path) -> None
 
 
 def test_every_recipe_has_its_test() -> None:
-    recipes = HOUSE.pages["docs/architecture.md"].split("## Recipes")[1].split("## Words")[0]
-    assert re.findall(r"^\*\*(.*?)\.\*\*", recipes, re.MULTILINE) == list(OWN_TESTS)
+    page = HOUSE.pages["docs/recipes.md"]
+    assert re.findall(r"^## (An? .*)", page, re.MULTILINE) == list(OWN_TESTS)
     for title, test in OWN_TESTS.items():
-        text = recipes.split(f"**{title}.**")[1].split("\n\n")[0]
-        assert (ROOT / test).is_file() and f"`{test}`" in text, title
+        text = page.split(f"## {title}\n")[1].split("\n## ")[0]
+        assert (ROOT / test).is_file() and f"Test:\n`{test}`" in text.replace("Test: ", "Test:\n"), title
+
+
+def test_the_recipes_name_files_that_there_are() -> None:
+    named = set(re.findall(r"`((?:\w+/)+\w+\.(?:py|json|md))`", HOUSE.pages["docs/recipes.md"]))
+    templates = {"solvers/NAME.py", "scenarios/NAME/scenario.py"}
+    there = {path for path in named - templates if (ROOT / path).is_file() or path in HOUSE.source}
+    assert len(named) > 60 and named - templates == there

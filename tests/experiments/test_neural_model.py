@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments import neural_model_checking
-from experiments.neural_model_plot import cactus, published_times
+from experiments.hardware import neural_model_checking
+from experiments.hardware.neural_model_plot import cactus, published_times
 
 
 def test_tables_are_made_once_and_plotted(

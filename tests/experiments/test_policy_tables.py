@@ -8,11 +8,10 @@ from collections import deque
 import numpy as np
 import pytest
 
-from experiments import cegar, ppa, predicate_selection
 from experiments.domains import blocksworld, transport
 from experiments.domains.learn import gradient, train
 from experiments.domains.make import MANIFEST, known, make, policy
-from experiments.policies import figure
+from experiments.policies import cegar, figure, ppa, predicate_selection
 from experiments.policies.cells import Cell, Cells
 from experiments.policies.instances import own
 from experiments.policies.output import Output

@@ -135,5 +135,5 @@ def test_an_interface_over_elements_of_arrays_is_refused(policies):
 
 
 def test_properties_name_no_file_outside_of_their_folder(policies):
-    with pytest.raises(InputError, match=r"is not in the folder .* --policy FILE"):
+    with pytest.raises(InputError, match=r"is not in the folder .* --set jani.policy=FILE"):
         load_jani(policies / "blocksworld_4" / "blocksworld_4_3.jani")

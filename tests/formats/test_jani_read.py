@@ -291,7 +291,7 @@ def test_a_bare_network_takes_names_of_inputs_and_outputs(tmp_path):
     named = load_jani(path, policy=interface).system()
     for x in range(6):
         assert after(bare, x=x, y=0) == after(named, x=x, y=0)
-    with pytest.raises(InputError, match="--inputs and --outputs"):
+    with pytest.raises(InputError, match=r"jani.inputs=A,B and --set jani.outputs"):
         load_jani(path, policy=tmp_path / "n.nnet")
 
 

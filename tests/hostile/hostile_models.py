@@ -42,7 +42,9 @@ def named(property_: object) -> Case:
         put(folder / "m.jani", model())
         put(folder / "p.jani", json.dumps({"properties": [{"name": "p", "expression": {"op": "PA", **property_}}]}))  # type: ignore[dict-item]
 
-    return Case(["--scenario", "{d}/m.jani", "--property", "{d}/p.jani"], make, ("is not in the folder",), (2,))
+    return Case(
+        ["--scenario", "{d}/m.jani", "--set", "jani.property={d}/p.jani"], make, ("is not in the folder",), (2,)
+    )
 
 
 LEAF = '{"op":"≤","left":1,"right":"x"}'

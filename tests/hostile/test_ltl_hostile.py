@@ -8,8 +8,9 @@ import time
 
 import pytest
 
+from tests.logic.automata.hoa_reader import read_hoa
 from venmas.errors import VenmasError
-from venmas.logic.automata import automaton_of, read_hoa
+from venmas.logic.automata import automaton_of
 from venmas.logic.ltl_parser import parse_ltl
 
 SECONDS, MEGABYTES = 10, 1024

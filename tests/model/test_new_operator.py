@@ -42,7 +42,7 @@ from venmas.procedures.polytopes.step import Partition
 pytestmark = pytest.mark.quick
 
 ROOT = Path(venmas.__file__).parent
-PAGE = (ROOT.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = (ROOT.parent / "docs" / "recipes.md").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ def toy(place: str, integral: bool = False) -> System:
 PLACES = ("update", "sum", "guard", "condition", "maximum", "argmax", "selector")
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [name for name, mode in MODES.items() if mode.kinds != ("linear",)])
 @pytest.mark.parametrize("integral", [False, True], ids=["real", "integer"])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.usefixtures("walked")
@@ -165,8 +165,8 @@ def places() -> set[str]:
 
 
 def test_the_recipe_names_every_place_that_tells_nodes_apart() -> None:
-    _, recipe = PAGE.split("**An operator of expressions.**")
-    assert places() == set(re.findall(r"`([\w/]+\.py)`", recipe.split("**An ONNX operator.**")[0])) - {
+    _, recipe = PAGE.split("## An operator of expressions")
+    assert places() == set(re.findall(r"`([\w/]+\.py)`", recipe.split("## An ONNX operator")[0])) - {
         "tests/model/test_new_operator.py"
     }
     assert {place.partition(",")[0] for place in INTERPRETERS} <= places()

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from tests.in_process import in_process
 from venmas import load_scenario, verify
 from venmas.checker.file import check_certificate
 from venmas.errors import ModelError
@@ -54,7 +55,7 @@ def test_single_states_are_what_evaluation_says(seed: int, mode: str) -> None:
     for _ in range(3):
         x, y = (Fraction(int(v), 8) for v in rng.integers(-16, 17, 2))
         for text, truth in (("inside -> AX inside", holds(seed, x, y)), ("inside", inside(seed, x, y))):
-            report = verify(build(seed, (x, y)), text, mode=mode, timeout=20, isolated=False)
+            report = verify(build(seed, (x, y)), text, mode=mode, timeout=20, tune=in_process(mode))
             assert report.satisfied is truth and report.violated is not truth, (x, y, text)
 
 
@@ -63,7 +64,9 @@ def test_modes_agree_on_sets_and_certificates_are_accepted(seed: int, tmp_path) 
     found = {}
     for mode in MODES:
         file = tmp_path / "proof.gz" if mode in ("adaptive", "exact") else None
-        report = verify(build(seed), "inside -> AX inside", mode=mode, timeout=30, certificate=file, isolated=False)
+        report = verify(
+            build(seed), "inside -> AX inside", mode=mode, timeout=30, certificate=file, tune=in_process(mode)
+        )
         found[mode] = str(report.verdict)
         if report.certificate is not None:
             check_certificate(file, build(seed))

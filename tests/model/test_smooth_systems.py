@@ -21,7 +21,6 @@ from venmas.model.canonical.canonical import networks_of, system_digest, system_
 from venmas.model.expressions.expr import Constant, Product, Quotient, Sum, children
 from venmas.model.expressions.smooth_nodes import Apply, End, Extremum, Held
 from venmas.nn import Layer, Network
-from venmas.procedures.explicit.ltl import decide, read
 
 pytestmark = pytest.mark.quick
 
@@ -279,7 +278,7 @@ def placed(place: str, integral: bool = False) -> System:
 PLACES = ("guard", "agent", "network", "update", "flow")
 
 
-@pytest.mark.parametrize("mode", [m for m in MODES if m != "adaptive"])
+@pytest.mark.parametrize("mode", [m for m in MODES if m not in ("adaptive", "invariant", "linear")])
 @pytest.mark.parametrize("integral", [False, True], ids=["real", "integer"])
 @pytest.mark.parametrize("place", PLACES)
 def test_other_modes_name_the_place_and_the_remedy(place: str, integral: bool, mode: str) -> None:
@@ -302,7 +301,7 @@ def test_other_commands_refuse(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="piecewise linear systems, and branch 'go' has a product"):
         export_programs(s, "AX x <= 1", tmp_path / "programs")
     with pytest.raises(UsageError, match="piecewise linear systems, and branch 'go' has a product"):
-        decide(s, read(s, "G (x <= 1)"), None)  # type: ignore[arg-type]
+        verify(s, "G (x <= 1)")
     with pytest.raises(UsageError, match="taken as real functions"):
         verify(s, "AX x <= 1", semantics="float32")
 
@@ -330,7 +329,7 @@ def build(networks=None):
         ["verify", "--formula", "AG x <= 2", "--invariant", "x <= 2"],
         ["verify", "--formula", "AX x <= 2", "--semantics", "float32"],
         ["verify", "--formula", "AX x <= 2", "--certificate", "c", "--trust", "exact"],
-        ["ltl", "--property", "G (x <= 2)"],
+        ["verify", "--formula", "G (x <= 2)"],
         ["abstract", "--formula", "AG x <= 2"],
         ["export", "programs", "--formula", "AX x <= 2", "-o", "out"],
         ["scenarios"],

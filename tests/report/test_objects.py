@@ -84,7 +84,7 @@ def test_print_shows_what_the_command_line_prints(tank, name, capsys):
 def test_text_and_repr_and_truth(tank):
     report = venmas.verify(load_scenario(tank).system(), "low")
     assert str(report).startswith("violated\n") and "valve" in str(report)
-    assert repr(report) == "<Report violated: 'AG^8 (level < 6)' in every initial state of tank>"
+    assert repr(report) == "<Report violated: 'AG^8 (level < 6)' of tank>"
     assert repr(report.witness) == f"<Witness: {len(report.witness.nodes)} states, one run>"
     with pytest.raises(UsageError, match=r"report\.satisfied"):
         assert report

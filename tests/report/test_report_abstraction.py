@@ -42,7 +42,7 @@ def scenario(tmp_path: Path) -> str:
 @pytest.fixture
 def result(tmp_path: Path, scenario: str) -> Path:
     path = tmp_path / "r.json"
-    given = ("--scenario", scenario, "--formula", "never", "--mode", "abstraction", "--predicates", "none")
+    given = ("--scenario", scenario, "--formula", "never", "--mode", "abstraction", "--tune", "predicates.first=none")
     done = run(*given, "--json", str(path), "-q")
     assert done.exit_code == 0, done.output
     return path

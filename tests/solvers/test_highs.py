@@ -7,7 +7,7 @@ import threading
 
 from solver_kit import feasible, small
 
-from venmas.procedures.ranking.linear import Weights
+from venmas.procedures.ranking.weights.linear import Weights
 from venmas.solvers import get_solver
 from venmas.solvers.highs import _made_apart, run, silent_highs
 

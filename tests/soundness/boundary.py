@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
+from tests.in_process import in_process
 from tests.soundness.questions import Question, all_questions
 from venmas import Report, verify
 from venmas.checker.file import check_certificate
@@ -43,7 +44,7 @@ def ask(question: Question, mode: str = "exact", solver: str = "highs", timeout:
             solver=solver,
             trust="exact",
             certificate=path,
-            isolated=False,
+            tune=in_process(mode),
             timeout=timeout,
         )
         answer = Answer(question, "exact" if mode == "exact" else f"{mode} {solver}", report, "")

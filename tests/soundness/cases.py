@@ -11,6 +11,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from tests.in_process import in_process
 from venmas import Report, System, Verdict, load_scenario, verify
 from venmas.cli.main import main as command_line
 from venmas.engine.modes import with_programs
@@ -98,10 +99,9 @@ def ask(case: Case, mode: str, solver: str = "highs", encoding: str = "big-m", t
             case.formula(),
             mode=mode,
             solver=solver,
-            encoding=encoding,  # type: ignore[arg-type]
             trust=trust,
             certificate=certificate,
-            isolated=False,
+            tune={} if mode == "exact" else {**in_process(mode), "milp.encoding": encoding},
             timeout=60,
         )
         return Asked(case, mode, solver, encoding, trust, report, _problem(case, report, certificate))

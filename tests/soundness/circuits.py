@@ -1,4 +1,4 @@
-"""Random small circuits, with random properties: verdicts of `venmas ltl` against explicit search that shares nothing
+"""Random small circuits, with random properties: verdicts about LTL against explicit search that shares nothing
 with it but the automaton of the property, which is tested on words of its own
 (`tests/logic/automata/test_translation.py`).
 
@@ -17,8 +17,7 @@ from itertools import product
 from time import process_time
 from unittest.mock import patch
 
-from venmas.budget import Budget
-from venmas.engine.ltl_decide import Satisfied, Unknown, Violated, decide
+from venmas import verify
 from venmas.formats.btor2.reader import parse_btor2
 from venmas.logic.automata.automaton import Automaton
 from venmas.logic.automata.translate import refuting
@@ -258,14 +257,9 @@ def circuits(count: int, begin: int = 0) -> int:
 
 def judged(circuit: Plain, text: str, truth: bool, way: str) -> str:
     """The verdict where it is right, `unknown` or `wrong`. truth: the property is broken. way: of `_SECONDS`."""
-    whole, formula = parse_btor2(circuit.text), parse_ltl(text)
-    less = patch("venmas.engine.ltl_decide.enumerated", return_value=None) if way != "all means" else nullcontext()
-    with less:
-        answer, _ = decide(whole, formula, Budget(_SECONDS[way]))
-    match answer:
-        case Unknown():
-            return "unknown"
-        case Satisfied():
-            return "wrong" if truth else "satisfied"
-        case Violated():
-            return "violated" if truth else "wrong"
+    explicit = "venmas.procedures.explicit.linear.enumerated"
+    with patch(explicit, return_value=None) if way != "all means" else nullcontext():
+        report = verify(parse_btor2(circuit.text), text, timeout=_SECONDS[way])
+    if report.verdict == "unknown":
+        return "unknown"
+    return report.verdict.value if report.violated is truth else "wrong"

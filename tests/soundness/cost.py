@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
+from tests.in_process import in_process
 from venmas import Report, System, load_scenario, verify
 from venmas.engine.modes import with_programs
 
@@ -63,4 +64,4 @@ def cost(data: Path, quick: bool) -> int:
 
 
 def _run(system: System, formula: str, mode: str, trust: str) -> Report:
-    return verify(system, formula, mode=mode, trust=trust, solver="highs", isolated=False, timeout=TIMEOUT)
+    return verify(system, formula, mode=mode, trust=trust, solver="highs", tune=in_process(mode), timeout=TIMEOUT)

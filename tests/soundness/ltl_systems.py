@@ -12,27 +12,31 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from tests.corpus.finite import finite_case
 from tests.corpus.spec import Spec, State, build, inside, starts, step
 from tests.logic.automata.ltl_cases import random_formula
-from venmas.budget import Budget
+from venmas.answer import Broken, Proof, Proved, Unknown
+from venmas.budget import Budget, limited
 from venmas.checker.file import check_certificate
 from venmas.checker.format.numbers import CheckError
 from venmas.engine.certificates.file import write
-from venmas.engine.certificates.runs import Runs, proof_of
 from venmas.errors import ModelError
-from venmas.logic import Atom
+from venmas.logic import Atom, Linear
 from venmas.logic.automata.degeneralise import degeneralised
 from venmas.logic.automata.translate import refuting
 from venmas.logic.formula import Formula, Implies, conjunction
 from venmas.logic.lassos import Lasso, holds
 from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.logic.ltl_parser import parse_ltl
 from venmas.logic.paths import Leaf, Proposition, finally_, globally, leaves
 from venmas.logic.printing import to_text
+from venmas.model.system.letters import branch_name, letters_of
 from venmas.model.system.system import System
-from venmas.procedures.explicit.ltl import Satisfied, Unknown, Violated, Work, branch_name, decide, read
-from venmas.procedures.ranking.systems.ranks import ranked
+from venmas.procedure import LinearQuestion
+from venmas.procedures.explicit.linear import ProductCounts, searched
+from venmas.procedures.ranking.systems.ranks import RanksProof, ranked
 
 _LONGEST = 6
 RANKED: list[str] = []
@@ -51,6 +55,11 @@ def random_question(seed: int) -> tuple[Spec, Formula, list[Formula], bool]:
     return spec, formula, [random_formula(rng, 1, atoms)] if rng.random() < 0.4 else [], stutter
 
 
+def read(system: System, text: str) -> Formula:
+    """A formula over the letters of a system."""
+    return parse_ltl(text, letters_of(system))
+
+
 def compare(seed: int) -> str:
     """What came of a case: ``satisfied``, ``violated``, ``error``, ``unknown``; or ``wrong: ...``."""
     spec, formula, fair, stutter = random_question(seed)
@@ -59,49 +68,50 @@ def compare(seed: int) -> str:
     whole = Implies(conjunction([globally(finally_(one)) for one in fair]), formula) if fair else formula
     try:
         asked, *given = (read(system, to_text(one)) for one in (formula, *fair))
-        answer, work = decide(system, asked, Budget(20), given, "stutter" if stutter else "error", levels=True)
+        about = Linear(asked, tuple(given), "stutter" if stutter else "error")
+        question = LinearQuestion(system, about, certified=True)
+        with limited(Budget(20)):
+            answer = searched(question, ProductCounts())
     except ModelError:
         return "error" if plain.leaves_box() else f"wrong: case {seed} is no error"
     if plain.leaves_box():
         return f"wrong: case {seed} leaves its box, and nothing was said"
     short = next((one for one in plain.lassos(whole) if not holds(whole, one)), None)
     truth = short is None and not plain.accepted(whole)
-    if seed % 3 == 0 and (problem := _by_ranks(system, asked, given, stutter, work, truth)):
+    if seed % 3 == 0 and (problem := _by_ranks(question, truth)):
         return f"wrong: case {seed}, {formula}: {problem}"
     match answer:
-        case Violated():
+        case Broken():
             return "violated" if not truth else f"wrong: case {seed} is satisfied, {formula}"
-        case Satisfied() if truth:
-            return _certified(system, asked, given, stutter, answer, work, seed)
-        case Satisfied():
+        case Proved(proof=proof) if truth and proof is not None:
+            return _certified(question, proof, seed)
+        case Proved():
             return f"wrong: case {seed} is violated, {formula}"
         case Unknown(_, message) if "successor" in message and truth and plain.stuck:
             return "unknown"
     return f"wrong: case {seed}: {answer}"
 
 
-def _certified(
-    system: System, formula: Formula, fair: list[Formula], stutter: bool, answer: Satisfied, work: Work, seed: int
-) -> str:
+def _certified(question: LinearQuestion, proof: Proof[Any], seed: int) -> str:
     """``satisfied`` where the checker accepts the certificate."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "proof.gz"
-        question = Runs(system, formula, tuple(fair), "stutter" if stutter else "error", answer.within, work.automaton)
-        write(path, question, proof_of(answer))
+        write(path, question, proof)
+        assert isinstance(question.subject, System)
         try:
-            check_certificate(path, system)
+            check_certificate(path, question.subject)
         except CheckError as error:
-            return f"wrong: case {seed} is refused, {formula}: {error}"
+            return f"wrong: case {seed} is refused, {question.formula}: {error}"
     return "satisfied"
 
 
-def _by_ranks(system: System, formula: Formula, fair: list[Formula], stutter: bool, work: Work, truth: bool) -> str:
+def _by_ranks(question: LinearQuestion, truth: bool) -> str:
     """What is wrong where ranks are learned, too; they prove less, and nothing that is false."""
-    found = ranked(system, work.automaton, stutter)
+    assert isinstance(question.subject, System)
+    found = ranked(question.subject, question.automaton, question.asked.deadlock == "stutter")
     if found is None:
         return ""
-    answer = Satisfied(found.within, ranked=found)
-    told = _certified(system, formula, fair, stutter, answer, work, 0)
+    told = _certified(question, RanksProof(found), 0)
     RANKED.append(told)
     return told if told != "satisfied" else "" if truth else "ranks prove what is violated"
 

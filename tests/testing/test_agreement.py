@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from tests.in_process import in_process
 from venmas.bounds import States
 from venmas.checker.format.lines import Line, Lines
 from venmas.checker.goals.check import check
@@ -147,10 +148,10 @@ def test_programs_agree_with_proofs(data: st.DataObject) -> None:
     system, formula = question(data, adversarial_systems() | finite_systems() | systems())
     answer, _, _ = proved(system, formula)
     for mode in ("mono", "comp-seq"):
-        report = verify(system, formula, mode=mode, isolated=False, timeout=PATIENCE, trust="solver")
+        report = verify(system, formula, mode=mode, tune=in_process(mode), timeout=PATIENCE, trust="solver")
         if report.basis == "solver" and answer is Verdict.VIOLATED:
             event("a solver is wrong: 1e17 and 1e-17 are too much for it")
-            report = verify(system, formula, mode=mode, isolated=False, timeout=PATIENCE, trust="exact")
+            report = verify(system, formula, mode=mode, tune=in_process(mode), timeout=PATIENCE, trust="exact")
         event(f"{mode}: {report.verdict} {report.reason}")
         if answer is not None and report.verdict is not Verdict.UNKNOWN:
             assert report.verdict is answer, f"{mode} ({report.solvers}): {report.verdict}, but proved {answer}"

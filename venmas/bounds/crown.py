@@ -41,7 +41,7 @@ FLUSH = 1.0 / 2**20
 
 @dataclass(frozen=True, eq=False)
 class Swept:
-    """What is known of B boxes.
+    """Bounds of B boxes.
 
     closed (B,): no point of the box meets the condition. lower (B,): a bound of how far it is from holding, infinite
     where closed. influence (B, m): what each input adds to the range of open goals. tried (B, m): the most promising
@@ -273,7 +273,7 @@ def _mix(g: Floats, error: Floats) -> tuple[Floats, Floats, Floats]:
     count, k, _ = g.shape
     alone = np.nan_to_num(_lower(g, error), nan=-np.inf)
     start, rows = alone.argmax(1), np.arange(count)
-    found, mix = alone[rows, start], np.zeros((count, k))
+    best, mix = alone[rows, start], np.zeros((count, k))
     mix[rows, start] = 1.0
     if k > 1:
         trial = 0.7 * mix + 0.3 / k
@@ -281,15 +281,15 @@ def _mix(g: Floats, error: Floats) -> tuple[Floats, Floats, Floats]:
         for step in range(STEPS):
             form = (trial[:, None] @ g)[:, 0]
             value = _lower(form, (trial * (error + gamma(k + 4) * sizes)).sum(-1) * (1 + FEW * k))
-            better = value > found
-            found, mix = np.where(better, value, found), np.where(better[:, None], trial, mix)
+            better = value > best
+            best, mix = np.where(better, value, best), np.where(better[:, None], trial, mix)
             sign = np.where(form > 0, -1.0, 1.0)
             sign[:, 0] = 1.0
             at = (g @ sign[:, :, None])[:, :, 0]
             scale = np.abs(at).max(1, keepdims=True)
             trial = trial * np.exp(2.0 * np.nan_to_num(at / scale) / np.sqrt(step + 1.0))
             trial = np.nan_to_num(trial / trial.sum(1, keepdims=True), nan=1.0 / k)
-    return found, mix, (mix[:, None] @ g)[:, 0]
+    return best, mix, (mix[:, None] @ g)[:, 0]
 
 
 def _backward(

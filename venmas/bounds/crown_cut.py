@@ -1,4 +1,4 @@
-"""What open groups leave of a box: interval constraint propagation with the linear forms that bound their goals.
+"""Contraction of boxes by open groups: interval constraint propagation with the linear forms that bound their goals.
 
 Let a goal be at least ``lower + sum_i abs(a_i) abs(x_i - near_i)`` on a box, where near_i is the end of side i at which
 the form is least, and `lower` its least value, as computed: both the affine form of a goal and the form that comes of
@@ -22,21 +22,21 @@ from venmas.bounds.rounding import FEW, TINY, Bools, Floats
 
 @dataclass(eq=False)
 class Cut:
-    """What one group keeps: low, high (B, m)."""
+    """The part that one group keeps: low, high (B, m)."""
 
     low: Floats
     high: Floats
 
 
 class Cuts:
-    """What all open groups keep of boxes ``centre +- radius`` (B, m)."""
+    """The parts that all open groups keep of boxes ``centre +- radius`` (B, m)."""
 
     def __init__(self, centre: Floats, radius: Floats) -> None:
         self.centre, self.radius = centre, radius
         self.low, self.high = np.full_like(centre, np.inf), np.full_like(centre, -np.inf)
 
     def goals(self, forms: Floats, lower: Floats) -> Cut:
-        """What the goals of a group keep: forms (B, k, R) in scaled sides, and their least values (B, k)."""
+        """The part that the goals of a group keep: forms (B, k, R) in scaled sides, and their least values (B, k)."""
         m = self.centre.shape[1]
         cut = Cut(np.full_like(self.centre, -np.inf), np.full_like(self.centre, np.inf))
         for i in range(forms.shape[1]):

@@ -121,10 +121,10 @@ class Plan:
 
     def values(self, x: Floats) -> Floats:
         """Float values of the goals: (B, m) -> (B, q); no error bound."""
-        found = x @ self.direct.T + self.goal_bias
+        result = x @ self.direct.T + self.goal_bias
         for goals, h in self._seen(x):
-            found[:, goals] += h @ self.goal[goals, : h.shape[1]].T
-        return found
+            result[:, goals] += h @ self.goal[goals, : h.shape[1]].T
+        return result
 
     def magnitude(self, x: Floats) -> float:
         """The size of what is added up in a goal at points (B, m); of the goal where that is least.

@@ -41,5 +41,5 @@ class Bounding(Evaluation[V, Decided, N]):
 
 
 def certain(ends: tuple[Floats, Floats], relation: Relation) -> Decided:
-    """Where everything between two ends compares so with 0, and where nothing does."""
+    """Masks: everything between two ends compares so with 0; nothing does."""
     return relation.certain(*ends), relation.negated.certain(*ends)

@@ -198,10 +198,10 @@ class _Ranges:
         return max(low, known[0]), min(high, known[1])
 
     def _variable(self, name: str) -> tuple[Fraction, Fraction]:
-        found = self.state.ranges
-        if name not in found:
-            found[name] = _hull([_Ranges(s, self.steps_back - 1).of(e) for s, e in self.state.sources(name)])
-        return found[name]
+        ranges = self.state.ranges
+        if name not in ranges:
+            ranges[name] = _hull([_Ranges(s, self.steps_back - 1).of(e) for s, e in self.state.sources(name)])
+        return ranges[name]
 
 
 def middle(operands: tuple[Expr, ...]) -> float | None:

@@ -176,9 +176,9 @@ class Interpreter(Evaluation[Quantity, Truths, Activations]):
 
     def _winners(self, node: ArgMax) -> Bools:
         if self.source is not None:
-            found = self.source[0].value(node).possible
-            assert found is not None
-            return found[self.source[1]]
+            cached = self.source[0].value(node).possible
+            assert cached is not None
+            return cached[self.source[1]]
         network = node.whole
         if network is not None:
             possible = self.outputs(network).winners()

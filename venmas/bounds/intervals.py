@@ -19,7 +19,7 @@ def intervals(layers: Sequence[ProgramLayer], low: Floats, high: Floats) -> list
     (`SMALLEST_NORMAL`). ``gamma(n + 8)`` covers the sums that add up the radius, FEW the end itself. Where something
     overflows, the ends are infinite or no numbers.
     """
-    found = [(low, high)]
+    ends = [(low, high)]
     for layer in asking(layers):
         middle, radius = ball(low, high)
         size, mass, bias = np.abs(layer.weights), np.abs(middle) + radius, np.abs(layer.bias)
@@ -30,5 +30,5 @@ def intervals(layers: Sequence[ProgramLayer], low: Floats, high: Floats) -> list
         middle = layer.weights @ middle + layer.bias
         half = (size @ radius + error) * (1 + gamma(layer.in_size + 8)) + FEW * np.abs(middle) + TINY
         low, high = (np.where(layer.relu, np.maximum(end, 0), end) for end in (middle - half, middle + half))
-        found.append((low, high))
-    return found
+        ends.append((low, high))
+    return ends

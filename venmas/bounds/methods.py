@@ -26,7 +26,7 @@ _PAIRS = 4096
 
 @dataclass(frozen=True, eq=False)
 class Activations:
-    """What is known inside a network for B states.
+    """Bounds inside a network for B states.
 
     `pre` holds per ReLU layer the pre-activation interval ((B, n), (B, n)), None for a layer without ReLU. `low`, `upp`
     (B, n, m+1) and `lo`, `hi` (B, n) bound the inputs of `last`, the final affine map (the identity where the network
@@ -82,9 +82,9 @@ def beaten(hi: Floats) -> Bools:
     n = hi.shape[1]
     index = np.arange(n)
     strict = index[None, :] < index[:, None]
-    able: Bools = np.asarray(np.where(strict, hi > 0, hi >= 0))
-    able[:, index, index] = True
-    possible: Bools = np.asarray(able.all(2))
+    winning: Bools = np.asarray(np.where(strict, hi > 0, hi >= 0))
+    winning[:, index, index] = True
+    possible: Bools = np.asarray(winning.all(2))
     possible[~possible.any(1)] = True
     return possible
 

@@ -140,7 +140,7 @@ class Polytopes:
         return self._valued(x, r, e)
 
     def slack(self, at: slice | int) -> Floats:
-        """How near to 0 a quantity may be everywhere before it counts as having no sign: more than a cut rounds.
+        """Size below which a quantity counts as having no sign: more than a cut rounds.
 
         Only progress rests on this number: what is sound rests on `ranges`, whatever the slack. A cut at q = 0 leaves a
         new vertex at which q is off by the rounding of an interpolation, ``gamma(6) * 2 * size`` or 20 u size at most,
@@ -161,16 +161,16 @@ class Polytopes:
             return self.take((least != 0) | (most != 0))
         sign = 1.0 if relation in (Relation.GT, Relation.GE) else -1.0
         top = most if sign > 0 else -least
-        found = self.take(~(top < 0) if relation in (Relation.GE, Relation.LE) else ~(top <= 0))
-        s, slack = sign * found.x[:, :, at], found.slack(at)
+        part = self.take(~(top < 0) if relation in (Relation.GE, Relation.LE) else ~(top <= 0))
+        s, slack = sign * part.x[:, :, at], part.slack(at)
         mixed = (s.min(1) < -2 * slack) & (s.max(1) > -slack)
         if not mixed.any():
-            return found
-        some = found.take(mixed)
+            return part
+        some = part.take(mixed)
         kept, gone = some.cut(s[mixed] + slack[mixed, None], some.radius()[:, at])
         least, most = (end[:, 0] for end in gone.ranges([at]))
         whole = ~((most if sign > 0 else -least) < 0)  # no more than rounding tells the two apart
-        return joined([found.take(~mixed), kept.take(~whole), some.take(whole)])
+        return joined([part.take(~mixed), kept.take(~whole), some.take(whole)])
 
     def cut(self, s: Floats, off: Floats) -> tuple[Polytopes, Polytopes]:
         """The parts on either side of where a function is about 0: that where it is positive comes first.
@@ -182,8 +182,8 @@ class Polytopes:
             return self._chord(s)
         step = max(1, _PAIRS // self.x.shape[1] ** 2)
         parts = [slice(first, first + step) for first in range(0, len(self), step)]
-        found = [self.take(rows)._plane(s[rows], off[rows]) for rows in parts]
-        return joined([a for a, _ in found]), joined([b for _, b in found])
+        planes = [self.take(rows)._plane(s[rows], off[rows]) for rows in parts]
+        return joined([a for a, _ in planes]), joined([b for _, b in planes])
 
     def _chord(self, s: Floats) -> tuple[Polytopes, Polytopes]:
         """Any values at the vertices make a valid cut."""

@@ -1,4 +1,4 @@
-"""The reach graph of abstract states: what the states of one step may be, and how they follow each other.
+"""Graph of abstract states by steps: enclosures of each step's states, and their transitions.
 
 A node is an abstract state. Its *outcomes* fix the choices (argmaxes and comparisons) that its bounds leave open and
 its successors depend on: under an outcome a branch is mostly an exact affine update. Paths that meet in the same exact
@@ -71,11 +71,11 @@ class Reach:
         groups = _groups([(case.state, step) for case, steps in cases for step in steps])
         following = States.merge(groups).members if groups else []
         target = {id(step): node for group, node in zip(groups, following, strict=True) for _, step in group}
-        found: dict[int, list[Outcome]] = {id(node): [] for node in self._layer}
+        by_node: dict[int, list[Outcome]] = {id(node): [] for node in self._layer}
         for case, steps in cases:
             arcs = tuple(Arc(step, target[id(step)]) for step in steps)
-            found[id(case.node)].append(Outcome(case.state, case.assumed, arcs))
-        self._outcomes.update({key: tuple(outcomes) for key, outcomes in found.items()})
+            by_node[id(case.node)].append(Outcome(case.state, case.assumed, arcs))
+        self._outcomes.update({key: tuple(outcomes) for key, outcomes in by_node.items()})
         self._kept += self._layer
         self._layer = following
 
@@ -118,8 +118,8 @@ def _pending(state: State) -> ArgMax | Compare | None:
     for branch in state.batch.system.branches:
         if state.truth(branch.guard) is not False:
             for _, update in branch.updates:
-                if (found := _open(state, update, seen)) is not None:
-                    return found
+                if (choice := _open(state, update, seen)) is not None:
+                    return choice
     return None
 
 
@@ -145,8 +145,8 @@ def _open(state: State, node: Expr | Condition, seen: set[int]) -> ArgMax | Comp
             truth = state.truth(condition)
             parts = (condition,) if truth is None else (then if truth else otherwise,)
     for part in parts:
-        if (found := _open(state, part, seen)) is not None:
-            return found
+        if (choice := _open(state, part, seen)) is not None:
+            return choice
     return node if isinstance(node, Compare) else None
 
 

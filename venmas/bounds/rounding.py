@@ -65,9 +65,9 @@ def gamma(n: int) -> float:
 @lru_cache(maxsize=2)
 def gammas(most: int) -> Floats:
     """``gamma(n)`` for n < most, as an array that compiled code reads: (most,)."""
-    found = np.array([gamma(n) for n in range(most)])
-    found.flags.writeable = False
-    return found
+    table = np.array([gamma(n) for n in range(most)])
+    table.flags.writeable = False
+    return table
 
 
 def float_beside(value: Fraction, direction: int) -> float:

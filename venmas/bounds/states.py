@@ -32,7 +32,7 @@ CHUNK = 64
 
 @dataclass(eq=False)
 class Findings:
-    """What the bounds could not exclude while states were made; the engine asks further about it (design S1, S4)."""
+    """Side conditions that bounds left open while states were made; the engine decides them (design S1, S4)."""
 
     may_leave_box: set[str] = field(default_factory=set)
     may_deadlock: bool = False
@@ -59,10 +59,10 @@ class State:
     ranges: dict[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
 
     def sources(self, name: str) -> list[tuple[State, Expr]]:
-        """What gives a variable its value here: an expression in the parent, or in each of the origins."""
+        """Sources of a variable's value here: an expression in the parent, or in each of the origins."""
         system = self.batch.system
-        found = self.origins or ([] if self.parent is None else [(self.parent, self.branches[0])])
-        return [(state, dict(system.branches[i].updates).get(name, system[name])) for state, i in found]
+        origins = self.origins or ([] if self.parent is None else [(self.parent, self.branches[0])])
+        return [(state, dict(system.branches[i].updates).get(name, system[name])) for state, i in origins]
 
     def bounds(self, expr: Expr) -> tuple[float, float]:
         """Rigorous interval of an expression."""
@@ -301,11 +301,11 @@ class States(Interpreter):
 
 def _different(states: list[State]) -> list[State]:
     """The states without those that are the same exact function of the initial one as another."""
-    found: dict[object, State] = {}
+    distinct: dict[object, State] = {}
     for state in states:
         forms = tuple(state.affine(node) for node in state.batch.system.nodes_by_name.values())
-        found.setdefault(id(state) if None in forms else forms, state)
-    return list(found.values())
+        distinct.setdefault(id(state) if None in forms else forms, state)
+    return list(distinct.values())
 
 
 def _stacked(parts: Sequence[Quantity]) -> Quantity:

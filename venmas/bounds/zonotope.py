@@ -213,8 +213,8 @@ class Evaluator(Bounding[Form, Inside]):
         return best
 
     def _argmax(self, node: ArgMax) -> Form:
-        able, places = self.winners(node), np.arange(len(node.scores), dtype=float)
-        return self._flat(np.where(able, places, np.inf).min(1), np.where(able, places, -np.inf).max(1))
+        possible, places = self.winners(node), np.arange(len(node.scores), dtype=float)
+        return self._flat(np.where(possible, places, np.inf).min(1), np.where(possible, places, -np.inf).max(1))
 
     def _switch(self, node: Switch) -> Form:
         return self._hull([self.value(e) for _, e in node.cases])
@@ -266,11 +266,11 @@ class Evaluator(Bounding[Form, Inside]):
         lo, hi = span(z, e)
         top = np.zeros((self.size, n, n))
         top[:, first, second], top[:, second, first] = hi, -lo
-        able = beaten(top)
+        possible = beaten(top)
         if influence is not None and z.shape[1] > 1:
-            open_ = (lo < 0) & (hi >= 0) & able[:, first] & able[:, second]
+            open_ = (lo < 0) & (hi >= 0) & possible[:, first] & possible[:, second]
             influence += np.where(open_[:, None, :], np.abs(z[:, 1:]), 0.0).sum(2)
-        return able
+        return possible
 
     def largest(self, node: Maximum) -> Bools:
         """(B, n): which operands can be the maximum; ties count for all."""

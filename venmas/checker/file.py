@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from venmas.checker.flowpipes.tree import check_trees
+from venmas.checker.forever.check import check_derivation
 from venmas.checker.format.header import Claim, Header, read_header
 from venmas.checker.format.json_lines import HOW, json_lines
 from venmas.checker.format.lines import Checked, Line, Lines, Tick
@@ -56,16 +57,18 @@ class About:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of proof. claims: the kind of property that it proves; about: fields that its claim may have.
+    """A kind of proof. claims: the kinds of properties that it proves; about: fields that its claim may have.
 
     inside: must it claim that no run leaves the declared box? smooth: may systems be other than piecewise linear?
+    noisy: does it draw noise itself, for each of its parts?
     """
 
-    claims: str
+    claims: tuple[str, ...]
     about: frozenset[str]
     check: Callable[[About, Lines], Checked]
     inside: bool = True
     smooth: bool = False
+    noisy: bool = False
 
 
 def _goals(about: About, lines: Lines) -> Checked:
@@ -86,6 +89,13 @@ def _flowpipes(about: About, lines: Lines) -> Checked:
     return check_trees(about.system, goals(about.system, about.bounded, about.chosen), lines)
 
 
+def _derivation(about: About, lines: Lines) -> Checked:
+    asked = parse_property(about.claim.formula, about.system.vocabulary)
+    if asked.kind != about.claim.kind:
+        raise CheckError(0, f"the formula is {asked.kind}, and is claimed to be {about.claim.kind}")
+    return check_derivation(about.system, asked.formula, lines, about.claim.semantics)
+
+
 def _levels(about: About, lines: Lines) -> Checked:
     return check_levels(about.system, about.claim, lines)
 
@@ -96,12 +106,15 @@ def _ranks(about: About, lines: Lines) -> Checked:
 
 _RUNS = frozenset({"inside", "fair", "deadlock", "within"})
 KINDS: Mapping[str, Kind] = {
-    "goals": Kind("bounded", frozenset({"semantics", "inside"}), _goals, inside=False),
-    "inductive": Kind("always", frozenset({"semantics", "inside"}), _inductive),
-    "two-phase": Kind("always", frozenset({"semantics", "inside"}), _phases),
-    "flowpipes": Kind("bounded", frozenset({"inside", "chosen"}), _flowpipes, smooth=True),
-    "levels": Kind("linear", _RUNS, _levels),
-    "ranks": Kind("linear", _RUNS, _ranks),
+    "goals": Kind(("bounded",), frozenset({"semantics", "inside"}), _goals, inside=False),
+    "inductive": Kind(("always",), frozenset({"semantics", "inside"}), _inductive),
+    "two-phase": Kind(("always",), frozenset({"semantics", "inside"}), _phases),
+    "flowpipes": Kind(("bounded",), frozenset({"inside", "chosen"}), _flowpipes, smooth=True),
+    "forever": Kind(
+        ("always", "unbounded"), frozenset({"semantics"}), _derivation, inside=False, smooth=True, noisy=True
+    ),
+    "levels": Kind(("linear",), _RUNS, _levels),
+    "ranks": Kind(("linear",), _RUNS, _ranks),
 }
 """Kinds of proofs about systems, by the name in the header."""
 NETLIST = "netlist"
@@ -125,15 +138,14 @@ def opened(rows: Iterable[Line], tick: Tick = lambda _: None) -> tuple[Header, L
     rest = iter(rows)
     header = read_header(next(rest, {}))
     kind = KINDS.get(header.proof)
-    about, claims = (kind.about, kind.claims) if kind else (_OF_NETLIST, "linear")
+    about, claims = (kind.about, kind.claims) if kind else (_OF_NETLIST, ("linear",))
     if kind is None and header.proof != NETLIST:
         raise CheckError(0, f"its kind of proof is none of {', '.join([*KINDS, NETLIST])}: {header.proof[:40]!r}")
     if (header.netlist is None) is (kind is None):
         raise CheckError(0, f"a proof of the kind {header.proof} is about {'a system' if kind else 'a netlist'}")
-    if header.claim.kind != claims:
-        raise CheckError(
-            0, f"a proof of the kind {header.proof} is of {claims} properties, not {header.claim.kind} ones"
-        )
+    if header.claim.kind not in claims:
+        told = " and ".join(claims)
+        raise CheckError(0, f"a proof of the kind {header.proof} is of {told} properties, not {header.claim.kind} ones")
     if more := header.claim.more_than(about):
         raise CheckError(0, f"a proof of the kind {header.proof} shows nothing of {', '.join(more)}")
     if kind and kind.inside and not header.claim.inside:
@@ -156,12 +168,12 @@ def check_claim(header: Header, lines: Lines, system: System | None = None) -> C
             raise CheckError(0, "it is about a system, and none is given")
         kind = KINDS[header.proof]
         chosen: Noise = {}
-        if system.disturbances and kind.claims != "linear":
+        if system.disturbances and not kind.noisy and kind.claims != ("linear",):
             system, chosen = chosen_for(system, parse_property(header.claim.formula, system.vocabulary))
         rebuilt = _rebuilt(header, system)
         if rebuilt.smooth and not kind.smooth:
             raise CheckError(0, f"{header.proof} proofs are about piecewise linear systems, and {rebuilt.smooth}")
-        if kind.smooth and header.claim.chosen != tuple(chosen):
+        if "chosen" in kind.about and header.claim.chosen != tuple(chosen):
             raise CheckError(0, f"the noise that may be chosen for such a formula is: {', '.join(chosen) or 'none'}")
         return kind.check(About(header.claim, rebuilt, chosen), lines)
 
@@ -177,7 +189,8 @@ def check_certificate(path: str | Path, system: System | None = None, tick: Tick
 
 
 def _rebuilt(header: Header, system: System) -> System:
-    """The system of the header, which must be the one that is given."""
+    """The system of the header, which must be the one that is given; that one itself where it has noise, as what draws
+    noise is written down and not read."""
     theirs, ours = header.subject["system"], system_to_json(system)
     if not isinstance(theirs, dict) or theirs.keys() != ours.keys():
         raise CheckError(0, f"the system is no object of the fields {', '.join(ours)}")
@@ -191,7 +204,7 @@ def _rebuilt(header: Header, system: System) -> System:
     networks = networks_of(system)
     if header.subject["networks"] != sorted(networks):
         raise CheckError(0, "the networks that the header lists are not those of its system")
-    return system_from_json(theirs, networks)
+    return system if system.disturbances else system_from_json(theirs, networks)
 
 
 def _text(form: object) -> str:

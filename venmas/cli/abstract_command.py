@@ -30,6 +30,13 @@ _MOST_DRAWN = 2000
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of samples and witnesses.")
 @click.option("--relaxed", is_flag=True, help="Count transitions of points between integer states, too.")
+@click.option(
+    "--tests",
+    metavar="TEXT",
+    default="none",
+    show_default=True,
+    help="Ask first whether a label is picked in a state: selection, applicability, both; relaxed- before it.",
+)
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the counts as JSON; - is standard output.")
 @click.option("--dot", "dot_path", metavar="FILE", help="Write the graph for Graphviz.")
 @click.option("--html", "page_path", metavar="FILE", help="Write a page with the graph, its states and predicates.")
@@ -42,6 +49,7 @@ def command(
     formula: str | None,
     seed: int,
     relaxed: bool,
+    tests: str,
     json_path: str | None,
     dot_path: str | None,
     page_path: str | None,
@@ -55,7 +63,7 @@ def command(
         check_writable(path, option)
     loaded = load(scenario, read_settings(settings), networks)
 
-    from venmas.cli.refinement import read_predicates
+    from venmas.cli.tuning import read_predicates
     from venmas.logic import TRUE, Always, nnf
     from venmas.procedures.predicate_abstraction.cegar import guard_atoms
     from venmas.procedures.predicate_abstraction.graph.graph import abstract
@@ -79,7 +87,7 @@ def command(
                 chosen += [*guard_atoms(task), *of_formula(TRUE if unsafe is None else unsafe, task.columns)]
             elif part != "none":
                 chosen += read_predicates(part, loaded)
-        graph = on_one_thread(abstract)(loaded.system, chosen, unsafe, seed, relaxed)
+        graph = on_one_thread(abstract)(loaded.system, chosen, unsafe, seed, relaxed, tests)
     except UnsuitableError as error:
         raise UsageError(f"no abstraction of {loaded.scenario.name}: {error}") from error
     data = graph.to_json()

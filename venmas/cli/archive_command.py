@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from venmas.cli.apart import check_kept
-from venmas.cli.jani_options import is_jani
+from venmas.cli.jani_models import is_jani
 from venmas.cli.main import SATISFIED
 from venmas.cli.options import Loaded, load, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console
@@ -38,9 +38,9 @@ def command(
     file is code: it is packed, and whoever checks the archive gives it with --scenario after reading it.
     """
     from venmas.cli.stored import certificate_beside, load_stored, read_stored
+    from venmas.engine.journal import subject_digest
     from venmas.engine.stored import read_report
     from venmas.formats.archive import CERTIFICATE, RESULT, write_archive
-    from venmas.model.canonical.canonical import system_digest
     from venmas.runtime.files import sha256_of
 
     target = output if output is not None else str(Path(path).with_suffix(".zip"))
@@ -62,7 +62,7 @@ def command(
     loaded, changed = load_stored(path, stored, scenario, settings, networks)
     digest = ""
     with suppress(ModelError):  # too large for a canonical form
-        digest = system_digest(loaded.system)
+        digest = subject_digest(loaded.subject)
     if changed or report.system != digest:
         what = f"networks ({', '.join(changed)})" if changed else "scenario, or its parameters,"
         raise UsageError(f"{path} is about another system than the one given: the {what} differ; decide it again")
@@ -71,7 +71,8 @@ def command(
     with TemporaryDirectory(prefix="venmas-") as folder:
         trial = Path(folder) / "archive.zip"
         write_archive(trial, members)
-        _try(trial, Path(folder) / "unpacked", loaded, digest)
+        if isinstance(loaded, Loaded):
+            _try(trial, Path(folder) / "unpacked", loaded, digest)
         write_archive(target, members)
     console().print(f"{target}: {len(members)} files, sha256 {sha256_of(target)}", soft_wrap=True)
     return SATISFIED

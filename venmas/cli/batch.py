@@ -37,7 +37,7 @@ def verify_batch(
     given: Mapping[str, object],
     written: Mapping[str, str | None],
     options: Mapping[str, Any],
-    refinement: Mapping[str, Any],
+    tune: Mapping[str, str],
     quiet: bool,
 ) -> int:
     """Ask all lines of a file, print their table, write the files; the exit status is that of several formulas.
@@ -69,14 +69,14 @@ def verify_batch(
                 continue
             try:
                 check_kept(outputs, loaded.files)
-                texts = [read_formula_text(row.formula or loaded.scenario.formula, loaded.system) for row in part]
+                texts = [read_formula_text(row.formula or loaded.formula, loaded.subject) for row in part]
             except InputError as error:
                 for row in part:
                     row.reason, row.message = REFUSED, str(error)
                 continue
             for row, text in zip(part, texts, strict=True):
                 row.formula = text.strip()
-            if not ask_all(part, loaded, {**options, "timeout": limit}, refinement, search, progress):
+            if not ask_all(part, loaded, {**options, "timeout": limit}, tune, search, progress):
                 break
     return finished(Results(rows), outputs, quiet)
 

@@ -19,7 +19,7 @@ from venmas.errors import LimitError, RefusedError
 @click.command("check", cls=Command)
 @click.argument("path", metavar="CERTIFICATE")
 @scenario_options
-@click.option("--btor2", metavar="FILE", help="The netlist that a certificate of `venmas ltl` must be about.")
+@click.option("--btor2", metavar="FILE", help="The netlist that a certificate about one must be about.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the answer as JSON; - is standard output.")
 @limit_options("checking")
 @click.option("-q", "--quiet", is_flag=True, help="Print the answer only.")
@@ -37,11 +37,10 @@ def command(
 ) -> int:
     """Check a certificate line by line, in exact rationals.
 
-    CERTIFICATE is one of `venmas verify --certificate` or of `venmas ltl`, or an archive that holds one (`venmas
-    archive`). The system is rebuilt from the certificate and must be the one that the scenario describes now. A
-    certificate names bundled scenarios only; a scenario of your own, or other networks, are given with --scenario (and
-    --set) and --networks. A certificate of `venmas ltl` about a design holds its netlist; --btor2 names the netlist
-    that it must be about.
+    CERTIFICATE is one of `venmas verify --certificate`, or an archive that holds one (`venmas archive`). The system is
+    rebuilt from the certificate and must be the one that the scenario describes now. A certificate names bundled
+    scenarios only; a scenario of your own, or other networks, are given with --scenario (and --set) and --networks. A
+    certificate about a design holds its netlist; --btor2 names the netlist that it must be about.
 
     Exit status: 0 when the certificate proves its claim, 30 when it is refused, 20 when a limit is reached first or the
     certificate rests on answers of a solver, 2 when the certificate, or the system that it is about, cannot be read.

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from venmas.checker.format.fields import entries
 from venmas.cli.apart import check_kept
 from venmas.cli.check_result import Found
+from venmas.cli.claims import agree
 from venmas.cli.options import Loaded, load, read_settings
 from venmas.cli.packed import Packed, packed
 from venmas.cli.stored import named_elsewhere, stored_parameters
 from venmas.cli.table import refuse
-from venmas.errors import InputError, RefusedError, UsageError
+from venmas.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from venmas.checker.format.header import Claim, Header
@@ -73,19 +74,22 @@ def _checked(path: str, packed: Packed | None, told: Told, found: Found, tick: T
     found.claim = {"proof": header.proof, **entries(header.claim)}
     if header.netlist is not None:
         refuse("scenario", f"{path} is about a design, and holds its netlist")
-        return _netlist(header, lines, told, found)
+        return _netlist(header, lines, packed, told, found)
     refuse("netlist", f"{path} is no certificate about one")
     return _system(path, packed, told, found, header, lines)
 
 
-def _netlist(header: Header, lines: Lines, told: Told, found: Found) -> list[str]:
+def _netlist(header: Header, lines: Lines, packed: Packed | None, told: Told, found: Found) -> list[str]:
     """Check a certificate about the netlist that it holds."""
     from venmas.checker.file import check_claim
     from venmas.checker.netlists.netlist import read
+    from venmas.formats.btor2.reader import parse_btor2
 
     claim, netlist = header.claim, str(header.netlist)
     if told.btor2 is not None and _text(told.btor2) != netlist:
         raise RefusedError(f"the certificate is about another netlist than {told.btor2}: their texts differ")
+    if packed is not None:
+        agree(packed.result, claim, parse_btor2(netlist), found.sha256)
     done = check_claim(header, lines)
     digest = sha256(netlist.encode()).hexdigest()
     found.subject = {"netlist": digest}
@@ -128,7 +132,7 @@ def _system(path: str, packed: Packed | None, told: Told, found: Found, header: 
     }
     if packed is not None:
         _check_same(packed, told, digest)
-        _agree(packed, header, loaded, found.sha256)
+        agree(packed.result, header.claim, loaded.system, found.sha256)
     done = check_claim(header, lines, loaded.system)
     found.proved(done.counts(), len(done.solvers()))
     theirs = packed is not None and told.networks == packed.networks is not None
@@ -174,26 +178,3 @@ def _check_same(packed: Packed, told: Told, digest: str) -> None:
         "the archive is about another system than its scenario describes now: it was packed with another version of "
         "the scenario, or its result was changed"
     )
-
-
-def _agree(packed: Packed, header: Header, loaded: Loaded, certificate: str) -> None:
-    """The result of an archive claims what its certificate does. Raises `RefusedError`."""
-    from venmas.logic import parse_property
-    from venmas.question import posed, read_property
-
-    result, system = packed.result, loaded.system
-    if result.get("verdict") != "satisfied":
-        raise RefusedError("the archive's result does not say satisfied, which is what its certificate would prove")
-    try:
-        claimed = parse_property(header.claim.formula, system.vocabulary).formula
-        told = posed(system, read_property(system, str(result.get("formula")))).formula
-    except InputError as error:
-        raise RefusedError(f"the archive's result is about a formula that is none of this system: {error}") from error
-    written = result.get("certificate")
-    about = {
-        "formula": (told, claimed),
-        "semantics": (result.get("semantics"), header.claim.semantics),
-        "certificate": (written.get("sha256") if isinstance(written, dict) else None, certificate),
-    }
-    if different := [key for key, (one, other) in about.items() if one != other]:
-        raise RefusedError(f"the archive's result and its certificate differ: {', '.join(different)}")

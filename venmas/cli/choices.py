@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from venmas.runtime.choices import BOUNDS, ENCODINGS, SEMANTICS, TRUSTS, described
+from venmas.runtime.choices import SEMANTICS, TRUSTS, described
 
 
 class Named(click.Choice[str]):
@@ -87,18 +87,3 @@ def listed(names: list[str]) -> str:
 
 TRUST_HELP = f"What `satisfied` needs where a solver decided. {described(TRUSTS)}."
 SEMANTICS_HELP = f"What networks compute. {described(SEMANTICS)}."
-
-encoding_option = click.option(
-    "--encoding",
-    type=click.Choice(tuple(ENCODINGS)),
-    default="big-m",
-    show_default=True,
-    help=f"How programs express ReLUs. {described(ENCODINGS)}.",
-)
-bounds_option = click.option(
-    "--bounds",
-    type=click.Choice(tuple(BOUNDS)),
-    default="symbolic",
-    show_default=True,
-    help=f"How ranges of values are computed before a program is built. {described(BOUNDS)}.",
-)

@@ -1,4 +1,4 @@
-"""``venmas export``: subproblems for other solvers (.lp, .mps), formulas and witnesses for Graphviz (.dot)."""
+"""``venmas export``: programs for other solvers, graphs for Graphviz, automata in the Hanoi format, ranks as ONNX."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from venmas.cli.apart import check_kept
-from venmas.cli.choices import Named, bounds_option, encoding_option, program_modes
+from venmas.cli.choices import Named, program_modes
 from venmas.cli.main import SATISFIED
 from venmas.cli.options import (
     Loaded,
+    Positive,
     formula_file,
     load,
     read_formula_text,
@@ -20,12 +21,12 @@ from venmas.cli.options import (
 )
 from venmas.cli.output import STDOUT, check_writable, console, write_file
 from venmas.cli.table import Command
-from venmas.errors import UsageError
+from venmas.cli.tuning import tune_option
+from venmas.errors import CircuitError, UsageError
 
 if TYPE_CHECKING:
     from venmas.engine.export import Exported
     from venmas.model import Witness
-    from venmas.procedures.milp.encoding import ReluEncoding
 
 _formula = click.option(
     "--formula", metavar="TEXT|@FILE|NAME", help="A formula, a file with one, or the name of a property."
@@ -37,12 +38,14 @@ _dot = click.option(
 
 @click.group("export", no_args_is_help=False)
 def command() -> None:
-    """Write programs, formulas and witnesses for other tools.
+    """Write programs, formulas, witnesses, automata and ranks for other tools.
 
     \b
     venmas export programs  the mixed-integer programs of a question, .lp and .mps
     venmas export formula   a formula as a graph, .dot
     venmas export witness   a stored violation as a tree of runs, .dot
+    venmas export automaton the runs that break a formula of LTL, in the Hanoi format (HOA) or .dot
+    venmas export ranks     the ranking functions of a proof of LTL of a design, as a network (ONNX)
     """
 
 
@@ -57,8 +60,7 @@ def command() -> None:
     show_default=True,
     help="One program for the question, or one for each path of choices (the same for both comp modes).",
 )
-@encoding_option
-@bounds_option
+@tune_option
 @click.option(
     "--format",
     "kinds",
@@ -78,8 +80,7 @@ def programs(
     formula: str | None,
     output: str,
     mode: str,
-    encoding: ReluEncoding,
-    bounds: str,
+    tune: tuple[str, ...],
     kinds: str,
     limit: int,
 ) -> int:
@@ -102,8 +103,7 @@ def programs(
             text,
             output,
             mode=mode,
-            encoding=encoding,
-            bounds=bounds,
+            tune=read_settings(tune, "--tune"),
             formats=FORMATS if kinds == "both" else (kinds,),
             limit=limit,
             about={"parameters": dict(loaded.parameters), "origin": loaded.origin.to_json()},
@@ -172,16 +172,68 @@ def witness(path: str, scenario: str | None, settings: tuple[str, ...], networks
     return SATISFIED
 
 
+@command.command("automaton", cls=Command)
+@click.argument("text", metavar="FORMULA")
+@click.option("--fair", metavar="CONDITION", multiple=True, help="Runs meet this infinitely often; repeatable.")
+@click.option(
+    "-o", "--output", metavar="FILE.hoa|FILE.dot|-", default=STDOUT, show_default=True, help="Write there; - is HOA."
+)
+@verbose_option
+def automaton(text: str, fair: tuple[str, ...], output: str) -> int:
+    """Write the automaton of the runs that break a formula of LTL, such as 'F G !rst -> G F done'."""
+    check_writable(output, "--output")
+    from venmas.logic.automata.hoa import to_dot, to_hoa
+    from venmas.logic.automata.translate import refuting
+    from venmas.logic.ltl_parser import parse_ltl
+
+    if not output.endswith((".hoa", ".dot")) and output != STDOUT:
+        raise UsageError(f"--output {output!r}: a name that ends in .hoa or .dot is expected")
+    found, name = refuting(parse_ltl(text), map(parse_ltl, fair)), f"not ({text})"
+    _write(output, to_dot(found, name) if output.endswith(".dot") else to_hoa(found, name))
+    return SATISFIED
+
+
+@command.command("ranks", cls=Command)
+@click.option("--scenario", metavar="NAME|FILE", required=True, help="A bundled design, or a file: .btor2, .sv, .py.")
+@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable.")
+@click.option("--formula", metavar="TEXT|NAME", required=True, help="A formula of LTL, or the name of a property.")
+@click.option("-o", "--output", metavar="FILE.onnx", required=True, help="Write the network there.")
+@click.option("--timeout", type=Positive(), metavar="S", help="Give up after so many seconds.")
+@verbose_option
+def ranks(scenario: str, settings: tuple[str, ...], formula: str, output: str, timeout: float | None) -> int:
+    """Decide a formula of LTL of a design, and write its ranks as a ReLU network, an output for each state."""
+    check_writable(output, "--output", "--network")
+    from venmas.cli.subjects import Design, load_subject
+    from venmas.engine.verify import verify
+    from venmas.procedures.ranking.proof import RankingProof
+    from venmas.procedures.ranking.relu import write_onnx
+
+    loaded = load_subject(scenario, read_settings(settings), None, [formula])
+    if not isinstance(loaded, Design):
+        raise UsageError(f"--scenario {scenario}: ranking functions are found for designs, and it is a system")
+    check_kept({"--output": output}, loaded.files)
+    report = verify(loaded.subject, formula, timeout=timeout)
+    proof = None if report.proved is None else report.proved.proof
+    if not isinstance(proof, RankingProof) or not proof.ranked:
+        raise UsageError(f"{report.verdict}: no ranking function was needed or found, so there is none to write")
+    try:
+        write_onnx([one.network for one in proof.ranked], output)
+    except (CircuitError, OSError) as error:
+        raise UsageError(f"cannot write {output!r}: {getattr(error, 'strerror', None) or error}") from error
+    console().print(f"{output}: {report.verdict}; {len(proof.ranked)} networks", soft_wrap=True)
+    return SATISFIED
+
+
 def _replayed(
     path: str, scenario: str | None, settings: tuple[str, ...], networks: str | None
 ) -> tuple[Loaded, Witness]:
     """The scenario of a stored violation and its witness, confirmed. Raises `UsageError` where it does not replay."""
     from venmas.cli.replay_command import relabelled, replay_stored, witness_in
-    from venmas.cli.stored import field_text, load_stored, read_stored
+    from venmas.cli.stored import field_text, load_stored_system, read_stored
 
     stored = read_stored(path)
     found, formula = witness_in(path, stored), field_text(path, stored, "formula")
-    loaded, changed = load_stored(path, stored, scenario, settings, networks)
+    loaded, changed = load_stored_system(path, stored, scenario, settings, networks)
     checked = replay_stored(loaded, formula, found)
     if not checked.confirmed:
         others = f" (other networks were used: {', '.join(changed)})" if changed else ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Callable
+
 import click
 
 from venmas.cli.table import Command
@@ -31,13 +34,26 @@ A formula is about every initial state. Bounds, as in AG^5, count steps.
 `venmas scenarios NAME` lists the names of a scenario. More: docs/semantics.md
 """
 
-TOPICS = {"formulas": FORMULAS}
+
+def tune() -> str:
+    """Options of single procedures with their values, as the procedures declare them."""
+    from venmas.engine.tuning import options
+
+    rows = ["--tune PROCEDURE.OPTION=VALUE sets an option of a single procedure; in Python tune={...} of verify.", ""]
+    for key, option in options().items():
+        values = "|".join(option.values or ()) or ("N" if isinstance(option.default, int) else "TEXT")
+        rows.append(f"  {key}={values}  [default: {option.default}]")
+        rows += textwrap.wrap(option.help, 86, initial_indent="      ", subsequent_indent="      ")
+    return "\n".join(rows) + "\n"
+
+
+TOPICS: dict[str, Callable[[], str]] = {"formulas": lambda: FORMULAS, "tune": tune}
 
 
 @click.command("help", cls=Command)
 @click.argument("topic", required=False)
 def command(topic: str | None) -> None:
-    """Show how formulas are written, on one screen: `venmas help formulas`.
+    """Show how formulas are written, `venmas help formulas`, or the options of `--tune`, `venmas help tune`.
 
     Without a topic: the topics. Options of a command are shown by `venmas COMMAND --help`.
     """
@@ -49,4 +65,4 @@ def command(topic: str | None) -> None:
         raise UsageError(
             f"there is no help on {topic[:60]!r}{hint}; there is {', '.join(TOPICS)}, and of commands COMMAND --help"
         )
-    click.echo(TOPICS[topic], nl=False)
+    click.echo(TOPICS[topic](), nl=False)

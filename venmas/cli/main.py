@@ -20,6 +20,7 @@ import click
 from venmas._version import __version__
 from venmas.cli.interrupt import interruptible
 from venmas.cli.output import is_verbose, printable, set_up_logging
+from venmas.cli.panels import grouped
 from venmas.cli.streams import NotShownError, guarded
 from venmas.errors import InputError, LimitError, VenmasError, did_you_mean
 from venmas.runtime.platform import require_posix
@@ -35,7 +36,6 @@ COMMANDS = {
     "plot": "venmas.cli.plot_command",
     "report": "venmas.cli.report_command",
     "abstract": "venmas.cli.abstract_command",
-    "ltl": "venmas.cli.ltl_command",
     "check": "venmas.cli.check_command",
     "archive": "venmas.cli.archive_command",
     "export": "venmas.cli.export_command",
@@ -60,6 +60,16 @@ class Face(click.Group):
         command: click.Command = import_module(COMMANDS[cmd_name]).command
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """A section for each group."""
+        for title, names in grouped(self.list_commands(ctx)):
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            limit = formatter.width - 6 - max(map(len, COMMANDS))
+            rows = [(name, command.get_short_help_str(limit)) for name, command in found if command is not None]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert the default command before options that are not those of the group."""
         if args and args[0].startswith("-") and args[0] not in ("-h", "--help", "--version"):
@@ -70,6 +80,10 @@ class Face(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which there are."""
+        if args[0] == "ltl":
+            raise click.UsageError(
+                "properties of LTL are decided as all others are: venmas verify --scenario NAME|FILE --formula 'G F q'"
+            )
         if args[0] not in COMMANDS:
             hint = did_you_mean(args[0], COMMANDS)
             raise click.UsageError(f"there is no command {args[0]!r}{hint}; choose one of {', '.join(COMMANDS)}")

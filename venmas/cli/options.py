@@ -5,20 +5,20 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venmas.cli.jani_options import is_jani, jani_options, load_model, read_files
+from venmas.cli.jani_models import is_jani, load_model, read_files
 from venmas.cli.output import read_input, set_up_logging
-from venmas.cli.table import refuse
 from venmas.errors import UsageError
 
 if TYPE_CHECKING:
     from venmas.engine.report import Origin
     from venmas.model import NetworkFolder, Scenario, System
+    from venmas.procedure import Subject
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MAX_TEXT = 1 << 20
@@ -42,8 +42,7 @@ class Positive(click.ParamType[float]):
 
 
 def scenario_options(command: _Command) -> _Command:
-    """`--scenario`, `--set`, `--networks`, and what JANI models take besides."""
-    command = jani_options(command)
+    """`--scenario`, `--set` and `--networks`."""
     for option in (
         click.option("--networks", metavar="DIR", help="Read the networks from this folder, not the scenario's own."),
         click.option(
@@ -54,7 +53,9 @@ def scenario_options(command: _Command) -> _Command:
             help="Set a parameter of the scenario; repeatable. `venmas scenarios NAME` lists them.",
         ),
         click.option(
-            "--scenario", metavar="NAME|FILE", help="A bundled scenario, a scenario file (.py) or a JANI model (.jani)."
+            "--scenario",
+            metavar="NAME|FILE",
+            help="A bundled scenario or design, or a file: .py, .jani (JANI), .btor2 (a netlist), .sv (SystemVerilog).",
         ),
     ):
         command = option(command)
@@ -90,7 +91,10 @@ def read_settings(settings: Sequence[str], option: str = "--set") -> dict[str, s
 
 @dataclass(frozen=True)
 class Loaded:
-    """A scenario with the parameters, networks and system that the options ask for."""
+    """A scenario with the parameters, networks and system that the options ask for.
+
+    reading: parameters that say how a model is read (of JANI: `venmas.formats.jani.settings`), as they were given.
+    """
 
     scenario: Scenario
     name: str
@@ -98,6 +102,17 @@ class Loaded:
     networks: str | None
     parameters: Mapping[str, str]
     system: System
+    reading: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def subject(self) -> System:
+        """What questions are about."""
+        return self.system
+
+    @property
+    def formula(self) -> str | None:
+        """The formula of the scenario, where it has one."""
+        return self.scenario.formula
 
     @property
     def files(self) -> list[tuple[str, Path]]:
@@ -135,8 +150,8 @@ def load(scenario: str | None, settings: Mapping[str, str], networks: str | None
             "no scenario is given: name one with --scenario; the bundled ones are "
             f"{', '.join(scenario_names())}, and the path of a .py file loads your own"
         )
-    loaded = find_scenario(_printable(scenario, "--scenario"), networks)
-    values = loaded.values(settings)
+    loaded, constants = find_scenario(_printable(scenario, "--scenario"), settings, networks)
+    values = loaded.values(constants)
     if networks is not None and not _exists(Path(_printable(networks, "--networks"))):
         raise UsageError(f"--networks: there is no folder {networks!r}; give the folder that holds the network files")
     folder = NetworkFolder(networks if networks is not None else loaded.networks)
@@ -151,6 +166,7 @@ def load(scenario: str | None, settings: Mapping[str, str], networks: str | None
         None if networks is None else str(Path(networks).resolve()),
         {name: show_value(value) for name, value in values.items()},
         system,
+        {name: value for name, value in settings.items() if name not in constants},
     )
 
 
@@ -160,22 +176,24 @@ def check_read(folder: NetworkFolder, networks: str | None, scenario: str) -> No
         raise UsageError(f"--networks: {scenario} reads no network, so {networks!r} changes nothing: leave it out")
 
 
-def find_scenario(name: str, networks: str | None = None) -> Scenario:
-    """The scenario of a name, or of a file: Python or JANI. Raises `UsageError` and `ScenarioError`."""
+def find_scenario(
+    name: str, settings: Mapping[str, str], networks: str | None = None
+) -> tuple[Scenario, Mapping[str, str]]:
+    """The scenario of a name, or of a file, Python or JANI; and the settings that do not say how it is read.
+
+    Raises `UsageError` and `ScenarioError`.
+    """
     from venmas.model import load_scenario
 
-    if is_jani(name):
-        return load_model(name, networks)
-    refuse("jani", f"{name!r} is none")
-    return load_scenario(name)
+    return load_model(name, settings, networks) if is_jani(name) else (load_scenario(name), settings)
 
 
-def read_formula_text(given: str | None, system: System, option: str = "--formula") -> str:
+def read_formula_text(given: str | None, subject: Subject, option: str = "--formula") -> str:
     """The text of an option: itself, or the content of the file after ``@``. Raises `UsageError`."""
     if not given or not given.strip():
         raise UsageError(
             'no formula is given: write one with --formula "AX^5 (x > 1)", name a file with --formula @FILE'
-            + (f", or name a property of the scenario: {', '.join(system.properties)}" if system.properties else "")
+            + (f", or name a property of the scenario: {known}" if (known := ", ".join(_properties(subject))) else "")
         )
     if not given.startswith("@"):
         return given
@@ -194,6 +212,13 @@ def read_formula_text(given: str | None, system: System, option: str = "--formul
     if not text.strip():
         raise UsageError(f"{option}: {path} is empty; it should hold one formula")
     return text
+
+
+def _properties(subject: Subject) -> Sequence[str]:
+    from venmas.model.circuit.nodes import Circuit
+    from venmas.model.circuit.properties import property_names
+
+    return property_names(subject) if isinstance(subject, Circuit) else tuple(subject.properties)
 
 
 def formula_file(given: str | None) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from venmas.cli.jani_options import is_jani
+from venmas.cli.jani_models import is_jani
 from venmas.cli.stored import named_elsewhere, read_stored
 from venmas.errors import RefusedError, UsageError
 

@@ -13,6 +13,7 @@ from venmas.cli.apart import check_kept
 from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.output import check_writable, write_file
 from venmas.cli.stored import load_stored, named_elsewhere, read_stored
+from venmas.cli.subjects import Design
 from venmas.cli.table import Command, refuse
 from venmas.errors import UsageError, did_you_mean
 
@@ -63,7 +64,7 @@ def command(
     stored = _stored(path, read_stored(path))
     loaded = _loaded(path, stored, scenario, settings, networks)
     check_kept({"--output": output}, [("the result", path), *(loaded.files if loaded else ())])
-    system = None if loaded is None else loaded.system
+    system = loaded.system if isinstance(loaded, Loaded) else None
     trace = read_trace(stored, system)
     if trace is None:
         raise UsageError(_nothing(path, stored))
@@ -83,7 +84,7 @@ def _stored(path: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _loaded(
     path: str, stored: Mapping[str, Any], scenario: str | None, settings: tuple[str, ...], networks: str | None
-) -> Loaded | None:
+) -> Loaded | Design | None:
     """The scenario of the file, or the one that the options name; None where it would be code of a stranger."""
     if scenario is None and (problem := named_elsewhere(stored.get("origin"), networks)):
         log.warning("%s %s; drawn without units and without its own picture, --scenario gives them", path, problem)

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 from venmas.cli.apart import check_apart, check_kept
 from venmas.cli.limits import reading
 from venmas.cli.main import BAD_INPUT, FAULT, SATISFIED, UNKNOWN, VIOLATED
-from venmas.cli.options import Loaded, formula_file, load, read_formula_text
+from venmas.cli.options import Loaded, formula_file, read_formula_text
 from venmas.cli.origin import tell_origin
 from venmas.cli.output import STDOUT, check_writable, console, store_json, write_file
 from venmas.cli.plural_options import Plural
 from venmas.cli.progress import ProgressLine, clock
-from venmas.cli.refinement import read_refinement
+from venmas.cli.subjects import Design, load_subject
 from venmas.cli.sweep import read_sweeps
 from venmas.cli.table import refuse, refuse_for_mode
+from venmas.cli.tuning import read_tune_files
 from venmas.errors import InputError, LimitError, Reason, UsageError
 from venmas.report.text_tables import print_table
 
@@ -38,7 +39,7 @@ def verify_several(
     networks: str | None,
     written: Mapping[str, str | None],
     options: Mapping[str, Any],
-    refinement: Mapping[str, Any],
+    tune: Mapping[str, str],
     quiet: bool,
 ) -> int:
     """Ask all questions, print their table, write the files; the exit status.
@@ -53,7 +54,7 @@ def verify_several(
     sweeps = read_sweeps(plural.sweeps, settings)
     try:
         with reading(options["timeout"]) as left:
-            first = load(scenario, {**settings, **sweeps[0]}, networks)
+            first = load_subject(scenario, {**settings, **sweeps[0]}, networks, plural.formulas)
     except LimitError as stop:
         named = [*plural.formulas, *(f"@{path}" for path in plural.formula_lists)] or [""]
         unread = [Result(text, swept=s, reason=stop.reason, message=str(stop)) for s in sweeps for text in named]
@@ -62,9 +63,10 @@ def verify_several(
     texts = _texts(plural, first)
     given = [named for text in plural.formulas for named in formula_file(text)]
     check_kept(outputs, [*first.files, *given, *(("the formulas", path) for path in plural.formula_lists)])
-    kinds = set(_kinds(texts, first))
-    refuse_for_mode(options["mode"], kinds, options["cluster"] is not None, bool(options["invariant"]))
-    read_refinement(dict(refinement), first)  # says what is wrong with it before any work
+    kinds = set(_kinds(texts, first, options))
+    refuse_for_mode(options["mode"], kinds, options["cluster"] is not None, bool(options["invariant"]), tune)
+    if isinstance(first, Loaded):
+        read_tune_files(tune, first)  # says what is wrong with it before any work
     rows = [Result(text, swept=swept, sought=search[0] if search else "") for swept in sweeps for text in texts]
     with suppress(KeyboardInterrupt), line_of(rows, quiet) as line:  # what is done is shown
         for i, swept in enumerate(sweeps):
@@ -72,7 +74,7 @@ def verify_several(
             known = (first, rest) if i == 0 else None
             loaded, limit = known or loaded_or_told(part, scenario, {**settings, **swept}, networks, options["timeout"])
             asked = {**options, "timeout": limit}
-            if loaded is not None and not ask_all(part, loaded, asked, refinement, search, line):
+            if loaded is not None and not ask_all(part, loaded, asked, tune, search, line):
                 break
     return finished(Results(rows), outputs, quiet)
 
@@ -107,27 +109,28 @@ def outputs_of(plural: Plural, written: Mapping[str, str | None], batch: bool = 
     return found
 
 
-def _texts(plural: Plural, loaded: Loaded) -> list[str]:
+def _texts(plural: Plural, loaded: Loaded | Design) -> list[str]:
     """The formulas, those of files after the others. Raises `UsageError`."""
     given = plural.formulas
     if not given and not plural.formula_lists:
-        given = (loaded.scenario.formula or "",)
-    texts = [read_formula_text(text, loaded.system).strip() for text in given]
+        given = (loaded.formula or "",)
+    texts = [read_formula_text(text, loaded.subject).strip() for text in given]
     for path in plural.formula_lists:
-        lines = read_formula_text(f"@{path}", loaded.system, "--formulas").splitlines()
+        lines = read_formula_text(f"@{path}", loaded.subject, "--formulas").splitlines()
         texts += [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
     if not texts:
         raise UsageError(f"--formulas: {plural.formula_lists[0]} has no formula: write one a line")
     return texts
 
 
-def _kinds(texts: list[str], loaded: Loaded) -> Iterator[str]:
+def _kinds(texts: list[str], loaded: Loaded | Design, options: Mapping[str, Any]) -> Iterator[str]:
     """Of the properties that can be read; rows tell what is wrong with others."""
-    from venmas.question import read_property
+    from venmas.formats.asked import read_asked
 
     for text in texts:
         with suppress(InputError):
-            yield read_property(loaded.system, text).kind
+            _, asked = read_asked(loaded.subject, text, *(options[name] for name in ("fair", "deadlock", "initial")))
+            yield asked.kind
 
 
 def loaded_or_told(
@@ -136,14 +139,14 @@ def loaded_or_told(
     settings: Mapping[str, str],
     networks: str | None,
     timeout: float | None,
-) -> tuple[Loaded | None, float | None]:
+) -> tuple[Loaded | Design | None, float | None]:
     """The scenario with these values, and the seconds that are left; None where there is none, which each row tells."""
     from venmas.engine.results import FAULT as FAULT_REASON
     from venmas.engine.results import REFUSED
 
     try:
         with reading(timeout) as left:
-            loaded = load(scenario, settings, networks)
+            loaded = load_subject(scenario, settings, networks, [row.formula for row in part])
         return loaded, left()
     except InputError as error:
         reason, message = REFUSED, str(error)
@@ -160,9 +163,9 @@ def loaded_or_told(
 
 def ask_all(
     part: list[Result],
-    loaded: Loaded,
+    loaded: Loaded | Design,
     options: Mapping[str, Any],
-    refinement: Mapping[str, Any],
+    tune: Mapping[str, str],
     search: tuple[Sought, int] | None,
     line: ProgressLine,
 ) -> bool:
@@ -170,15 +173,15 @@ def ask_all(
     from venmas.engine.plural import answer
     from venmas.engine.verify import verify
 
-    chosen = {**options, **read_refinement(dict(refinement), loaded)}
+    chosen = {**options, "tune": read_tune_files(tune, loaded) if isinstance(loaded, Loaded) else tune}
 
     def ask(formula: str | Formula) -> Report:
-        report = verify(loaded.system, formula, parameters=loaded.parameters, progress=line.update, **chosen)
-        tell_origin(report, loaded, refinement)
+        report = verify(loaded.subject, formula, parameters=loaded.parameters, progress=line.update, **chosen)
+        tell_origin(report, loaded, tune)
         return report
 
     for row in part:
-        answer(row, row.formula, loaded.system, ask, search)
+        answer(row, row.formula, loaded.subject, ask, search)
         if row.reason == Reason.INTERRUPTED:
             return False
     return True

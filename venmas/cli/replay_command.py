@@ -13,13 +13,17 @@ import click
 
 from venmas.cli.main import UNKNOWN, VIOLATED
 from venmas.cli.options import Loaded, scenario_options, verbose_option
-from venmas.cli.stored import HOW, field_text, load_stored, read_stored
+from venmas.cli.stored import HOW, field_text, load_stored, load_stored_system, read_stored
 from venmas.cli.table import Command
 from venmas.errors import FormulaError, UsageError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from venmas.model import Replay, System, Witness
+    from venmas.model.witness.lasso import Run
     from venmas.model.witness.tree import Node
+    from venmas.procedure import Subject
 
 log = logging.getLogger(__name__)
 
@@ -40,11 +44,14 @@ def command(path: str, scenario: str | None, settings: tuple[str, ...], networks
     from venmas.cli.output import console
     from venmas.report.text import print_witness
 
-    stored = read_stored(path)
+    stored, out = read_stored(path), console()
+    if stored.get("lasso") is not None:
+        formula = field_text(path, stored, "formula")
+        loaded, _ = load_stored(path, stored, scenario, settings, networks)
+        return _replay_run(out, stored, formula, loaded.subject, quiet)
     witness, formula = witness_in(path, stored), field_text(path, stored, "formula")
-    loaded, changed = load_stored(path, stored, scenario, settings, networks)
+    loaded, changed = load_stored_system(path, stored, scenario, settings, networks)
     checked = replay_stored(loaded, formula, witness)
-    out = console()
     if changed and not quiet:
         log.warning("other networks than those of the stored result: %s differ", ", ".join(changed))
     if checked.confirmed:
@@ -60,18 +67,52 @@ def command(path: str, scenario: str | None, settings: tuple[str, ...], networks
     return VIOLATED if checked.confirmed else UNKNOWN
 
 
+def _replay_run(out: Console, stored: Mapping[str, Any], formula: str, subject: Subject, quiet: bool) -> int:
+    """Replay the run of a violation of LTL, and print it; the exit status."""
+    from venmas.model.system.system import System
+    from venmas.report.text import print_run
+
+    run = replay_run(stored, subject)
+    if run is None:
+        out.print("unknown: the run does not replay, or it has the property", soft_wrap=True)
+        return UNKNOWN
+    out.print("violated", style="bold red")
+    if not quiet:
+        out.print(f"{formula}\n", soft_wrap=True)
+        print_run(out, run, subject if isinstance(subject, System) else None)
+    return VIOLATED
+
+
+def replay_run(stored: Mapping[str, Any], subject: Subject) -> Run | None:
+    """The run of a stored result, computed anew; None where it shows no violation. Raises `InputError`."""
+    from venmas.cli.claims import asked_of
+    from venmas.logic import Linear
+    from venmas.model.system.system import System
+    from venmas.model.witness.circuit import Observed
+    from venmas.model.witness.lasso import Run, replayed_again
+    from venmas.procedure import LinearQuestion
+
+    of, asked = asked_of(stored, subject)
+    if not isinstance(asked, Linear):
+        raise UsageError("the result has a run for ever, and its formula is none of LTL")
+    run, whole = Run.from_json(stored["lasso"]), LinearQuestion(of, asked).formula
+    return replayed_again(of, run, whole) if isinstance(of, System) else Observed(of, whole).again(run)
+
+
 def replay_stored(loaded: Loaded, formula: str, witness: Witness) -> Replay:
     """Compute a witness anew, in exact numbers, and in floats by onnxruntime where it is installed."""
+    from venmas.checker.forever.check import stays
     from venmas.errors import ModelError
+    from venmas.logic import Bounded
     from venmas.model import Replay, replay
     from venmas.model.witness.noise import unfolded
     from venmas.nn.runtime import OnnxRuntime
     from venmas.question import Question, chosen_for, posed, read_property
 
     asked = posed(loaded.system, read_property(loaded.system, formula))
-    system, noise = chosen_for(loaded.system, asked)
+    system, noise = chosen_for(loaded.system, asked) if isinstance(asked, Bounded) else (loaded.system, {})
     question = Question(system, asked, chosen=noise)
-    if loaded.system.disturbances:
+    if loaded.system.disturbances and isinstance(asked, Bounded):
         witness = unfolded(loaded.system, witness, question.target.depth)
     try:
         runtime = OnnxRuntime()
@@ -79,7 +120,7 @@ def replay_stored(loaded: Loaded, formula: str, witness: Witness) -> Replay:
         log.debug("no onnxruntime (%s): numpy runs the networks", error)
         runtime = None
     try:
-        return replay(question.system, question.shown, witness, runtime, noise)
+        return replay(question.system, question.shown, witness, runtime, noise, stays)
     except ModelError as error:  # the run leaves the box: the stored one can not have been a run of this system
         return Replay(False, str(error))
 

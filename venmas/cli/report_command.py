@@ -17,6 +17,7 @@ from venmas.cli.limits import limit_options, limits
 from venmas.cli.main import SATISFIED, UNKNOWN
 from venmas.cli.options import Loaded, scenario_options, verbose_option
 from venmas.cli.output import STDOUT, check_writable, console, read_input, write_file
+from venmas.cli.subjects import Design
 from venmas.cli.table import Command, refuse
 from venmas.errors import FormulaError, InputError, LimitError, ModelError, UsageError
 
@@ -77,24 +78,27 @@ def command(
         networks, certificate = found.networks_for(scenario, networks), certificate or found.certificate
         loaded, changed, undescribed = _loaded(path, report, stored, scenario, settings, networks)
         check_kept({"-o": target}, [] if loaded is None else loaded.files)
-        status.update("computing the counterexample anew" if report.witness else "writing the page")
-        report, checks = _checks(report, loaded, changed, undescribed)
+        status.update("computing the counterexample anew" if report.violated else "writing the page")
+        report, checks = _checks(report, stored, loaded, changed, undescribed)
         if check:
             status.update("checking the certificate")
             file = certificate_beside(path, report) if certificate is None else Path(certificate)
             check_kept({"-o": target}, [("the certificate", file)])
             try:
                 with limits(timeout, memory) as ask:
-                    checks = _certificate(file, report, checks, loaded, ask)
+                    checks = _certificate(file, stored, checks, loaded, ask)
             except LimitError as stop:
                 checks = replace(checks, refused=f"the certificate was not checked to its end: {stop}")
         problem = doubt(checks)
         status.update("drawing pictures")
-        drawings, missing = ([], "") if problem or not report.witness else _drawings(stored, loaded)
+        drawn = report.violated or report.partial
+        drawings, missing = ([], "") if problem or not drawn else _drawings(stored, loaded)
         defaults = (
-            {p.name: (p.default_text, p.unit, p.help) for p in loaded.scenario.parameters} if loaded is not None else {}
+            {p.name: (p.default_text, p.unit, p.help) for p in loaded.scenario.parameters}
+            if isinstance(loaded, Loaded)
+            else {}
         )
-        system = None if loaded is None else loaded.system
+        system = None if loaded is None else loaded.subject
         source = Source(Path(path).name, _digest(path))
         page = html_page(report, system, source, checks, drawings, missing, defaults)
     for text in filter(None, (undescribed, missing, *cautions(report, checks))):
@@ -121,7 +125,7 @@ def _loaded(
     scenario: str | None,
     settings: tuple[str, ...],
     networks: str | None,
-) -> tuple[Loaded | None, list[str], str]:
+) -> tuple[Loaded | Design | None, list[str], str]:
     """The scenario, the networks that differ from those of the result, and why there is no scenario."""
     from venmas.cli.stored import load_stored, named_elsewhere
 
@@ -132,10 +136,13 @@ def _loaded(
     return loaded, changed, ""
 
 
-def _checks(report: Report, loaded: Loaded | None, changed: list[str], undescribed: str) -> tuple[Report, Checks]:
+def _checks(
+    report: Report, stored: Mapping[str, Any], loaded: Loaded | Design | None, changed: list[str], undescribed: str
+) -> tuple[Report, Checks]:
     """What can be found out about a result; its witness gets the labels of the system and its true comparisons."""
-    from venmas.cli.replay_command import relabelled, replay_stored
-    from venmas.model.canonical.canonical import system_digest
+    from venmas.cli.replay_command import relabelled, replay_run, replay_stored
+    from venmas.engine.journal import subject_digest
+    from venmas.model import Replay
     from venmas.report import Checks
 
     if loaded is None:
@@ -143,46 +150,59 @@ def _checks(report: Report, loaded: Loaded | None, changed: list[str], undescrib
     same = None
     if report.system:
         with suppress(ModelError):  # too large for a canonical form
-            same = system_digest(loaded.system) == report.system
+            same = subject_digest(loaded.subject) == report.system
     replayed = None
-    if report.witness is not None:
+    if report.lasso is not None:
+        run = replay_run(stored, loaded.subject)
+        replayed = Replay(run is not None, "" if run else "it shows no violation of this system")
+        report = replace(report, lasso=run or report.lasso)
+    elif report.witness is not None and isinstance(loaded, Loaded):
         replayed = replay_stored(loaded, report.formula, report.witness)
         if replayed.confirmed:
             report = replace(report, witness=relabelled(loaded.system, report.witness))
     return report, Checks(replayed, same_system=same, other_networks=tuple(changed))
 
 
-def _certificate(file: Path, report: Report, checks: Checks, loaded: Loaded | None, ask: Callable[[], None]) -> Checks:
+def _certificate(
+    file: Path, stored: Mapping[str, Any], checks: Checks, loaded: Loaded | Design | None, ask: Callable[[], None]
+) -> Checks:
     """Check the certificate of the result: that it proves what the result claims, of the system that the page shows."""
     from venmas.checker.file import check_claim, read_certificate
     from venmas.checker.format.numbers import CheckError
-    from venmas.logic import parse_property
-    from venmas.question import posed, read_property
+    from venmas.cli.claims import asked_of, claimed, told
+    from venmas.model.circuit.nodes import Circuit
+    from venmas.model.system.system import System
+    from venmas.procedures.linear.claim import netlist_of
 
     if loaded is None:
         raise UsageError(f"--check: {checks.undescribed}")
     try:
         header, lines = read_certificate(file, lambda n: ask() if n < 200 or n % 200 == 0 else None)
+        claim, subject = header.claim, loaded.subject
         try:
-            claimed = parse_property(header.claim.formula, loaded.system.vocabulary).formula
+            proved = claimed(claim, subject)
         except FormulaError as error:
-            raise CheckError(0, f"it is about another system: its formula is {header.claim.formula[:200]}") from error
-        wanted = posed(loaded.system, read_property(loaded.system, report.formula)).formula
-        if (claimed, header.claim.semantics) != (wanted, report.semantics):
-            raise CheckError(
-                0, f"it is about the formula {str(claimed)[:200]}, networks in {header.claim.semantics} numbers"
-            )
-        done = check_claim(header, lines, loaded.system)
+            raise CheckError(0, f"it is about another system: its formula is {claim.formula[:200]}") from error
+        if (proved, claim.semantics) != (told(stored, subject)[0], stored.get("semantics")):
+            text = claim.formula[:200]
+            raise CheckError(0, f"it is about the formula {text}, networks in {claim.semantics} numbers")
+        of, _ = asked_of(stored, subject)
+        if isinstance(of, Circuit) and netlist_of(of)[0] != header.netlist:
+            raise CheckError(0, "it is about another netlist")
+        done = check_claim(header, lines, subject if isinstance(subject, System) else None)
         return replace(checks, certificate=done)
     except CheckError as error:
         return replace(checks, refused=f"the check says: {error}")
 
 
-def _drawings(stored: Mapping[str, Any], loaded: Loaded | None) -> tuple[Sequence[Drawing], str]:
+def _drawings(stored: Mapping[str, Any], loaded: Loaded | Design | None) -> tuple[Sequence[Drawing], str]:
     """The pictures of a result, or why there are none."""
+    from venmas.engine.stored import read_report
     from venmas.report.plot import figures
+    from venmas.report.plot.partial import pictures
 
     try:
-        return figures(stored, None if loaded is None else loaded.system), ""
+        system = loaded.system if isinstance(loaded, Loaded) else None
+        return [*figures(stored, system), *pictures(replace(read_report(stored), model=system))], ""
     except InputError as error:
         return (), f"There are no pictures: {error}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from venmas.cli.jani_options import is_jani, jani_options, without_policy
+from venmas.cli.jani_models import is_jani, without_policy
 from venmas.cli.options import check_read, find_scenario, read_settings, verbose_option
 from venmas.cli.table import Command, refuse
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 @click.command("scenarios", cls=Command)
 @click.argument("name", required=False, metavar="[NAME|FILE]")
-@jani_options
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set a parameter; repeatable.")
 @click.option("--networks", metavar="DIR", help="Take the networks from this folder.")
 @verbose_option
@@ -35,6 +34,7 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
     """
     from venmas.cli.output import console
     from venmas.errors import NetworkError, ScenarioError, VenmasError
+    from venmas.formats.designs import design_names, load_design
     from venmas.model import NetworkFolder, load_scenario, scenario_names
 
     out = console()
@@ -44,15 +44,23 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
 
         rows = [[n, load_scenario(n).description.partition("\n")[0]] for n in scenario_names()]
         print_table(out, ["scenario", "what it is"], rows, wrap=True)
+        designs = [[n, load_design(n).description.partition("\n")[0]] for n in design_names()]
+        out.print()
+        print_table(out, ["design", "what it is, for formulas of LTL"], designs, wrap=True)
         out.print("`venmas scenarios NAME` describes one; --scenario FILE.py loads one of your own.")
         return
-    given = read_settings(settings)
+    asked = read_settings(settings)
+    if name in design_names():
+        _design(out, load_design(name), asked)
+        return
+    given: Mapping[str, str] = asked
     model, closed = None, ""
     try:
-        loaded = find_scenario(name, networks)
+        loaded, given = find_scenario(name, asked, networks)
         model = _model(loaded, given) if is_jani(name) else None
     except VenmasError as error:
-        loaded, closed = _without_policy(name, error), str(error)
+        loaded, closed = _without_policy(name, asked, error), str(error)
+        given = {key: value for key, value in asked.items() if not key.startswith("jani.")}
         try:
             model = _model(loaded, given)
         except VenmasError:
@@ -90,6 +98,23 @@ def command(name: str | None, settings: tuple[str, ...], networks: str | None) -
     _system(out, system)
 
 
+def _design(out: Console, design: Scenario, given: Mapping[str, str]) -> None:
+    """A bundled design: what it is, its parameters, signals and properties."""
+    from venmas.engine.subjects import load_circuit
+    from venmas.model.circuit.properties import property_names
+
+    out.print(design.description or design.name, soft_wrap=True)
+    out.print(f"\nFile: {design.path}", soft_wrap=True)
+    _parameters(out, design)
+    circuit = load_circuit(design.name, given)
+    out.print("\nSignals", style="bold")
+    for name, node in circuit.names.items():
+        out.print(f"  {name}: {circuit.width(node)} bits", soft_wrap=True)
+    out.print("\nProperties (--formula NAME)", style="bold")
+    for name in property_names(circuit):
+        out.print(f"  {name}: {circuit.properties.get(name, 'a line of the netlist')}", soft_wrap=True)
+
+
 def _lacking(scenario: Scenario, given: Mapping[str, object]) -> list[str]:
     """Parameters that have no value yet."""
     return [p.name for p in scenario.parameters if p.required and p.name not in given]
@@ -106,10 +131,10 @@ def _model(scenario: Scenario, given: Mapping[str, object]) -> System | None:
     return scenario.system(None, **given)
 
 
-def _without_policy(name: str, error: VenmasError) -> Scenario:
+def _without_policy(name: str, asked: Mapping[str, str], error: VenmasError) -> Scenario:
     """The JANI model with every action free, where that can be read; else what went wrong with it."""
     try:
-        found = without_policy(name) if is_jani(name) else None
+        found = without_policy(name, asked) if is_jani(name) else None
     except type(error):
         found = None
     if found is None:
@@ -123,8 +148,13 @@ def _lines(out: Console, lines: tuple[str, ...]) -> None:
 
 
 def _parameters(out: Console, scenario: Scenario) -> None:
+    from venmas.formats.jani.settings import PREFIX, READING
     from venmas.report.text_tables import print_table
 
+    if is_jani(str(scenario.path)):
+        out.print("\nHow it is read (--set NAME=VALUE)", style="bold")
+        table = [[PREFIX + p.name, p.default_text, p.help] for p in READING]
+        print_table(out, ["name", "default", "meaning"], table, wrap=True)
     if not scenario.parameters:
         out.print("\nIt has no parameters.")
         return

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from venmas.cli.jani_options import is_jani
-from venmas.cli.options import Loaded, load, read_settings
+from venmas.cli.jani_models import is_jani
+from venmas.cli.options import Loaded, read_settings
 from venmas.cli.output import read_input
+from venmas.cli.subjects import Design, load_subject
 from venmas.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -49,11 +50,6 @@ def read_stored(path: str) -> Mapping[str, Any]:
         raise UsageError(f"{path} is no JSON that can be read ({why}); {HOW}") from error
     if not isinstance(stored, dict):
         raise UsageError(f"{path} holds a JSON {type(stored).__name__}, expected the object of a result; {HOW}")
-    if str(stored.get("format")).startswith(("venmas-ltl-result", "venmas-ltl-system-result")):
-        raise UsageError(
-            f"{path} is a result of `venmas ltl`, which replays runs when it finds them: ask it for a page with "
-            "--html FILE, or for the run of a violation with --witness FILE; `venmas check` takes its certificate"
-        )
     return stored
 
 
@@ -69,6 +65,7 @@ def named_elsewhere(origin: object, networks: str | None) -> str:
 
     networks: the folder that the user gave. The reason goes on from the name of the stored file.
     """
+    from venmas.formats.designs import design_names
     from venmas.model.scenario.scenario import bundled_names
 
     told: Mapping[str, Any] = origin if isinstance(origin, dict) else {}
@@ -77,7 +74,9 @@ def named_elsewhere(origin: object, networks: str | None) -> str:
         return "does not say which scenario it is of (a system made in Python): give --scenario"
     if isinstance(scenario, str) and is_jani(scenario):
         return f"is of the JANI model{_quoted(scenario)}: give it with --scenario, its property and policy as before"
-    if not isinstance(scenario, str) or scenario not in bundled_names():
+    if isinstance(scenario, str) and Path(scenario).suffix in (".btor2", ".btor", ".sv", ".v"):
+        return f"is of the design{_quoted(scenario)}: give it with --scenario"
+    if not isinstance(scenario, str) or scenario not in (*bundled_names(), *design_names()):
         return f"is of the scenario file{_quoted(scenario)}, which is code: if you trust it, give it with --scenario"
     if folder is not None and networks is None:
         return f"is of networks in a folder{_quoted(folder)}: --networks says which to open, not a stored file"
@@ -93,13 +92,15 @@ def stored_parameters(path: str, stored: Mapping[str, Any]) -> dict[str, str]:
     parameters = stored.get("parameters", {})
     if not isinstance(parameters, dict) or not all(isinstance(v, str) for v in parameters.values()):
         raise UsageError(f"{path}: 'parameters' should map names to texts; {HOW}")
+    if named := [name for name in parameters if name.startswith("jani.")]:  # files, which a stored file may not open
+        raise UsageError(f"{path}: 'parameters' says how a model is read ({named[0]}): give that with --set")
     return parameters
 
 
 def load_stored(
     path: str, stored: Mapping[str, Any], scenario: str | None, settings: tuple[str, ...], networks: str | None
-) -> tuple[Loaded, list[str]]:
-    """The system that the file tells of, changed by the options; and the networks that differ from the stored ones."""
+) -> tuple[Loaded | Design, list[str]]:
+    """The system or circuit of the file, changed by the options; and the networks that differ from the stored ones."""
     origin, given, parameters = stored.get("origin"), read_settings(settings), stored_parameters(path, stored)
     if origin is not None and (not isinstance(origin, dict) or not isinstance(origin.get("digests"), dict)):
         raise UsageError(f"{path}: 'origin' should tell scenario, networks and digests; {HOW}")
@@ -110,13 +111,33 @@ def load_stored(
         scenario = str(told["scenario"])
     digests = {str(name): str(digest) for name, digest in told.get("digests", {}).items()}
     try:
-        loaded = load(scenario, {**parameters, **given}, networks)
+        loaded = load_subject(scenario, {**parameters, **given}, networks, _texts(stored))
     except InputError as error:
         raise UsageError(f"{path}: {error} (options --scenario, --set and --networks override the file)") from error
+    if isinstance(loaded, Design):
+        return loaded, []
     current = loaded.folder.digests
     same_files = set(current.values()) == set(digests.values())
     changed = [] if same_files else sorted(f for f, d in current.items() if digests.get(f) != d)
     return loaded, changed
+
+
+def load_stored_system(
+    path: str, stored: Mapping[str, Any], scenario: str | None, settings: tuple[str, ...], networks: str | None
+) -> tuple[Loaded, list[str]]:
+    """The same, for what is about systems only. Raises `UsageError` for a circuit."""
+    loaded, changed = load_stored(path, stored, scenario, settings, networks)
+    if isinstance(loaded, Design):
+        raise UsageError(f"{path} is about the design {loaded.name}, and this is for systems")
+    return loaded, changed
+
+
+def _texts(stored: Mapping[str, Any]) -> list[str]:
+    """Formulas of a result, whose signals a design keeps."""
+    asked = stored.get("asked")
+    told = asked if isinstance(asked, dict) else {}
+    found = [stored.get("formula"), told.get("initial"), *(told.get("fair") or ())]
+    return [text for text in found if isinstance(text, str) and text]
 
 
 def certificate_beside(path: str, report: Report) -> Path:

@@ -12,6 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from venmas.cli.panels import Panelled
 from venmas.errors import UsageError
 
 PARTS = {
@@ -19,13 +20,9 @@ PARTS = {
     "journal": "one formula, or a --batch",
     "programs": "programs for solvers",
     "workers": "modes that work on several cores",
-    "abstraction": "predicate abstraction",
     "scenario": "a scenario",
-    "jani": "JANI models",
+    "ltl": "formulas of LTL",
     "netlist": "designs",
-    "verilog": "a --design",
-    "parameters": "parameters of a --design, --machine or --scenario",
-    "verdict": "a verdict",
     "check": "what --check does",
     "runs": "sampled runs",
     "picture": "the picture",
@@ -42,10 +39,8 @@ def _options(needs: Needs, names: str) -> dict[str, Needs]:
 
 
 _COMMON = _options(_ALWAYS, "--verbose")
-_JANI = "--property --property-name --policy --inputs --outputs --with-initial --goal-terminal --leave-range --masking"
-_SCENARIO = _options(_ALWAYS, "--scenario --set --networks") | _options(("jani",), _JANI)
+_SCENARIO = _options(_ALWAYS, "--scenario --set --networks")
 _STORED = {"--scenario": _ALWAYS, "--set": ("scenario",), "--networks": ("scenario",)}
-_STORED |= _options(("scenario", "jani"), _JANI)
 
 TABLE: Mapping[str, Mapping[str, Needs]] = {
     "verify": _COMMON
@@ -54,23 +49,15 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     | _options(_ALWAYS, "--formulas --least --most --sweep --batch --csv --latex --junit")
     | _options(("one formula",), "--certificate --witness")
     | _options(("journal",), "--journal")
-    | _options(("programs",), "--solver --encoding --bounds")
+    | _options(("programs",), "--solver")
+    | _options(_ALWAYS, "--tune")
     | _options(("workers",), "--workers")
-    | _options(("abstraction",), "--predicates --refine --split --guards --search --slice --reuse --tests --entailed")
-    | _options(("abstraction",), "--strengthen --starts --seed"),
-    "ltl": _COMMON
-    | _options(_ALWAYS, "--property --fair --automaton-only")
-    | _options(("verdict",), "--design --btor2 --machine --scenario --certificate --timeout --json --witness --html")
-    | _options(("verdict",), "--journal --quiet")
-    | _options(("verdict", "netlist"), "--init --justice --bad --from --trust --learner --network --show")
-    | _options(("verdict", "verilog"), "--top")
-    | _options(("verdict", "parameters"), "--set")
-    | _options(("verdict", "scenario"), "--networks --deadlock"),
+    | _options(("ltl",), "--fair --deadlock")
+    | _options(("ltl", "netlist"), "--initial"),
     "check": _COMMON
     | _options(_ALWAYS, "--json --timeout --memory --quiet")
     | _options(("netlist",), "--btor2")
-    | _options(("scenario",), "--scenario --set --networks")
-    | _options(("scenario", "jani"), _JANI),
+    | _options(("scenario",), "--scenario --set --networks"),
     "report": _COMMON
     | _STORED
     | _options(_ALWAYS, "--output --check")
@@ -82,15 +69,17 @@ TABLE: Mapping[str, Mapping[str, Needs]] = {
     | _options(("runs",), "--seed")
     | _options(("picture",), "--plane"),
     "simulate": _COMMON | _SCENARIO | _options(_ALWAYS, "--steps --seed --branch --branches --initial --runs --json"),
-    "abstract": _COMMON | _SCENARIO | _options(_ALWAYS, "--predicates --formula --seed --relaxed --json --dot --html"),
-    "scenarios": _COMMON | _options(("scenario",), "--set --networks") | _options(("scenario", "jani"), _JANI),
+    "abstract": _COMMON
+    | _SCENARIO
+    | _options(_ALWAYS, "--predicates --formula --seed --tests --relaxed --json --dot --html"),
+    "scenarios": _COMMON | _options(("scenario",), "--set --networks"),
     "replay": _COMMON | _SCENARIO | _options(_ALWAYS, "--quiet"),
     "archive": _COMMON | _SCENARIO | _options(_ALWAYS, "--output --certificate"),
-    "programs": _COMMON
-    | _SCENARIO
-    | _options(_ALWAYS, "--formula --output --mode --encoding --bounds --format --limit"),
+    "programs": _COMMON | _SCENARIO | _options(_ALWAYS, "--formula --output --mode --tune --format --limit"),
     "formula": _COMMON | _SCENARIO | _options(_ALWAYS, "--formula --negated --output"),
     "witness": _COMMON | _SCENARIO | _options(_ALWAYS, "--output"),
+    "automaton": _COMMON | _options(_ALWAYS, "--fair --output"),
+    "ranks": _COMMON | _options(_ALWAYS, "--scenario --set --formula --output --timeout"),
     "vnnlib": _COMMON | _options(_ALWAYS, "--timeout --workers --json --quiet"),
     "solvers": {},
     "help": {},
@@ -115,17 +104,24 @@ def refuse(part: str, because: str, instead: str = "") -> None:
         raise UsageError(f"{', '.join(found)} {are} about {PARTS[part]}, and {because}: {remedy}")
 
 
-def refuse_for_mode(named: str | None, kinds: Iterable[str], cluster: bool, inductive: bool) -> None:
+def refuse_for_mode(
+    named: str | None, kinds: Iterable[str], cluster: bool, inductive: bool, tune: Mapping[str, str]
+) -> None:
     """Refuse what no mode reads that decides properties of these kinds.
 
     named: the mode, None where the kind of a property decides. inductive: a set of states is given that proves them.
     """
-    from venmas.engine.modes import DEFAULT, DEFAULT_UNBOUNDED, MODES, modes
+    from venmas.engine.modes import DEFAULT, DEFAULT_LINEAR, DEFAULT_UNBOUNDED, MODES, modes
+    from venmas.engine.tuning import check_read
 
     left_open = named is None and not cluster
-    names = {
-        named or (DEFAULT_UNBOUNDED if left_open and kind not in modes()[DEFAULT].kinds else DEFAULT) for kind in kinds
-    }
+    defaults = {"linear": DEFAULT_LINEAR, "always": DEFAULT_UNBOUNDED, "unbounded": DEFAULT_UNBOUNDED}
+    kinds = set(kinds)
+    if "linear" not in kinds:
+        refuse("ltl", "the formula is of CTL, or about one state", "ask a formula such as G F p")
+    names = {named or (defaults.get(kind, DEFAULT) if left_open else DEFAULT) for kind in kinds}
+    if names and names <= modes().keys():
+        check_read(tune, [modes()[name] for name in sorted(names)], inductive)
     if not names or not names <= MODES.keys():  # what procedures of other packages read is theirs to say
         return
     chosen = [MODES[name] for name in sorted(names)]
@@ -140,10 +136,6 @@ def refuse_for_mode(named: str | None, kinds: Iterable[str], cluster: bool, indu
         refuse("programs", f"{told} makes none")
     if not any(mode.workers for mode in chosen):
         refuse("workers", f"{told} works on one")
-    if inductive:
-        refuse("abstraction", "--invariant names the set that is to be proved")
-    elif "predicate-abstraction" not in turns:
-        refuse("abstraction", f"{told} has none of it, which is for formulas without a bound")
 
 
 def long_name(parameter: click.Parameter) -> str:
@@ -151,7 +143,7 @@ def long_name(parameter: click.Parameter) -> str:
     return max(parameter.opts, key=len) if isinstance(parameter, click.Option) else ""
 
 
-class Command(click.Command):
+class Command(Panelled):
     """A command that refuses what says more than it can honour: an option of one value that is given again."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,7 @@ from venmas.cli.choices import (
     TRUST_HELP,
     Named,
     Told,
-    bounds_option,
     cluster_modes,
-    encoding_option,
     mode_help,
     mode_names,
     solver_choices,
@@ -28,24 +27,24 @@ from venmas.cli.main import SATISFIED, UNKNOWN, VIOLATED
 from venmas.cli.options import (
     Positive,
     formula_file,
-    load,
     read_formula_text,
     read_settings,
     scenario_options,
     verbose_option,
 )
 from venmas.cli.origin import tell_origin
-from venmas.cli.output import STDOUT, check_writable, console, is_verbose, nothing_to_write, store_json
+from venmas.cli.output import STDOUT, check_writable, console, is_verbose, nothing_to_write, store_json, store_text
 from venmas.cli.plural_options import plural_options, take_plural
-from venmas.cli.refinement import read_refinement, refinement_options
-from venmas.cli.table import Command, refuse_for_mode
+from venmas.cli.subjects import Design, load_subject
+from venmas.cli.table import Command, refuse, refuse_for_mode
+from venmas.cli.tuning import checked, read_tune_files, tune_option
 from venmas.errors import LimitError, ModelError, UsageError
-from venmas.runtime.choices import SEMANTICS, TRUSTS
+from venmas.runtime.choices import DEADLOCKS, SEMANTICS, TRUSTS, described
 
 if TYPE_CHECKING:
     from venmas.engine.report import Report
+    from venmas.logic import Deadlock
     from venmas.nn.network import Semantics
-    from venmas.procedures.milp.encoding import ReluEncoding
 
 log = logging.getLogger(__name__)
 
@@ -86,9 +85,23 @@ log = logging.getLogger(__name__)
     default="",
     help="Prove AG p, without a bound, by this set of states: a proposition, or a formula about one state.",
 )
+@click.option(
+    "--fair",
+    metavar="CONDITION",
+    multiple=True,
+    help="LTL: consider only runs on which this holds infinitely often; repeatable.",
+)
+@click.option(
+    "--deadlock",
+    type=click.Choice(tuple(DEADLOCKS)),
+    default="error",
+    show_default=True,
+    help=f"LTL: a state of a system without successor. {described(DEADLOCKS)}.",
+)
+@click.option(
+    "--initial", metavar="CONDITION", default="", help="LTL of designs: what holds of registers in initial states, too."
+)
 @click.option("--certificate", metavar="FILE", help="Write the proof there if satisfied, for `venmas check`.")
-@encoding_option
-@bounds_option
 @click.option(
     "--solver",
     type=Named(solver_choices),
@@ -129,7 +142,7 @@ log = logging.getLogger(__name__)
         "infeasible, parts of the initial set that a cluster refuted, and in every mode the verdict."
     ),
 )
-@refinement_options
+@tune_option
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
 @verbose_option
 def command(
@@ -141,9 +154,10 @@ def command(
     trust: str,
     semantics: Semantics,
     invariant: str,
+    fair: tuple[str, ...],
+    deadlock: Deadlock,
+    initial: str,
     certificate: str | None,
-    encoding: ReluEncoding,
-    bounds: str,
     solver: str,
     workers: int | None,
     cluster: str | None,
@@ -152,18 +166,22 @@ def command(
     json_path: str | None,
     witness_path: str | None,
     journal: str | None,
+    tune: tuple[str, ...],
     quiet: bool,
-    **refinement: Any,
+    **several: Any,
 ) -> int:
-    """Decide whether every initial state of a scenario satisfies a formula.
+    """Decide whether a scenario or design satisfies a formula of CTL or LTL.
+
+    CTL is about initial states (AX EX AG EG AF EF, A(p U q)), LTL about runs for ever (X F G U R W M).
 
     Exit status: 0 satisfied, 10 violated, 20 unknown, 2 bad input or usage, 1 a fault of the program. Of several
     formulas: the first of 10, 1, 2, 20 that one of them has, else 0.
     """
-    plural = take_plural(refinement, formulas)
+    plural = take_plural(several, formulas)
+    tuned = checked(read_settings(tune, "--tune"))
     written = {"--json": json_path, "--witness": witness_path, "--certificate": certificate}
     for option, path in written.items():
-        check_writable(path, option, "--json" if option == "--witness" else "")
+        check_writable(path, option)
     written["--journal"] = journal
     check_apart(written)
     options: dict[str, Any] = {
@@ -173,11 +191,12 @@ def command(
         "cluster": cluster,
         "timeout": timeout,
         "memory": memory,
-        "encoding": encoding,
-        "bounds": bounds,
         "trust": trust,
         "semantics": semantics,
         "invariant": invariant,
+        "fair": fair,
+        "deadlock": deadlock,
+        "initial": initial,
     }
     if plural is not None:
         from venmas.cli.plural import verify_several
@@ -187,21 +206,27 @@ def command(
             from venmas.cli.batch import verify_batch
 
             given = {"--scenario": scenario, "--set": settings, "--networks": networks, "--formula": formulas}
-            return verify_batch(plural, given, written, {**options, "journal": journal}, refinement, quiet)
-        return verify_several(plural, scenario, read_settings(settings), networks, written, options, refinement, quiet)
+            return verify_batch(plural, given, written, {**options, "journal": journal}, tuned, quiet)
+        return verify_several(plural, scenario, read_settings(settings), networks, written, options, tuned, quiet)
 
     from venmas.cli.progress import ProgressLine
-    from venmas.question import read_property
+    from venmas.formats.asked import read_asked
 
     formula, begun = formulas[0] if formulas else None, perf_counter()
     try:
+        texts = [text for text in (formula, initial, *fair) if text and not text.startswith("@")]
         with reading(timeout) as left:
-            loaded = load(scenario, read_settings(settings), networks)
-            text = read_formula_text(formula or loaded.scenario.formula, loaded.system)
+            loaded = load_subject(scenario, read_settings(settings), networks, texts, trust != "solver")
+            text = read_formula_text(formula or loaded.formula, loaded.subject)
+            _, asked = read_asked(loaded.subject, text)
     except LimitError as stop:
         return _unread(stop, str(scenario), formula, dict(read_settings(settings)), options, json_path, quiet)
     check_kept(written, [*loaded.files, *formula_file(formula)])
-    refuse_for_mode(mode, [read_property(loaded.system, text).kind], cluster is not None, bool(invariant))
+    if not isinstance(loaded, Design):
+        refuse("netlist", f"{scenario} is a system")
+    refuse_for_mode(mode, [asked.kind], cluster is not None, bool(invariant), tuned)
+    if witness_path is not None and witness_path.endswith(".vcd") and not isinstance(loaded, Design):
+        raise UsageError(f"--witness {witness_path!r}: waveforms are of designs: name one that ends in .json")
     _log_solvers(solver)
 
     from venmas.engine.verify import verify
@@ -209,24 +234,24 @@ def command(
     before = perf_counter() - begun
     with ProgressLine(wanted=not quiet) as line:
         report = verify(
-            loaded.system,
+            loaded.subject,
             text,
             parameters=loaded.parameters,
             progress=line.update,
             certificate=certificate,
             journal=journal,
             **{**options, "timeout": left()},
-            **read_refinement(refinement, loaded),
+            tune=tuned if isinstance(loaded, Design) else read_tune_files(tuned, loaded),
         )
     report.seconds.total += before
     if report.asked is not None:
         report.asked = replace(report.asked, timeout=timeout)
-    tell_origin(report, loaded, refinement)
-    if json_path is not None or (witness_path is not None and report.witness is not None):
-        from venmas.model.canonical.canonical import system_digest
+    tell_origin(report, loaded, tuned)
+    if json_path is not None or (witness_path is not None and report.violated):
+        from venmas.engine.journal import subject_digest
 
         with suppress(ModelError):  # too large for a canonical form: then it has no digest
-            report.system = system_digest(loaded.system)
+            report.system = subject_digest(loaded.subject)
     problems = _store(report, json_path, witness_path, certificate)
     if json_path != STDOUT:
         from venmas.report.text import print_report, print_verdict
@@ -234,7 +259,7 @@ def command(
         if quiet:
             print_verdict(console(), report)
         else:
-            print_report(console(), report, loaded.system, verbose=is_verbose())
+            print_report(console(), report, report.model, verbose=is_verbose())
     if problems:  # the verdict is known all the same
         raise UsageError("; ".join(problems))
     return {"satisfied": SATISFIED, "violated": VIOLATED}.get(report.verdict.value, UNKNOWN)
@@ -260,10 +285,8 @@ def _unread(
         formula or "",
         scenario,
         options["mode"] or DEFAULT,
-        options["encoding"],
-        options["bounds"],
-        stop.reason,
-        str(stop),
+        reason=stop.reason,
+        message=str(stop),
         trust=options["trust"],
         semantics=options["semantics"],
         parameters=parameters,
@@ -302,12 +325,20 @@ def _store(report: Report, json_path: str | None, witness_path: str | None, cert
     """Write the files that were asked for, each whatever becomes of the others; what could not be written, and why."""
     data = report.to_json()
     failed = [store_json(json_path, data, "--json")]
-    if report.witness is not None:
+    if report.lasso is not None and witness_path is not None and witness_path.endswith(".vcd"):
+        from venmas.formats.vcd import to_vcd
+
+        failed.append(store_text(witness_path, partial(to_vcd, report.lasso, report.scenario), "--witness"))
+        witness_path = None
+    elif report.violated:
         failed.append(store_json(witness_path, data, "--witness"))
         witness_path = None
     problems = nothing_to_write(witness_path, "--witness", "witness")
     if report.unwritten is not None:
         problems.append(f"--certificate: {report.unwritten}")
+    elif report.certificate is None and report.satisfied and report.kind == "linear" and certificate is not None:
+        told = [note for note in report.notes if note.startswith("not certified")]
+        problems.append(f"--certificate: {(told or ['no proof was written'])[-1]}")
     elif report.certificate is None:
         problems += nothing_to_write(certificate, "--certificate", "proof")
     return [*problems, *(str(error) for error in failed if error)]

@@ -1,17 +1,20 @@
-"""What `verify`, `verify_all` and `verify_ltl` are given from Python: each error says what to write instead."""
+"""Arguments of `verify` and `verify_all` from Python: each error says what to write instead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from numbers import Integral
 from os import PathLike
 
-from venmas.errors import UsageError
+from venmas.errors import SolverUnavailableError, UsageError
 from venmas.logic import Formula
 from venmas.logic.printing import to_short_text
 from venmas.model.expressions.refusals import shortened
-from venmas.runtime.choices import check_choices
+from venmas.runtime.choices import DEADLOCKS, check_choice, check_choices
 from venmas.runtime.files import why_not_writable
+from venmas.solvers import get_solver, solver_order
+from venmas.solvers.registry import AUTO
 
 
 def formula_text(formula: object) -> str:
@@ -32,13 +35,13 @@ def check_formulas(formulas: object) -> None:
         raise UsageError(f"verify_all takes a list of formulas such as ['AG^5 (x > 0)'], got {shortened(formulas)}")
 
 
-def check_words(trust: str, semantics: str, encoding: str, bounds: str, *others: str | None) -> None:
+def check_words(trust: str, semantics: str, *others: str | None) -> None:
     """Raise `UsageError` for a choice that is no text, or unknown; others: mode, solver, invariant, cluster."""
-    given = zip(_EXAMPLES, (trust, semantics, encoding, bounds, *others), strict=True)
+    given = zip(_EXAMPLES, (trust, semantics, *others), strict=True)
     for name, word in given:
         if not isinstance(word, str | None):
             raise UsageError(f"{name} is text, as in {name}={_EXAMPLES[name]!r}, got {shortened(word)}")
-    check_choices(trust=trust, semantics=semantics, encoding=encoding, bounds=bounds)
+    check_choices(trust=trust, semantics=semantics)
 
 
 def check_files(certificate: object = None, journal: object = None) -> None:
@@ -48,6 +51,15 @@ def check_files(certificate: object = None, journal: object = None) -> None:
             raise UsageError(f"{name} is the path of a file, as in {name}='result.{name}', got {shortened(path)}")
     if certificate is not None and (problem := why_not_writable(str(certificate))):
         raise UsageError(f"cannot write the certificate {str(certificate)!r}: {problem}")
+
+
+def check_linear(fair: object, deadlock: str, initial: object) -> None:
+    """Raise `UsageError` for options of LTL that are none."""
+    if isinstance(fair, str) or not isinstance(fair, Iterable) or not all(isinstance(one, str) for one in fair):
+        raise UsageError(f"fair is a list of conditions, as in fair=['go == 1'], got {shortened(fair)}")
+    if not isinstance(initial, str):
+        raise UsageError(f"initial is text, a condition about registers, got {shortened(initial)}")
+    check_choice("deadlock", deadlock, DEADLOCKS)
 
 
 def check_workers(workers: object) -> None:
@@ -62,10 +74,30 @@ def check_workers(workers: object) -> None:
 _EXAMPLES = {
     "trust": "auto",
     "semantics": "real",
-    "encoding": "big-m",
-    "bounds": "symbolic",
     "mode": "adaptive",
     "solver": "auto",
     "invariant": "inside",
     "cluster": "local:2",
 }
+
+
+def usable_solvers(preference: str, needed: bool) -> Callable[[], tuple[str, ...]]:
+    """The solvers that can be used, in order of preference, looked for once and when they are asked for.
+
+    needed: raises `SolverUnavailableError` where there is none. Raises `UsageError` for an unknown name.
+    """
+
+    @cache
+    def names() -> tuple[str, ...]:
+        try:
+            return tuple(s.name for s in solver_order(preference))
+        except SolverUnavailableError:
+            if needed:
+                raise
+            return ()
+
+    if preference != AUTO:
+        get_solver(preference)
+    if needed:
+        names()
+    return names

@@ -17,12 +17,15 @@ import numpy as np
 
 from venmas._version import __version__
 from venmas.engine.modes import modes
+from venmas.engine.tuning import NOTHING, read_tune
 from venmas.errors import UsageError
 from venmas.logic import Bounded, Formula, nnf
 from venmas.model.canonical.canonical import networks_of, system_digest
 from venmas.model.system.system import System
-from venmas.procedures.milp.encoding import ReluEncoding, Subproblem, Task, encode
+from venmas.procedure import Settings
+from venmas.procedures.milp.encoding import Subproblem, Task, encode
 from venmas.procedures.milp.procedure import strategy_of
+from venmas.procedures.milp.settings import BOUND_METHOD, ENCODING
 from venmas.procedures.milp.stream import deep_runs
 from venmas.question import drawn_for, read_formula
 from venmas.solvers.milp.lp_format import to_lp
@@ -58,8 +61,7 @@ def export_programs(
     folder: str | Path,
     *,
     mode: str = "comp-seq",
-    encoding: ReluEncoding = "big-m",
-    bounds: str = "symbolic",
+    tune: Mapping[str, object] = NOTHING,
     formats: Sequence[str] = FORMATS,
     limit: int = 1000,
     about: Mapping[str, object] | None = None,
@@ -68,8 +70,9 @@ def export_programs(
     """Write the subproblems of a verification into an empty folder, which is made where it is missing.
 
     formula: text, the name of a property of the system, or a formula. mode: ``mono``, ``comp-seq`` or ``comp-par``
-    (which has the same programs). limit: most programs. about: what the manifest says besides. progress: called after
-    each program, and now and then between them. The manifest is written in any case, also when the work is interrupted.
+    (which has the same programs). tune: ``milp.encoding`` and ``milp.bounds``, as of `verify`. limit: most programs.
+    about: what the manifest says besides. progress: called after each program, and now and then between them. The
+    manifest is written in any case, also when the work is interrupted.
 
     Raises `FormulaError`, `ModelError`, and `UsageError` for other modes, for a folder that is not empty or cannot be
     written, and for numbers beyond what floats hold.
@@ -80,6 +83,9 @@ def export_programs(
         raise UsageError(f"mode {mode!r} makes no programs: choose one of {able}")
     if wrong := [f for f in formats if f not in FORMATS]:
         raise UsageError(f"unknown format {wrong[0]!r}: choose among {', '.join(FORMATS)}")
+    settings = Settings(tune=read_tune(tune))
+    if unread := settings.tune.keys() - {ENCODING.key, BOUND_METHOD.key}:
+        raise UsageError(f"programs are written, not solved: they have no {', '.join(sorted(unread))}; leave it out")
     system.validate()
     system.check_nesting()
     if system.smooth:
@@ -88,15 +94,15 @@ def export_programs(
         )
     parsed = read_formula(system, formula)
     system = drawn_for(system, Bounded(parsed))
-    task = Task(system, nnf(parsed, negate=True), strategy, encoding, bounds)
+    task = Task(system, nnf(parsed, negate=True), strategy, ENCODING.of(settings), BOUND_METHOD.of(settings))
     found = Exported(_empty(Path(folder)))
     head = {
         "format": "venmas-export-1",
         "venmas": __version__,
         "formula": str(parsed),
         "mode": mode,
-        "encoding": encoding,
-        "bounds": bounds,
+        "encoding": task.encoding,
+        "bounds": task.bounds,
         "system": {"name": system.name, "sha256": system_digest(system)},
         "networks": [{"name": network.name, "sha256": digest} for digest, network in networks_of(system).items()],
         **(about or {}),

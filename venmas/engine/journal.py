@@ -23,16 +23,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from venmas.checker.forever.check import stays
 from venmas.engine.report import Report, Verdict
 from venmas.engine.store import Store
 from venmas.errors import ModelError, StoreError, UsageError
 from venmas.logic import Formula, fixpoints
+from venmas.logic.printing import to_text
 from venmas.model.canonical.canonical import system_digest
 from venmas.model.canonical.writer import canonical_text
 from venmas.model.system.disturbances import NO_NOISE, Noise
 from venmas.model.system.system import System
 from venmas.model.witness.build import Replay, replay
+from venmas.model.witness.lasso import Run as Lasso
+from venmas.model.witness.lasso import replayed_again
 from venmas.model.witness.tree import Witness
+from venmas.procedure import Subject
 from venmas.procedures.milp.encoding import Task
 from venmas.procedures.milp.encoding.encode import BOUNDS
 from venmas.procedures.reachability.graph.figures import Regions
@@ -56,20 +61,28 @@ class Journal:
     the run has begun the file may fail without harm: the run goes on, and `lost` says why nothing more was kept.
     """
 
-    def __init__(self, path: str | Path, system: System, solvers: Sequence[str], noise: Noise = NO_NOISE) -> None:
-        """noise: of the system, where witnesses are about all of it."""
-        self.system, self.solvers, self.lost, self._noise = system, tuple(solvers), "", noise
-        self._recalled = False
+    def __init__(
+        self,
+        path: str | Path,
+        subject: Subject,
+        formula: Formula,
+        solvers: Sequence[str] = (),
+        noise: Noise = NO_NOISE,
+        more: Sequence[object] = (),
+    ) -> None:
+        """noise: of the system, where witnesses are about all of it. more: what the verdict depends on besides."""
+        self.subject, self.solvers, self.lost, self._noise = subject, tuple(solvers), "", noise
+        self._formula, self._more, self._recalled = formula, list(more), False
         try:
-            self._system = system_digest(system)
+            self._system = subject_digest(subject)
         except ModelError as error:
             raise UsageError(f"no journal can be kept of this system: {error}; or run without a journal") from error
         self._store = Store(path, "journal", FORM)
 
-    def close(self, formula: Formula, report: Report, seconds: float) -> None:
+    def close(self, report: Report, seconds: float) -> None:
         """The run has ended: keep its verdict, unless it is unknown, and close the file."""
         if report.verdict is not Verdict.UNKNOWN and not self._recalled:
-            self._keep(formula, report, seconds)
+            self._keep(report, seconds)
         if self.lost:
             report.notes.append(f"nothing more was kept for another run: {self.lost}")
         self._store.close()
@@ -79,12 +92,12 @@ class Journal:
         about = [self._system, str(task.target), task.strategy, task.encoding, task.bounds, code_digest()]
         return Paths(self, hashlib.sha256(canonical_text(about).encode()).hexdigest())
 
-    def recall(self, formula: Formula, report: Report, certificate: bool) -> bool:
+    def recall(self, report: Report, certificate: bool) -> bool:
         """Is the verdict of this very question known? Then it is in `report`, a violation after another replay.
 
         `certificate`: one is asked for, so that *satisfied* has to be proved again.
         """
-        stored = self.get(self._question(formula, report))
+        stored = self.get(self._question(report))
         if not isinstance(stored, dict):
             return False
         try:
@@ -95,25 +108,30 @@ class Journal:
             verdict = Verdict(found.verdict)
             if (found.verdict == Verdict.SATISFIED and certificate) or not self._current(found.solvers):
                 return False
-            if found.verdict == Verdict.VIOLATED:
+            if found.verdict == Verdict.VIOLATED and found.lasso is not None:
+                report.lasso = self._run(Lasso.from_json(found.lasso))
+            elif found.verdict == Verdict.VIOLATED:
                 report.witness = Witness.from_json(found.witness)
-                report.replay = self._replayed(formula, report.witness)
+                report.replay = self._replayed(report.witness)
             before = Counts(**found.subproblems)
             counts = Counts(before.created, before.discarded, 0, before.cancelled, before.solved + before.skipped)
             report.subproblems, report.depth = counts, found.depth
             report.largest_program, report.graph = Largest(**found.largest), Regions(**found.graph)
-        except (TypeError, ValueError, UsageError) as error:  # not written by `_keep`
-            report.witness = report.replay = None
+            solvers, notes, took = dict(found.solvers), [str(note) for note in found.notes], f"{found.seconds:.3g} s"
+            basis = str(found.basis)
+        except (AttributeError, TypeError, ValueError, UsageError) as error:  # not written by `_keep`
+            report.witness = report.replay = report.lasso = None
             log.warning("the verdict in the journal cannot be read and is sought anew: %s", error)
             return False
-        report.verdict, report.basis, report.solvers = verdict, found.basis, dict(found.solvers)
-        how = "the witness was replayed again" if report.witness is not None else "nothing was computed again"
-        took = f"the run that decided it took {found.seconds:.3g} s"
+        report.verdict, report.basis, report.solvers = verdict, basis, solvers
+        shown = report.witness is not None or report.lasso is not None
+        how = "the witness was replayed again" if shown else "nothing was computed again"
         report.peak_rss_mb, self._recalled = peak_mb(), True
-        report.notes += [*found.notes, f"this verdict is that of an earlier run, in the journal ({took}); {how}"]
+        told = f"this verdict is that of an earlier run, in the journal (the run that decided it took {took}); {how}"
+        report.notes += [*notes, told]
         return True
 
-    def _keep(self, formula: Formula, report: Report, seconds: float) -> None:
+    def _keep(self, report: Report, seconds: float) -> None:
         stored = _Stored(
             report.verdict.value,
             report.basis,
@@ -125,8 +143,9 @@ class Journal:
             asdict(report.largest_program),
             asdict(report.graph),
             None if report.witness is None else report.witness.to_json(),
+            None if report.lasso is None else report.lasso.to_json(),
         )
-        self.put(self._question(formula, report), asdict(stored))
+        self.put(self._question(report), asdict(stored))
 
     def get(self, key: str) -> Any:
         """The value of an entry, None where there is none or the file has failed."""
@@ -148,18 +167,40 @@ class Journal:
         self.lost = str(error)
         log.warning("nothing more is kept for another run: %s", error)
 
-    def _question(self, formula: Formula, report: Report) -> str:
-        about = [self._system, str(formula), report.mode, report.encoding, report.bounds, report.trust]
+    def _question(self, report: Report) -> str:
+        about = [
+            self._system,
+            to_text(self._formula),
+            self._more,
+            report.mode,
+            report.encoding,
+            report.bounds,
+            report.trust,
+        ]
         about += [report.semantics, report.asked.invariant if report.asked else "", *self.solvers, code_digest()]
         return "verdict:" + hashlib.sha256(canonical_text(about).encode()).hexdigest()
 
     def _current(self, solvers: dict[str, str]) -> bool:
         return all(name in self.solvers and solver_version(name) == version for name, version in solvers.items())
 
-    def _replayed(self, formula: Formula, witness: Witness) -> Replay:
+    def _run(self, run: Lasso) -> Lasso:
+        """The run, replayed. Raises `UsageError` where it shows nothing."""
+        if isinstance(self.subject, System):
+            found = replayed_again(self.subject, run, self._formula)
+        else:
+            from venmas.model.witness.circuit import Observed
+
+            found = Observed(self.subject, self._formula).again(run)
+        if found is None:
+            raise UsageError("its run does not replay")
+        return found
+
+    def _replayed(self, witness: Witness) -> Replay:
         """Raises `UsageError` where the witness shows nothing."""
+        assert isinstance(self.subject, System)
         try:
-            checked = replay(self.system, fixpoints(formula, negate=True), witness, noise=self._noise)
+            target = fixpoints(self._formula, negate=True)
+            checked = replay(self.subject, target, witness, noise=self._noise, staying=stays)
         except ModelError as error:
             raise UsageError(f"its witness leaves the system: {error}") from error
         if not checked.confirmed:
@@ -181,6 +222,7 @@ class _Stored:
     largest: dict[str, int]
     graph: dict[str, int]
     witness: object
+    lasso: object
 
 
 class Paths:
@@ -208,3 +250,13 @@ class Paths:
 def solver_version(name: str) -> str:
     """Version of an installed solver."""
     return get_solver(name).version()
+
+
+def subject_digest(subject: Subject) -> str:
+    """A digest of all that a system or a circuit is, but for its text. Raises `ModelError`."""
+    if isinstance(subject, System):
+        return system_digest(subject)
+    nodes = [[node.op.name, node.width, node.args, node.params] for node in subject.nodes]
+    parts = (subject.inputs, subject.registers, subject.next, subject.init, subject.starts, subject.constraints)
+    form = [nodes, *parts, subject.bad, subject.fair, subject.justice, list(subject.names.items())]
+    return hashlib.sha256(canonical_text(form).encode()).hexdigest()

@@ -6,7 +6,8 @@ main procedure is; what another one has begun may go on in a later stage.
 
     adaptive:  explicit -> flowpipes -> (flowpipes | branch-and-bound)
                -> (polytopes, exact, bound-propagation, flowpipes | reachability) -> (mono | exact)
-    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> cell-mapping
+    invariant: (fixpoints | predicate-abstraction) -> fixpoints -> k-induction -> forever -> cell-mapping
+    linear:    bmc -> explicit-ltl -> bmc -> ranking -> ranks -> explicit-ltl -> ranks -> simulation -> bmc
 """
 
 from __future__ import annotations
@@ -102,6 +103,7 @@ _MODES = (
             (Turn("fixpoints", first=0.5, share=0.35), Turn("predicate-abstraction")),
             (Turn("fixpoints", left=1 / 2),),  # goes on where it was
             (Turn("k-induction", left=1 / 2),),
+            (Turn("forever", left=1 / 2),),
             (Turn("cell-mapping"),),
         ),
         workers=True,
@@ -113,9 +115,25 @@ _MODES = (
         ((Turn("predicate-abstraction"),),),
         kinds=("always",),
     ),
+    Mode(
+        "linear",
+        "lassos, the product of all states with an automaton, ranking functions and invariants, for LTL",
+        (
+            (Turn("bmc"),),  # short lassos
+            (Turn("explicit-ltl"),),  # few states
+            (Turn("bmc"),),  # first parts of runs that break it whatever comes
+            (Turn("ranking", left=1 / 2),),
+            (Turn("ranks"),),
+            (Turn("explicit-ltl"),),  # more states
+            (Turn("ranks"),),
+            (Turn("simulation"),),
+            (Turn("bmc"),),  # longer lassos
+        ),
+        kinds=("linear",),
+    ),
 )
-DEFAULT, DEFAULT_UNBOUNDED = "adaptive", "invariant"
-"""Modes where none is named: of formulas with bounds, and of formulas without one."""
+DEFAULT, DEFAULT_UNBOUNDED, DEFAULT_LINEAR = "adaptive", "invariant", "linear"
+"""Modes where none is named: of formulas with bounds, of formulas without one, and of LTL."""
 
 
 MODES: dict[str, Mode] = {mode.name: mode for mode in _MODES}

@@ -19,15 +19,16 @@ from venmas.engine.verify import verify
 from venmas.errors import InputError, Reason, UsageError
 from venmas.logic import MAX_DEPTH, Formula
 from venmas.logic.open_bound import at_bound, course, first_bound
-from venmas.model.system.given import check_system
+from venmas.model.system.given import check_subject
 from venmas.model.system.system import System
+from venmas.procedure import Subject
 
 Ask = Callable[[str | Formula], Report]
 """Verifies one formula of the system that is meant."""
 
 
 def verify_all(
-    system: System,
+    subject: Subject,
     formulas: Iterable[str | Formula],
     *,
     least: int | None = None,
@@ -35,7 +36,7 @@ def verify_all(
     told: Callable[[Result], None] | None = None,
     **options: Any,
 ) -> Results:
-    """The results of several formulas over one system, in their order.
+    """The results of several formulas over one system or circuit, in their order.
 
     formulas: as `verify` takes them. options: those of `verify`, for each formula: a timeout is that of one of them.
     told: called with each result as soon as it is known.
@@ -48,22 +49,23 @@ def verify_all(
     ``fault``; neither ends the others. After Ctrl-C the remaining ones have the reason ``interrupted``. Raises
     `UsageError` for options that fit no formula, `ModelError` where the system is not well formed.
     """
-    check_system(system, "verify_all")
+    check_subject(subject, "verify_all")
     check_formulas(formulas)
     for name in ("certificate", "journal"):
         if options.get(name) is not None:
             raise UsageError(f"a {name} is about one formula: call verify with {name}= for it")
     search = sought(least, most)
-    system.validate()
-    system.check_nesting()
+    if isinstance(subject, System):
+        subject.validate()
+        subject.check_nesting()
 
     def ask(formula: str | Formula) -> Report:
-        return verify(system, formula, **options)
+        return verify(subject, formula, **options)
 
     asked = list(formulas)
     rows = [Result(formula_text(formula).strip(), sought=search[0] if search else "") for formula in asked]
     for row, formula in zip(rows, asked, strict=True):
-        answer(row, formula, system, ask, search)
+        answer(row, formula, subject, ask, search)
         if told is not None:
             told(row)
         if row.reason == Reason.INTERRUPTED:
@@ -84,7 +86,7 @@ def sought(least: int | None, most: int | None) -> tuple[Sought, int] | None:
 
 
 def answer(
-    row: Result, formula: str | Formula, system: System, ask: Ask, search: tuple[Sought, int] | None = None
+    row: Result, formula: str | Formula, subject: Subject, ask: Ask, search: tuple[Sought, int] | None = None
 ) -> None:
     """Ask one question, and fill its row, whatever happens."""
     begun = time.perf_counter()
@@ -92,7 +94,7 @@ def answer(
         if search is None:
             _tell(row, ask(formula))
         else:
-            _search(row, formula, system, ask, *search)
+            _search(row, formula, subject, ask, *search)
     except KeyboardInterrupt:
         row.reason, row.message = Reason.INTERRUPTED.value, "interrupted before a verdict was reached"
     except InputError as error:
@@ -108,7 +110,9 @@ def _tell(row: Result, report: Report) -> None:
     row.report, row.verdict, row.reason, row.message = report, report.verdict, report.reason, report.message
 
 
-def _search(row: Result, formula: str | Formula, system: System, ask: Ask, sought: Sought, most: int) -> None:
+def _search(row: Result, formula: str | Formula, system: Subject, ask: Ask, sought: Sought, most: int) -> None:
+    if not isinstance(system, System):
+        raise UsageError("a search over bounds is for systems, whose formulas of CTL have bounds")
     if isinstance(formula, Formula):
         raise UsageError("a search over bounds takes texts, such as 'AG^k safe'")
     text = system.properties.get(formula, formula)

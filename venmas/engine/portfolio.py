@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from venmas.answer import Answer, Basis, Figures, Proved, Unknown, Violated
+from venmas.answer import Answer, Basis, Figures, Proved, Remaining, Unknown, Violated
 from venmas.budget import Budget, BudgetError, Shares, limited
 from venmas.engine.modes import DEFAULT_UNBOUNDED, MODES, SHARE, Mode, Turn
 from venmas.errors import Reason
 from venmas.logic import Bounded
-from venmas.procedure import Run, Session, unread
+from venmas.model.system.disturbances import noise_of
+from venmas.procedure import Asked, LinearQuestion, Run, Session, Settings, unread
+from venmas.procedures.milp.settings import ISOLATED
 from venmas.procedures.registry import get_procedure
 from venmas.question import Question, deadlock_note, deadlocked
+from venmas.solvers.programs import Programs
 
 log = logging.getLogger(__name__)
 
 BASES: tuple[Basis, ...] = ("exact", "bounds", "solver")
 """What a refutation rests on, the strongest first."""
+_LEFT, _LATER = 1 / 3, 1.0
+"""Part of the time of the last resort, and seconds before it, for those that had not ended with their stage."""
+_AGAIN = 20.0
+"""Seconds for a side condition of the procedure that proved the property, where there is no limit."""
 
 
 @dataclass
@@ -48,27 +55,74 @@ class Portfolio:
         self._refused: dict[str, str] = {}
         """Why procedures did not take the question that is being decided."""
         self.notes: list[str] = []
+        self._begun: dict[str, Session] = {}
+        """The sessions about the property."""
         self.told: list[str] = []
         """What is worth a note where no verdict is found."""
 
     # -- the property and its side conditions --------------------------------------------------------------------------
 
-    def settle(self, question: Question) -> Answer:
+    def settle(self, question: Asked) -> Answer:
         """Decide the question; a refutation holds for all runs, and reachable deadlocks are noted.
 
         Raises `BudgetError`, and `ModelError` where a run leaves the declared box (design S1).
         """
         answer = self.decide(question)
         decided = self.decided
-        if not isinstance(answer, Violated) and answer.leaving:
+        if isinstance(question, LinearQuestion):
+            return answer
+        if isinstance(answer, Proved | Unknown) and answer.leaving:
+            answer = replace(answer, leaving=answer.leaving - noise_of(question.system))
+        if isinstance(answer, Proved | Unknown) and answer.leaving:
             # the bounds could not exclude that a state leaves its box: decide it before anything is called satisfied
             whole = question.certified and not self.mode.solver  # else a proof is written by a search of its own
-            other = self.decide(question.boxed if whole else question.staying(answer.leaving))
+            asked = question.boxed if whole else question.staying(answer.leaving)
             if isinstance(answer, Proved):
-                answer = self._both(answer, other, whole)
+                answer = self._both(answer, self._side(answer, decided, asked), whole)
+            else:
+                self.decide(asked)  # it may leave its box
         self.decided = "" if isinstance(answer, Unknown) else decided
         if isinstance(answer, Proved):
             self.notes += self._deadlocks(question, answer)
+        return answer
+
+    def _side(self, proved: Proved, by: str, asked: Question) -> Answer:
+        """The answer to whether runs stay in their box, first of the procedure that proved the property.
+
+        Where it stays open, the message says what is proved all the same.
+        """
+        shown = ", ".join(sorted(proved.leaving))
+        told = f"it holds of all runs that stay in their box; whether {shown} may leave its range is open"
+        try:
+            answer = self._again(by, asked)
+        except BudgetError as error:
+            self._only_inside(by)
+            raise BudgetError(error.budget, error.reason, f"{told}: {error.message}") from error
+        if isinstance(answer, Unknown):
+            self._only_inside(by)
+            answer = Unknown(answer.reason, f"{told}: {answer.message}", proved.leaving)
+        return answer
+
+    def _only_inside(self, name: str) -> None:
+        if name in self.tried:
+            self.tried[name].why = "it proved the property of all runs that stay in their box"
+
+    def _again(self, name: str, asked: Question) -> Answer:
+        """The answer to a side condition: first the procedure that proved the property has most of the time, then all
+        have the rest, that one included if it had no answer yet."""
+        if name not in self.tried or self.mode.solver:
+            return self.decide(asked)
+        self._refused = {}
+        session, left = self.start(name, asked, self.main), self.main.left
+        if session is None:
+            return self.decide(asked)
+        share = _AGAIN if left is None else 2 / 3 * left
+        answer = self.main.spend(share, lambda part: self.advance(name, session, part))
+        if answer is None:
+            return self.decide(asked, {name: session})
+        if isinstance(answer, Unknown):
+            other = self.decide(asked, without=name)
+            return answer if isinstance(other, Unknown) else other
         return answer
 
     @staticmethod
@@ -107,45 +161,67 @@ class Portfolio:
 
     # -- one question --------------------------------------------------------------------------------------------------
 
-    def decide(self, question: Question) -> Answer:
-        """The answer of the first procedure that has one. Raises `BudgetError` and `ModelError`."""
+    def decide(self, question: Asked, begun: Mapping[str, Session] | None = None, without: str = "") -> Answer:
+        """The answer of the first procedure that has one. Raises `BudgetError` and `ModelError`.
+
+        begun: sessions about it that are gone on with. without: a procedure that is not asked.
+        """
         self.decided, self._refused = "", {}
         answer: Answer | None = None
-        sessions: dict[str, Session] = {}
+        sessions, carried = dict(begun or {}), list[Turn]()
+        main = self.main if self._resorts(question) else self.budget
         for number, turns in enumerate(self.mode.stages, 1):
-            stage = [turn for turn in turns if not (turn.again and question.certified)]
+            stage = [t for t in turns if not (t.again and question.certified) and t.procedure != without]
             if not stage:
                 continue
             last = self.mode.resort and number == len(self.mode.stages) and len(stage) == len(turns)
+            if last:  # those that an earlier main one, which ended, has left without time
+                known = {turn.procedure for turn in stage}
+                stage = [t for t in carried if t.procedure in sessions and t.procedure not in known] + stage
             try:
-                found = _Stage(self, question, stage, sessions, self.budget if last else self.main).run()
+                found = _Stage(self, question, stage, sessions, self.budget if last else main).run()
             except BudgetError as error:
-                if last or not self.mode.resort or error.budget is not self.main or error.reason is not Reason.TIME:
+                if last or not self.mode.resort or error.budget is not main or error.reason is not Reason.TIME:
                     raise
                 found = Unknown(Reason.TIME, error.message)
-            if found is not None and not isinstance(found, Unknown):
+            if found is not None and (not isinstance(found, Unknown) or found.final):
                 return found
             answer = found or answer
+            carried += [Turn(turn.procedure, share=_LEFT, after=_LATER) for turn in stage[:-1]]
         return answer or self._untaken()
+
+    def _resorts(self, question: Asked) -> bool:
+        """Has the last resort, for which time is kept, a procedure that reads the question?"""
+        if not self.mode.resort or question.certified:
+            return True
+        return any(unread(get_procedure(turn.procedure), question) is None for turn in self.mode.stages[-1])
 
     def _untaken(self) -> Unknown:
         """Nobody takes the question; where nothing else says why, the reasons."""
         why = "; ".join(f"{name}: {text}" for name, text in self._refused.items())
         return Unknown(Reason.OPEN, f"no procedure takes this question ({why or 'the mode has none for it'})")
 
+    def remaining(self) -> list[Remaining]:
+        """What procedures left of the property, as far as they cut the initial set."""
+        told = [ask() for s in self._begun.values() if (ask := getattr(s, "remaining", None)) is not None]
+        return [left for left in told if left is not None]
+
     @property
     def _believes(self) -> bool:
         """Is the word of a solver an answer? Where solvers are asked first, others look for a proof later."""
         return self.mode.solver or self.run.settings.trusted
 
-    def start(self, name: str, question: Question, budget: Budget) -> Session | None:
+    def start(self, name: str, question: Asked, budget: Budget) -> Session | None:
         """A session of a procedure, None where it does not take the question; what it reads before is its time."""
         procedure, begun, entry = get_procedure(name), monotonic(), self.tried[name]
         try:
             with limited(budget):
                 why = unread(procedure, question) or procedure.accepts(question, self.run)
                 if why is None:
-                    return procedure.start(question, self.run)
+                    session = procedure.start(question, self.run)
+                    if question.about == "property":
+                        self._begun[name] = session
+                    return session
         except BudgetError as error:
             entry.why = f"{error.message} while it read the question"
             raise
@@ -182,13 +258,24 @@ class Portfolio:
         return answer
 
 
+def here(settings: Settings) -> Settings:
+    """The same, programs are solved in this process: for many questions that take less time than to start one."""
+    return replace(settings, tune={**settings.tune, ISOLATED.key: "off"})
+
+
+def bounded_answer(mode: Mode, programs: Programs, settings: Settings, question: Question, budget: Budget) -> Answer:
+    """The answer to a bounded question of a procedure, within a part of the time."""
+    with Run(settings, programs) as run:
+        return Portfolio(mode, run, budget, None).settle(question)
+
+
 class _Stage:
     """One stage at work; sessions: those that were begun, by procedure."""
 
     def __init__(
         self,
         portfolio: Portfolio,
-        question: Question,
+        question: Asked,
         stage: Sequence[Turn],
         sessions: dict[str, Session],
         budget: Budget,

@@ -154,7 +154,6 @@ class _Run:
                 AX(Not(case.condition)),
                 mode="mono",
                 timeout=left,
-                isolated=True,
             )
         except ModelError as error:  # of `query_system`, as other systems have no such limits
             self.report.verdict, self.report.reason = "unknown", f"inputs or outputs are too large: {error}"

@@ -14,11 +14,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from venmas._version import __version__
+from venmas.answer import Proved
 from venmas.engine.certificates.file import Certificate, Unwritten
+from venmas.engine.partial.partial import Partial
 from venmas.errors import UsageError
+from venmas.logic.property import Deadlock
+from venmas.model.circuit.nodes import Circuit
 from venmas.model.expressions.refusals import shortened
 from venmas.model.system.system import System
 from venmas.model.witness.build import Replay
+from venmas.model.witness.lasso import Run as Lasso
 from venmas.model.witness.tree import Witness
 from venmas.nn.network import Semantics
 from venmas.procedures.reachability.graph.figures import Regions
@@ -89,8 +94,9 @@ class Origin:
 @dataclass(frozen=True)
 class Asked:
     """What the caller asked for, where the report tells only what came of it: the text of the formula or its name, the
-    preferred solver, the limits (seconds, MB; None: none), the inductive set, if one was given; options: of the command
-    line about abstraction and JANI models, by their names without dashes before them, those of flags empty.
+    preferred solver, the limits (seconds, MB; None: none), the inductive set, if one was given; options: parameters
+    that say how a model was read, such as ``jani.policy``. Of LTL: conditions of fairness, what runs do without a
+    successor, and what holds in initial states besides. tune: options of single procedures, by key.
     """
 
     formula: str
@@ -99,6 +105,24 @@ class Asked:
     memory: int | None
     invariant: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
+    fair: tuple[str, ...] = ()
+    deadlock: Deadlock = "error"
+    initial: str = ""
+    tune: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """An object."""
+        return {**vars(self), "fair": list(self.fair), "options": dict(self.options), "tune": dict(self.tune)}
+
+
+@dataclass(frozen=True)
+class AutomatonSize:
+    """The automaton of the runs that break a property of LTL: how large it is, and its text in the HOA format."""
+
+    states: int
+    edges: int
+    acceptance_sets: int
+    hoa: str
 
 
 @dataclass(repr=False)
@@ -109,20 +133,25 @@ class Report(Shown):
     more. `basis` tells what a *satisfied* rests on: ``bounds`` (rigorous, no program was left to solve), ``solver``
     (programs called infeasible by a solver, up to its tolerance) or ``exact`` (a proof in rationals, which
     `certificate` names where it was written; `unwritten` says why it could not be). `kind` is that of the property,
-    `invariant` what predicate abstraction came to, where it was tried. `origin` tells where the system came from, so
-    that a stored result can be replayed; None for a system made in Python. `system` is the digest of its canonical
-    form, where somebody computed it (`venmas.model.canonical.canonical`); `started` the time of the call (UTC, ISO
-    8601). `model` is the system itself, for what is shown of it; stored results have none. `decided_by` names the
-    procedure that decided, and `procedures` has one entry for each of the mode; both are empty where a journal knew the
-    verdict. `versions` and `machine` are those of this process, or those of a stored result.
+    `invariant` what predicate abstraction came to, where it was tried, `partial` how far an open question came.
+    `origin` tells where the system came from, so that a stored result can be replayed; None for a system made in
+    Python. `system` is the digest of its canonical form, where somebody computed it
+    (`venmas.model.canonical.canonical`); `started` the time of the call (UTC, ISO 8601). `model` is the system itself,
+    for what is shown of it; stored results have none. `decided_by` names the procedure that decided, and `procedures`
+    has one entry for each of the mode; both are empty where a journal knew the verdict. `versions` and `machine` are
+    those of this process, or those of a stored result.
+
+    Of LTL: `lasso` is the run that breaks the property, `automaton` that of all such runs, `cone` how many registers
+    and bits of a netlist it depends on, `proof` what a proof is made of (kind, ranks as text, obligations), and
+    `proved` the answer with that proof, which stored results have not. `circuit` is the netlist.
     """
 
     verdict: Verdict
     formula: str
     scenario: str
     mode: str
-    encoding: str
-    bounds: str
+    encoding: str = "big-m"
+    bounds: str = "symbolic"
     reason: str = ""
     message: str = ""
     basis: str = ""
@@ -152,7 +181,14 @@ class Report(Shown):
     unwritten: Unwritten | None = None
     kind: str = "bounded"
     invariant: Mapping[str, Any] | None = None
+    lasso: Lasso | None = None
+    automaton: AutomatonSize | None = None
+    cone: Mapping[str, int] | None = None
+    proof: Mapping[str, Any] | None = None
+    partial: Partial | None = None
     model: System | None = field(default=None, compare=False)
+    circuit: Circuit | None = field(default=None, compare=False)
+    proved: Proved | None = field(default=None, compare=False)
 
     def __bool__(self) -> NoReturn:
         raise UsageError(
@@ -163,11 +199,10 @@ class Report(Shown):
         return written(self)
 
     def __repr__(self) -> str:
-        return f"<Report {self.verdict}: {shortened(self.formula)} in every initial state of {self.scenario}>"
+        return f"<Report {self.verdict}: {shortened(self.formula)} of {self.scenario}>"
 
     def certify(self, stored: Certificate | Unwritten | None) -> None:
-        """Note that *satisfied* rests on a proof in rationals, and what became of its certificate if one was wanted."""
-        self.basis = "exact"
+        """Note what became of the certificate, if one was wanted."""
         if isinstance(stored, Unwritten):
             self.unwritten = stored
         else:
@@ -225,13 +260,18 @@ class Report(Shown):
             "graph": dict(vars(self.graph)),
             "depth": self.depth,
             "invariant": self.invariant,
+            "partial": self.partial.to_json() if self.partial else None,
             "peak_rss_mb": round(self.peak_rss_mb, 1),
             "notes": list(self.notes),
             "witness": witness,
+            "lasso": self.lasso and self.lasso.to_json(),
+            "automaton": self.automaton and dict(vars(self.automaton)),
+            "cone": self.cone and dict(self.cone),
+            "proof": self.proof and dict(self.proof),
             "decided_by": self.decided_by,
             "procedures": [tried.to_json() for tried in self.procedures],
             "origin": self.origin and self.origin.to_json(),
-            "asked": self.asked and dict(vars(self.asked)),
+            "asked": self.asked and self.asked.to_json(),
             "system": self.system,
             "started": self.started,
             "machine": dict(machine() if self.machine is None else self.machine),

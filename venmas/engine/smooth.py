@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from venmas.engine.modes import DEFAULT, Mode
 from venmas.errors import UsageError
-from venmas.logic import Bounded, Property
+from venmas.logic import Bounded, Branching
 from venmas.logic.printing import to_short_text
 from venmas.model.system.system import System
 from venmas.nn.network import Semantics
@@ -12,18 +12,19 @@ from venmas.procedure import takes_smooth
 from venmas.procedures.registry import get_procedure
 
 
-def check_smooth(system: System, asked: Property, mode: Mode, semantics: Semantics) -> None:
+def check_smooth(system: System, asked: Branching, mode: Mode, semantics: Semantics) -> None:
     """Refuse what nothing decides of a system that is not piecewise linear. Raises `UsageError`."""
     if not system.smooth:
         return
     why = f"system {system.name!r} is not piecewise linear ({system.smooth})"
-    if not isinstance(asked, Bounded):
+    takes = any(takes_smooth(get_procedure(t.procedure)) for s in mode.stages for t in s)
+    if not isinstance(asked, Bounded) and not takes:
         units = ", or train the network with ReLU units" if " units" in system.smooth else ""
         raise UsageError(
-            f"{why}, and {to_short_text(asked.formula)} has no bound: of such systems only formulas with bounds are "
-            f"decided; write AG^20 p for AG p{units}"
+            f"{why}, and {to_short_text(asked.formula)} has no bound, and mode {mode.name} decides only bounded "
+            f"formulas of such systems: leave the mode out, or write AG^20 p for AG p{units}"
         )
-    if mode.name != DEFAULT and not any(takes_smooth(get_procedure(t.procedure)) for s in mode.stages for t in s):
+    if mode.name != DEFAULT and not takes:
         raise UsageError(f"{why}, and mode {mode.name} is for systems that are: leave the mode out, or name {DEFAULT}")
     if semantics != "real":
         raise UsageError(

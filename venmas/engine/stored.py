@@ -8,10 +8,13 @@ from math import inf, isfinite
 from typing import Any
 
 from venmas.engine.certificates.file import Certificate
-from venmas.engine.report import Asked, Origin, Report, Seconds, Tried, Verdict
+from venmas.engine.partial.partial import Closest, Partial
+from venmas.engine.report import Asked, AutomatonSize, Origin, Report, Seconds, Tried, Verdict
 from venmas.errors import UsageError
 from venmas.model.evaluation.simulate import Precision
-from venmas.model.witness.replay import FloatRun, Replay
+from venmas.model.witness.float_run import FloatRun
+from venmas.model.witness.lasso import Run
+from venmas.model.witness.replay import Replay
 from venmas.model.witness.tree import Witness, read_number
 from venmas.procedures.reachability.graph.figures import Regions
 from venmas.runtime.choices import SEMANTICS
@@ -36,14 +39,16 @@ def read_report(data: object) -> Report:
             f"the result: 'verdict' should be one of {', '.join(Verdict)}, not {given.text('verdict')[:40]!r}; {_HOW}"
         ) from None
     witness = given.get("witness", dict | None, None)
-    if (witness is not None) != (verdict is Verdict.VIOLATED):
-        raise UsageError(f"the result says {verdict}, but has {'a' if witness else 'no'} witness; {_HOW}")
+    lasso = given.get("lasso", dict | None, None)
+    if (witness is not None or lasso is not None) != (verdict is Verdict.VIOLATED):
+        raise UsageError(f"the result says {verdict}, but has {'a' if witness or lasso else 'no'} witness; {_HOW}")
     semantics = given.text("semantics", "real")
     if semantics not in SEMANTICS:
         raise UsageError(f"the result: 'semantics' should be {' or '.join(SEMANTICS)}, not {semantics[:40]!r}; {_HOW}")
     origin, asked = given.part("origin"), given.part("asked")
     versions, machine = given.part("versions"), given.part("machine")
-    certificate = given.part("certificate")
+    certificate, automaton = given.part("certificate"), given.part("automaton")
+    cone, proof = given.part("cone"), given.part("proof")
     return Report(
         verdict,
         given.text("formula"),
@@ -72,6 +77,7 @@ def read_report(data: object) -> Report:
         largest_program=Largest(**_counts(given, "largest_program", Largest)),
         graph=Regions(**_counts(given, "graph", Regions)),
         invariant=_refined(given.part("invariant")),
+        partial=_partial(given.part("partial")),
         depth=given.count("depth", 0),
         peak_rss_mb=given.number("peak_rss_mb", 0.0),
         workers=given.count("workers", 1),
@@ -102,12 +108,39 @@ def read_report(data: object) -> Report:
             None if asked.get("memory", int | None, None) is None else asked.count("memory"),
             asked.text("invariant", ""),
             _Object(asked.get("options", dict, {}), "the result, 'options'").texts(),
+            tuple(str(text) for text in asked.get("fair", list, [])),
+            "stutter" if asked.text("deadlock", "error") == "stutter" else "error",
+            asked.text("initial", ""),
+            _Object(asked.get("tune", dict, {}), "the result, 'tune'").texts(),
         ),
+        lasso=None if lasso is None else Run.from_json(lasso),
+        automaton=None if automaton is None else _automaton(automaton),
+        cone=None if cone is None else {key: cone.count(key) for key in ("registers", "bits")},
+        proof=None if proof is None else _proof(proof),
         system=given.text("system", ""),
         started=given.text("started", ""),
         versions={} if versions is None else versions.texts(),
         machine={} if machine is None else machine.texts(),
     )
+
+
+def _automaton(data: _Object) -> AutomatonSize:
+    states, edges, sets = (data.count(key) for key in ("states", "edges", "acceptance_sets"))
+    return AutomatonSize(states, edges, sets, data.text("hoa"))
+
+
+def _proof(data: _Object) -> dict[str, Any]:
+    """What a page shows of a proof of LTL."""
+    found: dict[str, Any] = {key: data.text(key, "") for key in ("kind", "by", "from")}
+    found["texts"] = [str(text) for text in data.get("texts", list, [])]
+    found["said"] = data.get("said", str | None, None)
+    for key in ("within", "states"):
+        found[key] = None if data.get(key, int | None, None) is None else data.count(key)
+    found["obligations"] = [
+        {key: one.text(key) for key in ("edge", "rank", "where")} | {"clauses": one.get("clauses", int | None, None)}
+        for one in data.list_of("obligations")
+    ]
+    return found
 
 
 class _Object:
@@ -144,6 +177,28 @@ class _Object:
             raise UsageError(f"{self._where}: {key!r} should be a finite number, not below 0; {_HOW}")
         return float(value)
 
+    def real(self, key: str) -> float:
+        """A finite number."""
+        value = self.get(key, int | float)
+        if not isfinite(value):
+            raise UsageError(f"{self._where}: {key!r} should be a finite number; {_HOW}")
+        return float(value)
+
+    def reals(self) -> dict[str, float]:
+        """All fields, which are finite numbers."""
+        return {key: self.real(key) for key in self._data}
+
+    def sides(self) -> dict[str, tuple[float, float]]:
+        """All fields, which are two finite numbers each."""
+        found = {}
+        for key in self._data:
+            ends = self.get(key, list)
+            if len(ends) != 2:
+                raise UsageError(f"{self._where}: {key!r} should have two ends; {_HOW}")
+            pair = _Object({"low": ends[0], "high": ends[1]}, f"{self._where}, {key!r}")
+            found[key] = pair.real("low"), pair.real("high")
+        return found
+
     def count(self, key: str, default: Any = _MISSING) -> int:
         """A whole number >= 0."""
         value = self.get(key, int, default)
@@ -173,6 +228,32 @@ def _numbers(given: _Object, key: str, kind: type) -> dict[str, float]:
 def _counts(given: _Object, key: str, kind: type) -> dict[str, int]:
     part = given.part(key)
     return {} if part is None else {name: part.count(name, 0) for name in kind.__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+def _partial(data: _Object | None) -> Partial | None:
+    """How far an open question came."""
+    if data is None:
+        return None
+    run = data.part("closest")
+    share = data.get("share", int | float | None, None)
+    return Partial(
+        data.text("proved", ""),
+        None if data.get("steps", int | None, None) is None else data.count("steps"),
+        data.text("open", ""),
+        None if share is None else min(1.0, data.number("share")),
+        tuple(box.sides() for box in data.list_of("boxes")),
+        data.count("count", 0),
+        _Object(data.get("around", dict, {}), "the result, 'around'").sides(),
+        tuple(str(name) for name in data.get("leaving", list, [])),
+        None
+        if run is None
+        else Closest(
+            run.real("margin"),
+            {n: _exact(v) for n, v in _Object(run.get("initial", dict), "'initial'").texts().items()},
+            tuple(state.reals() for state in run.list_of("run")),
+            None if run.get("step", int | None, None) is None else run.count("step"),
+        ),
+    )
 
 
 def _refined(data: _Object | None) -> dict[str, Any] | None:

@@ -143,7 +143,7 @@ def _check_end(file: IO[bytes]) -> None:
 
 def _entries(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     """The members by name: all of them may be there, and are no larger than they may be."""
-    found: dict[str, zipfile.ZipInfo] = {}
+    entries: dict[str, zipfile.ZipInfo] = {}
     seen, total = set(), 0
     for entry in archive.infolist():
         name = entry.orig_filename
@@ -156,12 +156,12 @@ def _entries(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
             raise RefusedError(f"the archive's {name} is too large, encrypted, or compressed in another way")
         total += entry.file_size if name != CERTIFICATE else 0
         seen.add(name.lower())
-        found[name] = entry
+        entries[name] = entry
     if total > _MAX_UNPACKED:
         raise RefusedError(f"the archive unpacks to more than {_MAX_UNPACKED // _MB} MB")
-    if missing := [name for name in (MANIFEST, RESULT, CERTIFICATE) if name not in found]:
+    if missing := [name for name in (MANIFEST, RESULT, CERTIFICATE) if name not in entries]:
         raise RefusedError(f"the archive has no {missing[0]}: `venmas archive` writes one that has")
-    return found
+    return entries
 
 
 def _limit(name: str) -> int:
@@ -173,16 +173,16 @@ def _listed(text: bytes) -> dict[str, tuple[int, str]]:
     manifest: Any = json.loads(text) if len(text) <= _MAX_BYTES[MANIFEST] else None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT or manifest.keys() ^ _FIELDS:
         raise RefusedError(f"its manifest is not one of the form {FORMAT}")
-    found: dict[str, tuple[int, str]] = {}
+    listed: dict[str, tuple[int, str]] = {}
     for item in manifest["files"] if isinstance(manifest["files"], list) else [None]:
         match item:
             case {"name": str(name), "size": int(size), "sha256": str(digest), **more} if not more:
-                if type(size) is not int or name in found:
+                if type(size) is not int or name in listed:
                     raise RefusedError("its manifest lists a file twice, or a size that is none")
-                found[name] = size, digest
+                listed[name] = size, digest
             case _:
                 raise RefusedError("its manifest does not list files with name, size and sha256")
-    return found
+    return listed
 
 
 _FIELDS = {"format", "venmas", "files"}

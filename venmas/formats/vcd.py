@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from venmas.model.witness.circuit import Run
+from venmas.model.witness.lasso import Run
 
 _TICKS = 10
 """Time of a step, ns."""
@@ -21,23 +21,23 @@ def to_vcd(run: Run, design: str = "") -> str:
     size = len(run.states)
     begin = size if run.back is None else run.back
     order = [*range(size), *range(begin, size)]
-    told = "broken whatever comes" if run.back is None else f"the loop begins at step {run.back}, written twice"
+    comment = "broken whatever comes" if run.back is None else f"the loop begins at step {run.back}, written twice"
     scopes: dict[str, list[tuple[str, int, list[int]]]] = {
         "lasso": [("step", 32, order), ("loop", 1, [int(at >= begin) for at in order])],
-        "registers": [(name, run.widths[name], [run.states[at][name] for at in order]) for name in run.states[0]],
+        "registers": [(name, run.widths[name], [int(run.states[at][name]) for at in order]) for name in run.states[0]],
         "inputs": [(name, run.widths[name], [run.inputs[at][name] for at in order]) for name in run.inputs[0]],
         "signals": [(name, run.widths[name], [run.signals[at][name] for at in order]) for name in run.signals[0]],
         "property": [(name, 1, [int(run.conditions[at][name]) for at in order]) for name in run.conditions[0]],
     }
     lines = [
-        f"$comment {_one_word(design, 200) or 'a run'}: {told} $end",
+        f"$comment {_one_word(design, 200) or 'a run'}: {comment} $end",
         "$timescale 1 ns $end",
     ]
     signals: list[tuple[str, int, list[int]]] = []
-    for scope, found in scopes.items():
-        if found:
+    for scope, columns in scopes.items():
+        if columns:
             lines.append(f"$scope module {scope} $end")
-            for name, (_, width, values) in zip(_names([name for name, _, _ in found]), found, strict=True):
+            for name, (_, width, values) in zip(_names([name for name, _, _ in columns]), columns, strict=True):
                 code = _code(len(signals))
                 signals.append((code, width, values))
                 kind = "integer" if scope == "lasso" and width > 1 else "wire"
@@ -71,13 +71,13 @@ def _code(number: int) -> str:
 
 def _names(texts: Sequence[str]) -> list[str]:
     """Names without white space, all different."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for text in texts:
         name = _one_word(text.replace("#", "unnamed_", 1) if text.startswith("#") else text, 1000)
-        while name in found or not name or name.startswith("$"):
+        while name in names or not name or name.startswith("$"):
             name = f"_{name}"
-        found[name] = None
-    return list(found)
+        names[name] = None
+    return list(names)
 
 
 def _one_word(text: str, most: int) -> str:

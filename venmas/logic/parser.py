@@ -17,7 +17,7 @@ from venmas.logic.formula import AX, EX, Finally, Formula, Globally, Next, Quant
 from venmas.logic.grammar import tree
 from venmas.logic.messages import explain
 from venmas.logic.nnf import MAX_DEPTH
-from venmas.logic.property import Place, Property, bounded, classified
+from venmas.logic.property import Branching, Place, bounded, classified
 from venmas.logic.terms import WHOLE, FormulaBuilder, Truth, readable
 from venmas.logic.vocabulary import Vocabulary
 
@@ -30,7 +30,7 @@ def parse(text: str, vocabulary: Vocabulary) -> Formula:
     return bounded(parse_property(text, vocabulary))
 
 
-def parse_property(text: str, vocabulary: Vocabulary) -> Property:
+def parse_property(text: str, vocabulary: Vocabulary) -> Branching:
     """The property that a text states (design S5); a bare Boolean variable ``v`` is ``v == 1``, ``!v`` is ``v == 0``.
 
     Raises `FormulaError`, with line and column, for text that is no formula, names something unknown, is not linear,

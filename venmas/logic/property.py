@@ -1,16 +1,19 @@
-"""Properties by kind: what a procedure has to be able to decide (design section 2b, S5).
+"""Properties by kind: what a procedure has to be able to decide (design section 2b, S5, L3).
 
-`Bounded` is the only kind that is unrolled. A formula with an operator without a bound has no depth and no core form
+Three kinds are of branching time (CTL), one is of linear time (LTL). `Bounded` is the only kind that is unrolled. A
+formula with an operator without a bound has no depth and no core form
 (`Formula.depth` and `nnf` refuse it), so that what unrolls never works on one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, NoReturn, TypeAlias
+from typing import ClassVar, Literal, NoReturn, TypeAlias
 
 from venmas.errors import FormulaError
 from venmas.logic.formula import Formula, Globally, Quantifier, Until, Window, is_temporal, subformulas
+from venmas.logic.paths import R, U, X
+from venmas.logic.printing import to_text
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,37 @@ class Unbounded:
     kind: ClassVar[str] = "unbounded"
 
 
-Property: TypeAlias = Bounded | Always | Unbounded
+Deadlock: TypeAlias = Literal["error", "stutter"]
+"""Of a state without successor: `error`, nothing is satisfied where one is reached; `stutter`, runs stay there."""
 
 
-def classified(formula: Formula, place: Place | None = None) -> Property:
-    """The property that a formula states."""
+@dataclass(frozen=True)
+class Linear:
+    """LTL, for ever: every run on which each of `fair` holds infinitely often satisfies the formula."""
+
+    formula: Formula
+    fair: tuple[Formula, ...] = ()
+    deadlock: Deadlock = "error"
+    kind: ClassVar[str] = "linear"
+
+    @property
+    def text(self) -> str:
+        """The formula as people write it."""
+        return to_text(self.formula)
+
+
+Branching: TypeAlias = Bounded | Always | Unbounded
+"""Properties of CTL."""
+Property: TypeAlias = Branching | Linear
+
+
+def is_linear(formula: Formula) -> bool:
+    """Does the formula have an operator of LTL?"""
+    return any(isinstance(node, X | U | R) for node in subformulas(formula))
+
+
+def classified(formula: Formula, place: Place | None = None) -> Branching:
+    """The property that a formula of CTL states."""
     match formula:
         case Formula(horizon=int()):
             return Bounded(formula)
@@ -72,7 +101,7 @@ def classified(formula: Formula, place: Place | None = None) -> Property:
             return Unbounded(formula, place)
 
 
-def bounded(asked: Property) -> Formula:
+def bounded(asked: Branching) -> Formula:
     """The formula of a bounded property. Raises `FormulaError` for the other kinds, which are not unrolled."""
     return asked.formula if isinstance(asked, Bounded) else _refuse(asked)
 

@@ -258,7 +258,7 @@ class Chain:
         return move()
 
     def _carry(self, start: int, relu: bool, keep: Sequence[Value]) -> tuple[Codes, Callable[[], list[Value]]]:
-        """What a layer has to carry from row `start` on, and what moves the tensors held there when it is appended."""
+        """Rows to carry in a layer from row `start` on, and the move of the tensors held there when it is appended."""
         needed = outputs_of([*self.held.values(), *keep])
         signed = needed[~self._signs[-1][needed]] if relu else needed[:0]
         up, down = np.zeros((2, self.size), np.int64)

@@ -18,7 +18,7 @@ from venmas.nn.runtime import OnnxRuntime, refusals
 def run_deployed(
     path: str | PathLike[str], network: Network, point: Sequence[Fraction]
 ) -> tuple[str, NDArray[np.float32], NDArray[np.float32]]:
-    """What runs, the input (n,) as it sees it, and its outputs (out,), both in float32.
+    """The runtime, the input (n,) as it sees it, and its outputs (out,), both in float32.
 
     An .onnx file with one output is given to onnxruntime as it is, with inputs in the shapes it declares. Other files,
     or where onnxruntime is not installed, are run by numpy. Raises `NetworkError` where onnxruntime refuses the file.

@@ -1,4 +1,4 @@
-"""Reading files of strangers: bounded, and never with a bare traceback."""
+"""Readers of untrusted files: bounded, and never with a bare traceback."""
 
 from __future__ import annotations
 

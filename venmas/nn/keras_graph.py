@@ -118,15 +118,15 @@ def _order_of_keras(sources: dict[str, list[str]], end: str) -> list[str]:
 
     Source: ``map_graph`` of Keras 3, and ``_map_graph_network`` of Keras 2, which do the same.
     """
-    met: dict[str, int] = {}
+    order: dict[str, int] = {}
     finished: dict[str, None] = {}
     stack: list[tuple[str, Iterator[str]]] = [(end, iter(sources[end]))]
-    met[end] = 0
+    order[end] = 0
     while stack:
         name, left = stack[-1]
         for before in left:
-            if before not in met:
-                met[before] = len(met)
+            if before not in order:
+                order[before] = len(order)
                 stack.append((before, iter(sources[before])))
                 break
         else:
@@ -135,7 +135,7 @@ def _order_of_keras(sources: dict[str, list[str]], end: str) -> list[str]:
     for name in reversed(finished):
         for before in sources[name]:
             depth[before] = max(depth[before], depth[name] + 1)
-    return sorted(finished, key=lambda name: (-depth[name], met[name]))
+    return sorted(finished, key=lambda name: (-depth[name], order[name]))
 
 
 def _sources(layer: Config) -> list[str]:

@@ -1,4 +1,4 @@
-"""What Keras 2 and Keras 3 write into the configuration of a layer, and with which values it is understood.
+"""Known configurations of Keras layers: the entries that Keras 2 and 3 write, and the values that are understood.
 
 Every class has a table of its keys. A key says either something that is read, which is tested here for its form, or
 something that changes only training (`_ANY`). A class, registered name, module, key or value that stands in no table is

@@ -72,7 +72,7 @@ class KerasWeights:
         by_number = self.root in _CONTAINERS
         prefix = f"{self.root}/{key}/" if by_number else f"{self.root}/{name}/".removeprefix("/")
         known = (*fields, _STATISTICS) if fields[:1] == ("mean",) else fields
-        found: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
         for path in [p for p in self.data if p.startswith(prefix)]:
             rest = path.removeprefix(prefix)
             if by_number:
@@ -80,7 +80,7 @@ class KerasWeights:
             else:
                 last = rest.rsplit("/", 1)[-1]
                 field = next((f for f in known if last in (f, f"{f}:0")), None)
-            if field in found:
+            if field in arrays:
                 raise NetworkError(f"two data sets of the file could be the {field} of the layer")
             if field is None and not (by_number and rest == _SEED and not fields):
                 raise NetworkError(
@@ -91,11 +91,11 @@ class KerasWeights:
                 raise NetworkError(f"two layers read {path!r}")
             self.used.add(path)
             if field is not None:
-                found[field] = self.data[path]
+                arrays[field] = self.data[path]
         if not by_number:
-            self._check_names(prefix, [found[f].name for f in known if f in found])
-            self.named += [name] if found else []
-        return LayerWeights(self, found)
+            self._check_names(prefix, [arrays[f].name for f in known if f in arrays])
+            self.named += [name] if arrays else []
+        return LayerWeights(self, arrays)
 
     def finish(self, layers: list[str]) -> None:
         """Raise `NetworkError` where the file holds weights that no layer has read, or gives them another order.

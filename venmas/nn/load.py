@@ -1,4 +1,4 @@
-"""One entry to all network files: the extension says which reader is meant, ours or one of another package."""
+"""Loading of network files: the extension chooses the reader, ours or one of another package."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class Layer:
         return tuple(map(Fraction, self.bias.tolist()))
 
     def problem(self) -> str | None:
-        """What is wrong with the layer in itself, or None."""
+        """The fault of the layer in itself, or None."""
         if self.weight.ndim != 2 or self.weight.size == 0:
             return f"expected a weight matrix of shape (out, in), got shape {self.weight.shape}"
         if self.bias.shape != (self.out_size,):
@@ -349,15 +349,15 @@ class Network:
     @cached_property
     def integer_layers(self) -> tuple[IntegerLayer, ...]:
         """The layers in integers, exactly: a layer maps ``x / d`` to ``(rows @ x + bias * d) / (scale * d)``."""
-        found: list[IntegerLayer] = []
+        layers: list[IntegerLayer] = []
         for layer in self.layers:
             ask()
             weight = layer.weight.tolist() if layer.divisor is None else layer.exact_weight
             ratios = [[v.as_integer_ratio() for v in row] for row in asking((*weight, layer.bias.tolist()))]
             scale = lcm(*{denominator for row in ratios for _, denominator in row})
             whole = [[numerator * (scale // denominator) for numerator, denominator in row] for row in asking(ratios)]
-            found.append(IntegerLayer(tuple(map(tuple, whole[:-1])), tuple(whole[-1]), scale, layer.rectified))
-        return tuple(found)
+            layers.append(IntegerLayer(tuple(map(tuple, whole[:-1])), tuple(whole[-1]), scale, layer.rectified))
+        return tuple(layers)
 
 
 def relu_network(

@@ -80,7 +80,7 @@ class Constants(dict[str, NDArray[Any]]):
 
 
 def shape_of(call: Call, shape: Iterable[int]) -> NDArray[np.int64]:
-    """What Shape gives: dimensions from ``start`` to ``end``, each counted from the end if negative, then clamped."""
+    """Output of Shape: dimensions from ``start`` to ``end``, each counted from the end if negative, then clamped."""
     return np.array(tuple(shape)[call.attributes.get("start", 0) : call.attributes.get("end")], dtype=np.int64)
 
 

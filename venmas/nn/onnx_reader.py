@@ -132,7 +132,7 @@ class _Reader:
     def _inputs(self, chosen: Sequence[str] | None) -> None:
         given = {i.name: i.type.tensor_type for i in self.graph.input}
         names = [i.name for i in self.graph.input if i.name not in self.constants]
-        found = {}
+        inputs = {}
         for name in _chosen("inputs", names, chosen, whole=True):
             tensor, what = given[name], f"input {name!r}"
             if tensor.elem_type not in FLOAT_TYPES:
@@ -146,9 +146,9 @@ class _Reader:
                 )
             check_size(prod(dims), what)
             self.shapes[name] = tuple(dims)
-            found[name] = tuple(dims), tensor.elem_type
-        check_size(sum(prod(shape) for shape, _ in found.values()), "the input")
-        self.passage.enter(found)
+            inputs[name] = tuple(dims), tensor.elem_type
+        check_size(sum(prod(shape) for shape, _ in inputs.values()), "the input")
+        self.passage.enter(inputs)
 
     def _node(self, node: Any, done: Set[str]) -> None:
         op, inputs = node.op_type, list(node.input)

@@ -1,4 +1,4 @@
-"""What is known of every ONNX operator that is read, by version of the operator set.
+"""Table of the ONNX operators that are read, by version of the operator set.
 
 A node is held against the form that its operator has in the operator set of the model: the number of inputs, which of
 them must be constants, every attribute with its type and the values that are understood. What the table does not hold

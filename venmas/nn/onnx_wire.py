@@ -1,4 +1,4 @@
-"""A look at the bytes of an ONNX file before they are parsed.
+"""Checks of the bytes of an ONNX file before they are parsed.
 
 The parser of protocol buffers makes an object of a hundred bytes and more from a message of two, so that a file of 64
 MB could claim gigabytes. Here the fields are counted, over the schema of ONNX, without making anything.

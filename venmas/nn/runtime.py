@@ -1,4 +1,4 @@
-"""What runs a network in floats: numpy, or onnxruntime, which is what deployed networks mostly run on (design S2).
+"""Runtimes of networks in floats: numpy, or onnxruntime, on which deployed networks mostly run (design S2).
 
 The two may differ in the last bits, since each sums in an order of its own. The graph that onnxruntime gets here has a
 Gemm and a Relu node for each layer, the usual form of an export, whatever the file of the network looked like.

@@ -57,7 +57,7 @@ def scores_of(model: Any, seen: str, expected: str) -> Any:
 
 
 def points_of(model: Any, seen: list[NDArray[Any]]) -> NDArray[np.float64]:
-    """What the first layer of a model of Stable-Baselines3 sees of observations, (n, inputs): images as parts of 255.
+    """Inputs of the first layer of a model of Stable-Baselines3, (n, inputs): images as parts of 255.
 
     Raises `NetworkError` where the model was trained on others.
     """
@@ -119,10 +119,10 @@ def network_of_trained(policy: Any, size: int) -> Network:
 
 def converted(module: Any, points: NDArray[Any], form: str) -> Network:
     """The network of a torch module, which answers as the module at points, (n, inputs). Raises `NetworkError`."""
-    with exported(module, points, form) as (file, found):
+    with exported(module, points, form) as (file, answers):
         network = load_network(file)
-    if found.shape == (len(points), network.output_size) and network.input_size == points.shape[1]:
-        _check_values(network, points, found)
+    if answers.shape == (len(points), network.output_size) and network.input_size == points.shape[1]:
+        _check_values(network, points, answers)
     return network
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from venmas.runtime import plugins
 
@@ -21,7 +21,13 @@ PROCEDURES = {
     "fixpoints": "venmas.procedures.explicit.fixpoints:FIXPOINTS",
     "predicate-abstraction": "venmas.procedures.predicate_abstraction.procedure:PREDICATE_ABSTRACTION",
     "k-induction": "venmas.procedures.kinduction.procedure:K_INDUCTION",
+    "forever": "venmas.procedures.forever.procedure:FOREVER",
     "cell-mapping": "venmas.procedures.reachability.cell_mapping:CELL_MAPPING",
+    "bmc": "venmas.procedures.bmc.procedure:BMC",
+    "explicit-ltl": "venmas.procedures.explicit.linear:EXPLICIT_LTL",
+    "ranking": "venmas.procedures.ranking.procedure:RANKING",
+    "ranks": "venmas.procedures.ranking.systems.ranks:RANKS",
+    "simulation": "venmas.procedures.bmc.simulation:SIMULATION",
     "mono": "venmas.procedures.milp.procedure:MONO",
     "comp-seq": "venmas.procedures.milp.procedure:COMP_SEQ",
     "comp-par": "venmas.procedures.milp.procedure:COMP_PAR",
@@ -29,16 +35,16 @@ PROCEDURES = {
 """Name to the module and its attribute."""
 
 
-_PROCEDURES: plugins.Registry[Procedure] = plugins.Registry(
+_PROCEDURES: plugins.Registry[Procedure[Any]] = plugins.Registry(
     "procedure", plugins.PROCEDURES, PROCEDURES, plugins.has("name", "help", "accepts", "eager", "start")
 )
 
 
-def plugged() -> dict[str, Procedure]:
+def plugged() -> dict[str, Procedure[Any]]:
     """The procedures of other packages, by the name of their entry point; ours keep their names."""
     return _PROCEDURES.plugged
 
 
-def get_procedure(name: str) -> Procedure:
+def get_procedure(name: str) -> Procedure[Any]:
     """The procedure of that name. Raises `UsageError` for an unknown one."""
     return _PROCEDURES.get(name)

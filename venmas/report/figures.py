@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from venmas.engine.modes import with_programs
 from venmas.engine.report import Report
+from venmas.logic import Linear
 from venmas.model.show import number
 from venmas.solvers.programs import Programs
 
@@ -22,6 +23,10 @@ def figures(report: Report) -> Facts:
     if report.decided_by:
         found.append(("decided by", report.decided_by))
     found += _counted(report)
+    if report.kind == Linear.kind:
+        from venmas.report.linear import facts
+
+        found += facts(report)
     if report.workers > 1:
         found.append(("workers", str(report.workers)))
     phases = {name: round(value, 2) for name, value in vars(report.seconds).items() if name != "total"}

@@ -20,12 +20,16 @@ from venmas.model.expressions.vector import Vector
 from venmas.model.show import initial_texts
 from venmas.model.system.system import System
 from venmas.model.witness.tree import Witness
+from venmas.report.assumptions import assumptions
+from venmas.report.linear import proof_texts, run_table
+from venmas.report.partial import how_far, next_questions
 from venmas.report.plot.figures import Picture
+from venmas.report.plot.partial import pictures as partial_pictures
 from venmas.report.plot.reach import picture
 from venmas.report.reach import head, notes, table
 from venmas.report.sections import variable_table
 from venmas.report.tables import Table, trace_tables
-from venmas.report.words import SIGNS, basis, remedies
+from venmas.report.words import SIGNS, basis, remedies, where
 
 log = logging.getLogger(__name__)
 
@@ -43,21 +47,28 @@ def html(shown: object) -> str:
 @html.register
 def _(report: Report) -> str:
     colour = _COLOURS[report.verdict]
-    settings = ", ".join(f"{n}={v}" for n, v in report.parameters.items())
     lines = [
         f'<strong><span style="color:{colour}" aria-hidden="true">{SIGNS[report.verdict]}</span> {report.verdict}'
         f"</strong>: <code>{escape(report.formula)}</code>",
-        escape(f"in every initial state of {report.scenario}" + (f" ({settings})" if settings else "")),
+        escape(where(report)),
     ]
     if report.verdict is Verdict.UNKNOWN:
-        lines += [escape(f"{report.reason}: {report.message}"), *map(escape, remedies(report))]
+        lines += map(escape, (f"{report.reason}: {report.message}", *how_far(report)))
+        lines += map(escape, (*next_questions(report), *remedies(report)))
     elif report.verdict is Verdict.SATISFIED:
-        lines += map(escape, basis(report))
+        lines += map(escape, [*basis(report), *proof_texts(report)])
     lines += [escape(f"Note: {note}") for note in report.notes]
     shown = "".join(f"<div>{line}</div>" for line in lines)
     parts = [f'<div style="border-left:4px solid {colour};padding-left:0.8em">{shown}</div>']
     if report.witness is not None:
         parts += [_trace(report.model, report.witness), *_pictures(report)]
+    if report.lasso is not None:
+        parts += [_table(run_table(report.lasso, report.model)), *_pictures(report)]
+    elif report.partial:
+        parts += _images(lambda: partial_pictures(report))
+    if assumed := assumptions(report, report.model or report.circuit):
+        told = "".join(f"<li>{escape(f'{name}: {text}')}</li>" for name, text in assumed)
+        parts.append(f"<details><summary>Assumptions of the model</summary><ul>{told}</ul></details>")
     return "".join(parts)
 
 

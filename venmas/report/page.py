@@ -13,13 +13,19 @@ from venmas._version import __version__
 from venmas.checker.format.lines import Checked
 from venmas.engine.report import Report, Verdict
 from venmas.errors import UsageError, install
+from venmas.model.circuit.nodes import Circuit
 from venmas.model.show import precise
 from venmas.model.system.system import System
-from venmas.model.witness.replay import FloatRun, Replay
+from venmas.model.witness.float_run import FloatRun
+from venmas.model.witness.replay import Replay
+from venmas.procedure import Subject
 from venmas.procedures.predicate_abstraction.refinement.drawing import Drawn
 from venmas.report.abstraction import Abstraction, abstraction_of, shown
+from venmas.report.assumptions import assumptions, trusted
 from venmas.report.equations import equations
 from venmas.report.figures import Facts
+from venmas.report.linear import shown as shown_linear
+from venmas.report.partial import how_far, next_questions
 from venmas.report.sections import (
     file_table,
     machine_facts,
@@ -31,7 +37,7 @@ from venmas.report.sections import (
     system_tables,
 )
 from venmas.report.tables import initial_table, margin_table, trace_tables
-from venmas.report.words import REASONS, SIGNS, basis, meaning, remedies
+from venmas.report.words import REASONS, SIGNS, basis, meaning, remedies, where
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -110,7 +116,7 @@ def cautions(report: Report, checks: Checks) -> list[str]:
 
 def html_page(
     report: Report,
-    system: System | None,
+    subject: Subject | None,
     source: Source,
     checks: Checks,
     drawings: Sequence[Drawing] = (),
@@ -119,11 +125,11 @@ def html_page(
 ) -> str:
     """The page as HTML text that needs nothing else: no other file, no network, no JavaScript.
 
-    system: what the result is about, None where it can not be had (`Checks.undescribed` says why). drawings: pictures,
+    subject: what the result is about, None where it can not be had (`Checks.undescribed` says why). drawings: pictures,
     or why there are none. defaults: default, unit and meaning of the parameters of the scenario by name. Raises
     `UsageError` without jinja2.
     """
-    problem = doubt(checks)
+    problem, system = doubt(checks), subject if isinstance(subject, System) else None
     verdict = Verdict.UNKNOWN if problem else report.verdict
     witness = None if problem else report.witness
     replay = checks.replay or report.replay
@@ -135,11 +141,14 @@ def html_page(
         report=report,
         verdict=verdict.value,
         sign=SIGNS[verdict],
-        meaning=meaning(verdict),
+        meaning=meaning(verdict, report.kind),
+        where=where(report),
+        linear=None if problem else shown_linear(report, subject),
         basis="" if problem else " ".join(basis(report, system)),
         doubt=problem,
         reason=REASONS.get(report.reason, ""),
-        remedies=remedies(report) if verdict is report.verdict is Verdict.UNKNOWN else [],
+        how_far=how_far(report) if verdict is report.verdict is Verdict.UNKNOWN else [],
+        remedies=[*next_questions(report), *remedies(report)] if verdict is report.verdict is Verdict.UNKNOWN else [],
         checked=_checked(report, checks),
         property_facts=property_facts(report, system),
         trace=trace,
@@ -154,6 +163,9 @@ def html_page(
         tables=system_tables(report, system, known) if system else None,
         parameters=parameter_table(report, known),
         equations=equations(system, files) if system else None,
+        trusted=[] if problem else trusted(report, system),
+        assumptions=assumptions(report, subject),
+        circuit=subject if isinstance(subject, Circuit) else None,
         proof_facts=proof_facts(report),
         procedures=procedure_table(report),
         abstraction=abstraction_of(report.invariant),

@@ -14,7 +14,7 @@ from venmas.model.expressions.expr import Output
 from venmas.model.show import group_name, initial_texts, kind_of, number, variable_groups
 from venmas.model.system.system import System
 from venmas.nn import Network
-from venmas.report.figures import PROCEDURES, Facts, figures, procedure_rows, uses_programs
+from venmas.report.figures import PROCEDURES, Facts, figures, procedure_rows
 from venmas.report.tables import Table
 from venmas.runtime.choices import SEMANTICS, TRUSTS
 
@@ -190,8 +190,6 @@ def _options(report: Report, defaults: Mapping[str, tuple[str, str, str]]) -> It
     if report.origin and report.origin.networks is not None:
         yield from ("--networks", report.origin.networks)
     yield from ("--formula", report.formula, "--mode", report.mode)
-    if uses_programs(report):
-        yield from ("--encoding", report.encoding, "--bounds", report.bounds)
     if report.trust != "auto":
         yield from ("--trust", report.trust)
     if report.semantics != "real":
@@ -204,7 +202,9 @@ def _options(report: Report, defaults: Mapping[str, tuple[str, str, str]]) -> It
         if report.asked.invariant:
             yield from ("--invariant", report.asked.invariant)
         for name, value in report.asked.options.items():
-            yield from (f"--{name}", value) if value else (f"--{name}",)
+            yield from ("--set", f"{name}={value}")
+        for name, value in report.asked.tune.items():
+            yield from ("--tune", f"{name}={value}")
         if report.asked.timeout:
             yield from ("--timeout", f"{report.asked.timeout:g}")
         if report.asked.memory:

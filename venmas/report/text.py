@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING
 from venmas.engine.reach.sets import ReachSets
 from venmas.engine.report import Report, Verdict
 from venmas.model.show import precise
+from venmas.report import linear
+from venmas.report.assumptions import assumptions
 from venmas.report.figures import PROCEDURES, figures, procedure_rows
+from venmas.report.partial import how_far, next_questions
 from venmas.report.reach import head, notes, table
 from venmas.report.text_tables import again, print_table, print_trace
-from venmas.report.words import basis, remedies
+from venmas.report.words import basis, remedies, where
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from venmas.model import Replay, System, Witness
+    from venmas.model.witness.lasso import Run
 
 _STYLES = {Verdict.SATISFIED: "bold green", Verdict.VIOLATED: "bold red", Verdict.UNKNOWN: "bold yellow"}
 _MOST_ATOMS = 6
+_MOST_STEPS = 40
+"""Steps of a run for ever that are printed; a file has them all."""
 _WIDTH = 200
 """Columns of tables, as the command line has them in a file or a pipe, where no window limits them."""
 
@@ -50,29 +56,55 @@ def as_text(shown: Report | ReachSets | Witness) -> str:
 
 
 def print_report(out: Console, report: Report, system: System | None, *, verbose: bool = False) -> None:
-    """Everything; `verbose`: the procedures of a mode, too, where one decided. system: None where there is none."""
+    """Everything; `verbose`: what the model assumes, and the procedures of a mode where one decided, too.
+
+    system: None where there is none.
+    """
     print_verdict(out, report)
-    settings = ", ".join(f"{n}={v}" for n, v in report.parameters.items())
     out.print(f"{report.formula}", soft_wrap=True)
-    out.print(f"in every initial state of {report.scenario}" + (f" ({settings})" if settings else ""), soft_wrap=True)
+    out.print(where(report), soft_wrap=True)
     if report.verdict is Verdict.SATISFIED:
         for sentence in basis(report, system):
             out.print(sentence, soft_wrap=True)
+        for text in linear.proof_texts(report):
+            out.print(text, soft_wrap=True)
     for note in report.notes:
         out.print(f"Note: {note}", soft_wrap=True)
     out.print()
     for name, text in figures(report):
         out.print(f"{name:<16} {text}", soft_wrap=True)
+    if verbose and (obligations := linear.obligation_table(report)) is not None:
+        out.print()
+        print_table(out, obligations.head, obligations.rows, wrap=True)
+    if verbose and (assumed := assumptions(report, system or report.model or report.circuit)):
+        out.print("\nAssumptions of the model:")
+        for name, text in assumed:
+            out.print(f"{name:<17} {text}", soft_wrap=True)
     if report.procedures and (verbose or report.verdict is Verdict.UNKNOWN):
         out.print()
         print_table(out, PROCEDURES, procedure_rows(report), wrap=True)
     if report.verdict is Verdict.UNKNOWN:
+        if told := how_far(report):
+            out.print("\nHow far it got:")
+            for text in told:
+                out.print(f"- {text}", soft_wrap=True)
         out.print("\nWhat may help:")
-        for text in remedies(report):
+        for text in (*next_questions(report), *remedies(report)):
             out.print(f"- {text}", soft_wrap=True)
     if report.witness is not None and report.replay is not None:
         out.print()
         print_witness(out, system, report.witness, report.replay)
+    if report.lasso is not None:
+        out.print()
+        print_run(out, report.lasso, system)
+
+
+def print_run(out: Console, run: Run, system: System | None) -> None:
+    """The run that breaks a property of LTL, its first steps."""
+    shown = linear.run_table(run, system, _MOST_STEPS)
+    out.print("A run that breaks it:", style="bold")
+    print_table(out, shown.head, shown.rows)
+    out.print(shown.note, soft_wrap=True)
 
 
 def print_reach(out: Console, found: ReachSets) -> None:
@@ -88,6 +120,8 @@ def print_witness(out: Console, system: System | None, witness: Witness, replay:
     """The trace, the atoms that it shows, and the replay."""
     tree = witness.path is None
     told = "A tree of runs that violates it:" if tree else "A run that violates it:"
+    if witness.stay:
+        told = "An initial state that violates it:"
     if any(value.radius for value in witness.nodes[0].state):
         told = "From here no noise brings it about:"
     out.print(told, style="bold")
@@ -110,6 +144,10 @@ def print_replay(out: Console, replay: Replay) -> None:
     """What the exact and the float replay say."""
     if not replay.confirmed:
         out.print(f"It does not replay: {replay.reason}", soft_wrap=True)
+    elif replay.derived:
+        out.print(
+            "Checked in exact numbers: violated for ever, by sets of states that runs do not leave", soft_wrap=True
+        )
     elif replay.margin is not None:
         out.print(f"Replayed {replay.how}: violated, margin {precise(replay.margin)}", soft_wrap=True)
     else:

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from venmas.engine.modes import DEFAULT, modes
 from venmas.engine.report import Report, Verdict
-from venmas.logic import Bounded
+from venmas.logic import Bounded, Linear
 from venmas.model.canonical.canonical import networks_of
 from venmas.model.system.system import System
+from venmas.report import linear
 
 SIGNS = {Verdict.SATISFIED: "✓", Verdict.VIOLATED: "✗", Verdict.UNKNOWN: "?"}
 
@@ -23,8 +24,10 @@ REASONS = {
 """More about reasons whose message is brief."""
 
 
-def meaning(verdict: Verdict) -> str:
-    """What the verdict says about the system."""
+def meaning(verdict: Verdict, kind: str = Bounded.kind) -> str:
+    """What the verdict says about the system; kind: of the property."""
+    if kind == Linear.kind:
+        return linear.meaning(verdict)
     match verdict:
         case Verdict.SATISFIED:
             return "Every initial state has the property: there is no counterexample."
@@ -33,8 +36,17 @@ def meaning(verdict: Verdict) -> str:
     return "Neither a proof nor a counterexample was found. This is no evidence for the property, nor against it."
 
 
+def where(report: Report) -> str:
+    """Of which runs or states of what the property is."""
+    settings = ", ".join(f"{n}={v}" for n, v in report.parameters.items())
+    scope = "on every run" if report.kind == Linear.kind else "in every initial state"
+    return f"{scope} of {report.scenario}" + (f" ({settings})" if settings else "")
+
+
 def basis(report: Report, system: System | None = None) -> tuple[str, ...]:
     """What a verdict other than unknown rests on, and of which networks it speaks, where there are any."""
+    if report.kind == Linear.kind:
+        return linear.basis(report)
     if report.verdict is Verdict.VIOLATED:
         return ("It rests on the counterexample alone.",)
     if report.verdict is Verdict.UNKNOWN:

@@ -1,4 +1,4 @@
-"""The linear algebra of numpy on one thread: on matrices as small as ours, its threads wait longer than they work.
+"""Limit of numpy's BLAS to one thread: on matrices as small as ours, its threads wait longer than they work.
 
 On two busy cores random runs of VerticalCAS took 7 times as long with them. Where there is much to do, it is shared out
 in larger parts.

@@ -1,4 +1,4 @@
-"""Words that options, reports and files choose from, each with a line for people.
+"""Enumerated values of options, reports and files, each with a line for people.
 
 Modes, procedures and solvers, to which other packages can add, have registries of their own (`venmas.engine.modes`,
 `venmas.procedures.registry`, `venmas.solvers.registry`).
@@ -18,24 +18,24 @@ ReluEncoding: TypeAlias = Literal["big-m", "indicator"]
 TRUSTS: Mapping[str, str] = {
     "auto": "a proof in rationals if one is found soon, else the solver's word",
     "exact": "a proof, else the verdict is unknown",
+    "two": "of netlists: the answers of two SMT solvers",
     "solver": "the solver's word, no proof is sought",
 }
 """What *satisfied* needs where a solver decided."""
 
-LTL_TRUSTS: Mapping[str, str] = {
-    "exact": "proofs are checked gate by gate",
-    "two": "the answers of two solvers",
-    "solver": "that of one",
+DEADLOCKS: Mapping[str, str] = {
+    "error": "nothing is satisfied where one is reached",
+    "stutter": "runs stay there for ever",
 }
-"""What *satisfied* needs of LTL of circuits."""
+"""LTL of states without a successor."""
 
 LEARNERS: Mapping[str, str] = {
     "auto": "mined",
     "mined": "neurons read off the netlist",
-    "milp": "hyperplanes by HiGHS",
-    "gradient": "PyTorch",
+    "milp": "hyperplanes by HiGHS (plug-in)",
+    "gradient": "trained by PyTorch (plug-in)",
 }
-"""How ranking networks are found (`venmas.procedures.ranking.learners`)."""
+"""How ranking networks are found; other packages can add more (`venmas.procedures.ranking.learners`)."""
 
 SEMANTICS: Mapping[str, str] = {
     "real": "the functions of their weights",
@@ -70,9 +70,7 @@ def check_choice(what: str, given: str, choices: Mapping[str, str]) -> None:
         raise UsageError(f"unknown {what} {given!r}: choose one of {', '.join(choices)}")
 
 
-def check_choices(*, trust: str, semantics: str, encoding: str, bounds: str) -> None:
+def check_choices(*, trust: str, semantics: str) -> None:
     """The same of what `verify` chooses from."""
     check_choice("trust", trust, TRUSTS)
     check_choice("semantics", semantics, SEMANTICS)
-    check_choice("encoding", encoding, ENCODINGS)
-    check_choice("bounds", bounds, BOUNDS)

@@ -1,4 +1,4 @@
-"""How objects show themselves: to ``print`` as text, to notebooks as HTML.
+"""Display of objects: as text by ``print``, as HTML in notebooks.
 
 What is shown is put together in rooms above those of the objects, `venmas.report` and `venmas.report.notebook`. They
 are named here and nowhere else, and imported when somebody looks.

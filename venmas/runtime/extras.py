@@ -1,4 +1,4 @@
-"""Compiled parts of the package, which not every machine can load."""
+"""Optional compiled parts of the package, which not every machine can load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, whatever ends the program that writes them."""
+"""Atomic writing of files: they appear whole or not at all, whatever ends the program that writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which VenMAS this is, down to its source: answers may outlive an edit, and come from other machines."""
+"""Identity of this VenMAS, down to its source: answers may outlive an edit, and come from other machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What VenMAS needs of the operating system, asked for before the modules that need it are imported."""
+"""Requirements on the operating system, checked before the modules that need it are imported."""
 
 import os
 import signal

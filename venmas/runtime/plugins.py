@@ -1,4 +1,4 @@
-"""Registries: things of a kind by name, ours and those of other packages (entry points, docs/plugins.md).
+"""Registries of plug-ins by name, ours and those of other packages (entry points, docs/plugins.md).
 
 Nothing is imported before it is asked for, so that a command line can list names at once. What an entry point names is
 code of a distribution that the user has installed; nothing that is read from data is looked for here.
@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 
 SOLVERS, SCENARIOS = "venmas.solvers", "venmas.scenarios"
 PROCEDURES, READERS = "venmas.procedures", "venmas.readers"
-REACH_SOURCES = "venmas.reach_sources"
-GROUPS = (SOLVERS, SCENARIOS, PROCEDURES, READERS, REACH_SOURCES)
+REACH_SOURCES, LEARNERS = "venmas.reach_sources", "venmas.learners"
+GROUPS = (SOLVERS, SCENARIOS, PROCEDURES, READERS, REACH_SOURCES, LEARNERS)
 """Groups of entry points."""
 
 _Kind = TypeVar("_Kind")
@@ -54,9 +54,9 @@ class Registry(Generic[_Kind]):
     @cached_property
     def plugged(self) -> dict[str, _Kind]:
         """Those of other packages by name; a warning tells of what is left out."""
-        found: dict[str, _Kind] = {}
+        loaded: dict[str, _Kind] = {}
         for point in points(self.group):
-            if point.name in self.own or point.name in found:
+            if point.name in self.own or point.name in loaded:
                 leave_out(point, f"the name {point.name!r} is taken; its author can rename the entry point")
                 continue
             try:
@@ -67,8 +67,8 @@ class Registry(Generic[_Kind]):
             if problem:
                 leave_out(point, problem)
             else:
-                found[point.name] = made
-        return found
+                loaded[point.name] = made
+        return loaded
 
     def get(self, name: str) -> _Kind:
         """The one of that name. Raises `UsageError` for an unknown name."""

@@ -44,7 +44,7 @@ class SizeLimit:
 
 @dataclass(frozen=True)
 class Features:
-    """What a solver can do. Without `indicators` they are lowered to big-M rows on the way to it."""
+    """Capabilities of a solver. Without `indicators` they are lowered to big-M rows on the way to it."""
 
     indicators: bool
     size_limit: SizeLimit | None
@@ -52,7 +52,7 @@ class Features:
 
 
 class Solver(Protocol):
-    """What the rest of VenMAS knows of a solver."""
+    """Interface of a solver to the rest of VenMAS."""
 
     @property
     def name(self) -> str:
@@ -61,7 +61,7 @@ class Solver(Protocol):
 
     @property
     def features(self) -> Features:
-        """What it can do here, with the licence that is installed."""
+        """Capabilities here, with the licence that is installed."""
         ...
 
     def version(self) -> str:
@@ -94,7 +94,7 @@ class BaseSolver(ABC):
     @property
     @abstractmethod
     def features(self) -> Features:
-        """What it can do here, with the licence that is installed."""
+        """Capabilities here, with the licence that is installed."""
 
     @abstractmethod
     def version(self) -> str:
@@ -148,7 +148,7 @@ class BaseSolver(ABC):
         return Unknown(Reason.TOLERANCE, f"{self.name} returned a point that violates the program by {violation:.3g}")
 
     def prepared(self, program: Program) -> Reduced:
-        """What the vendor is first asked, relaxed by `slack`; None where reductions find the program infeasible."""
+        """The program that the vendor gets first, relaxed by `slack`; None where reductions find it infeasible."""
         return self._prepared(program, self.slack)
 
     def _prepared(self, program: Program, slack: float) -> Reduced:

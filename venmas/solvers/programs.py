@@ -1,4 +1,4 @@
-"""What solving programs comes to: counts, sizes, seconds."""
+"""Statistics of solving programs: counts, sizes, seconds."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Programs:
         counts, largest = self.subproblems, self.largest
         workers = f" by {self.workers} workers" if self.workers > 1 else ""
         skipped = f"{counts.skipped} known from the journal, " if counts.skipped else ""
-        found = [
+        rows = [
             (
                 "subproblems",
                 f"{counts.created} created, {counts.discarded} discarded by bounds, {counts.solved} solved{workers}, "
@@ -67,8 +67,8 @@ class Programs:
         ]
         if largest.variables:  # none was made where a journal knew them all
             sizes = f"{_count(largest.variables, 'variable')} ({largest.binaries} binary)"
-            found.append(("largest program", f"{sizes}, {_count(largest.constraints, 'constraint')}"))
-        return found
+            rows.append(("largest program", f"{sizes}, {_count(largest.constraints, 'constraint')}"))
+        return rows
 
 
 def _count(number: int, what: str) -> str:

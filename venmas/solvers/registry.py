@@ -69,10 +69,10 @@ def solver_order(preference: str = AUTO) -> tuple[Solver, ...]:
             raise SolverUnavailableError(problem)
         return (solver,)
     problems = [(solver, solver.available()) for solver in map(get_solver, solver_names())]
-    found = tuple(solver for solver, problem in problems if problem is None)
-    if not found:
+    usable = tuple(solver for solver, problem in problems if problem is None)
+    if not usable:
         raise SolverUnavailableError("no solver is usable. " + ". ".join(p for _, p in problems if p))
-    return found
+    return usable
 
 
 def solve_in_order(

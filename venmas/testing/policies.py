@@ -20,10 +20,11 @@ State = tuple[int, ...]
 _NAMED = {0: "zero", 1: "one"}
 
 
-def random_system(rng: np.random.Generator, may_leave: bool = False) -> System:
+def random_system(rng: np.random.Generator, may_leave: bool = False, masking: bool = False) -> System:
     """Two to four variables of 2 to 5 values, 1 to 4 labels, random guards and affine updates, a proposition "bad".
 
-    may_leave: updates may leave the ranges, where guards do not keep them.
+    may_leave: updates may leave the ranges, where guards do not keep them. masking: the policy chooses among labels
+    that random conditions let compete.
     """
     system = System("random")
     n, labels = int(rng.integers(2, 5)), int(rng.integers(1, 5))
@@ -38,7 +39,8 @@ def random_system(rng: np.random.Generator, may_leave: bool = False) -> System:
     scale = 2.0 if rng.random() < 0.5 else 1.0  # small halves make ties
     weights = [rng.integers(-3, 4, (width, len(inputs))) / scale, rng.integers(-3, 4, (labels, width)) / scale]
     biases = [rng.integers(-2, 3, width) / scale, rng.integers(-2, 3, labels) / scale]
-    action = system.agent(argmax(apply_network(relu_network(weights, biases, name="policy"), inputs)))
+    among = [random_condition(rng, v) if rng.random() < 0.8 else True for _ in range(labels)] if masking else None
+    action = system.agent(argmax(apply_network(relu_network(weights, biases, name="policy"), inputs), among=among))
     for k in range(int(rng.integers(1, 6))):
         guard = random_condition(rng, v)
         updates: dict[Expr, Expr | int] = {}

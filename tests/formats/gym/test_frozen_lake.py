@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from gymnasium.envs.toy_text.frozen_lake import MAPS, FrozenLakeEnv, generate_random_map
 
+from tests.in_process import in_process
 from venmas.cli.main import main
 from venmas.engine.verify import verify
 from venmas.errors import ModelError, NetworkError, ScenarioError
@@ -196,7 +197,7 @@ def test_every_mode_knows_the_first_step_into_a_hole(mode):
     policy = relu_network([np.eye(16), np.eye(4)[:, CAREFUL]], [np.zeros(16), np.zeros(4)])
     system = frozen_lake(make(MAPS["4x4"]), policy)
     for formula, holds in (("AG^5 safe", True), ("AG^6 safe", False), ("EF^5 goal", False), ("EF^6 goal", True)):
-        assert verify(system, formula, mode=mode, solver="highs", isolated=False).satisfied is holds
+        assert verify(system, formula, mode=mode, solver="highs", tune=in_process(mode)).satisfied is holds
 
 
 def test_a_stored_result_names_the_map_and_nothing_it_stands_in_for(tmp_path):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.logic.automata.hoa_reader import read_hoa
 from tests.logic.automata.ltl_cases import A, B, random_formulas, shapes
 from venmas.errors import AutomatonError
 from venmas.logic import Vocabulary
-from venmas.logic.automata import accepted, automaton_of, read_hoa, refuting, to_dot, to_hoa
+from venmas.logic.automata import accepted, automaton_of, refuting, to_dot, to_hoa
 from venmas.logic.lassos import satisfying
 from venmas.logic.ltl_parser import parse_ltl
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from venmas import verify_ltl
+from venmas import verify
 from venmas.errors import CircuitError
 from venmas.formats.verilog import read_verilog
 from venmas.model.circuit.nodes import Circuit
@@ -181,7 +181,7 @@ def test_initial_conditions_are_about_what_is_seen(tmp_path: Path, first: int | 
             reached |= fresh
             seen |= fresh
         if seen:
-            found = verify_ltl(circuit, f"G n {two} {m}", init=f"q {one} {k}")
+            found = verify(circuit, f"G n {two} {m}", initial=f"q {one} {k}")
             assert (found.satisfied, found.violated) == (expected, not expected), (one, k, two, m)
             verdicts.add(expected)
     assert verdicts == {True, False}

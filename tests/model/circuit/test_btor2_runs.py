@@ -8,14 +8,13 @@ from pathlib import Path
 
 from btor2_runs import Netlist
 
-from venmas.budget import Budget
-from venmas.engine.ltl_decide import Violated, decide
+from venmas import verify
 from venmas.formats.btor2.reader import read_btor2
 from venmas.logic.lassos import Lasso, holds
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.logic.paths import leaves
 from venmas.logic.printing import to_text
-from venmas.model.witness.circuit import Run
+from venmas.model.witness.lasso import Run
 
 
 def followed(text: str, run: Run) -> list[dict[str, int]]:
@@ -39,11 +38,11 @@ def test_published_violations_are_followed_by_another_interpreter(data_dir: Path
         if row["expected"] != "violated":
             continue
         path = data_dir / "ltl" / "btor24" / f"{row['family']}_{row['index']}.btor2"
-        answer, _ = decide(read_btor2(path), formula := parse_ltl(row["ltl"]), Budget(60))
-        assert isinstance(answer, Violated), row
-        rows = followed(path.read_text(), answer.run)
+        answer, formula = verify(read_btor2(path), row["ltl"], timeout=60), parse_ltl(row["ltl"])
+        assert answer.violated and answer.lasso is not None, row
+        rows = followed(path.read_text(), answer.lasso)
         truth = [{leaf for leaf in leaves(formula) if told(to_text(leaf), signals)} for signals in rows]
-        back = answer.run.back
+        back = answer.lasso.back
         assert not holds(formula, Lasso(tuple(truth[:back]), tuple(truth[back:]))), row
         count += 1
     assert count == 5

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from tests.needs import needs
+from venmas import verify
 from venmas.budget import Budget
-from venmas.engine.ltl_decide import Satisfied, Unknown, Violated, decide
 from venmas.errors import ModelError, ScenarioError
 from venmas.formats.designs import design_names, load_machine
-from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.integers import Word, ite
 from venmas.model.circuit.machine import Machine
 from venmas.model.circuit.simulate import evaluate, first_states, step
@@ -46,15 +45,15 @@ def test_each_property_of_the_designs_is_decided(name: str) -> None:
     circuit = circuit_of(machine, Budget(30))
     assert len(machine.properties) >= 3
     for key, text in machine.properties.items():
-        answer, _ = decide(circuit, parse_ltl(text), Budget(30))
-        assert isinstance(answer, Violated if key in VIOLATED[name] else Satisfied), (key, answer)
+        answer = verify(circuit, text, timeout=30)
+        assert answer.verdict == ("violated" if key in VIOLATED[name] else "satisfied"), (key, answer)
 
 
 def test_other_sizes_of_a_design() -> None:
     needs("bitwuzla", "pysat")
     circuit = circuit_of(load_machine("lcd", power=300, setup="1000", send=7), Budget(30))
     assert circuit.register_bits == 12
-    assert isinstance(decide(circuit, parse_ltl("F G lcd_enable -> G F begins"), Budget(30))[0], Satisfied)
+    assert verify(circuit, "F G lcd_enable -> G F begins", timeout=30).satisfied
     with pytest.raises(ScenarioError, match="no design 'lcdd'; bundled ones are blink, "):
         load_machine("lcdd")
     with pytest.raises(ScenarioError, match=r"delay\.py, line \d+: delay: cnt lies in 0 \.\. -1"):
@@ -121,7 +120,7 @@ def test_a_register_by_width_wraps_and_one_by_range_is_refused_where_it_leaves()
     wraps = circuit_of(counter(False, width=4), Budget(10))
     assert int(step(wraps, [np.array([15])], [np.array([1])])[0][0]) == 0
     kept = circuit_of(counter(True, high=9), Budget(10))
-    assert isinstance(decide(kept, parse_ltl("F G up -> F G n == 9"), Budget(10))[0], Satisfied)
+    assert verify(kept, "F G up -> F G n == 9", timeout=10).satisfied
     with pytest.raises(ModelError, match=r"n may leave its range 0 \.\. 9 in a step from up = 1, n = 9\. Updates"):
         circuit_of(counter(False, high=9), Budget(10))
     with pytest.raises(ModelError, match=r"n may leave its range 0 \.\. 8"):
@@ -135,17 +134,17 @@ def test_ranges_hold_at_first_and_for_inputs() -> None:
     place = machine.register("place", low=5, high=20)
     machine.next(place=ite(place + speed > 20, 5, place + speed))
     circuit = circuit_of(machine, Budget(10))
-    assert isinstance(decide(circuit, parse_ltl("G F place < 8"), Budget(10))[0], Satisfied)
-    answer, _ = decide(circuit, parse_ltl("G F place == 6"), Budget(10))
-    assert isinstance(answer, Violated)
-    assert all(5 <= state["place"] <= 20 for state in answer.run.states)
-    assert all(1 <= inputs["speed"] <= 3 for inputs in answer.run.inputs)
-    assert not isinstance(decide(circuit, parse_ltl("G place > 4"), Budget(10))[0], Violated)
+    assert verify(circuit, "G F place < 8", timeout=10).satisfied
+    answer = verify(circuit, "G F place == 6", timeout=10)
+    assert answer.violated and answer.lasso is not None
+    assert all(5 <= state["place"] <= 20 for state in answer.lasso.states)
+    assert all(1 <= inputs["speed"] <= 3 for inputs in answer.lasso.inputs)
+    assert not verify(circuit, "G place > 4", timeout=10).violated
     first = Machine("m")
     first.next(n=first.register("n", low=2, high=9, init=4))
     start = first_states(circuit_of(first, Budget(10)), [np.array([7])], [])
     assert int(start[0][0]) == 4
-    assert isinstance(decide(circuit_of(first, Budget(10)), parse_ltl("G n == 5"), Budget(10))[0], Violated | Unknown)
+    assert not verify(circuit_of(first, Budget(10)), "G n == 5", timeout=10).satisfied
 
 
 def test_what_is_no_machine_is_said(tmp_path: Path) -> None:

@@ -11,12 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from venmas.budget import Budget
-from venmas.engine.ltl_decide import Satisfied, Violated, decide
+from venmas import verify
 from venmas.errors import CircuitError, SolverUnavailableError
 from venmas.formats import verilog
 from venmas.formats.verilog import read_verilog
-from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.simulate import first_states, step, values
 
 TIMER = """
@@ -57,10 +55,10 @@ def test_a_design_runs_as_it_is_written(tmp_path: Path) -> None:
 
 def test_a_design_is_decided(tmp_path: Path) -> None:
     circuit = read_verilog(written(tmp_path, TIMER)).circuit
-    assert isinstance(decide(circuit, parse_ltl("F G !rst -> G F ring"), Budget(20))[0], Satisfied)
-    assert isinstance(decide(circuit, parse_ltl("G F ring"), Budget(20))[0], Violated)
+    assert verify(circuit, "F G !rst -> G F ring", timeout=20).satisfied
+    assert verify(circuit, "G F ring", timeout=20).violated
     # what nothing drives may have any value, at every step
-    assert isinstance(decide(circuit, parse_ltl("G F odd"), Budget(20))[0], Violated)
+    assert verify(circuit, "G F odd", timeout=20).violated
 
 
 def test_odd_names_are_names(tmp_path: Path) -> None:

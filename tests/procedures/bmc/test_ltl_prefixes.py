@@ -13,10 +13,9 @@ from pathlib import Path
 
 from jsonschema import Draft202012Validator
 
-import venmas
 from tests.logic.automata.ltl_cases import A, B, random_formula, shapes
+from venmas import verify
 from venmas.budget import Budget
-from venmas.engine.ltl_decide import Violated, decide
 from venmas.formats.btor2.reader import parse_btor2
 from venmas.formats.vcd import to_vcd
 from venmas.logic.automata.translate import questioned, refuting
@@ -24,11 +23,11 @@ from venmas.logic.lassos import doomed, satisfying
 from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.witness.circuit import Observed
-from venmas.procedures.bmc.lasso import Search
-from venmas.report.ltl import ltl_page
+from venmas.procedures.bmc.procedure import Search
+from venmas.report.page import Checks, Source, html_page
 
 SCHEMA = Draft202012Validator(
-    json.loads((Path(__file__).resolve().parents[3] / "docs" / "ltl-result.schema.json").read_text())
+    json.loads((Path(__file__).resolve().parents[3] / "docs" / "result.schema.json").read_text())
 )
 COUNTER = """
 1 sort bitvec 1
@@ -83,21 +82,21 @@ def test_what_is_seen_and_what_is_not() -> None:
 
 
 def test_a_long_counter_is_refuted_by_its_first_steps() -> None:
-    report = venmas.verify_ltl(counter(), "G F n == 5 & G (n == 1 -> X n != 2)")
+    report = verify(counter(), "G F n == 5 & G (n == 1 -> X n != 2)")
     assert report.violated and report.lasso is not None
     assert report.lasso.back is None and [one["n"] for one in report.lasso.states][:3] == [0, 1, 2]
     SCHEMA.validate(report.to_json())
-    assert "is broken, whatever comes" in ltl_page(report)
+    assert "is broken, whatever comes" in html_page(report, report.circuit, Source("r.json"), Checks())
     assert "broken whatever comes" in to_vcd(report.lasso)
-    deep = venmas.verify_ltl(counter(), "X G n != 40")
+    deep = verify(counter(), "X G n != 40")
     assert deep.lasso is not None and deep.lasso.back is None and len(deep.lasso.states) > 40
 
 
 def test_where_letters_are_constrained_a_run_may_have_no_next_step() -> None:
     """Below 3 for ever: no run is, so every property holds, `G n != 2`, too."""
     dying = counter("12 constraint 11\n")
-    answer, _ = decide(dying, parse_ltl("G n != 2"), Budget(20))
-    assert not isinstance(answer, Violated)
+    answer = verify(dying, "G n != 2", timeout=20)
+    assert not answer.violated
     assert Observed(dying, parse_ltl("G n != 2")).replay([0], [[]] * 3, None) is None
     assert Observed(counter(), parse_ltl("G n != 2")).replay([0], [[]] * 3, None) is not None
 

@@ -6,14 +6,12 @@ import re
 
 import pytest
 
-from venmas.budget import Budget
-from venmas.engine.ltl_decide import Satisfied, Violated, decide
+from venmas import verify
 from venmas.errors import CircuitError
-from venmas.formats.btor2.properties import bad_asked, justice_asked
 from venmas.formats.btor2.reader import parse_btor2
 from venmas.formats.vcd import to_vcd
-from venmas.logic.ltl_parser import parse_ltl
-from venmas.model.witness.circuit import Run
+from venmas.model.circuit.properties import bad_asked, justice_asked
+from venmas.model.witness.lasso import Run
 
 COUNTER = """
 1 sort bitvec 1
@@ -32,9 +30,9 @@ COUNTER = """
 
 
 def violation(formula: str) -> Run:
-    answer, _ = decide(parse_btor2(COUNTER + "13 output 11 nine\n"), parse_ltl(formula), Budget(20))
-    assert isinstance(answer, Violated)
-    return answer.run
+    answer = verify(parse_btor2(COUNTER + "13 output 11 nine\n"), formula, timeout=20)
+    assert answer.violated and answer.lasso is not None
+    return answer.lasso
 
 
 def read_vcd(text: str) -> tuple[dict[str, int], list[dict[str, int]]]:
@@ -92,7 +90,7 @@ def test_waveforms_hold_the_run(formula: str) -> None:
 def test_names_in_waveforms_are_words_of_their_own() -> None:
     names = ["a b", "ab", "$end", "ü", "#7", "x" * 3000, "_ab"]
     row = {name: at for at, name in enumerate(names)}
-    run = Run((row, row), ({}, {}), 0, ({}, {}), dict.fromkeys(names, 3), ({}, {}))
+    run = Run((row, row), 0, ({}, {}), (), ({}, {}), ({}, {}), dict.fromkeys(names, 3))
     widths, rows = read_vcd(to_vcd(run, "$end \n $var"))
     assert len(widths) == len(names) + 2
     values = [value for name, value in rows[0].items() if name.startswith("registers.")]
@@ -101,7 +99,7 @@ def test_names_in_waveforms_are_words_of_their_own() -> None:
 
 def test_many_signals_have_codes_of_their_own() -> None:
     row = {f"s{at}": at % 2 for at in range(10_000)}
-    widths, rows = read_vcd(to_vcd(Run((row,), ({},), 0, ({},), dict.fromkeys(row, 1), ({},))))
+    widths, rows = read_vcd(to_vcd(Run((row,), 0, ({},), (), ({},), ({},), dict.fromkeys(row, 1))))
     assert len(widths) == 10_002
     assert rows[0]["registers.s9999"] == 1
 
@@ -112,12 +110,11 @@ def test_lines_of_netlists_are_questions() -> None:
     circuit = parse_btor2(text)
     asked, formula = bad_asked(circuit, 0)
     assert formula == "G !bad0"
-    assert isinstance(decide(asked, parse_ltl(formula), Budget(20))[0], Violated)
-    expected = {0: Violated, 1: Violated, 2: Violated}
-    for number, kind in expected.items():
+    assert verify(asked, formula, timeout=20).violated
+    for number in range(3):
         asked, formula, fair = justice_asked(circuit, number)
-        answer, _ = decide(asked, parse_ltl(formula), Budget(20), map(parse_ltl, fair))
-        assert isinstance(answer, kind), number
+        answer = verify(asked, formula, timeout=20, fair=fair)
+        assert answer.violated and verify(circuit, f"justice{number}", timeout=20).violated, number
     assert fair == ("fair0",)
 
 
@@ -126,20 +123,20 @@ def test_fair_lines_are_assumed_of_justice_only() -> None:
     text = COUNTER + "13 bad 3\n14 fair -3\n15 neq 1 4 6\n16 justice 1 -15\n"
     still = text.replace("8 ite 2 3 6 7", "8 ite 2 3 6 5")
     asked, formula, fair = justice_asked(parse_btor2(still), 0)
-    assert isinstance(decide(asked, parse_ltl(formula), Budget(20), map(parse_ltl, fair))[0], Violated)
+    assert verify(asked, formula, timeout=20, fair=fair).violated
     only = still.replace("14 fair -3", "14 fair 11")
     asked, formula, fair = justice_asked(parse_btor2(only), 0)
-    assert isinstance(decide(asked, parse_ltl(formula), Budget(20), map(parse_ltl, fair))[0], Satisfied)
+    assert verify(asked, formula, timeout=20, fair=fair).satisfied
     asked, formula = bad_asked(parse_btor2(only), 0)
     assert formula == "G !stop"
-    assert isinstance(decide(asked, parse_ltl(formula), Budget(20))[0], Violated)
+    assert verify(asked, formula, timeout=20).violated
 
 
 def test_lines_that_are_not_there() -> None:
     circuit = parse_btor2(COUNTER + "13 bad 11\n")
-    with pytest.raises(CircuitError, match="--bad 1: the netlist has bad lines 0 to 0"):
+    with pytest.raises(CircuitError, match="bad1: the netlist has bad lines 0 to 0"):
         bad_asked(circuit, 1)
-    with pytest.raises(CircuitError, match="--justice 0: the netlist has no justice line"):
+    with pytest.raises(CircuitError, match="justice0: the netlist has no justice line"):
         justice_asked(circuit, 0)
 
 

@@ -20,11 +20,10 @@ from scipy.optimize import linprog
 
 from experiments.certificates.liveness import accepts
 from tests.engine.test_decide import COUNTER, random_circuit, random_property
-from venmas.answer import Unknown
+from tests.procedures.ranking.proved import proved
+from venmas import verify
 from venmas.budget import Budget
 from venmas.checker.format.json_lines import json_lines
-from venmas.engine.certificates.trust import decide_trusted
-from venmas.engine.ltl_decide import Satisfied, decide
 from venmas.formats.btor2.reader import parse_btor2, read_btor2
 from venmas.logic.automata.automaton import strongly_connected
 from venmas.logic.automata.translate import refuting
@@ -36,7 +35,6 @@ from venmas.model.circuit.nodes import Circuit, Node, needed
 from venmas.model.circuit.operators import Op, words
 from venmas.model.circuit.simulate import evaluate, values
 from venmas.model.circuit.smt import Sat, Smt, Unsat
-from venmas.procedures.netlist.answers import Violated
 from venmas.procedures.netlist.clauses import Invariant, Literal
 from venmas.procedures.netlist.step import Goal, step_of
 from venmas.procedures.pdr.inductive import obligations
@@ -45,7 +43,8 @@ from venmas.procedures.pdr.needed import closed
 from venmas.procedures.pdr.pdr import unreachable
 from venmas.procedures.ranking import procedure as prove
 from venmas.procedures.ranking.learn import Network, rank
-from venmas.procedures.ranking.rational import cheapest
+from venmas.procedures.ranking.proof import RankingProof
+from venmas.procedures.ranking.weights.rational import cheapest
 
 
 def restricted(rng: random.Random) -> Circuit:
@@ -150,13 +149,14 @@ def test_random_circuits_with_initial_states_and_constraints(part: int) -> None:
         rng = random.Random(seed)
         circuit, formula = restricted(rng), parse_ltl(random_property(rng, rng.randint(2, 5)))
         explicit = Explicit(circuit, formula)
-        answer, _ = decide(circuit, formula, Budget(2))
-        assert not isinstance(answer, Satisfied if explicit.broken() else Violated), (seed, formula)
-        kinds.append(type(answer))
-        if isinstance(answer, Satisfied) and answer.invariant.clauses:
-            assert all(holds(explicit, answer.invariant, state) for state in explicit.reached()), (seed, formula)
-    assert kinds.count(Satisfied) >= 3
-    assert kinds.count(Unknown) <= 12
+        answer = verify(circuit, formula, timeout=2)
+        assert not (answer.satisfied if explicit.broken() else answer.violated), (seed, formula)
+        kinds.append(answer.verdict.value)
+        proof = answer.proved and answer.proved.proof
+        if isinstance(proof, RankingProof) and proof.invariant.clauses:
+            assert all(holds(explicit, proof.invariant, state) for state in explicit.reached()), (seed, formula)
+    assert kinds.count("satisfied") >= 3
+    assert kinds.count("unknown") <= 12
 
 
 def test_proofs_from_every_state_do_not_use_initial_states() -> None:
@@ -164,10 +164,10 @@ def test_proofs_from_every_state_do_not_use_initial_states() -> None:
     for seed in range(2000, 2025):
         rng = random.Random(seed)
         circuit, formula = restricted(rng), parse_ltl(random_property(rng, rng.randint(2, 4)))
-        answer, _ = decide(circuit, formula, Budget(1), initial=False)
+        answer = verify(circuit, formula, timeout=1, tune={"ranking.from": "all"})
         anywhere = replace(circuit, init=(None,) * len(circuit.registers), starts=())
-        if isinstance(answer, Satisfied):
-            assert not answer.invariant.initial
+        if answer.satisfied:
+            assert not proved(answer).invariant.initial
             assert not Explicit(anywhere, formula).broken(), (seed, formula)
             found += 1
     assert found >= 3
@@ -230,14 +230,13 @@ def test_invariants_are_read_by_people() -> None:
 def test_safety_of_a_counter() -> None:
     by_two = parse_btor2(COUNTER.replace("5 one 2", "5 constd 2 2"))
     even = started(by_two, parse_ltl("n == 0"))
-    answer, _ = decide(even, parse_ltl("G n != 3"), Budget(20))
-    assert isinstance(answer, Satisfied)
-    assert answer.invariant.initial
-    assert answer.kept
-    assert isinstance(decide(even, parse_ltl("G n != 3"), Budget(20), exact=False)[0], Satisfied)
-    assert isinstance(decide(even, parse_ltl("G n != 3"), Budget(3), initial=False)[0], Unknown)
-    assert isinstance(decide(by_two, parse_ltl("G n != 3"), Budget(20))[0], Violated)
-    assert isinstance(decide(even, parse_ltl("G n != 4"), Budget(20))[0], Violated)
+    answer = verify(even, "G n != 3", timeout=20)
+    assert proved(answer).invariant.initial
+    assert proved(answer).kept
+    assert verify(even, "G n != 3", timeout=20, trust="solver").satisfied
+    assert verify(even, "G n != 3", timeout=3, tune={"ranking.from": "all"}).verdict == "unknown"
+    assert verify(by_two, "G n != 3", timeout=20).violated
+    assert verify(even, "G n != 4", timeout=20).violated
 
 
 TWO = """
@@ -273,25 +272,23 @@ def test_lexicographic_ranks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     The certificate has both, in this order.
     """
     circuit, formula = parse_btor2(TWO), parse_ltl("G F idle | F G reset")
-    once, _ = decide(circuit, formula, Budget(30))
-    assert isinstance(once, Satisfied)
-    assert [len(one.goal.edges) for one in once.ranked] == [2]
+    once = verify(circuit, formula, timeout=30)
+    (first,) = proved(once).ranked
+    assert len(first.goal.edges) == 2
 
     def refusing(goal: Goal, *rest: Any) -> Network | None:
-        return None if goal == once.ranked[0].goal else rank(goal, *rest)
+        return None if goal == first.goal else rank(goal, *rest)
 
     monkeypatch.setattr(prove, "rank", refusing)
-    twice, _ = decide(circuit, formula, Budget(30))
-    assert isinstance(twice, Satisfied)
-    first, second = twice.ranked
-    assert set(first.goal.edges) == set(once.ranked[0].goal.edges)
-    assert set(second.goal.edges) == set(first.goal.edges) - first.goal.strict
-    assert second.goal.strict == once.ranked[0].goal.strict
-    assert all(len(one.steps) == len(one.goal.edges) for one in twice.ranked)
+    twice = verify(circuit, formula, timeout=30)
+    begin, second = proved(twice).ranked
+    assert set(begin.goal.edges) == set(first.goal.edges)
+    assert set(second.goal.edges) == set(begin.goal.edges) - begin.goal.strict
+    assert second.goal.strict == first.goal.strict
+    assert all(len(one.steps) == len(one.goal.edges) for one in (begin, second))
 
-    done = decide_trusted(circuit, formula, Budget(30), certificate=tmp_path / "c.gz")
-    assert isinstance(done.answer, Satisfied)
-    assert done.stored is not None and not done.stored.said
+    done = verify(circuit, formula, timeout=30, certificate=tmp_path / "c.gz")
+    assert done.basis == "exact" and done.certificate is not None and not proved(done).counts["solver"]
     lines = [dict(line) for line in json_lines(tmp_path / "c.gz")]
     one, two = [line for line in lines if line.get("rule") == "rank"]
     assert set(two["edges"]) == set(one["edges"]) - set(one["strict"]) != set()
@@ -307,8 +304,8 @@ def test_a_search_that_lies_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     """A wrong answer of the search for invariants, that a component is avoided by no clause at all, is not believed."""
     monkeypatch.setattr(prove, "unreachable", lambda *_: {})
     monkeypatch.setattr(prove, "rank", lambda *_: None)
-    answer, _ = decide(parse_btor2(TWO), parse_ltl("G F idle | F G reset"), Budget(30))
-    assert not isinstance(answer, Satisfied) or answer.enumerated
+    answer = verify(parse_btor2(TWO), "G F idle | F G reset", timeout=30)
+    assert not answer.satisfied or answer.decided_by == "explicit-ltl"
 
 
 def test_the_property_that_needs_initial_states(data_dir: Path) -> None:
@@ -317,11 +314,10 @@ def test_the_property_that_needs_initial_states(data_dir: Path) -> None:
     assert rows
     for row in rows:
         circuit = read_btor2(folder / "btor24" / f"{row['family']}_{row['index']}.btor2")
-        answer, _ = decide(started(circuit, parse_ltl(row["from"])), parse_ltl(row["ltl"]), Budget(60))
-        assert type(answer).__name__.lower() == row["expected"] == "satisfied"
-        assert isinstance(answer, Satisfied)
-        assert answer.invariant.initial
-        assert any(one.goal.invariant.clauses for one in answer.ranked)
+        answer = verify(started(circuit, parse_ltl(row["from"])), row["ltl"], timeout=60)
+        assert answer.verdict == row["expected"] == "satisfied"
+        assert proved(answer).invariant.initial
+        assert any(one.goal.invariant.clauses for one in proved(answer).ranked)
 
 
 @pytest.mark.parametrize("name", ["1_delay_SL", "1_i2c_SL", "s2_lcd", "s_load_store"])
@@ -335,17 +331,15 @@ def test_published_safety_and_combined_properties(data_dir: Path, name: str) -> 
         nodes.append(zero._replace(width=circuit.width(register)))
         firsts.append(len(nodes) - 1)
     reset = replace(circuit, nodes=tuple(nodes), init=tuple(firsts))
-    answer, _ = decide(reset, parse_ltl(row["ltl"]), Budget(60))
-    assert isinstance(answer, Satisfied)
-    assert answer.invariant.clauses
-    assert answer.kept
+    answer = verify(reset, row["ltl"], timeout=60)
+    assert proved(answer).invariant.clauses
+    assert proved(answer).kept
 
 
 def test_weights_beyond_the_precision_of_floats(data_dir: Path) -> None:
     path = data_dir / "ltl" / "btor25" / "blink_25.btor2"
-    answer, _ = decide(read_btor2(path), parse_ltl("F G !rst -> G F led"), Budget(60))
-    assert isinstance(answer, Satisfied)
-    assert max(abs(w) for row in answer.ranked[0].network.weights.values() for w in row) >= 1 << 32
+    answer = verify(read_btor2(path), "F G !rst -> G F led", timeout=60)
+    assert max(abs(w) for row in proved(answer).ranked[0].network.weights.values() for w in row) >= 1 << 32
 
 
 def test_programs_in_rationals_against_a_solver_of_floats() -> None:

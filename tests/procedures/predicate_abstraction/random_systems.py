@@ -12,14 +12,18 @@ from venmas.checker.format.lines import Lines
 from venmas.checker.format.numbers import CheckError
 from venmas.checker.inductive.check import check_inductive as check_lines
 from venmas.logic import Formula, nnf
+from venmas.model.expressions.conditions import conjunction as conjoined
+from venmas.model.expressions.conditions import disjunction as disjoined
+from venmas.model.expressions.functions import apply_network, argmax
 from venmas.model.invariant import Invariant
 from venmas.model.system.system import System
+from venmas.nn import relu_network
 from venmas.procedures.inductive.merge import merged
 from venmas.procedures.inductive.write import closed
 from venmas.procedures.predicate_abstraction.cegar import Cegar, ConcretePath
 from venmas.procedures.predicate_abstraction.graph.explore import Explored
 from venmas.procedures.predicate_abstraction.graph.graph import AbstractGraph, abstract
-from venmas.procedures.predicate_abstraction.settings import OPTIONS, Choices
+from venmas.procedures.predicate_abstraction.settings import OPTIONS, TESTS, Choices
 from venmas.procedures.predicate_abstraction.states.predicates import of_formula
 from venmas.procedures.predicate_abstraction.states.task import task_of
 from venmas.testing.policies import (
@@ -46,8 +50,12 @@ def variants() -> list[Choices]:
     for start, refine, split in product(
         ("none",), ("shrink", "ws", "ce", "sens", "verix", "random"), ("witness", "mid", "random")
     ):
-        found.append(Choices(predicates=start, refine=refine, split=split, seed=1))
-    return [*found, Choices(predicates="none", refine="verix", split="eps"), Choices(predicates="none", entailed="on")]
+        found.append(Choices(first=start, refine=refine, split=split, seed=1))
+    for refine in ("ws", "ce", "verix", "random", "shrink"):  # as published
+        found.append(Choices(first="none", refine=refine, guards="all", cells="off", concretise="random", seed=2))
+    for start, refine, split in product(("none", "guards"), ("ws", "sens", "random"), ("witness", "mid", "random")):
+        found.append(Choices(first=start, refine=refine, split=split, cells="off", tests="relaxed-both", seed=3))
+    return [*found, Choices(first="none", refine="verix", split="eps"), Choices(first="none", entailed="on")]
 
 
 def counted(graph: AbstractGraph) -> Counts:
@@ -83,10 +91,10 @@ def brute(system: System, predicates: Sequence[Formula], unsafe: Formula) -> Cou
 def check_graph(seed: int) -> None:
     """The abstract graph of random predicates is the one that all states make."""
     rng = np.random.default_rng(seed)
-    system = random_system(rng, may_leave=bool(rng.random() < 0.3))
+    system = random_system(rng, may_leave=bool(rng.random() < 0.3), masking=seed % 4 == 1)
     predicates = random_predicates(rng, system, int(rng.integers(0, 6)))
     bad = system.propositions["bad"]
-    graph = abstract(system, predicates, bad, seed=seed)
+    graph = abstract(system, predicates, bad, seed=seed, tests=TESTS[seed % len(TESTS)])
     assert counted(graph) == brute(system, predicates, bad), seed
     for k in range(len(graph.source)):
         witness = tuple(graph.witness[k].tolist())
@@ -100,13 +108,14 @@ def check_graph(seed: int) -> None:
 
 
 def check_verdict(seed: int, choices: Sequence[Choices]) -> None:
-    """Every variant says what is so, and shows it: an inductive set, or a path."""
+    """Every variant says what is so, and shows it: an inductive set, or a path; every third system is of moves."""
     rng = np.random.default_rng(seed)
-    system = random_system(rng, may_leave=bool(rng.random() < 0.3))
+    leaves, masking = bool(rng.random() < 0.3), seed % 4 == 1
+    system = random_moves(rng, masking) if seed % 3 == 0 else random_system(rng, leaves, masking)
     bad = system.propositions["bad"]
     truth = verdict(system, bad)
     for chosen in choices:
-        found = decided(system, bad, chosen)
+        found = decided(system, bad, chosen, runs=seed % 2 == 0)
         if isinstance(found, Invariant):
             assert truth == "safe", (seed, chosen)
             assert is_inductive(system, bad, found), (seed, chosen)
@@ -116,10 +125,14 @@ def check_verdict(seed: int, choices: Sequence[Choices]) -> None:
             check_path(system, bad, found, truth, chosen)
 
 
-def decided(system: System, bad: Formula, choices: Choices) -> Invariant | tuple[list[State], tuple[int, ...]]:
-    """The inductive set, or states and branches of a path."""
+def decided(
+    system: System, bad: Formula, choices: Choices, runs: bool
+) -> Invariant | tuple[list[State], tuple[int, ...]]:
+    """The inductive set, or states and branches of a path; runs: random ones are tried, which leave less to refine."""
     task = task_of(system)
     loop = Cegar(task, bad, choices)
+    if not runs:
+        loop._runs = lambda steps, starts: None  # type: ignore[method-assign]
     while True:
         found = loop.iterate()
         match found:
@@ -179,3 +192,31 @@ def check_path(
             return
         assert real == after, choices
     assert holds(system, bad, states[-1]), choices
+
+
+def random_moves(rng: np.random.Generator, masking: bool = False) -> System:
+    """A policy that walks on a grid of two or three integers from a corner, and a far corner that is bad.
+
+    Its abstract paths are long, and mostly spurious by the policy. masking: labels that may be applied compete.
+    """
+    system, n = System("moves"), int(rng.integers(2, 4))
+    names = [f"v{i}" for i in range(n)]
+    values = [system.integer(name, 0, 8) for name in names]
+    hidden, labels = 6, int(rng.integers(2, 4))
+    weights = [rng.integers(-3, 4, (hidden, n)), rng.integers(-3, 4, (labels, hidden))]
+    middles = rng.integers(1, 8, (hidden, n))
+    biases = [-(weights[0] * middles).sum(1), rng.integers(-4, 5, labels)]  # units change within the grid
+    network = relu_network([w.astype(float) for w in weights], [b.astype(float) for b in biases], name="p")
+    moves = [
+        [(int(rng.integers(0, n)), int(rng.choice([1, 1, 2, -1]))) for _ in range(int(rng.integers(1, 3)))]
+        for _ in range(labels)
+    ]
+    able = [[values[v] <= 8 - step if step > 0 else values[v] >= -step for v, step in each] for each in moves]
+    among = [disjoined(conditions) for conditions in able] if masking else None
+    action = system.agent(argmax(apply_network(network, values), among=among))
+    for label, (each, conditions) in enumerate(zip(moves, able, strict=True)):
+        for k, ((v, step), condition) in enumerate(zip(each, conditions, strict=True)):
+            system.branch(f"b{label}_{k}", {values[v]: values[v] + step}, when=(action == label) & condition)
+    system.initial(*(v <= int(rng.integers(0, 3)) for v in values))
+    system.proposition("bad", conjoined(v >= int(rng.integers(4, 8)) for v in values))
+    return system

@@ -56,18 +56,18 @@ def cart(limit: float = 5.5, costs: int = 30) -> System:
     return s
 
 
-@pytest.mark.parametrize("given", [{}, {"slice": "off"}, {"predicates": "none", "refine": "verix", "split": "eps"}])
+@pytest.mark.parametrize("given", [{}, {"slice": "off"}, {"first": "none", "refine": "verix", "split": "eps"}])
 def test_what_the_policy_never_does(given: dict[str, str], tmp_path: Path) -> None:
     path = tmp_path / "proof.gz"
-    report = verify(cart(), "AG x <= 6", mode="abstraction", certificate=path, **given)
+    report = verify(cart(), "AG x <= 6", mode="abstraction", certificate=path, tune=predicates(given))
     assert report.satisfied and report.basis == "exact" and report.invariant is not None
     assert report.invariant["words"] >= 1
     assert check_certificate(path, cart()).lines > 0
 
 
-@pytest.mark.parametrize("given", [{}, {"slice": "off"}, {"predicates": "none", "refine": "ce"}])
+@pytest.mark.parametrize("given", [{}, {"slice": "off"}, {"first": "none", "refine": "ce"}])
 def test_what_it_does(given: dict[str, str]) -> None:
-    report = verify(cart(), "AG x <= 5", mode="abstraction", **given)
+    report = verify(cart(), "AG x <= 5", mode="abstraction", tune=predicates(given))
     assert report.violated and report.witness is not None
     assert report.witness.branches is not None and set(report.witness.branches) == {"up"}
 
@@ -128,15 +128,19 @@ def test_what_is_not_of_the_form_is_refused_with_the_reason() -> None:
     assert "variable 'x' is real" in report.procedures[0].why
 
 
+def predicates(given: dict[str, str]) -> dict[str, object]:
+    return {f"predicates.{name}": value for name, value in given.items()}
+
+
 def test_options_are_those_of_the_table() -> None:
-    with pytest.raises(UsageError, match="no option 'refined'"):
-        verify(cart(), "AG x <= 6", refined="ws")
-    with pytest.raises(UsageError, match="refine: expected shrink"):
-        verify(cart(), "AG x <= 6", refine="best")
-    with pytest.raises(UsageError, match="choose refine verix"):
-        verify(cart(), "AG x <= 6", split="eps")
+    with pytest.raises(UsageError, match=r"no procedure has an option 'predicates.refined'.*are predicates.first"):
+        verify(cart(), "AG x <= 6", tune={"predicates.refined": "ws"})
+    with pytest.raises(UsageError, match=r"predicates.refine: expected shrink"):
+        verify(cart(), "AG x <= 6", tune={"predicates.refine": "best"})
+    with pytest.raises(UsageError, match=r"choose predicates.refine verix"):
+        verify(cart(), "AG x <= 6", tune={"predicates.split": "eps"})
     with pytest.raises(UsageError, match="mode adaptive has none of it"):
-        verify(cart(), "AG^2 x <= 6", refine="ws")
+        verify(cart(), "AG^2 x <= 6", tune={"predicates.refine": "ws"})
 
 
 def test_given_predicates_make_the_graph() -> None:
@@ -160,7 +164,16 @@ def test_the_command(tmp_path: Path) -> None:
     assert json.loads(found.read_text())["states"] == 2
     assert dot.read_text().startswith("digraph abstraction {")
     told = CliRunner().invoke(
-        main, [*given, "--mode", "abstraction", "--predicates", f"none+{predicates}", "--seed", "3"]
+        main,
+        [
+            *given,
+            "--mode",
+            "abstraction",
+            "--tune",
+            f"predicates.first=none+{predicates}",
+            "--tune",
+            "predicates.seed=3",
+        ],
     )
     assert told.exit_code == 0 and "satisfied" in told.output
     told = CliRunner().invoke(main, ["abstract", *given, "--predicates", str(tmp_path / "missing")])
@@ -197,7 +210,7 @@ def test_sums_that_nothing_changes_strengthen() -> None:
     found = loop.iterate()
     assert isinstance(found, Explored)
     assert is_inductive(s, bad, loop.invariant(found))
-    report = verify(s, "AG !(l0 >= 4 & l1 >= 4 & l2 >= 4)", mode="abstraction", strengthen="on")
+    report = verify(s, "AG !(l0 >= 4 & l1 >= 4 & l2 >= 4)", mode="abstraction", tune={"predicates.strengthen": "on"})
     assert report.satisfied and report.invariant is not None and report.invariant["iterations"] == 1
 
 

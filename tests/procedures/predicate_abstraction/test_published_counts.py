@@ -63,11 +63,13 @@ def test_racetrack(policies: Path) -> None:
     assert report.witness.branches is not None and len(report.witness.branches) <= 3
 
 
-@pytest.mark.parametrize("given", [{}, {"predicates": "none"}, {"slice": "off", "search": "breadth"}])
+@pytest.mark.parametrize(
+    "given", [{}, {"predicates.first": "none"}, {"predicates.slice": "off", "predicates.search": "breadth"}]
+)
 def test_four_blocks_are_safe(policies: Path, given: dict[str, str]) -> None:
     scenario = four_blocks(policies)
     assert scenario.formula is not None
-    report = verify(scenario.system(), scenario.formula, mode="abstraction", **given)
+    report = verify(scenario.system(), scenario.formula, mode="abstraction", tune=given)
     assert report.satisfied and report.invariant is not None
     assert report.invariant["abstract"]["starts"] == 14
     assert report.invariant["words"] > 0

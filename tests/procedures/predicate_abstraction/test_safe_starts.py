@@ -31,7 +31,12 @@ def test_starts_are_told_apart_as_they_are(first: int) -> None:
     for seed in range(first, first + 10):
         system = random_system(np.random.default_rng(seed))
         asked = f"AG {Not(system.propositions['bad'])}"
-        report = verify(system, asked, mode="abstraction", starts="split", slice=("on", "off")[seed % 2])
+        report = verify(
+            system,
+            asked,
+            mode="abstraction",
+            tune={"predicates.starts": "split", "predicates.slice": ("on", "off")[seed % 2]},
+        )
         assert report.invariant is not None, report.message
         found = report.invariant["starts"]
         bad = {s for s in initial_states(system) if endangered(system, s)}
@@ -50,7 +55,7 @@ def test_the_rest_is_proved_with_a_certificate(tmp_path: Path) -> None:
     s.branch("go", x=x + 1, y=where(y >= 2, y - 1, y), when=(y >= 1) & (x <= 8))
     s.branch("rest", when=y == 0)
     s.initial(x <= 2)
-    report = verify(s, "AG x <= 6", starts="split")  # of mode invariant, abstraction alone does it
+    report = verify(s, "AG x <= 6", tune={"predicates.starts": "split"})  # of mode invariant, abstraction alone does it
     assert report.violated and report.decided_by == "predicate-abstraction" and report.invariant is not None
     found = report.invariant["starts"]
     assert found["safe"] >= 1 and found["unsafe"]
@@ -68,7 +73,9 @@ def test_when_time_is_over_what_is_known_is_told() -> None:
     s.branch("both", x=x + 1, z=z + 1, when=(y == 1) & (x <= 299_999) & (z <= 299_999))
     s.initial(x == 0, z == 0)
     asked = "AG !(x == 2 & z == 0 | x == 299999 & z == 299998)"
-    report = verify(s, asked, mode="abstraction", starts="split", search="breadth", timeout=2)
+    report = verify(
+        s, asked, mode="abstraction", tune={"predicates.starts": "split", "predicates.search": "breadth"}, timeout=2
+    )
     assert report.violated and report.invariant is not None
     found = report.invariant["starts"]
     assert (found["abstract"], found["open"], len(found["unsafe"])) == (2, 1, 1)

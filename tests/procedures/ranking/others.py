@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 
+from tests.logic.automata.hoa_reader import read_hoa
 from venmas.logic import And, Bottom, Formula, Not, Or, Top
-from venmas.logic.automata import Automaton, read_hoa
+from venmas.logic.automata import Automaton
 from venmas.logic.paths import Proposition, R, U, X
 
 SECONDS = 10

@@ -1,36 +1,39 @@
-"""Learners of ranks by name, with exact proofs; and ranks as ReLU networks, equal to the neurons they come from."""
+"""Learners of ranks that are plug-ins: by name, with exact proofs; those of VenMAS, and one of another package."""
 
 from __future__ import annotations
 
 from tests.needs import needs
 
-needs("onnxruntime")
+needs("onnxruntime", "venmas_learners", "torch")
 
 import csv
-import itertools
 import random
 import sys
+from collections.abc import Callable
+from importlib.metadata import distributions
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
 import pytest
+from venmas_learners import gradient
+from venmas_learners.dense import Dense, Layer, pool_of
 
+from tests.procedures.ranking.proved import proved
+from tests.procedures.ranking.test_relu import ranks
+from venmas import verify
 from venmas.budget import Budget
-from venmas.engine.ltl_decide import Satisfied, decide
-from venmas.errors import CircuitError, SolverUnavailableError
+from venmas.errors import SolverUnavailableError, UsageError
 from venmas.formats.btor2.reader import read_btor2
 from venmas.formats.designs import load_machine
-from venmas.logic.ltl_parser import parse_ltl
 from venmas.model.circuit.builder import Builder
 from venmas.model.circuit.nodes import Circuit
-from venmas.model.circuit.operators import Op, mask, words
-from venmas.procedures.netlist.mining import Neuron, Pool
 from venmas.procedures.netlist.ranges import circuit_of
-from venmas.procedures.ranking import gradient
-from venmas.procedures.ranking.dense import Dense, Layer, pool_of
+from venmas.procedures.ranking import learn, learners
 from venmas.procedures.ranking.learn import Network
 from venmas.procedures.ranking.relu import relu_network, write_onnx
+from venmas.runtime import plugins
+from venmas.runtime.choices import LEARNERS
 
 
 def published(data_dir: Path, key: str, index: int) -> tuple[Circuit, str]:
@@ -42,74 +45,30 @@ def published(data_dir: Path, key: str, index: int) -> tuple[Circuit, str]:
 @pytest.mark.parametrize("key", ["gray_a", "seven_seg_b", "delay_a", "pwm"])
 def test_trained_networks_prove_published_tasks(data_dir: Path, key: str) -> None:
     circuit, text = published(data_dir, key, 1)
-    answer, work = decide(circuit, parse_ltl(text), Budget(250), learner="gradient")
-    assert isinstance(answer, Satisfied), work.figures
-    assert all(one.network.level == gradient.LEVEL for one in answer.ranked)
-    assert all(len(one.steps) == len(one.goal.edges) for one in answer.ranked)
+    answer = verify(circuit, text, timeout=250, tune={"ranking.learner": "gradient"})
+    ranked = proved(answer).ranked
+    assert all(one.network.level == gradient.LEVEL for one in ranked)
+    assert all(len(one.steps) == len(one.goal.edges) for one in ranked)
 
 
 @pytest.mark.parametrize(("key", "index"), [("delay_a", 1), ("vga", 1), ("seven_seg_b", 2)])
 def test_hyperplanes_prove_published_tasks(data_dir: Path, key: str, index: int) -> None:
     circuit, text = published(data_dir, key, index)
-    answer, work = decide(circuit, parse_ltl(text), Budget(120), learner="milp")
-    assert isinstance(answer, Satisfied), work.figures
+    answer = verify(circuit, text, timeout=120, tune={"ranking.learner": "milp"})
+    assert proved(answer).ranked
 
 
 @pytest.mark.parametrize("learner", ["milp", "gradient"])
 def test_learners_prove_nothing_that_is_false(learner: str) -> None:
     circuit = circuit_of(load_machine("pwm", size=5), Budget(10))
-    assert not isinstance(decide(circuit, parse_ltl("G F pulse"), Budget(4), learner=learner)[0], Satisfied)
+    assert not verify(circuit, "G F pulse", timeout=4, tune={"ranking.learner": learner}).satisfied
 
 
 def test_pytorch_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     circuit = circuit_of(load_machine("delay"), Budget(10))
     with pytest.raises(SolverUnavailableError, match=r"needs PyTorch, which is not installed: .*train"):
-        decide(circuit, parse_ltl("F G !rst -> G F sig"), Budget(10), learner="gradient")
-
-
-def ranks(network: Network, point: tuple[int, ...]) -> list[int]:
-    """By the circuit of the pool."""
-    circuit = network.pool.circuit
-    state = [words([value], circuit.width(node)) for value, node in zip(point, circuit.registers, strict=True)]
-    values = [int(value) for value in network.pool.batch(state)[0]]
-    return [sum(w * v for w, v in zip(row, values, strict=True)) for row in network.weights.values()]
-
-
-def random_neurons(rng: random.Random) -> Network:
-    """Neurons of every operator that has a ReLU form, over two registers of few bits."""
-    b, outer = Builder(), Builder()
-    registers = {outer.register(3): b.register(3), outer.register(2): b.register(2)}
-    made = list(registers.values())
-    circuit = Circuit(tuple(outer.nodes), (), tuple(registers), tuple(registers), (None, None))
-    for _ in range(10):
-        one = rng.choice(made)
-        width = b.width(one)
-        two = rng.choice([node for node in made if b.width(node) == width] + [b.const(rng.randrange(64), width)])
-        bit = b.apply(rng.choice([Op.EQ, Op.ULT, Op.SLT]), [one, two])
-        candidates = [
-            bit,
-            b.apply(rng.choice([Op.ADD, Op.SUB, Op.AND, Op.OR, Op.XOR]), [one, two]),
-            b.apply(Op.MUL, [one, b.const(rng.randrange(64), width)]),
-            b.apply(Op.ITE, [bit, one, two]),
-            b.not_(one),
-            b.apply(Op.SLICE, [one], [width - 1, width // 2]),
-        ]
-        if width < 6:
-            candidates += [b.apply(rng.choice([Op.UEXT, Op.SEXT]), [one], [1]), b.apply(Op.CONCAT, [one, bit])]
-        made.append(rng.choice(candidates))
-    neurons = tuple(Neuron(node, f"n{node}", 1.0) for node in dict.fromkeys(made))
-    weights = {state: tuple(rng.randint(-9, 9) for _ in neurons) for state in (1, 4)}
-    return Network(weights, Pool(circuit, b, registers, neurons), 3)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_relu_forms_are_equal_on_all_small_states(seed: int) -> None:
-    network = random_neurons(random.Random(seed))
-    form, _, states = relu_network([network])
-    assert states == (1, 4)
-    for point in itertools.product(range(8), range(4)):
-        assert form.values(point) == ranks(network, point)
+        verify(circuit, "F G !rst -> G F sig", timeout=10, tune={"ranking.learner": "gradient"})
 
 
 def trained(rng: random.Random) -> tuple[Network, dict[int, Dense]]:
@@ -146,28 +105,69 @@ def test_dense_ranks_are_one_thing_to_everyone(seed: int, tmp_path: Path) -> Non
         assert session.run(None, {"registers": np.array([point], dtype=float)})[0][0].tolist() == expected
 
 
-@pytest.mark.parametrize(("name", "key"), [("blink", "blinks"), ("vga", "shows"), ("i2c", "clocks")])
-def test_mined_networks_are_written(name: str, key: str, tmp_path: Path) -> None:
-    machine = load_machine(name)
-    answer, _ = decide(circuit_of(machine, Budget(20)), parse_ltl(machine.properties[key]), Budget(30))
-    assert isinstance(answer, Satisfied)
-    networks = [one.network for one in answer.ranked]
-    path, rng = tmp_path / "rank.onnx", random.Random(0)
-    write_onnx(networks, str(path))
-    session, circuit = onnxruntime.InferenceSession(str(path)), networks[0].pool.circuit
-    for _ in range(200):
-        point = tuple(rng.randint(0, mask(circuit.width(node))) for node in circuit.registers)
-        expected = [value for network in networks for value in ranks(network, point)]
-        assert session.run(None, {"registers": np.array([point], dtype=float)})[0][0].tolist() == expected
+TOY = """
+from venmas.procedures.ranking.learn import rank
+
+asked = []
+
+def learner(goal, budget, figures):
+    asked.append(goal)
+    return rank(goal, budget, figures)
+
+class Learner:
+    pass
+"""
 
 
-def test_what_has_no_relu_form_is_said() -> None:
-    network = random_neurons(random.Random(0))
-    b, one = network.pool.builder, next(iter(network.pool.registers.values()))
-    neurons = (Neuron(b.apply(Op.UREM, [b.const(5, 3), one]), "5 mod a", 1.0),)
-    odd = Network({1: (1,)}, Pool(network.pool.circuit, b, network.pool.registers, neurons), 3)
-    with pytest.raises(CircuitError, match="operator urem"):
-        relu_network([odd])
-    wide = Network({1: (1 << 60,)}, Pool(network.pool.circuit, b, network.pool.registers, (Neuron(one, "a", 1.0),)), 3)
-    with pytest.raises(CircuitError, match="63 bits, a double has 53"):
-        relu_network([wide])
+@pytest.fixture
+def only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Lets the learners of one distribution be all that are installed."""
+
+    def install(entries: str) -> None:
+        (tmp_path / "toy_learner.py").write_text(TOY)
+        folder = tmp_path / "toys-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: toys\nVersion: 1.0\n")
+        (folder / "entry_points.txt").write_text(f"[{plugins.LEARNERS}]\n{entries}\n")
+        (made,) = distributions(path=[str(tmp_path)])
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.setattr(plugins, "points", lambda group: tuple(made.entry_points.select(group=group)))
+        registry = learners._LEARNERS
+        monkeypatch.setattr(
+            learners, "_LEARNERS", plugins.Registry(registry.what, registry.group, registry.own, registry._misfit)
+        )
+
+    return install
+
+
+def test_a_learner_of_another_package(only: Callable[[str], None]) -> None:
+    only("toy = toy_learner:learner")
+    assert learners.learner_names() == (*LEARNERS, "toy")
+    circuit = circuit_of(load_machine("delay"), Budget(10))
+    assert verify(circuit, "F G !rst -> G F sig", timeout=60, tune={"ranking.learner": "toy"}).satisfied
+    assert sys.modules.pop("toy_learner").asked
+
+
+@pytest.mark.parametrize("name", ["milp", "gradient"])
+def test_a_learner_that_is_not_installed_is_refused(only: Callable[[str], None], name: str) -> None:
+    """Ours says how to install it; what nobody knows is told from what there is."""
+    only("toy = toy_learner:learner")
+    circuit = circuit_of(load_machine("delay"), Budget(10))
+    with pytest.raises(UsageError, match=rf"'{name}' is a plug-in .*not installed: pip install ./experiments/learners"):
+        verify(circuit, "F G !rst -> G F sig", timeout=10, tune={"ranking.learner": name})
+    with pytest.raises(UsageError, match="unknown learner 'best': choose one of auto, mined, toy"):
+        learners.get_learner("best")
+
+
+@pytest.mark.parametrize(
+    "entry", ["toy = toy_learner:Learner", "toy = toy_learner:asked", "mined = toy_learner:learner"]
+)
+def test_what_is_no_learner_is_left_out(
+    only: Callable[[str], None], entry: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    only(entry)
+    with caplog.at_level("WARNING"):
+        assert learners.learner_names() == tuple(LEARNERS)
+    assert "is left out: " in caplog.text
+    assert learners.get_learner("mined") is learn.rank
+    sys.modules.pop("toy_learner", None)

@@ -96,11 +96,11 @@ class Boxes:
             rad = np.minimum(r * (np.abs(slope) + 0.5 * r) * (1 + FEW) + 2 * values.WAVE_ERROR * (1 + r), 2.0)
             lost = np.isnan(at) | np.isnan(rad)
             return Box(np.where(lost, 0.0, at), np.where(lost, 1.0, rad))
-        found = lines(function, *value.ends)
-        if found.wrong is not None:
-            self.broken |= found.wrong
-        mid, rad = ball(found.lo, found.hi)
-        a, flat = np.abs(found.slope), found.slope == 0
+        rule = lines(function, *value.ends)
+        if rule.wrong is not None:
+            self.broken |= rule.wrong
+        mid, rad = ball(rule.lo, rule.hi)
+        a, flat = np.abs(rule.slope), rule.slope == 0
         whole = np.where(flat, 0.0, a * value.size) + np.abs(mid) + rad
         rad = np.where(flat, 0.0, a * value.rad) + rad + (FEW * whole + TINY)
-        return Box(np.where(flat, 0.0, found.slope * value.mid) + mid, rad)
+        return Box(np.where(flat, 0.0, rule.slope * value.mid) + mid, rad)

@@ -113,18 +113,18 @@ def _boxed(
 
     def reach(rates: Mapping[str, Sequence[Form | Box | None]]) -> dict[str, tuple[Floats, Floats]]:
         """[0, h] times the rates, rounded outward."""
-        found = {}
+        reached = {}
         for name in flow.names:
             rate = rates[name][1]
             lo, hi = (np.zeros(ring.size),) * 2 if rate is None else rate.ends
-            found[name] = np.minimum(lo * up - TINY, 0.0), np.maximum(hi * up + TINY, 0.0)
-        return found
+            reached[name] = np.minimum(lo * up - TINY, 0.0), np.maximum(hi * up + TINY, 0.0)
+        return reached
 
-    wanted = reach(jets.upto(1))
+    target = reach(jets.upto(1))
     passed = np.zeros(ring.size, dtype=bool)
     taken: dict[str, tuple[Floats, Floats]] = {}
     for _ in range(_TRIES):
-        for name, (lo, hi) in wanted.items():
+        for name, (lo, hi) in target.items():
             more = _MORE * (hi - lo) + 1e-9 * np.abs(state[name].z[:, 0]) * up
             new = lo - more, hi + more
             old = taken.get(name, new)
@@ -132,9 +132,9 @@ def _boxed(
         trial = Boxes(ring.size)
         start = {n: trial.add(trial.between(*state[n].ends), trial.between(*taken[n])) for n in flow.names}
         around = Jets(trial, flow, start, partial(_range, trial, outside))
-        wanted = reach(around.upto(1))
+        target = reach(around.upto(1))
         passed = ~trial.broken
-        for name, (lo, hi) in wanted.items():
+        for name, (lo, hi) in target.items():
             # the whole line maps into itself, whether there are solutions or not
             passed &= np.isfinite(taken[name]).all(0) & (taken[name][0] <= lo) & (hi <= taken[name][1])
         if (passed | ring.broken).all():

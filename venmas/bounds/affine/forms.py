@@ -47,9 +47,9 @@ class Form:
 
     @cached_property
     def radius(self) -> Floats:
-        """How far it goes from its constant, rounded up: (B,)."""
-        found: Floats = (np.abs(self.z[:, 1:]).sum(1) + self.e) * (1 + gamma(self.z.shape[1])) + TINY
-        return found if self.z.shape[1] > 1 or self.e.any() else np.zeros(len(self.e))
+        """Radius around the constant, rounded up: (B,)."""
+        total: Floats = (np.abs(self.z[:, 1:]).sum(1) + self.e) * (1 + gamma(self.z.shape[1])) + TINY
+        return total if self.z.shape[1] > 1 or self.e.any() else np.zeros(len(self.e))
 
     @cached_property
     def ends(self) -> tuple[Floats, Floats]:
@@ -211,11 +211,11 @@ class Forms:
 
     def apply(self, function: str, value: Form) -> Form:
         """A function of `venmas.bounds.affine.univariate`; broken where it may have no value."""
-        found = lines(function, *value.ends)
-        if found.wrong is not None:
-            self.broken |= found.wrong
-        centre, radius = ball(found.lo, found.hi)
-        a = found.slope
+        rule = lines(function, *value.ends)
+        if rule.wrong is not None:
+            self.broken |= rule.wrong
+        centre, radius = ball(rule.lo, rule.hi)
+        a = rule.slope
         flat = a == 0  # where nothing is known of the operand, the function may yet be bounded
         z = np.where(flat[:, None], 0.0, a[:, None] * value.z)
         z[:, 0] += centre

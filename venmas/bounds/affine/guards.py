@@ -1,4 +1,4 @@
-"""Which branches can be taken from sets of states: guards over affine forms.
+"""Enabled branches of sets of states: guards over affine forms.
 
 Guards such as ``x > 0`` and ``x <= 0`` are open one by one where a set meets both, and yet one of them holds in every
 state. So they are looked at together: by the signs that the compared expressions may have, not by each comparison.
@@ -24,7 +24,7 @@ _OPEN = 4
 
 @dataclass
 class Answers:
-    """How the environment may answer in the states of some sets.
+    """Branches that the environment may take in the states of some sets.
 
     may: (B, branches), which branches some state may take. ways: groups of branches, each with the sets (B,) where it
     counts; from every state of a set, all branches of one of the groups that count there can be taken.
@@ -45,14 +45,14 @@ class Answers:
 
 
 def answers(branches: Sequence[Branch], values: Values) -> Answers:
-    """How the environment may answer in states that have these values; where one is broken, any way that it can."""
+    """Branches that may be taken in states that have these values; where one is broken, any that there is."""
     size, every = values.ring.size, np.ones(values.ring.size, dtype=bool)
     if all(branch.always for branch in branches):
         return Answers(np.ones((size, len(branches)), dtype=bool), [(tuple(range(len(branches))), every)])
     truths = [values.truth(branch.guard) for branch in branches]
     may = ~np.stack([no for _, no in truths], 1) | values.ring.broken[:, None]
     signs = _signs(branches, values)
-    unsure = sum(((found.sum(1) > 1).astype(int) for found in signs.values()), np.zeros(size, dtype=int))
+    unsure = sum(((possible.sum(1) > 1).astype(int) for possible in signs.values()), np.zeros(size, dtype=int))
     if unsure.max(initial=0) > _OPEN:
         sure = np.stack([yes for yes, _ in truths], 1)
         groups = np.unique(sure, axis=0)
@@ -60,21 +60,21 @@ def answers(branches: Sequence[Branch], values: Values) -> Answers:
     ways: dict[tuple[int, ...], Bools] = {}
     stack: list[tuple[Bools, dict[Hashable, int]]] = [(every, {})]
     while stack:
-        sets, told = stack.pop()
+        sets, assumed = stack.pop()
         if not sets.any():
             continue
-        if len(told) < len(signs):
-            key = list(signs)[len(told)]
-            stack += [(sets & signs[key][:, sign + 1], {**told, key: sign}) for sign in (-1, 0, 1)]
+        if len(assumed) < len(signs):
+            key = list(signs)[len(assumed)]
+            stack += [(sets & signs[key][:, sign + 1], {**assumed, key: sign}) for sign in (-1, 0, 1)]
             continue
-        group = tuple(i for i, branch in enumerate(branches) if _holds(branch.guard, told))
+        group = tuple(i for i, branch in enumerate(branches) if _holds(branch.guard, assumed))
         ways[group] = ways.get(group, ~every) | sets
     return Answers(may, list(ways.items()))
 
 
 def _signs(branches: Sequence[Branch], values: Values) -> dict[Hashable, Bools]:
     """(B, 3): which signs the expressions that guards compare may have, negative, zero, positive."""
-    found: dict[Hashable, Bools] = {}
+    signs: dict[Hashable, Bools] = {}
     stack: list[Condition] = [branch.guard for branch in branches]
     while stack:
         match stack.pop():
@@ -82,12 +82,12 @@ def _signs(branches: Sequence[Branch], values: Values) -> dict[Hashable, Bools]:
                 key, turned = _key(expr)
                 low, high = values.value(expr).ends
                 here = np.stack([low < 0, (low <= 0) & (high >= 0), high > 0], 1)[:, ::turned]
-                found[key] = found[key] & here if key in found else here
+                signs[key] = signs[key] & here if key in signs else here
             case All(parts) | Any(parts):
                 stack += parts
             case _:
                 pass
-    return found
+    return signs
 
 
 def _key(expr: Expr) -> tuple[Hashable, int]:

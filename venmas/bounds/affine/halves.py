@@ -1,4 +1,4 @@
-"""The part of a set of states in which a condition holds: each symbol is kept to what it may be there.
+"""Intersection of a set of states with a condition: each symbol is kept to its range there.
 
 Where ``c + sum g_i s_i + r >= 0``, whose values are up to u, ``sign(g_i) s_i >= 1 - u / |g_i|``, as all others do their
 most at best. So with ``p_i = min(1, u / (2 |g_i|))`` it is ``sign(g_i) (1 - p_i) + p_i t_i`` for a new symbol t_i, as

@@ -1,4 +1,4 @@
-"""Fewer sets: those of one box that are near each other become one, which has the states of all of them.
+"""Joins of affine forms: sets of one box that are near each other become one, which has the states of all of them.
 
 The sets are told apart as a k-d tree tells points apart (Bentley, CACM 1975): the group of greatest spread is halved,
 across the variable in which it is widest as a part of what all of them reach. So sets in different modes stay apart the
@@ -21,13 +21,13 @@ def near(forms: Mapping[str, Form], boxes: Index, most: int) -> list[Index]:
     """Groups of rows, at most so many from each box; a row from a box that has not more is alone. boxes: (B,)."""
     centres = np.nan_to_num(np.stack([form.z[:, 0] for form in forms.values()], 1))
     radii = np.nan_to_num(np.stack([form.radius for form in forms.values()], 1))
-    found: list[Index] = []
+    groups: list[Index] = []
     for box in np.unique(boxes):
         rows = np.flatnonzero(boxes == box)
-        found += (
+        groups += (
             [rows[i : i + 1] for i in range(len(rows))] if len(rows) <= most else _halved(centres, radii, rows, most)
         )
-    return found
+    return groups
 
 
 def _halved(centres: Floats, radii: Floats, rows: Index, most: int) -> list[Index]:
@@ -58,8 +58,8 @@ def joined(ring: Forms, forms: Mapping[str, Form], groups: Sequence[Index]) -> t
     rows = np.concatenate(groups)
     sizes = np.array([len(group) for group in groups])
     starts, group = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(groups)), sizes)
-    found = Forms(len(groups), ring.symbols)
-    found.broken = np.logical_or.reduceat(ring.broken[rows], starts)
+    result = Forms(len(groups), ring.symbols)
+    result.broken = np.logical_or.reduceat(ring.broken[rows], starts)
     made: dict[str, Form] = {}
     with np.errstate(all="ignore"):  # what overflows says nothing
         for name, form in forms.items():
@@ -69,5 +69,5 @@ def joined(ring: Forms, forms: Mapping[str, Form], groups: Sequence[Index]) -> t
             low, high = (end[rows] for end in form.ends)
             known = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
             off = np.where(off == 0, 0.0, off * (1 + gamma(count + 2)) + TINY)
-            made[name] = found.fresh(Form(middle, off, known=known))
-    return found, made
+            made[name] = result.fresh(Form(middle, off, known=known))
+    return result, made

@@ -45,14 +45,14 @@ def through(ring: Forms, network: Network, inputs: Sequence[Form]) -> list[Form]
 
 def _relaxed(activation: str, z: Floats, e: Floats) -> tuple[Floats, Floats]:
     """The activation of every unit: z (B, 1+k, n), e (B, n)."""
-    found = lines(activation, *span(z, e))
-    a = found.slope
-    centre, radius = ball(found.lo, found.hi)
+    rule = lines(activation, *span(z, e))
+    a = rule.slope
+    centre, radius = ball(rule.lo, rule.hi)
     flat = a == 0
     mass = np.where(flat, 0.0, a * (np.abs(z).sum(1) + e)) + np.abs(centre)
     z = np.where(flat[:, None, :], 0.0, z * a[:, None, :])
     z[:, 0] += centre
-    known = (found.lo == 0) & (found.hi == 0) & ((a == 1) | flat)
+    known = (rule.lo == 0) & (rule.hi == 0) & ((a == 1) | flat)
     radius = np.where(known, 0.0, radius)
     e = np.where(flat, 0.0, e * a) + np.where(known, 0.0, FEW * mass + TINY)
     return _own(z, radius, e)

@@ -1,4 +1,4 @@
-"""Fewer symbols: those that matter least in a set of forms become one of their own for each form.
+"""Order reduction of affine forms: the symbols that matter least become one symbol of its own for each form.
 
 Girard, *Reachability of uncertain linear systems using zonotopes*, HSCC 2005: symbols of the least 1-norm less max-norm
 are boxed, here with every form scaled to its range. Each row of the batch chooses for itself.
@@ -29,11 +29,11 @@ def reduced(ring: Forms, forms: Mapping[str, Form], most: int, kept: int) -> tup
     most = max(most, kept)
     if ring.symbols <= most + len(moving):
         return ring, committed(ring, forms)
-    found = Forms(ring.size, most if moving else kept)
-    found.broken = ring.broken
+    less = Forms(ring.size, most if moving else kept)
+    less.broken = ring.broken
     result = dict(forms)
     if not moving:
-        return found, result
+        return less, result
     z = np.stack([forms[name].wide(ring.symbols) for name in moving], 1)
     size = np.abs(z[:, :, 1:])
     scale = size.sum(2, keepdims=True)
@@ -46,5 +46,5 @@ def reduced(ring: Forms, forms: Mapping[str, Form], most: int, kept: int) -> tup
         coefficients = z[:, i, 1:]
         boxed = np.take_along_axis(size[:, i], box, 1).sum(1) * (1 + gamma(box.shape[1])) + TINY
         new = np.concatenate([z[:, i, :1], np.take_along_axis(coefficients, stay, 1)], 1)
-        result[name] = found.fresh(Form(new, (forms[name].e + boxed) * (1 + gamma(2)), known=forms[name].known))
-    return found, result
+        result[name] = less.fresh(Form(new, (forms[name].e + boxed) * (1 + gamma(2)), known=forms[name].known))
+    return less, result

@@ -121,15 +121,15 @@ class Values(Bounding[Form, list[Form]]):
             places = range(len(scores))
             return [[self.ring.rest_of(scores[i], scores[j]) for j in places if j != i] for i in places]
 
-        able = self._options(node, self._winners(scores), beyond)
+        possible = self._options(node, self._winners(scores), beyond)
         places = np.arange(len(node.scores), dtype=float)
-        return self.ring.between(np.where(able, places, np.inf).min(1), np.where(able, places, -np.inf).max(1))
+        return self.ring.between(np.where(possible, places, np.inf).min(1), np.where(possible, places, -np.inf).max(1))
 
     def _switch(self, node: Switch) -> Form:
         low, high = self.value(node.selector).ends
-        able = np.stack([(low <= value) & (value <= high) for value, _ in node.cases], 1)
-        able[~able.any(1)] = True  # the range of the selector is checked where it is assigned
-        return self._chosen([self.value(e) for _, e in node.cases], self._options(node, able, list))
+        possible = np.stack([(low <= value) & (value <= high) for value, _ in node.cases], 1)
+        possible[~possible.any(1)] = True  # the range of the selector is checked where it is assigned
+        return self._chosen([self.value(e) for _, e in node.cases], self._options(node, possible, list))
 
     def _where(self, node: Where) -> Form:
         yes, no = self.truth(node.condition)
@@ -142,8 +142,8 @@ class Values(Bounding[Form, list[Form]]):
             turned = Form(-form.z, form.e)
             return [[turned], [form]] if side[1] > 0 else [[form], [turned]]
 
-        able = self._options(node.condition, np.stack([~yes, ~no], 1), beyond)
-        return self._chosen([self.value(node.otherwise), self.value(node.then)], able)
+        possible = self._options(node.condition, np.stack([~yes, ~no], 1), beyond)
+        return self._chosen([self.value(node.otherwise), self.value(node.then)], possible)
 
     def _smooth(self, node: Smooth) -> Form:
         match node:
@@ -160,7 +160,7 @@ class Values(Bounding[Form, list[Form]]):
         return Course(self.ring, flow, start, self.value, self.fine)
 
     def _options(self, node: Expr | Condition, able: Bools, beyond: Callable[[], list[list[Form]]]) -> Bools:
-        """Which options of a choice are possible, one in each box unless nothing is assumed and none is forked.
+        """Possible options of a choice, one in each box unless nothing is assumed and none is forked.
 
         beyond: by option, forms that are not negative where it is taken.
         """
@@ -173,14 +173,14 @@ class Values(Bounding[Form, list[Form]]):
 
     def _winners(self, scores: Sequence[Form]) -> Bools:
         """(B, n): which scores can be the greatest, the first of those that are equal."""
-        able = np.ones((self.size, len(scores)), dtype=bool)
+        possible = np.ones((self.size, len(scores)), dtype=bool)
         for i, left in enumerate(scores):
             for j, right in enumerate(scores):
                 if i != j:
                     low, _ = self.ring.rest_of(right, left).ends
-                    able[:, i] &= ~((low > 0) | ((low == 0) & (j < i)))
-        able[~able.any(1)] = True  # bounds that contradict each other: any superset is right
-        return able
+                    possible[:, i] &= ~((low > 0) | ((low == 0) & (j < i)))
+        possible[~possible.any(1)] = True  # bounds that contradict each other: any superset is right
+        return possible
 
     def _chosen(self, forms: Sequence[Form], able: Bools) -> Form:
         """One of several forms in each box, or anything that a possible one takes."""

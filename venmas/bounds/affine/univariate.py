@@ -108,12 +108,12 @@ def lines(function: str, low: Floats, high: Floats) -> Lines:
     with np.errstate(all="ignore"):
         curve = _CURVES[function]
         wrong = ~(low > 0) & ~(high < 0) if function == "reciprocal" else ~(low >= 0) if function == "sqrt" else None
-        found = _RULES[function](curve, low, high)
-        usable = np.isfinite(low) & np.isfinite(high) & np.isfinite(found.slope)
-        lo, hi = outward(found.lo, found.hi)
+        rule = _RULES[function](curve, low, high)
+        usable = np.isfinite(low) & np.isfinite(high) & np.isfinite(rule.slope)
+        lo, hi = outward(rule.lo, rule.hi)
         flat = ~usable | ~np.isfinite(lo) | ~np.isfinite(hi)
         return Lines(
-            np.where(flat, 0.0, found.slope), np.where(flat, curve.least, lo), np.where(flat, curve.most, hi), wrong
+            np.where(flat, 0.0, rule.slope), np.where(flat, curve.least, lo), np.where(flat, curve.most, hi), wrong
         )
 
 
@@ -151,16 +151,16 @@ def _convex(curve: _Curve, low: Floats, high: Floats) -> Lines:
 def _unit(curve: _Curve, low: Floats, high: Floats) -> Lines:
     """tanh and sigmoid."""
     known = _three(curve, low, high)
-    found = _curved(known, low, high, high <= 0)
+    rule = _curved(known, low, high, high <= 0)
     inside = (low < 0) & (high > 0)
     if not inside.any():
-        return found
+        return rule
     (fl, fu, _), (el, eu, _), (sl, su, _), (bl, bu, _) = known[1]
     a = np.maximum(np.minimum(sl - bl, su - bu) * (1 - FEW), 0.0)
     lo = fl - a * low - el - FEW * (np.abs(fl) + a * np.abs(low)) - TINY
     hi = fu - a * high + eu + FEW * (np.abs(fu) + a * np.abs(high)) + TINY
     return Lines(
-        np.where(inside, a, found.slope), np.where(inside, lo, found.lo), np.where(inside, hi, found.hi), found.wrong
+        np.where(inside, a, rule.slope), np.where(inside, lo, rule.lo), np.where(inside, hi, rule.hi), rule.wrong
     )
 
 
@@ -170,16 +170,16 @@ def _wave(curve: _Curve, low: Floats, high: Floats, shift: float) -> Lines:
     k = np.floor((t + shift) / _PI)
     margin = 8 * UNIT_ROUNDOFF * (np.abs(k) + 2) * _PI  # the roundings of k pi - shift, and that of pi
     one = (low >= k * _PI - shift + margin) & (high <= (k + 1) * _PI - shift - margin)
-    found = _curved((t, known), low, high, np.remainder(k, 2) == 1)
+    rule = _curved((t, known), low, high, np.remainder(k, 2) == 1)
     ft, et, a, bent = (part[2] for part in known)
     half = np.maximum(high - t, t - low) * (1 + FEW)
     turn = np.minimum((np.abs(ft) + et + half / 3) * (1 + FEW), 1.0)
     rest = (0.5 * half * half * turn + bent * half + et + FEW * (np.abs(ft) + np.abs(a * t))) * (1 + FEW) + TINY
     flat = ~(high - low <= 3.0)
     return Lines(
-        np.where(flat, 0.0, np.where(one, found.slope, a)),
-        np.where(flat, -1.0, np.where(one, found.lo, ft - a * t - rest)),
-        np.where(flat, 1.0, np.where(one, found.hi, ft - a * t + rest)),
+        np.where(flat, 0.0, np.where(one, rule.slope, a)),
+        np.where(flat, -1.0, np.where(one, rule.lo, ft - a * t - rest)),
+        np.where(flat, 1.0, np.where(one, rule.hi, ft - a * t + rest)),
     )
 
 
@@ -192,13 +192,13 @@ def _cosine(curve: _Curve, low: Floats, high: Floats) -> Lines:
 
 
 def _root(curve: _Curve, low: Floats, high: Floats) -> Lines:
-    found = _curved(_three(curve, low, high), low, high, np.zeros(low.shape, dtype=bool))
+    rule = _curved(_three(curve, low, high), low, high, np.zeros(low.shape, dtype=bool))
     vertical = ~(low > 0)  # no tangent is known there
     least, most = np.sqrt(np.maximum(low, 0.0)), np.sqrt(np.maximum(high, 0.0))
     return Lines(
-        np.where(vertical, 0.0, found.slope),
-        np.where(vertical, np.nextafter(least, -1.0), found.lo),
-        np.where(vertical, np.nextafter(most, np.inf), found.hi),
+        np.where(vertical, 0.0, rule.slope),
+        np.where(vertical, np.nextafter(least, -1.0), rule.lo),
+        np.where(vertical, np.nextafter(most, np.inf), rule.hi),
     )
 
 
@@ -208,9 +208,9 @@ def _ramp(curve: _Curve, low: Floats, high: Floats) -> Lines:
 
 
 def _inverse(curve: _Curve, low: Floats, high: Floats) -> Lines:
-    found = _curved(_three(curve, low, high), low, high, low > 0)
+    rule = _curved(_three(curve, low, high), low, high, low > 0)
     wrong = ~(low > 0) & ~(high < 0)
-    return Lines(found.slope, np.where(wrong, -np.inf, found.lo), np.where(wrong, np.inf, found.hi))
+    return Lines(rule.slope, np.where(wrong, -np.inf, rule.lo), np.where(wrong, np.inf, rule.hi))
 
 
 _RULES: dict[str, Callable[[_Curve, Floats, Floats], Lines]] = {

@@ -33,12 +33,12 @@ LN2 = Fraction("0.69314718055994530941723212145817656807550013436025525412068000
 
 def _parts(value: Fraction, bits: tuple[int, ...]) -> list[float]:
     """Floats that add up to the value, each but the last a multiple of ``2**-bits``."""
-    found = []
+    pieces = []
     for b in bits:
         part = Fraction(floor(value * 2**b), 2**b)
-        found.append(float(part))
+        pieces.append(float(part))
         value -= part
-    return [*found, float(value)]
+    return [*pieces, float(value)]
 
 
 _LN2 = _parts(LN2, (42,))

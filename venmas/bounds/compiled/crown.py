@@ -45,11 +45,11 @@ def sweep(
 
     def part(first: int) -> None:
         at = slice(first, min(first + size, count))
-        found = (
+        arrays = (
             *(swept.closed[at], swept.lower[at], swept.influence[at], swept.tried[at], swept.worst[at]),
             *(swept.opened[at], swept.low[at], swept.high[at]),
         )
-        sweep_boxes(network, goals, condition, low[at], high[at], cap, gammas(most), plan.cuts, narrow, rounds, found)
+        sweep_boxes(network, goals, condition, low[at], high[at], cap, gammas(most), plan.cuts, narrow, rounds, arrays)
 
     if threads == 1:  # not in a pool: the end of the process would wait for its threads, which may be compiling
         part(0)

@@ -50,7 +50,7 @@ def sweep_boxes(network, goals, condition, low, high, cap, gammas, cuts, narrow,
     mix, spare, trial = np.zeros(largest), np.zeros(largest), np.zeros(largest)
     values = np.zeros(len(goal_bias))
     combined, cut_low, cut_high = np.zeros(most), np.zeros(m), np.zeros(m)
-    bounds, met, stack = np.zeros(groups), np.zeros(groups), np.zeros(len(program) + 1)
+    bounds, bests, stack = np.zeros(groups), np.zeros(groups), np.zeros(len(program) + 1)
     first = 0.0
     for b in range(count):
         for i in range(m):
@@ -121,7 +121,7 @@ def sweep_boxes(network, goals, condition, low, high, cap, gammas, cuts, narrow,
                 for i in range(m):
                     kept_low[b, i] = min(kept_low[b, i], cut_low[i])
                     kept_high[b, i] = max(kept_high[b, i], cut_high[i])
-                _point(network, goals, condition, deepest, corner, lines, values, met, stack)
+                _point(network, goals, condition, deepest, corner, lines, values, bests, stack)
                 if stack[0] < least:
                     least = stack[0]
                     for i in range(m):
@@ -139,7 +139,7 @@ def sweep_boxes(network, goals, condition, low, high, cap, gammas, cuts, narrow,
         bound[b] = stack[0]
         closed[b] = stack[0] == np.inf
         if not closed[b]:
-            _point(network, goals, condition, deepest, centre, lines, values, met, stack)
+            _point(network, goals, condition, deepest, centre, lines, values, bests, stack)
             if stack[0] < least:
                 least = stack[0]
                 for i in range(m):
@@ -153,7 +153,7 @@ def sweep_boxes(network, goals, condition, low, high, cap, gammas, cuts, narrow,
 
 @njit(cache=True, error_model="numpy", fastmath=_PLAIN)
 def _cut(slopes, lower, scale, centre, radius, low, high):
-    """What a form keeps of a box, see `bounds.crown_cut`."""
+    """The part of a box that a form keeps, see `bounds.crown_cut`."""
     for i in range(len(centre)):
         a = abs(slopes[i])
         if a > 0:
@@ -228,23 +228,23 @@ def _combine(program, groups, levels):
         else:
             number = program[at]
             at += 1
-            found = np.inf if code == OR else -np.inf
+            value = np.inf if code == OR else -np.inf
             for i in range(depth - number, depth):
-                found = min(found, levels[i]) if code == OR else max(found, levels[i])
+                value = min(value, levels[i]) if code == OR else max(value, levels[i])
             depth -= number
-            levels[depth] = found
+            levels[depth] = value
             depth += 1
 
 
 @njit(cache=True, error_model="numpy")
 def _mix(g, g_err, k, top, gammas, mix, best, trial, combined):
     """The greatest bound found of a convex combination of a group's goals; its weights in mix, its form in combined."""
-    found = -np.inf
+    highest = -np.inf
     start = 0
     for a in range(k):
         value = _lower(g[a], g_err[a], top, gammas)
-        if value > found or a == 0:
-            found = value
+        if value > highest or a == 0:
+            highest = value
             start = a
     for a in range(k):
         mix[a] = 1.0 if a == start else 0.0
@@ -253,7 +253,7 @@ def _mix(g, g_err, k, top, gammas, mix, best, trial, combined):
     for r in range(top):
         combined[r] = form[r]
     # invariant: any weights that are not negative give a valid bound, so their own rounding costs nothing
-    if k > 1 and not found > 0:
+    if k > 1 and not highest > 0:
         for step in range(STEPS):
             error = 0.0
             size = 0.0  # products and sums of k terms round as well
@@ -266,11 +266,11 @@ def _mix(g, g_err, k, top, gammas, mix, best, trial, combined):
                 for r in range(top):
                     combined[r] += trial[a] * form[r]
             value = _lower(combined, (error + gammas[k + 4] * size) * (1 + FEW * k), top, gammas)
-            if value > found:
-                found = value
+            if value > highest:
+                highest = value
                 for a in range(k):
                     mix[a] = trial[a]
-            if found > 0:
+            if highest > 0:
                 break
             scale = 0.0
             for a in range(k):
@@ -294,12 +294,12 @@ def _mix(g, g_err, k, top, gammas, mix, best, trial, combined):
             form = g[a]
             for r in range(top):
                 combined[r] += mix[a] * form[r]
-    return found
+    return highest
 
 
 @njit(cache=True, error_model="numpy", fastmath=_ANYORDER)
 def _point(network, goals, condition, deepest, x, lines, values, met, levels):
-    """How far the condition is from holding at a point, in floats, into levels[0]; groups above `deepest` do not."""
+    """Distance of a point from meeting the condition, in floats, into levels[0]; without groups above `deepest`."""
     sizes, begins, offsets, weights, _rows, biases, relus, _errors = network
     goal, _goal_error, goal_bias, _bias_error, direct, _strict = goals
     starts, _levels, order, first_of, program = condition

@@ -28,7 +28,7 @@ _PRODUCTS = 200_000_000
 
 @lru_cache(maxsize=64)
 def _prepared(found: Stack, terms: int) -> tuple[tuple[object, ...], Floats]:
-    """What compiled code reads of networks, and rounding bounds for sums of `terms` more terms than layers have.
+    """Arrays of networks for compiled code, and rounding bounds for sums of `terms` more terms than layers have.
 
     Flat arrays, so that networks of any depth are of one type to the compiler.
     """
@@ -55,7 +55,7 @@ def _prepared(found: Stack, terms: int) -> tuple[tuple[object, ...], Floats]:
 
 @dataclass(frozen=True, eq=False)
 class Undecided:
-    """What is open in G groups of boxes: the argmax of a network, signs of affine expressions, and atoms.
+    """Open choices in G groups of boxes: the argmax of a network, signs of affine expressions, and atoms.
 
     network: (G,) rows of the stack. coefficients (G, k, n), constants (G, k): inputs of the networks over the boxes'
     coordinates. lines: signs and atoms, see `zonotope_kernel.cut`. outcomes: 2^q 8^S, how many may be told apart.
@@ -116,8 +116,8 @@ def cut_boxes(
         rows[:, 2 * n] += first
         return rows
 
-    found = _in_threads(threads, part, firsts) if threads > 1 else [part(first) for first in firsts]
-    rows = np.concatenate(found)
+    results = _in_threads(threads, part, firsts) if threads > 1 else [part(first) for first in firsts]
+    rows = np.concatenate(results)
     return Parts(rows[:, 2 * n], rows[:, :n], rows[:, n : 2 * n], rows[:, 2 * n + 1])
 
 

@@ -50,7 +50,7 @@ def cut(nets, gammas, inputs, lines, table, rules, group, low, high, most):
     m = len(roots)
     rows = m + 1
     room = _room(nets, rows)
-    z, e, able, force = room[0], room[1], room[6], room[7]
+    z, e, possible, force = room[0], room[1], room[6], room[7]
     # a row for each box: ends, source, outcome, and the box that it is half of
     tree = np.empty((2 * count + 64 * LANES, 2 * n + 3), np.int64)
     own, state, up = 2 * n, 2 * n + 1, 2 * n + 2
@@ -117,7 +117,7 @@ def cut(nets, gammas, inputs, lines, table, rules, group, low, high, most):
                     above += w * box[n + i if w > 0 else i]
                 if kind == SIGN:
                     sign = (below < 0) + 2 * (below <= 0 and above >= 0) + 4 * (above > 0)
-                    able[lane] += place * sign
+                    possible[lane] += place * sign
                     place *= 8
                     if below < 0 and above > 0:  # choices have units of their own: each counts for one
                         for r in range(m):
@@ -132,7 +132,7 @@ def cut(nets, gammas, inputs, lines, table, rules, group, low, high, most):
                     watched |= below < 0 and above >= 0
                 else:
                     watched |= below <= 0 and above >= 0 and below < above
-            if watched or table[g, able[lane]] == SEVERAL:
+            if watched or table[g, possible[lane]] == SEVERAL:
                 best, most_force = -1.0, 0.0
                 for r in range(m):
                     most_force = max(most_force, force[r, lane])
@@ -155,15 +155,15 @@ def cut(nets, gammas, inputs, lines, table, rules, group, low, high, most):
                     top += 1
                 box[state] = -2
                 continue
-            box[state] = able[lane]
+            box[state] = possible[lane]
             node = taken[lane]
-            while joined and tree[node, up] >= 0 and not atoms and table[g, able[lane]] != UNKNOWN:
+            while joined and tree[node, up] >= 0 and not atoms and table[g, possible[lane]] != UNKNOWN:
                 other = ((node - count) ^ 1) + count
-                if tree[other, state] != able[lane]:
+                if tree[other, state] != possible[lane]:
                     break
                 tree[node, state] = tree[other, state] = -2
                 node = tree[node, up]
-                tree[node, state] = able[lane]
+                tree[node, state] = possible[lane]
     return tree[:known]
 
 
@@ -182,7 +182,7 @@ def _decide(nets, net, gammas, n, rows, size, room):
     """Winners and influences of the boxes whose inputs stand in `room`."""
     layers, gap, pair, _widest = nets
     sizes, starts, relus, errors, numbers = layers
-    z, e, new, err, own, ends, able, force = room
+    z, e, new, err, own, ends, possible, force = room
     for k in range(len(relus)):
         q = sizes[k + 1]
         at = starts[k] + net * q * (n + 1)
@@ -194,7 +194,7 @@ def _decide(nets, net, gammas, n, rows, size, room):
     extra = gammas[outputs] + 2 * errors[len(relus)]
     _times(matrix[net], gammas[n + rows], z, e, new, err, own, n, rows)
     for lane in range(LANES):
-        able[lane] = 0
+        possible[lane] = 0
     # invariant: new, err bound the difference of two outputs; the weights of a difference are rounded, and off by the
     # error of the weights twice: `extra`, relative to the sum of the absolute values of both
     low, high = ends
@@ -217,18 +217,18 @@ def _decide(nets, net, gammas, n, rows, size, room):
             err[q, lane] = (err[q, lane] + more) * (1 + gammas[n + outputs + 8])
         _ends(new[q], err[q], rows, gammas, low[q], high[q])
         for lane in range(LANES):
-            able[lane] |= (0 if high[q, lane] >= 0 else first) | (0 if low[q, lane] < 0 else second)
+            possible[lane] |= (0 if high[q, lane] >= 0 else first) | (0 if low[q, lane] < 0 else second)
     for lane in range(LANES):
-        able[lane] = ~able[lane] & ((1 << outputs) - 1)
-        if able[lane] == 0:
-            able[lane] = (1 << outputs) - 1
+        possible[lane] = ~possible[lane] & ((1 << outputs) - 1)
+        if possible[lane] == 0:
+            possible[lane] = (1 << outputs) - 1
     for r in range(rows - 1):
         for lane in range(LANES):
             force[r, lane] = 0.0
     for lane in range(size):
-        if able[lane] & (able[lane] - 1):
+        if possible[lane] & (possible[lane] - 1):
             for q in range(total):
-                both = able[lane] >> pair[0][q] & able[lane] >> pair[1][q] & 1
+                both = possible[lane] >> pair[0][q] & possible[lane] >> pair[1][q] & 1
                 if both and low[q, lane] < 0 and high[q, lane] >= 0:
                     for r in range(1, rows):
                         force[r - 1, lane] += abs(new[q, r * LANES + lane])

@@ -1,4 +1,4 @@
-"""What may help where a box is not shown free: inputs to cut across, and weights of rows. Nothing rests on it."""
+"""Heuristics for boxes that are not shown free: inputs to cut across, and weights of rows. Nothing rests on them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def shares(z: Ints, before: Floats, born: Bools, rows: int) -> Floats:
 
     That of a new one is that of the form that it comes from. born: (B, n), which units have one; rows: 1 + symbols.
     """
-    found = np.zeros((len(z), rows - 1, before.shape[2]))
-    found[:, : before.shape[1]] = before
+    result = np.zeros((len(z), rows - 1, before.shape[2]))
+    result[:, : before.shape[1]] = before
     size = np.abs(z[:, 1:].astype(np.float64))
     of_units = size.transpose(0, 2, 1) @ before / np.maximum(size.sum(1), 1.0)[:, :, None]
     box, unit = np.nonzero(born)
-    found[box, before.shape[1] + np.cumsum(born, axis=1)[box, unit] - 1] = of_units[box, unit]
-    return found
+    result[box, before.shape[1] + np.cumsum(born, axis=1)[box, unit] - 1] = of_units[box, unit]
+    return result
 
 
 def weights(z: Ints, radii: Ints, best: Ints) -> Ints:
@@ -35,12 +35,12 @@ def weights(z: Ints, radii: Ints, best: Ints) -> Ints:
     each = np.arange(count)
     kept = np.zeros((count, k))
     kept[each, best] = 1.0
-    found = _lower(kept, forms, error)
+    lowest = _lower(kept, forms, error)
     trial = 0.7 * kept + 0.3 / k
     for step in range(STEPS):
         value = _lower(trial, forms, error)
-        better = value > found
-        found, kept = np.where(better, value, found), np.where(better[:, None], trial, kept)
+        better = value > lowest
+        lowest, kept = np.where(better, value, lowest), np.where(better[:, None], trial, kept)
         sign = np.where((trial[:, None] @ forms)[:, 0] > 0, -1.0, 1.0)
         sign[:, 0] = 1.0
         at = (forms @ sign[:, :, None])[:, :, 0] - error

@@ -60,7 +60,7 @@ class Layer:
 
     @cached_property
     def ends(self) -> Factor:
-        """What lower ends of values, and then upper ones, are multiplied with for lower ends of z."""
+        """Factors of lower ends of values, and then of upper ones, for lower ends of z."""
         w = self.scaled.weight
         return Factor(np.concatenate([np.maximum(w, 0), np.minimum(w, 0)], axis=1).T)
 
@@ -147,16 +147,16 @@ class _Pass:
         program = self.batch.program
         values = self._inputs()
         self._note(values)
-        wanted = {g.layer for g in program.groups}
+        joined_layers = {g.layer for g in program.groups}
         after = {INPUTS: values}
         for at, layer in enumerate(self.batch.layers):
             ask()
             values = self._units(layer, *self._affine(layer, values), values)
             self._note(values)
-            if at in wanted:
+            if at in joined_layers:
                 after[at] = values
-        joined = {at: _joined(after, at) for at in wanted}
-        lowest = {at: self._lowest(at, joined[at]) for at in wanted}
+        joined = {at: _joined(after, at) for at in joined_layers}
+        lowest = {at: self._lowest(at, joined[at]) for at in joined_layers}
         shape = self.count, len(program.groups)
         bounds, ranged = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=bool)
         closed, influence = np.zeros(shape, dtype=bool), np.zeros(self.low.shape)
@@ -168,8 +168,8 @@ class _Pass:
             _, bounds[:, i], closed[:, i] = _best(lower, group)
             left = np.flatnonzero(~closed[:, i] & self.bounded)
             if len(left):
-                found = self._group(i, left, joined[group.layer].of(left))
-                bounds[left, i], ranged[left, i], closed[left, i], moved = found
+                bound = self._group(i, left, joined[group.layer].of(left))
+                bounds[left, i], ranged[left, i], closed[left, i], moved = bound
                 if moved is not None:
                     influence[left] += np.where(closed[left, i], 0.0, 1.0)[:, None] * moved
         for array in (bounds, ranged, closed):

@@ -35,13 +35,13 @@ class Compiled:
             for group, values in of_box.items():
                 chosen[i, self._starts[group] : self._starts[group + 1]], given[i, group] = values, True
         shape = count, groups
-        found = np.zeros(shape, dtype=np.int64), *np.zeros((2, *shape), dtype=bool), np.zeros(count, dtype=bool)
+        results = np.zeros(shape, dtype=np.int64), *np.zeros((2, *shape), dtype=bool), np.zeros(count, dtype=bool)
         low, high = np.ascontiguousarray(low), np.ascontiguousarray(high)
         size = max(1, -(-count // (4 * self.threads)))
 
         def part(first: int) -> None:
             at = slice(first, first + size)
-            of_part = tuple(f[at] for f in found)
+            of_part = tuple(f[at] for f in results)
             check_boxes(self._flat, low[at], high[at], chosen[at], given[at], of_part)
 
         if self.threads == 1 or count < 2:
@@ -50,13 +50,13 @@ class Compiled:
         else:
             with ThreadPoolExecutor(self.threads) as pool:
                 list(pool.map(part, range(0, count, size)))
-        bounds, ranged, closed, bounded = found
+        bounds, ranged, closed, bounded = results
         refuted = closes(self.program.formula, closed) & bounded
         return Verdicts(bounds, ranged, closed, bounded, refuted, np.zeros((count, 0)))
 
 
 def _flat(program: ScaledProgram, starts: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """What the kernel reads of a program."""
+    """A program as arrays for the kernel."""
     distinct: dict[int, tuple[int, Scaled]] = {}
     for layer in (*program.layers, *program.rows.values(), *(g.rows for g in program.groups)):
         distinct.setdefault(id(layer), (len(distinct), layer))

@@ -252,8 +252,8 @@ def _interval(program, rows, r, lower, upper, magnitudes):
         s01 += v0 * w1
         s10 += v1 * w0
         s11 += v1 * w1
-    found = _total(s00, s01, s10, s11, 0, shift) + unit[0] - unit[2]
-    return found - _up(total, shift + 1) if unit[1] else found
+    least = _total(s00, s01, s10, s11, 0, shift) + unit[0] - unit[2]
+    return least - _up(total, shift + 1) if unit[1] else least
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

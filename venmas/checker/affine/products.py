@@ -32,9 +32,9 @@ class Factor:
         flat = left.reshape(-1, n)
         low, high = flat & ((1 << _LEFT) - 1), flat >> _LEFT
         both = np.concatenate([low, high]).astype(np.float64)
-        found = self._exact(both, n).reshape(2, len(flat), len(self._limbs), self._out)
-        terms = [(p, found[0, :, i]) for i, (p, _) in enumerate(self._limbs)]
-        terms += [(_LEFT + p, found[1, :, i]) for i, (p, _) in enumerate(self._limbs)]
+        product = self._exact(both, n).reshape(2, len(flat), len(self._limbs), self._out)
+        terms = [(p, product[0, :, i]) for i, (p, _) in enumerate(self._limbs)]
+        terms += [(_LEFT + p, product[1, :, i]) for i, (p, _) in enumerate(self._limbs)]
         total, at = np.full((len(flat), self._out), add, dtype=np.int64), 0
         for place, term in sorted(terms, key=lambda t: t[0]):
             step = min(place, shift) - at

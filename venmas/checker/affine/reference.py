@@ -134,7 +134,7 @@ class Values:
 
 @dataclass
 class Trace:
-    """What a pass found: by layer, ends of z; M of all; values after each layer (-1: the inputs)."""
+    """Record of a pass: by layer, ends of z; M of all; values after each layer (-1: the inputs)."""
 
     ends: list[list[Interval]] = field(default_factory=list)
     values: list[Values] = field(default_factory=list)
@@ -143,7 +143,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a box: by group, the bound that was found last (None: out of range), and whether it is closed.
+    """Result for a box: by group, the bound of the last pass (None: out of range), and whether it is closed.
 
     bounded: no value went out of range. refuted: no point of the box meets the formula.
     """
@@ -160,14 +160,14 @@ def check_box(program: ScaledProgram, low: Sequence[int], high: Sequence[int], w
     try:
         trace = forward(program, low, high)
         intervals = _lowest(program, trace)
-        found = [
+        bounds = [
             _group(program, box, g, trace, intervals[g.layer], weights.get(i)) for i, g in enumerate(program.groups)
         ]
     except RangeError:
         return Verdict((None,) * count, (False,) * count, False, False)
-    closed = tuple(c for _, c in found)
+    closed = tuple(c for _, c in bounds)
     refuted = bool(closes(program.formula, np.array([closed], dtype=bool).reshape(1, count))[0])
-    return Verdict(tuple(b for b, _ in found), closed, True, refuted)
+    return Verdict(tuple(b for b, _ in bounds), closed, True, refuted)
 
 
 def forward(program: ScaledProgram, low: Sequence[int], high: Sequence[int]) -> Trace:
@@ -216,14 +216,14 @@ def _affine(layer: Scaled, x: Values) -> tuple[list[list[int]], list[int]]:
 def _intervals(layer: Scaled, x: Values) -> list[Interval]:
     """Ends (2) of z."""
     total = up(sum(x.magnitudes), layer.shift + 1)
-    found = []
+    ends = []
     for j, row in enumerate(layer.rows):
         lost = (total if layer.vague[j] else 0) + int(layer.bias_vague[j])
         least = sum(w * x.intervals[i][w < 0] for i, w in enumerate(row))
         most = sum(w * x.intervals[i][w > 0] for i, w in enumerate(row))
         bias = int(layer.bias[j])
-        found.append(((least >> layer.shift) + bias - lost, up(most, layer.shift) + bias + lost))
-    return found
+        ends.append(((least >> layer.shift) + bias - lost, up(most, layer.shift) + bias + lost))
+    return ends
 
 
 def _units(
@@ -260,13 +260,13 @@ def _units(
 
 def _lowest(program: ScaledProgram, trace: Trace) -> dict[int, list[int]]:
     """By layer, lower ends (2) of all rows there. Raises `RangeError`."""
-    found = {}
+    lowest = {}
     for at, layer in program.rows.items():
         joined = _joined(trace.values[1 + at], trace.values[0], at)
         if joined.size * layer.norm >= SUM_LIMIT:
             raise RangeError
-        found[at] = [low for low, _ in _intervals(layer, joined)]
-    return found
+        lowest[at] = [low for low, _ in _intervals(layer, joined)]
+    return lowest
 
 
 def _group(

@@ -136,8 +136,8 @@ def scaled(program: Program, bits: int) -> ScaledProgram:
     high = tuple(ceil(a * 2**bits) for a in program.high)
     if any(max(-a, b) >= 1 << VALUE_BITS for a, b in zip(low, high, strict=True)):
         raise UnscaledError(f"an initial value is beyond {2.0 ** (VALUE_BITS - bits):g}")
-    wanted = sorted({g.layer for g in program.groups})
-    last = wanted[-1] if wanted else INPUTS
+    layers = sorted({g.layer for g in program.groups})
+    last = layers[-1] if layers else INPUTS
     widest = max(program.sizes[: last + 2]) + len(program.inputs)
     if widest > MAX_WIDTH:
         raise UnscaledError(f"a layer has {widest} units, more than {MAX_WIDTH}")
@@ -147,7 +147,7 @@ def scaled(program: Program, bits: int) -> ScaledProgram:
     for layer in program.layers[: last + 1]:
         if id(layer) not in made:
             made[id(layer)] = _scaled(layer, bits)
-    together: dict[int, list[Row]] = {layer: [] for layer in wanted}
+    together: dict[int, list[Row]] = {layer: [] for layer in layers}
     places = []
     for group in program.groups:
         places.append(len(together[group.layer]))

@@ -44,7 +44,7 @@ class Leaf:
 
 
 def cut(low: int, high: int, part: int = MIDDLE) -> int:
-    """Where an edge is cut."""
+    """The coordinate at which an edge is cut."""
     return low + ((high - low) * part >> 6)
 
 
@@ -56,14 +56,14 @@ def leaves(program: ScaledProgram, splits: str, weights: str) -> Iterator[Leaf]:
 
     def parts(box: tuple[Ends, Ends], _: int) -> Sequence[tuple[Ends, Ends]]:
         nonlocal at, mixed
-        (low, high), found, part = box, splits[at : at + 1], MIDDLE
-        if found in (LEAF, MIXED):
-            at, mixed = at + 1, found == MIXED
+        (low, high), token, part = box, splits[at : at + 1], MIDDLE
+        if token in (LEAF, MIXED):
+            at, mixed = at + 1, token == MIXED
             return ()
-        if found == CUT:
+        if token == CUT:
             part = DIGITS.find(splits[at + 2 : at + 3])
-            found, at = splits[at + 1 : at + 2], at + 2
-        axis = axes.get(found)
+            token, at = splits[at + 1 : at + 2], at + 2
+        axis = axes.get(token)
         if axis is None or part < 1:
             raise BrokenTreeError(f"character {at} of the splits is no leaf and no cut of an input")
         at += 1
@@ -86,11 +86,11 @@ class _Weights:
         self.program, self.text, self.at = program, text, 0
 
     def _digit(self) -> int:
-        found = DIGITS.find(self.text[self.at : self.at + 1]) if self.at < len(self.text) else -1
-        if found < 0:
+        digit = DIGITS.find(self.text[self.at : self.at + 1]) if self.at < len(self.text) else -1
+        if digit < 0:
             raise BrokenTreeError(f"character {self.at} of the weights is none of {DIGITS}, or missing")
         self.at += 1
-        return found
+        return digit
 
     def next(self) -> Weights:
         """Those of the next leaf."""

@@ -1,4 +1,4 @@
-"""What a unit ``y = f(z)`` does to forms, in both directions; the seat for other functions than ReLU.
+"""Relaxation of a unit ``y = f(z)`` over forms, in both directions; the seat for other functions than ReLU.
 
 Everything is in integers: z, y and the ends l <= z <= h in the unit of values, slopes over ``2**SLOPE_BITS``, the
 coefficients a, a' of rows over ``2**ROW_BITS``. A unit gives two lines, and says for a row what it may become:

@@ -2,6 +2,16 @@
 
 A form is a tuple ``(constant, c_1, .., c_m)`` over the m free initial variables. A cell is a box and further
 half-spaces ``form >= 0`` (or ``> 0``). Nothing here rounds.
+
+- *Greatest value of a form over the box*: c0 plus, for every ci, ci * high_i if ci > 0, ci * low_i if ci < 0.
+- *sup of a form over a cell*: the greatest value over the box, attained; then for each row in order whose form g is
+  parallel with a negative ratio r (form = r g + offset, r < 0, g not constant): the offset, attained unless the row is
+  strict, replaces the value found so far if it is less, or equal while the row is strict. *inf* is minus the sup of
+  minus the form.
+- *Cutting a cell by form >= 0 (or > 0)*: a constant form leaves the cell as it is, or nothing. A form in one variable
+  moves an end of the box to the root, if that is inward; for an integer variable the end is rounded inward, and if the
+  cut is strict and the root an integer, moved inward by 1. The part is nothing when low > high. For a real variable a
+  strict cut also adds its row at the end of the list. A form in several variables adds its row at the end.
 """
 
 from __future__ import annotations
@@ -112,13 +122,13 @@ class Cell:
     def form(self, expr: LinearExpr, fixed: dict[str, Q]) -> Form:
         """An affine expression over initial variables as a form; the variables in `fixed` have one value."""
         constant = rational(expr.constant)
-        found = [rational(0)] * len(self.names)
+        coefficients = [rational(0)] * len(self.names)
         for name, coefficient in expr.terms:
             if name in fixed:
                 constant += rational(coefficient) * fixed[name]
             else:
-                found[self.names.index(name)] += rational(coefficient)
-        return (constant, *found)
+                coefficients[self.names.index(name)] += rational(coefficient)
+        return (constant, *coefficients)
 
     def box_max(self, form: Form) -> Q:
         """Greatest value over the box."""

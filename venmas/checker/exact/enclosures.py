@@ -1,6 +1,10 @@
 """Enclosures of a value over a cell by affine forms, and the relaxation of ``max(z, 0)`` between two of them.
 
 An enclosure is a pair of forms, below and above, the same object where the value is exactly affine on the cell.
+
+Relaxation of max(z, 0) for low <= z <= upp: let l and u be least and greatest values of upp over the box. If l < 0, s =
+floor(u / (u - l) * 2^20) / 2^20 and t = max(-s l, (1 - s) u); else s = 1 and t = 0. Above: s upp + t. Below: low if the
+greatest value of low over the box is greater than minus its least value, else 0. (Rows are not used.)
 """
 
 from __future__ import annotations
@@ -40,7 +44,7 @@ class Enclosure:
 
 
 def relaxation(cell: Cell, low: Form, upp: Form) -> tuple[bool, int, Q]:
-    """How to enclose ``max(z, 0)`` for ``low <= z <= upp``, where z may have both signs: (keep, slope, lift).
+    """Relaxation of ``max(z, 0)`` for ``low <= z <= upp``, where z may have both signs: (keep, slope, lift).
 
     It is at least `low` if `keep`, else at least 0; and at most ``slope / 2**20 * upp + lift``, about the chord.
     """

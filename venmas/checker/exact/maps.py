@@ -1,4 +1,4 @@
-"""Maps that are never changed: what is put makes a new one that shares all but a path with the old.
+"""Persistent maps: putting an entry makes a new map that shares all but a path with the old.
 
 Cells of a proof differ from the one they were cut from by a row. Copying what they have in common would make a proof of
 n lines cost n squared, in time and in memory. (Hash array mapped tries: P. Bagwell, Ideal Hash Trees, 2001.)

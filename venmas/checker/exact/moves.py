@@ -1,7 +1,15 @@
-"""What a system does where its integers and the outcomes of its choices are known: affine moves, in rationals.
+"""Affine successor maps of a system for known integers and outcomes of choices, in rationals.
 
 Integers are constants then, a choice (argmax, comparison) that was settled has its outcome, and what is left must be
 affine in the real variables. Nothing is enclosed here: the result is what the expressions are.
+
+Where the integers are known and choices have outcomes, expressions are evaluated without enclosures,
+as affine forms of the real variables: an argmax among the choices is its index, a comparison its truth; else a
+comparison and what a switch selects must be about constants, and so must the operands of a maximum; all and any are
+decided by a part that decides them. For every combination of outcomes of the choices of a kind (at most 256; in the
+order of the lists, the last choice changing first; rising outcomes), each branch whose guard is true gives a move: the
+new integers, the new real variables as forms, and the set of variables that it updates. Equal moves are one, numbered
+in the order in which they are found; those of a combination are a case. What can not be evaluated so is refused.
 """
 
 from __future__ import annotations
@@ -141,7 +149,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What an argmax compares: some outputs of a network on affine inputs, or (without one) the affine forms."""
+    """Operands of an argmax: some outputs of a network on affine inputs, or (without one) the affine forms."""
 
     network: Network | None
     outputs: tuple[int, ...]
@@ -149,7 +157,7 @@ class Scores:
 
 
 def operands(system: System, integers: Sequence[int], node: Choice) -> Scores | Form:
-    """What a choice compares, with each other or with 0, where integers are known. Raises `NotAffineError`."""
+    """Operands of a choice, compared with each other or with 0, for known integers. Raises `NotAffineError`."""
     reading = Reading(system, integers)
     try:
         if isinstance(node, Compare):
@@ -182,7 +190,7 @@ class Behaviour:
 
 
 def behaviour(system: System, integers: Sequence[int], outcomes: Sequence[tuple[Choice, int]]) -> Behaviour:
-    """What a system does for all combinations of some choices' possible outcomes, given as bits.
+    """Moves of a system for all combinations of some choices' possible outcomes, given as bits.
 
     Combinations are in order, the last choice's outcome changing first. Raises `OpenChoiceError`, `NotAffineError`.
     """

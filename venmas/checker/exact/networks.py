@@ -2,6 +2,31 @@
 
 The affine maps are exact; a unit whose sign is open gets the relaxation of `venmas.checker.exact.enclosures`. For the
 semantics of float32 every layer is moved apart by what rounding may do to it.
+
+In reals: a layer maps x to W x + b, with ReLU or without; its weights are the rationals that are stored (a layer that
+divides by c has the weights 1/c). Let D be the least common denominator of all coefficients of the inputs, and k that
+of the weights and biases of a layer. All forms of the units are integers over a common unit 1/D:
+
+- *Affine*: if the layer's input is exact, the output is, by the exact sums. Else low takes low for positive and upp for
+  negative weights, upp the other way round, and the output is not exact. Then D becomes D k.
+- *ReLU*: unit by unit, with sup and inf over the cell (rows included): if inf low >= 0 it stays; else if sup upp <= 0
+  it is 0; else it is *undecided*. If any is, D becomes 2^20 D, and an undecided unit gets that relaxation, where t is
+  rounded up to the unit: ceil(t D) / D. The layer is exact if no unit is undecided and in all that stay low equals upp.
+- *Output*: if the last layer has no ReLU, affine in the last hidden layer, and exact as that is. Else low and upp of
+  the unit, exact if they are equal.
+- *Difference of outputs i and j*: if the last layer has no ReLU, the affine row W_i - W_j, b_i - b_j. Else low_i -
+  upp_j and upp_i - low_j, exact if both are.
+
+In float32: state and environment stay exact; a network may compute any float32 evaluation, with any order of summation,
+fused or not, its weights, biases and inputs rounded to nearest first, without overflow and flush-to-zero (Higham,
+*Accuracy and Stability of Numerical Algorithms*, 3.1). Let e = 2^-24, h = 2^-149. *Spreading* forms by errors makes D
+2^40 D, subtracts from every low and adds to every upp ceil(error * D) / D, and makes the layer not exact. The *size* of
+a unit is the greatest of 0, minus the least value of low, and the greatest value of upp over the box. The inputs are
+spread by e * size + h before the first layer. For a layer with n inputs of sizes s: g = (n + 4) e / (1 - (n + 4) e); a
+row's error is g (sum |w| s + |b|) + (n + 4 + sum s) h. It is spread before ReLU; in the last layer without ReLU, the
+error is subtracted from low and added to upp without rounding, in a difference of outputs that of both rows. If a size,
+a weight of the row, or sum |w| s + |b| is 2^126 or more, or the network divides by such a number, the proof is refused:
+float32 may overflow.
 """
 
 from __future__ import annotations
@@ -84,7 +109,7 @@ class Applied:
         return [max(self.cell.box_max(negative(lo)), self.cell.box_max(up), rational(0)) for lo, up in forms]
 
     def _errors(self, layer: IntegerLayer, rows: Sequence[Sequence[int]], bias: Sequence[int]) -> list[Q]:
-        """What float32 arithmetic may do to each row, in any order and fused or not (Higham, section 3.1).
+        """Error of float32 arithmetic by row, in any order and fused or not (Higham, section 3.1).
 
         Weights that are no float32 numbers are rounded first: relatively, which two more terms of gamma cover, or,
         where they underflow, by TINY, which counts as often as the input is large.

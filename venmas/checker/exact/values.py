@@ -2,6 +2,35 @@
 
 Each choice that stays open (sign of a unit, winner, condition) is noted with the exact form that decides it, if it has
 one: that is where a proof may split.
+
+The enclosure of an expression in a state over a cell is a pair of forms low <= value <=
+upp, a flag exact (both are the same form, and the value is it), and possibly a finite set of values that it is one of.
+
+Each node is evaluated once per state; where the outcome of an argmax or a compare node is assumed in the state, this
+node has it, and no other node does; the negated copy of a guard, as Unless makes it, is a different node.
+
+- *constant*: exact, with its value.
+- *sum*: low adds, to the constant, c * low for c > 0 and c * upp otherwise, upp the other way round; exact if all parts
+  are. Values: the sums of all choices of values, if all parts have values; taken from left to right, and none as soon
+  as the number found so far times that of the next part is above 128.
+- *maximum*: from left to right, of two at a time. For a and b let g be the sum 1 a - 1 b. If inf g.low >= 0, it is a;
+  else if sup g.upp <= 0, it is b; else the sum of b and of the *relaxation* of g, not exact, without values.
+- *output* of a network: as `venmas.checker.exact.networks` says.
+- *argmax*: the indices that can win: i can if for every j, with d an enclosure of score i minus score j, sup d.upp > 0,
+  or = 0, attained and i < j. If none can, all can. d is the sum 1 i - 1 j, or, when all scores are outputs of one
+  network node, the difference of outputs there. One index is a constant; else low is the least and upp the greatest
+  index, as constant forms, and the values are the indices.
+- *switch*: the join of the cases whose key is among the values of the selector, of all cases if it has no values or
+  none fits. *where*: the join of the sides that the condition's truth allows, the first side first.
+- *join* of one is itself; of several that are exact with the same form, the first. Else low is: if all lows differ in
+  the constant only, the first with the least constant; else the constant form of the least of their least values over
+  the box. upp likewise, greatest. Not exact. Values: the union, if all have values and it has at most 128.
+
+Conditions. A comparison with 0: if there are values, true or false when all agree, else open. Otherwise, with a = inf
+low and z = sup upp: *positive* is a > 0, or a = 0 and not attained; *negative* is z < 0, or z = 0 and not attained. >
+is true if positive, false if z <= 0; >= is true if a >= 0, false if negative; < and <= are mirrored; == is true if a =
+z = 0, false if positive or negative; != the other way round. True goes first where both apply. *all* is false if a part
+is, else open if a part is, else true; *any* dually. An atom is a sum over variables.
 """
 
 from __future__ import annotations
@@ -63,14 +92,14 @@ class Enclosures(Evaluation[Enclosure, bool | None, Applied]):
 
     def _switch(self, node: Switch) -> Enclosure:
         chosen = self.value(node.selector).values
-        able = [e for k, e in node.cases if chosen is None or Fraction(k) in chosen]
+        possible = [e for k, e in node.cases if chosen is None or Fraction(k) in chosen]
         # no case fits beyond the declared range, where a guard keeps runs from going: any case will do there
-        return self._join([self.value(e) for e in able or [e for _, e in node.cases]])
+        return self._join([self.value(e) for e in possible or [e for _, e in node.cases]])
 
     def _where(self, node: Where) -> Enclosure:
         truth = self.truth(node.condition)
-        able = [e for e, t in ((node.then, True), (node.otherwise, False)) if truth in (None, t)]
-        return self._join([self.value(e) for e in able])
+        possible = [e for e, t in ((node.then, True), (node.otherwise, False)) if truth in (None, t)]
+        return self._join([self.value(e) for e in possible])
 
     def _finite(self, values: Values) -> Enclosure:
         low, high = self._constant(min(values)), self._constant(max(values))
@@ -120,12 +149,12 @@ class Enclosures(Evaluation[Enclosure, bool | None, Applied]):
             return [self.assumed[id(node)]]
         scores, gaps = node.scores, dict[tuple[int, int], Enclosure]()
         shared = node.application
-        able = [i for i in range(len(scores)) if self._can_win(scores, shared, i, gaps)]
-        if len(able) > 1:
+        possible = [i for i in range(len(scores)) if self._can_win(scores, shared, i, gaps)]
+        if len(possible) > 1:
             self.undecided.append(node)
-            close = [gaps[i, j] for i in able for j in able if i < j and gaps[i, j].parallel]
+            close = [gaps[i, j] for i in possible for j in possible if i < j and gaps[i, j].parallel]
             self.open += [form for gap in close for form in dict.fromkeys((gap.low, gap.upp))]
-        return able or list(range(len(scores)))
+        return possible or list(range(len(scores)))
 
     def _can_win(
         self, scores: Sequence[Expr], shared: Application | None, i: int, gaps: dict[tuple[int, int], Enclosure]

@@ -1,4 +1,4 @@
-"""What tables compute over many cells of a frame: outcomes of choices, images under moves, truth of atoms."""
+"""Evaluation over many cells of a frame, for tables: outcomes of choices, images under moves, truth of atoms."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Tabling:
         self._fixed: dict[tuple[int, tuple[int, ...]], Fixed] = {}
 
     def behaviour(self, key: Key) -> Behaviour:
-        """What cells of a kind do. Raises `OpenChoiceError`, `NotAffineError`."""
+        """Behaviour of cells of a kind. Raises `OpenChoiceError`, `NotAffineError`."""
         if key not in self._behaviours:
             _room(self._behaviours, _FEW)
             integers, outcomes = key
@@ -53,13 +53,13 @@ class Tabling:
                 self._behaviours[key] = behaviour(self.system, integers, chosen)
             except OpenChoiceError as error:
                 self._behaviours[key] = error.node
-        found = self._behaviours[key]
-        if not isinstance(found, Behaviour):
-            raise OpenChoiceError(found)
-        return found
+        known = self._behaviours[key]
+        if not isinstance(known, Behaviour):
+            raise OpenChoiceError(known)
+        return known
 
     def operands(self, integers: tuple[int, ...], choice: int) -> Scores | Form:
-        """What a choice compares. Raises `NotAffineError`."""
+        """Operands of a choice. Raises `NotAffineError`."""
         key = integers, choice
         if key not in self._operands:
             _room(self._operands, _FEW)
@@ -77,34 +77,34 @@ class Tabling:
 
     def bits(self, integers: tuple[int, ...], choice: int, frame: int, low: Ints, high: Ints) -> Ints | Asked:
         """The outcomes of a choice that are possible in cells, as bits (B,); or what a network has to be asked."""
-        found = self.operands(integers, choice)
-        if isinstance(found, tuple):
-            least, greatest = self.over(("choice", integers, choice), [found], frame).ends(low, high)
+        operands = self.operands(integers, choice)
+        if isinstance(operands, tuple):
+            least, greatest = self.over(("choice", integers, choice), [operands], frame).ends(low, high)
             node: Any = self.choices[choice]
             fails = node.relation.negated.certain(least[:, 0], greatest[:, 0])
             holds = node.relation.certain(least[:, 0], greatest[:, 0])
             return np.where(holds, 2, np.where(fails, 1, 3))
-        if found.network is None:
-            pairs = [(a, b) for i, a in enumerate(found.forms) for b in found.forms[i + 1 :]]
+        if operands.network is None:
+            pairs = [(a, b) for i, a in enumerate(operands.forms) for b in operands.forms[i + 1 :]]
             gaps = [tuple(p - q for p, q in zip(a, b, strict=True)) for a, b in pairs]
             ends = self.over(("choice", integers, choice), gaps, frame).ends(low, high)
-            return winners(*ends, len(found.forms))
-        z, e = self.over(("choice", integers, choice), found.forms, frame).fixed(low, high)
-        return Asked(found.network, found.outputs, z, e)
+            return winners(*ends, len(operands.forms))
+        z, e = self.over(("choice", integers, choice), operands.forms, frame).fixed(low, high)
+        return Asked(operands.network, operands.outputs, z, e)
 
     def asked(self, parts: Sequence[Asked]) -> list[Ints]:
-        """What networks answer: the possible winners of each part, as bits (B,)."""
+        """Answers of networks: the possible winners of each part, as bits (B,)."""
         groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
         for i, part in enumerate(parts):
             groups.setdefault((id(part.network), part.outputs), []).append(i)
-        found: dict[int, Ints] = {}
+        winners: dict[int, Ints] = {}
         for key, members in groups.items():
             if key not in self._fixed:
                 self._fixed[key] = fixed(parts[members[0]].network, key[1])
             z, e = (np.concatenate(column) for column in zip(*((parts[i].z, parts[i].e) for i in members), strict=True))
             ends = np.cumsum([len(parts[i].e) for i in members])
-            found.update(zip(members, np.split(self._fixed[key].winners(z, e), ends[:-1]), strict=True))
-        return [found[i] for i in range(len(parts))]
+            winners.update(zip(members, np.split(self._fixed[key].winners(z, e), ends[:-1]), strict=True))
+        return [winners[i] for i in range(len(parts))]
 
     def image(self, move: Move, frame: int, to: int) -> Lattice:
         """The coordinates, in frame `to`, of what a move makes of the states of cells of a frame."""
@@ -135,24 +135,26 @@ class Tabling:
         return self._within(self.over(("reals", move), move.forms, frame), move.sets, low, high)
 
     def declared(self, integers: Sequence[tuple[int, ...]], frame: int, where: Ints, low: Ints, high: Ints) -> Bools:
-        """Which boxes of a frame, whose integers stand in places `where`, lie in the declared ranges, (B,)."""
+        """Mask of the boxes of a frame, integers in places `where`, that lie in the declared ranges, (B,)."""
         one, zero = rational(1), rational(0)
         size = len(self.reals)
         forms = [(zero, *(one if i == j else zero for j in range(size))) for i in range(size)]
-        found = self._within(self.over("reals", forms, frame), frozenset(d.name for d in self.reals), low, high)
-        able = [all(d.lower <= v <= d.upper for d, v in zip(self.integers, vector, strict=True)) for vector in integers]
-        return np.asarray(found & np.array(able, dtype=bool)[where], dtype=bool)
+        reals = self._within(self.over("reals", forms, frame), frozenset(d.name for d in self.reals), low, high)
+        inside = [
+            all(d.lower <= v <= d.upper for d, v in zip(self.integers, vector, strict=True)) for vector in integers
+        ]
+        return np.asarray(reals & np.array(inside, dtype=bool)[where], dtype=bool)
 
     def _within(self, over: Lattice, names: frozenset[str], low: Ints, high: Ints) -> Bools:
-        """Where the forms of some real variables keep to their declared ranges, (B,)."""
+        """Mask of boxes over which the forms of some real variables keep to their declared ranges, (B,)."""
         least, greatest = over.ends(low, high)
-        found = np.ones(len(low), dtype=bool)
+        inside = np.ones(len(low), dtype=bool)
         for i, decl in enumerate(self.reals):
             if decl.name in names:
                 scale = int(over.scale[i])
-                found &= np.asarray(least[:, i] >= ceil(decl.lower * scale), dtype=bool)
-                found &= np.asarray(greatest[:, i] <= floor(decl.upper * scale), dtype=bool)
-        return found
+                inside &= np.asarray(least[:, i] >= ceil(decl.lower * scale), dtype=bool)
+                inside &= np.asarray(greatest[:, i] <= floor(decl.upper * scale), dtype=bool)
+        return inside
 
     def never(self, comparison: Comparison, integers: tuple[int, ...], frame: int, low: Ints, high: Ints) -> Bools:
         """In which cells no state meets a comparison of variables, (B,)."""
@@ -169,7 +171,7 @@ class Tabling:
 
 
 class Asked:
-    """Which of some outputs of a network win over cells, given by forms of its inputs: z (B, g, k), e (B, k)."""
+    """Query for winners among outputs of a network over cells, given by forms of its inputs: z (B, g, k), e (B, k)."""
 
     def __init__(self, network: Network, outputs: tuple[int, ...], z: Ints, e: Ints) -> None:
         self.network, self.outputs, self.z, self.e = network, outputs, z, e
@@ -196,11 +198,11 @@ class Awaited:
         if not parts:
             return
         try:
-            answers = self._tabling.asked([asked for _, asked, _ in parts])
+            answers = self._tabling.asked([query for _, query, _ in parts])
         except OverflowError as error:
             raise CheckError(parts[0][0], str(error)) from error
-        for (line, _, bits), found in zip(parts, answers, strict=True):
-            if (found & ~np.int64(bits)).any():
+        for (line, _, bits), answer in zip(parts, answers, strict=True):
+            if (answer & ~np.int64(bits)).any():
                 raise CheckError(line, "an outcome that the table leaves out is possible in a cell")
 
 

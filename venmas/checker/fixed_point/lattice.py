@@ -74,16 +74,16 @@ class Lattice:
         """``floor(twice 2^40 / (2 scale))``: by long division with as many bits at a time as there is room for."""
         scale, bits = 2 * self.scale, VALUE_BITS
         step = bits if self.long else min(bits, self.steps)
-        found = twice // scale
-        if found.size and max(int(found.max()), -int(found.min())) >= LARGEST >> VALUE_BITS:
+        rounded = twice // scale
+        if rounded.size and max(int(rounded.max()), -int(rounded.min())) >= LARGEST >> VALUE_BITS:
             raise OverflowError("inputs of a network are too large for the integers of tables")
-        rest = twice - found * scale
+        rest = twice - rounded * scale
         while bits:
             step = min(step, bits)
             rest = rest << step
             digit = rest // scale
-            found, rest, bits = (found << step) + digit, rest - digit * scale, bits - step
-        units: Ints = found.astype(np.int64)
+            rounded, rest, bits = (rounded << step) + digit, rest - digit * scale, bits - step
+        units: Ints = rounded.astype(np.int64)
         return units
 
 

@@ -88,7 +88,7 @@ class Fixed:
         self.last = _differences(last, layers[-1].out_size, outputs)
 
     def winners(self, z: Ints, e: Ints) -> Ints:
-        """Which outputs can be the argmax, as bits (B,), of inputs z (B, g, n), e (B, n)."""
+        """Possible argmaxes of the outputs, as bits (B,), of inputs z (B, g, n), e (B, n)."""
         g = z.shape[1]
         z = z[:, [0, *(k for k in range(1, g) if z[:, k].any())]]  # rows of zeros stay what they are
         parts = [slice(at, at + MOST_ROWS) for at in range(0, max(1, len(z)), MOST_ROWS)]
@@ -117,12 +117,12 @@ def fixed(network: Network, outputs: tuple[int, ...]) -> Fixed:
 
 
 def winners(low: Ints, high: Ints, count: int) -> Ints:
-    """Which of some scores can be the argmax, as bits (B,); low, high: of all differences i < j, (B, pairs)."""
-    able = np.ones((len(low), count), dtype=bool)
+    """Possible argmaxes of some scores, as bits (B,); low, high: of all differences i < j, (B, pairs)."""
+    possible = np.ones((len(low), count), dtype=bool)
     for pair, (i, j) in enumerate(zip(*np.triu_indices(count, 1), strict=True)):
-        able[:, i] &= high[:, pair] >= 0
-        able[:, j] &= low[:, pair] < 0
-    bits: Ints = able @ (np.int64(1) << np.arange(count, dtype=np.int64))
+        possible[:, i] &= high[:, pair] >= 0
+        possible[:, j] &= low[:, pair] < 0
+    bits: Ints = possible @ (np.int64(1) << np.arange(count, dtype=np.int64))
     return bits
 
 
@@ -157,8 +157,8 @@ def rectified(z: Ints, e: Ints, g: int) -> tuple[Ints, Ints]:
 def _scaled(slope: Ints, value: Ints) -> Ints:
     """``floor(slope * value / 2^20)`` for slopes up to 2^20, in two parts that 64 bits hold."""
     low = value & ((1 << SLOPE_BITS) - 1)
-    found: Ints = slope * (value >> SLOPE_BITS) + (slope * low >> SLOPE_BITS)
-    return found
+    scaled: Ints = slope * (value >> SLOPE_BITS) + (slope * low >> SLOPE_BITS)
+    return scaled
 
 
 def check_size(z: Ints, e: Ints, g: int) -> None:

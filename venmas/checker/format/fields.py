@@ -67,7 +67,7 @@ def short(value: object) -> str:
 
 
 def reader(hint: Any) -> Read:
-    """What reads an entry of a type. Raises `TypeError` for types that it does not know."""
+    """Reader of an entry of a type. Raises `TypeError` for types that it does not know."""
     if hint == Number:
         return _checked(lambda value: type(value) is str, 'a rational such as "-3/4"')
     hint, limit = plain_type(hint)
@@ -105,12 +105,12 @@ def plain_type(hint: Any) -> tuple[Any, Limit]:
     """A type without its metadata, and its limit."""
     if get_origin(hint) is not Annotated:
         return hint, Limit()
-    plain_, *told = get_args(hint)
-    return plain_, next((one for one in told if isinstance(one, Limit)), Limit())
+    plain_, *metadata = get_args(hint)
+    return plain_, next((one for one in metadata if isinstance(one, Limit)), Limit())
 
 
 def record(kind: type, besides: frozenset[str] = frozenset()) -> Read:
-    """What reads an object with the fields of a dataclass. besides: other entries that are there."""
+    """Reader of an object with the fields of a dataclass. besides: other entries that are there."""
     hints, required, known = get_type_hints(kind, include_extras=True), set[str](), set[str]()
     entries: list[tuple[str, str, Read, object]] = []
     for field in fields(kind):
@@ -120,14 +120,14 @@ def record(kind: type, besides: frozenset[str] = frozenset()) -> Read:
         known.add(key)
         if default is MISSING:
             required.add(key)
-    told = f"the entries {', '.join(key for key, *_ in entries)}" if entries else "no entries"
+    expected = f"the entries {', '.join(key for key, *_ in entries)}" if entries else "no entries"
 
     def read(data: Any) -> Any:
         if type(data) is not dict:
             raise MisfitError("an object", data)
         keys = data.keys() - besides
         if not (required <= keys <= known):
-            raise MisfitError(told, sorted(keys)[:20])
+            raise MisfitError(expected, sorted(keys)[:20])
         values: dict[str, object] = {}
         for key, name, each, default in entries:
             if key not in keys:
@@ -145,8 +145,8 @@ def record(kind: type, besides: frozenset[str] = frozenset()) -> Read:
 
 def key_of(field: Any) -> str:
     """The entry of a field."""
-    found: str = field.metadata.get("key", field.name)
-    return found
+    key: str = field.metadata.get("key", field.name)
+    return key
 
 
 def plain(value: object) -> Any:
@@ -162,13 +162,13 @@ def plain(value: object) -> Any:
 
 def entries(value: Any) -> dict[str, object]:
     """The fields of a dataclass as JSON has them, without those that have their default."""
-    found: dict[str, object] = {}
+    data: dict[str, object] = {}
     for field in fields(value):
         here = getattr(value, field.name)
         default = field.default if field.default_factory is MISSING else field.default_factory()
         if default is MISSING or here != default:
-            found[key_of(field)] = plain(here)
-    return found
+            data[key_of(field)] = plain(here)
+    return data
 
 
 def _checked(fits: Callable[[Any], bool], expected: str) -> Read:

@@ -1,4 +1,4 @@
-"""The first line of a certificate: what is claimed, of what, and by which kind of proof."""
+"""Header of a certificate: claim, subject, and kind of proof."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Claim:
     """
 
     formula: Annotated[str, Limit(most=10_000_000)]
-    kind: Literal["bounded", "always", "linear"]
+    kind: Literal["bounded", "always", "unbounded", "linear"]
     semantics: Semantics = "real"
     inside: bool = False
     fair: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Claim:
     chosen: tuple[str, ...] = ()
 
     def more_than(self, names: frozenset[str]) -> list[str]:
-        """What it claims besides its formula that is none of these fields."""
+        """Claimed fields besides the formula that are none of these."""
         return [f.name for f in fields(self)[2:] if f.name not in names and getattr(self, f.name) != f.default]
 
 
@@ -59,8 +59,8 @@ class Header:
     @property
     def netlist(self) -> str | None:
         """The netlist that the claim is about, None where it is about a system."""
-        found = self.subject.get("netlist")
-        return found if isinstance(found, str) and self.subject.keys() == {"netlist"} else None
+        text = self.subject.get("netlist")
+        return text if isinstance(text, str) and self.subject.keys() == {"netlist"} else None
 
     def to_json(self) -> dict[str, object]:
         """The line."""
@@ -76,13 +76,13 @@ def written(proof: str, claim: Claim, subject: Mapping[str, object], about: Mapp
 
 
 def read_header(data: Mapping[str, object]) -> Header:
-    """What `Header.to_json` wrote. Raises `UsageError` for what is no certificate, `CheckError` for a wrong header."""
+    """Inverse of `Header.to_json`. Raises `UsageError` for no certificate, `CheckError` for a wrong header."""
     if data.get("format") != FORMAT:
         raise UsageError(f"it is no certificate of the form {FORMAT}")
     try:
-        found: Header = _read(data)
+        header: Header = _read(data)
     except MisfitError as error:
         raise CheckError(0, f"the header: {error}") from None
-    if found.netlist is None and found.subject.keys() != {"system", "networks"}:
+    if header.netlist is None and header.subject.keys() != {"system", "networks"}:
         raise CheckError(0, "the subject is a system with its networks, or the text of a netlist")
-    return found
+    return header

@@ -60,10 +60,10 @@ def json_lines(path: str | Path) -> Iterator[Line]:
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         raise ValueError("a field is given twice")
-    return found
+    return entries
 
 
 def _no_float(text: str) -> object:

@@ -27,7 +27,7 @@ class DamagedError(UsageError):
 
 @dataclass
 class Checked:
-    """What was checked."""
+    """Result of a check."""
 
     lines: int = 0
 
@@ -73,14 +73,14 @@ class Lines:
         self.tick()
         kind = kind_of(row.get("rule"))
         if kind is None or not issubclass(kind, kinds):
-            told = " or ".join(str(getattr(one, "name", one.__doc__)).partition("\n")[0] for one in kinds)
-            raise self.refused(f"expected {told}: {str(row)[:60]}")
+            expected = " or ".join(str(getattr(one, "name", one.__doc__)).partition("\n")[0] for one in kinds)
+            raise self.refused(f"expected {expected}: {str(row)[:60]}")
         try:
-            found = kind.read(row)
+            rule = kind.read(row)
         except MisfitError as error:
             raise self.refused(f"{kind.name}: {error}") from None
-        assert isinstance(found, kinds)
-        return found
+        assert isinstance(rule, kinds)
+        return rule
 
     def take(self, kind: type[R]) -> R | None:
         """The next line, if it is one of this rule."""

@@ -31,7 +31,7 @@ MAX_OPEN = 100_000
 
 @dataclass
 class Checked(format_.Checked):
-    """What was checked: lines; goals refuted by weights, and shared ones; leaves of trees, or of claims, closed."""
+    """Counts of a check: lines; goals refuted by weights, and shared ones; leaves of trees, or of claims, closed."""
 
     refuted: int = 0
     shared: int = 0
@@ -135,6 +135,6 @@ class _Checker:
 
 
 def _once_refuted(line: int, goal: Goal) -> list[tuple[int, object, Cell]]:
-    """What goes below the subgoals of a goal on the stack: once they are refuted, so is the goal."""
+    """Entry below the subgoals of a goal on the stack: once they are refuted, so is the goal."""
     key = lemma_key(goal)
     return [] if key is None else [(line, key, goal.world.cell)]

@@ -79,7 +79,7 @@ class Goal:
         return replace(self, todo=(self.todo[at],))
 
     def expand(self) -> list[Goal]:
-        """What remains to be refuted when the first obligation is spelled out; nothing, when the cell excludes it."""
+        """Goals that remain when the first obligation is spelled out; none when the cell excludes it."""
         head, rest = self.todo[0], self.todo[1:]
         last = self.facts[-1] if self.facts else None
         after = last.after + last.rows if last else 0

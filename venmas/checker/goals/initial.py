@@ -1,4 +1,12 @@
-"""First goals: the claim about one initial set of the system."""
+"""First goals: the claim about one initial set of the system.
+
+The cell over all variables has the declared ranges, those of integers rounded inward (nothing, when one is empty). It
+is cut by each comparison `e r 0` of the set in order: for > >= == by e (strict for >), then for < <= == by -e (strict
+for <). `!=` cuts nothing. If nothing is left, the set has no goal. Variables whose box is one point are then fixed, and
+put into the rows; a row that becomes constant and does not hold means that there is no goal (constant rows that hold
+stay). The obligations are, for every `!=` in order, that this atom holds after the empty path, and then that the target
+does.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lemmas about regions: what a proof that is a graph of regions is made of (docs/certificates.md).
+"""Lemmas about regions, of which proofs are made that are graphs of regions (docs/certificates.md).
 
 A lemma says that no state of a region meets a subformula of the target. A region has fixed integers, and reals
 ``x = matrix @ y`` for y in a box; the matrix is a *frame*. It is proved like an initial set, and later goals whose
@@ -50,7 +50,16 @@ class Lemma:
 
 
 class Book:
-    """What lines name by number: subformulas and choices; frames, lemmas and closed goals of earlier lines."""
+    """Objects that lines name by number: subformulas and choices; frames, lemmas and closed goals of earlier lines.
+
+    Choices are the argmax and compare nodes that agents and branches rest on, in the order of a walk over the canonical
+    form: make a pile of nodes, the `value` of every agent, then for every branch its `guard` and the nodes of its
+    `updates`, each list in its order, the first of all on top. Take the top node until there is none. One that was
+    taken before is passed over; otherwise it is the next in the order, and its parts are put on the pile as they are
+    written, so that the last one comes on top: the scalar nodes of a sum, the operands, the selector and then the
+    cases, the condition and then both sides, the node that is compared, the conditions of all and any; for an output
+    the inputs of its network node. Nodes that only `initial` and `propositions` use have no number.
+    """
 
     def __init__(self, system: System, target: Formula, semantics: Semantics) -> None:
         self.system, self.semantics = system, semantics
@@ -131,7 +140,7 @@ class Book:
     def coordinates(self, inverse: Matrix, world: World, head: Holds) -> list[tuple[Q, Q]]:
         """Ranges of the coordinates ``inverse @ x`` of the state of an obligation."""
         env, cell = world.state(head.path).env, world.cell
-        found = []
+        sums = []
         for row in inverse:
             pairs = [(c, env[n]) for c, n in zip(row, self.reals, strict=True) if c]
             low: Form = (rational(0),) * (len(cell.names) + 1)
@@ -139,8 +148,8 @@ class Book:
             for c, q in pairs:
                 low = tuple(a + c * b for a, b in zip(low, q.low if c > 0 else q.upp, strict=True))
                 upp = tuple(a + c * b for a, b in zip(upp, q.upp if c > 0 else q.low, strict=True))
-            found.append((cell.inf(low).value, cell.sup(upp).value))
-        return found
+            sums.append((cell.inf(low).value, cell.sup(upp).value))
+        return sums
 
 
 def _characters(numbers: list[str]) -> int:
@@ -149,11 +158,11 @@ def _characters(numbers: list[str]) -> int:
 
 def parts(target: Formula) -> list[Formula]:
     """The target, then the operands of each listed formula from left to right, each formula once."""
-    found = {target: None}
+    ordered = {target: None}
     order = [target]
     for formula in order:
         for child in formula.children:
-            if child not in found:
-                found[child] = None
+            if child not in ordered:
+                ordered[child] = None
                 order.append(child)
     return order

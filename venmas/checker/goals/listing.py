@@ -35,7 +35,7 @@ class Listing:
         return len(self.where)
 
     def lemma(self, row: int, formula: Formula, inverse: Matrix) -> Lemma | None:
-        """What a row says of a formula, as a lemma; None where it says nothing of it."""
+        """A row's statement about a formula, as a lemma; None where it makes none."""
         said = [f for i, f in enumerate(self.formulas) if int(self.says[row]) >> i & 1]
         if formula not in said:
             return None
@@ -79,11 +79,11 @@ class Targets:
         return self._places.get(integers, -1)
 
     def refuting(self, formula: Formula) -> np.ndarray:
-        """Which rows refute a formula, (rows,) of booleans."""
-        found = np.zeros(self.count, dtype=bool)
+        """Mask of the rows that refute a formula, (rows,) of booleans."""
+        mask = np.zeros(self.count, dtype=bool)
         for start, said in self._formulas.get(formula, ()):
-            found[start : start + len(said)] |= said.astype(bool)
-        return found
+            mask[start : start + len(said)] |= said.astype(bool)
+        return mask
 
 
 def cells(low: Ints, high: Ints, splits: Sequence[Ints], most: int) -> tuple[Ints, Ints, Ints] | None:

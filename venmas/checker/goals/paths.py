@@ -1,7 +1,23 @@
-"""States after paths, enclosed over a cell, and what a proof may ask of them.
+"""Symbolic states after a sequence of branches, over a cell, and proof obligations about them.
 
 A path is a list of branches; the state after it is what their updates lead to, whether or not their guards hold. An
 obligation says something of one such state.
+
+In the initial state a free variable is its own form, exact; a fixed one its constant. After a path p b, the
+updates of b are evaluated in the state after p, and the other variables keep their enclosures. Each variable of the
+initial state, and each updated one, is then *settled*: let a = inf low and z = sup upp over the cell. If it is exact
+and a = z, it is the constant a (with the values {a} if it is an integer). Else a real variable keeps its forms, without
+values. For an integer one, the values are those it has, else the integers from ceil a to floor z if these are at most
+128, else none; of them those between ceil a and floor z are kept; if that is one, the variable is this constant, exact;
+if they are none, or more than 128, it keeps its forms without values.
+
+Leaving the box: a state after a path p b is *looked at* with the path of the first obligation of a goal to which
+expand, split, case or within is applied; with that of a goal that has a key and is closed by same; with the facts of a
+refuted goal; and so are the states before it, unless they are before one that is kept. If the enclosure of a variable
+that b updates has inf low < its lower or sup upp > its upper end over the cell, the certificate is refused, unless
+`inside`. This goes for the goals of lemmas, too. The region of a lemma itself may reach beyond the declared box: a
+state that is named by `within` is reached from an initial set, which lies in the box, by steps into states that were
+looked at; with `inside`, the target excludes steps that leave the box.
 """
 
 from __future__ import annotations
@@ -147,8 +163,8 @@ class World:
         """The obligations that a conjunction is after a path, sorted by depth; made once for all cells."""
         key = path, id(formula)
         if key not in self._parts:
-            found = tuple(Holds(path, o) for o in sorted(formula.operands, key=lambda o: o.depth))
-            self._parts[key] = formula, found
+            obligations = tuple(Holds(path, o) for o in sorted(formula.operands, key=lambda o: o.depth))
+            self._parts[key] = formula, obligations
         return self._parts[key][1]
 
     def key(self, path: Path) -> tuple[Form, ...] | None:

@@ -15,7 +15,7 @@ from venmas.checker.goals.lemmas import Book
 
 @dataclass(slots=True)
 class Place:
-    """Where a line stands: its number, what lines name by number, and sizes of its goal, if it is about one.
+    """Context of a line: its number, the objects that lines name by number, and sizes of its goal, if it is about one.
 
     free: free variables of the goal's cell; todo: its obligations.
     """
@@ -51,4 +51,4 @@ class Step(Rule):
 
     @abstractmethod
     def apply(self, goal: Goal, at: Place) -> Sequence[Goal]:
-        """What is left to be refuted: whatever state meets the goal meets one of these. Raises `CheckError`."""
+        """Goals that are left to be refuted: whatever state meets the goal meets one of these. Raises `CheckError`."""

@@ -1,4 +1,4 @@
-"""The rules of proofs by goals: what a line may be, and what it does (docs/certificates.md).
+"""Rules of proofs by goals: lines, and their effect on goals (docs/certificates.md).
 
 A rule is a frozen dataclass that is registered by its name. Whoever writes a proof makes the objects; the checker reads
 them back from JSON by the types of their fields, and applies them. The numbers of cells are texts, as they stand in
@@ -72,7 +72,7 @@ class Lemma(Rule):
     high: tuple[Number, ...]
 
     def apply(self, at: Place) -> tuple[lemmas.Lemma, Goal]:
-        """What it says, and the goal that proves it. Raises `CheckError`."""
+        """Its lemma, and the goal that proves it. Raises `CheckError`."""
         book, size = at.book, len(at.book.reals)
         if len(self.integers) != len(book.integers) or len(self.low) != size or len(self.high) != size:
             raise at.refused(f"a lemma has {len(book.integers)} integers and {size} coordinates, as the system")

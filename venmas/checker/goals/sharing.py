@@ -1,4 +1,4 @@
-"""Goals that are refuted once and named again: what such a goal is about, and which others it contains."""
+"""Sharing of refuted goals: keys of goals, and containment between goals of one key."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Closed:
 
 
 def lemma_key(goal: Goal) -> Hashable | None:
-    """What a goal with a single obligation is about, when its state is exact: formula, state as forms, facts."""
+    """Key of a goal with a single obligation, when its state is exact: formula, state as forms, facts."""
     if (
         goal.world.assumed
         or len(goal.todo) != 1

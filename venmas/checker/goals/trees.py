@@ -36,10 +36,10 @@ def program_of(book: Book, region: int, bits: int) -> ScaledProgram:
     """The program of an initial set in units of ``2**-bits``. Raises `UnscaledError` with the reason for none."""
     if book.semantics != "real":
         raise UnscaledError("networks are evaluated in float32")
-    found = unroll(book.system, book.system.regions[region], book.formulas[0])
-    if isinstance(found, str):
-        raise UnscaledError(found)
-    return scaled(found, bits)
+    program = unroll(book.system, book.system.regions[region], book.formulas[0])
+    if isinstance(program, str):
+        raise UnscaledError(program)
+    return scaled(program, bits)
 
 
 def digest(program: ScaledProgram) -> str:
@@ -76,26 +76,26 @@ class Checking:
         """How many boxes are evaluated together."""
 
     def refuted(self, low: Ints, high: Ints, weights: Sequence[Weights]) -> Bools:
-        """Which boxes (B, inputs) of integers are shown free."""
+        """Mask of the boxes (B, inputs) of integers that are shown free."""
         each = self._spent / self._done if self._done else 0.0
         worth = 0.0 if _COMPILED in sys.modules else _NUMPY_SECONDS
         if self._compiled is None and self._spent + each * self._left >= worth:
             fast = compiled(_COMPILED)
             self._compiled = fast.Compiled(self.program, _THREADS) if fast else self._numpy
         begun = monotonic()
-        found = (self._compiled or self._numpy).check(low, high, weights).refuted
+        free = (self._compiled or self._numpy).check(low, high, weights).refuted
         self._spent += monotonic() - begun
         self._done, self._left = self._done + len(low), max(0, self._left - len(low))
         self.size = _batch_size(self.program) * (1 if self._compiled in (None, self._numpy) else _THREADS)
-        return np.asarray(found)
+        return np.asarray(free)
 
 
 def refute(line: int, program: ScaledProgram, splits: str, weights: str) -> int:
     """Check a tree, and return how many leaves it has. Raises `CheckError` where one of them does not close its box."""
     checking = Checking(program, splits.count(LEAF) + splits.count(MIXED))
-    count, found = 0, leaves(program, splits, weights)
+    count, boxes = 0, leaves(program, splits, weights)
     try:
-        while part := list(islice(found, checking.size)):
+        while part := list(islice(boxes, checking.size)):
             ask()
             both = np.array([(leaf.low, leaf.high) for leaf in part], dtype=np.int64).reshape(len(part), 2, -1)
             refuted = checking.refuted(both[:, 0], both[:, 1], [leaf.weights for leaf in part])

@@ -52,14 +52,14 @@ class Batch:
         if not self.possible or claims.box is None:
             return
         self.ranges = np.array([[int(v) for v in claims.box.low], [int(v) for v in claims.box.high]], dtype=np.int64)
-        names, found = tuple(self.system.variables), []
+        names, shrinking = tuple(self.system.variables), []
         for row in claims.invariant.predicates:
             expr = LinearExpr.of(zip(names, row[1:], strict=True), row[0])
-            found.append(Linear.of(Comparison(expr, Relation.GE), self.number, self.ranges))
-        self.possible = all(p is not None for p in found)
+            shrinking.append(Linear.of(Comparison(expr, Relation.GE), self.number, self.ranges))
+        self.possible = all(p is not None for p in shrinking)
         if not self.possible:
             return
-        self.predicates = [p for p in found if p is not None]
+        self.predicates = [p for p in shrinking if p is not None]
         self._rows = np.zeros((len(names), len(self.predicates)))
         for i, p in enumerate(self.predicates):
             self._rows[p.places, i] = p.factors
@@ -100,19 +100,19 @@ class Batch:
 
     def open(self, claim: Claim, boxes: Boxes, words: Index | None) -> Bools:
         """The boxes (B,) on which the claim is not closed. words: that each is a part of, if it is of one."""
-        found = np.zeros(len(boxes.low), bool)
-        for first in range(0, len(found), CHUNK):
+        unclosed = np.zeros(len(boxes.low), bool)
+        for first in range(0, len(unclosed), CHUNK):
             ask()
-            which = np.arange(first, min(first + CHUNK, len(found)))
-            found[which] = self._open(claim, boxes[which], None if words is None else words[which])
+            which = np.arange(first, min(first + CHUNK, len(unclosed)))
+            unclosed[which] = self._open(claim, boxes[which], None if words is None else words[which])
         if words is not None and self._several:
-            which = np.flatnonzero(found)
+            which = np.flatnonzero(unclosed)
             again = boxes[which]
             self._keep(again, words[which], self._several)
             part = boxes[which]
             less = np.any((again.low != part.low) | (again.high != part.high), axis=1) | ~again.alive
-            found[which[less]] = self._open(claim, again[less], words[which[less]])
-        return found
+            unclosed[which[less]] = self._open(claim, again[less], words[which[less]])
+        return unclosed
 
     def _open(self, claim: Claim, boxes: Boxes, words: Index | None) -> Bools:
         self._shrunk(claim, boxes)
@@ -122,10 +122,10 @@ class Batch:
             low, high, inside = self.led(claim, part)
             truths = self.truths(low, high, claim, None if words is None else words[which])
             which = which[~(inside & self._words.cover(*truths))]
-        found = np.zeros(len(boxes.alive), bool)
+        unclosed = np.zeros(len(boxes.alive), bool)
         if len(which):
-            found[which] = self.reachable(claim, boxes[which])
-        return found
+            unclosed[which] = self.reachable(claim, boxes[which])
+        return unclosed
 
     def _shrunk(self, claim: Claim, boxes: Boxes) -> None:
         """Shrink boxes to what the linear part of the condition leaves."""
@@ -136,11 +136,11 @@ class Batch:
 
     def shrunk(self, claim: Claim, boxes: Boxes, words: Index | None = None) -> Boxes:
         """Boxes that hold the states of boxes that meet the condition of a claim, as far as it is linear, and words."""
-        found = boxes.copy()
+        contracted = boxes.copy()
         if words is not None:
-            self._keep(found, words, self._several)
-        self._shrunk(claim, found)
-        return found
+            self._keep(contracted, words, self._several)
+        self._shrunk(claim, contracted)
+        return contracted
 
     def led(self, claim: Claim, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64], Bools]:
         """Ends of the variables after the branch, and where they are inside the declared ranges."""
@@ -161,7 +161,7 @@ class Batch:
     def truths(
         self, low: NDArray[np.int64], high: NDArray[np.int64], claim: Claim, words: Index | None
     ) -> tuple[Bools, Bools]:
-        """Where each predicate is true, and where it is false, on all of a box after the branch: (B, predicates)."""
+        """Masks of predicates that are true, and false, on all of a box after the branch: (B, predicates)."""
         up, down = np.maximum(self._rows, 0), np.minimum(self._rows, 0)
         least = low @ up + high @ down + self._constants  # integers of moderate size: exact
         most = high @ up + low @ down + self._constants

@@ -118,8 +118,8 @@ class _Checker:
 
     def _read(self) -> Tree | None:
         """The next line; None for the last one, after which there must be nothing."""
-        found = self._lines.next(Start, Safe, Step, End)
-        if isinstance(found, Start | Safe | Step):
-            return found
-        self._lines.end(found)
+        line = self._lines.next(Start, Safe, Step, End)
+        if isinstance(line, Start | Safe | Step):
+            return line
+        self._lines.end(line)
         return None

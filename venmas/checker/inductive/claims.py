@@ -1,4 +1,4 @@
-"""What has to be shown of an inductive set: claims about cells, each closed on the leaves of a tree of cuts.
+"""Proof obligations of an inductive set: claims about cells, each closed on the leaves of a tree of cuts.
 
 A claim says of every state of a cell that meets a condition: it is in the set (the initial states), there is none (the
 states of the set that violate the property), or the branch leads into the declared box and the set (the steps).
@@ -54,7 +54,7 @@ class Claims:
 
 
 def _initial(system: System) -> list[Condition]:
-    """What holds in the states of each initial set: its comparisons, and a condition that all of them have besides."""
+    """Conditions of the states of each initial set: its comparisons, and a condition that all of them have besides."""
     besides = _condition(nnf(system.initial_condition), system)
     more = besides.operands if isinstance(besides, All) else (besides,)
     return [All((*(_compare(c, system) for c in region), *more)) for region in system.initial_set.regions]

@@ -113,7 +113,7 @@ class Shrinker:
         self._number, self._ranges, self._opaque = number, ranges, opaque
 
     def compile(self, condition: Condition) -> Shrink:
-        """What shrinks boxes to their states that meet the condition."""
+        """Contractor of boxes to their states that meet the condition."""
         match condition:
             case Truth(value):
                 return _keep if value else _drop

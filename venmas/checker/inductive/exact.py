@@ -39,10 +39,10 @@ class Exact:
 
     def forms(self, claim: Claim, cell: Cell) -> list[Form]:
         """Exact forms over the variables whose signs would decide what leaves the claim open, as they are met."""
-        found: list[Form] = []
+        linear: list[Form] = []
         for part in self._meeting(claim.condition, cell):
-            self._open(claim, part, found)
-        return list(dict.fromkeys(found))
+            self._open(claim, part, linear)
+        return list(dict.fromkeys(linear))
 
     def _meeting(self, condition: Condition, cell: Cell) -> list[Cell]:
         """Parts of the cell that hold all of its states that meet a condition, cut by its comparisons."""
@@ -62,12 +62,12 @@ class Exact:
         if relation is Relation.NE:
             cuts = [cell.cut(form, strict=True), cell.cut(negative(form), strict=True)]
             return [cut for cut in cuts if cut is not None]
-        found: Cell | None = cell
+        part: Cell | None = cell
         if relation in (Relation.GT, Relation.GE, Relation.EQ):
-            found = cell.cut(form, relation.strict)
-        if found is not None and relation in (Relation.LT, Relation.LE, Relation.EQ):
-            found = found.cut(negative(form), relation.strict)
-        return [] if found is None else [found]
+            part = cell.cut(form, relation.strict)
+        if part is not None and relation in (Relation.LT, Relation.LE, Relation.EQ):
+            part = part.cut(negative(form), relation.strict)
+        return [] if part is None else [part]
 
     def _open(self, claim: Claim, cell: Cell, forms: list[Form] | None = None) -> str:
         """Why a claim is open on a cell that linear comparisons have cut. forms: takes what would decide it."""

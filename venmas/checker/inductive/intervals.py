@@ -46,7 +46,7 @@ _MOST_CASES = 1024
 
 
 class Intervals:
-    """What expressions may be over `boxes`, each node computed once. number: places of the variables by name."""
+    """Ranges of expressions over `boxes`, each node computed once. number: places of the variables by name."""
 
     def __init__(self, number: dict[str, int], boxes: Boxes, semantics: Semantics = "real") -> None:
         self._number, self._boxes, self._semantics = number, boxes, semantics
@@ -66,7 +66,7 @@ class Intervals:
         return self._values[id(expr)]
 
     def truth(self, condition: Condition) -> Truths:
-        """Where a condition may hold, and where it may not."""
+        """Masks: a condition may hold; it may not."""
         if id(condition) not in self._truths:
             self._kept.append(condition)
             self._truths[id(condition)] = self._decide(condition)
@@ -146,7 +146,7 @@ class Intervals:
         return self._networks[id(application)]
 
     def influence(self, application: Application) -> Floats:
-        """How much each input of a network moves its outputs apart, at most and roughly: (inputs, B)."""
+        """Influence of each input of a network on the differences of its outputs, at most and roughly: (inputs, B)."""
         enclosed = self._enclosed(application)
         if enclosed is None:
             return np.zeros((len(application.inputs), self._size))
@@ -161,10 +161,10 @@ class Intervals:
         return self._winners[id(node)]
 
     def _able(self, node: ArgMax) -> NDArray[np.bool_]:
-        scores, able = node.scores, np.ones((self._size, len(node.scores)), bool)
+        scores, possible = node.scores, np.ones((self._size, len(node.scores)), bool)
         pairs = [(i, j) for j in range(len(scores)) for i in range(j)]
         if children(node) != scores or len(pairs) > _MOST_PAIRS:
-            return able  # the choice rests on more than the scores
+            return possible  # the choice rests on more than the scores
         shared, places = node.application, node.places
         enclosed = self._enclosed(shared) if shared is not None else None
         if enclosed is not None:
@@ -174,10 +174,10 @@ class Intervals:
             low = np.stack([_plus(ends[i][0], -ends[j][1], -np.inf) for i, j in pairs] or [np.zeros(self._size)], 1)
             high = np.stack([_plus(ends[i][1], -ends[j][0], np.inf) for i, j in pairs] or [np.zeros(self._size)], 1)
         for at, (i, j) in enumerate(pairs):  # on a tie the lower index wins (design S3)
-            able[:, i] &= ~(high[:, at] < 0)
-            able[:, j] &= ~(low[:, at] >= 0)
-        able[~able.any(1)] = True
-        return able
+            possible[:, i] &= ~(high[:, at] < 0)
+            possible[:, j] &= ~(low[:, at] >= 0)
+        possible[~possible.any(1)] = True
+        return possible
 
     # -- conditions ----------------------------------------------------------------------------------------------------
 
@@ -222,7 +222,7 @@ class Intervals:
         return yes, no
 
     def _cases(self, node: Expr, may: Bools) -> Iterator[tuple[Bools, Ends]]:
-        """What a choice comes to: the boxes in which each case may be taken, and its values there."""
+        """Cases of a choice: the boxes in which each may be taken, and its values there."""
         stack, count = [(node, may)], 0
         while stack:
             at, where = stack.pop()
@@ -247,7 +247,7 @@ class Intervals:
 
 
 def _told(low: Floats, high: Floats, relation: Relation) -> Truths:
-    """Where a value between ends may stand in a relation to 0, and where it may not."""
+    """Masks: a value between ends may stand in a relation to 0; it may not."""
     return ~relation.negated.certain(low, high), ~relation.certain(low, high)
 
 
@@ -262,17 +262,17 @@ def _rational(value: Fraction, size: int) -> Ends:
 
 
 def _whole(values: Floats) -> Bools:
-    """Where a result is exact because what it was computed from are integers and it is not large."""
-    found: Bools = (np.abs(values) <= LARGEST) & (np.trunc(values) == values)
-    return found
+    """Mask of exact results: computed from integers, and not large."""
+    whole: Bools = (np.abs(values) <= LARGEST) & (np.trunc(values) == values)
+    return whole
 
 
 def _plus(left: Floats, right: Floats, away: float) -> Floats:
     """A sum, rounded away where it may be rounded at all."""
     total = left + right
     exact = (_whole(left) & _whole(right) & _whole(total)) | (right == 0) | (left == 0)
-    found: Floats = np.where(np.isnan(total), away, np.where(exact, total, np.nextafter(total, away)))
-    return found
+    rounded: Floats = np.where(np.isnan(total), away, np.where(exact, total, np.nextafter(total, away)))
+    return rounded
 
 
 def _product(factor: float, values: Floats) -> Ends:

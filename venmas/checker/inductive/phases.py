@@ -40,7 +40,7 @@ class Stated(Rule):
         return cls(str(phases.reached), phases.into, phases.again, inside)
 
     def read_at(self, lines: Lines, vocabulary: Vocabulary) -> Phases:
-        """What it states. Raises `CheckError`, and `FormulaError` for a set that is none."""
+        """Its statement. Raises `CheckError`, and `FormulaError` for a set that is none."""
         reached = parse(self.set, vocabulary)
         if is_temporal(reached):
             raise lines.refused("the set is a formula about one state")
@@ -58,8 +58,8 @@ def check_phases(system: System, holds: Formula, lines: Lines, semantics: Semant
         phases, done = stated.read_at(lines, system.vocabulary), Checked()
         for (part, formula), box in zip(phases.parts(system, holds), stated.inside, strict=True):
             with lines.part() as proof:
-                found = check(part, formula, box, proof, semantics)
-            done = Checked(0, done.refuted + found.refuted, done.shared + found.shared, done.leaves + found.leaves)
+                step = check(part, formula, box, proof, semantics)
+            done = Checked(0, done.refuted + step.refuted, done.shared + step.shared, done.leaves + step.leaves)
         lines.end()
         done.lines = lines.number
         return done

@@ -84,7 +84,7 @@ Tree = Start | Safe | Step
 
 
 def place(tree: Tree) -> tuple[int, ...]:
-    """What the claim of a tree is about: the initial set; the word; or the branch and the word."""
+    """Subject of the claim of a tree: the initial set; the word; or the branch and the word."""
     match tree:
         case Start(index, _):
             return (index,)

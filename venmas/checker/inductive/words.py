@@ -1,4 +1,4 @@
-"""Which of many rows of truths match one of many words: by products of matrices, or by looking words up."""
+"""Matching of many rows of truths against many words: by products of matrices, or by looking words up."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class Words:
             return np.zeros(len(true), bool)
         if 2 * true.size * len(self._true) < _LOOK_UP * len(self._kinds):
             return self._multiplied(true, false)
-        found = np.zeros(len(true), bool)
+        matched = np.zeros(len(true), bool)
         for known, words in self._kinds:
-            which = np.flatnonzero(~found & np.all((true | false)[:, known], axis=1))
-            found[which] = np.isin(_packed(true[which][:, known]), words)
-        return found
+            which = np.flatnonzero(~matched & np.all((true | false)[:, known], axis=1))
+            matched[which] = np.isin(_packed(true[which][:, known]), words)
+        return matched
 
     def _multiplied(self, true: Bools, false: Bools) -> Bools:
-        rows, found = np.concatenate([true, false], axis=1).astype(np.float32), np.zeros(len(true), bool)
+        rows, matched = np.concatenate([true, false], axis=1).astype(np.float32), np.zeros(len(true), bool)
         turn = max(1, _ENTRIES // len(self._true))
         for first in range(0, len(rows), turn):
             held = rows[first : first + turn] @ self._wanted
-            found[first : first + turn] = np.any(held == self._literals, axis=1)
-        return found
+            matched[first : first + turn] = np.any(held == self._literals, axis=1)
+        return matched
 
     @cached_property
     def _wanted(self) -> NDArray[np.float32]:
@@ -48,8 +48,8 @@ class Words:
 
     @cached_property
     def _literals(self) -> NDArray[np.float32]:
-        found: NDArray[np.float32] = self._wanted.sum(0)  # counts of less than 2^24: exact
-        return found
+        counts: NDArray[np.float32] = self._wanted.sum(0)  # counts of less than 2^24: exact
+        return counts
 
     @cached_property
     def _kinds(self) -> list[tuple[Bools, NDArray[np.void]]]:

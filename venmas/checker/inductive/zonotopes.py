@@ -112,8 +112,8 @@ class Enclosed:
         """Greatest difference between what each input moves two outputs by, roughly: (inputs, B)."""
         with np.errstate(all="ignore"):
             moved = self._units.generators[:, :inputs] @ self._last.weight.T
-        found: Floats = (moved.max(2) - moved.min(2)).T
-        return found
+        spread: Floats = (moved.max(2) - moved.min(2)).T
+        return spread
 
     def differences(self, pairs: Sequence[tuple[int, int]]) -> tuple[Floats, Floats]:
         """Ends of ``output[i] - output[j]`` for pairs (i, j): (B, pairs)."""

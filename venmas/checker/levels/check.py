@@ -37,7 +37,7 @@ _MOST_MARKS = 60  # bits of a word
 
 @dataclass
 class CheckedRuns(Checked):
-    """What was checked: states of the system, and pairs of them with states of the automaton; questions about ranks."""
+    """Counts of a check: states of the system, pairs of them with states of the automaton, questions about ranks."""
 
     states: int = 0
     pairs: int = 0
@@ -63,11 +63,11 @@ class Runs:
     @classmethod
     def read(cls, system: System, claim: Claim, lines: Lines) -> Runs:
         """The first line, and that its automaton accepts all these runs. Raises `CheckError`."""
-        found = lines.next(Automaton)
-        if found.marks > _MOST_MARKS:
+        line = lines.next(Automaton)
+        if line.marks > _MOST_MARKS:
             raise lines.refused(f"the automaton has more than {_MOST_MARKS} acceptance sets")
         texts = partial(read_formula, system)
-        return cls(found.states, found.marks, *breaking(found, claim.formula, claim.fair, texts))
+        return cls(line.states, line.marks, *breaking(line, claim.formula, claim.fair, texts))
 
 
 def check_levels(system: System, claim: Claim, lines: Lines) -> CheckedRuns:
@@ -139,19 +139,19 @@ class _Proof:
                 )
 
     def _falls(self, edge: Edge, level: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Where the level must fall along an edge."""
+        """Mask of the pairs whose level must fall along an edge."""
         if self.within is not None or not self.marks:
             return np.ones(len(level), bool)
-        found: NDArray[np.bool_] = edge.marks >> level % self.marks & 1 == 1
-        return found
+        falls: NDArray[np.bool_] = edge.marks >> level % self.marks & 1 == 1
+        return falls
 
     def _bits(self, states: Ends) -> NDArray[np.int64]:
         """The atoms that are true of states (B,), as bits."""
-        found = np.zeros(len(states), np.int64)
+        bits = np.zeros(len(states), np.int64)
         for bit, leaf, branch in self.atoms:
             if branch is None:
-                found |= np.where(self._truth(leaf, states), bit, 0)
-        return found
+                bits |= np.where(self._truth(leaf, states), bit, 0)
+        return bits
 
     def _truth(self, leaf: Leaf, states: Ends) -> NDArray[np.bool_]:
         if isinstance(leaf, Atom):
@@ -163,5 +163,5 @@ class _Proof:
         return sum(bit for bit, _, one in self.atoms if one == branch)
 
     def _refused(self, state: Ends, problem: str) -> CheckError:
-        told = ", ".join(f"{name} = {value}" for name, value in self.points.named(state).items())
-        return self.lines.refused(f"the state {told[:300]} {problem}")
+        values = ", ".join(f"{name} = {value}" for name, value in self.points.named(state).items())
+        return self.lines.refused(f"the state {values[:300]} {problem}")

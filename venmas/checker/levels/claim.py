@@ -21,5 +21,5 @@ def read_formula(system: System, text: str) -> Formula:
 
 def branch_of(system: System, name: str) -> int | None:
     """The index of the branch that a condition is about; None for one about a state."""
-    found = (i for i, one in enumerate(system.branches) if _BRANCH + one.name == name)
-    return next(found, None)
+    indices = (i for i, one in enumerate(system.branches) if _BRANCH + one.name == name)
+    return next(indices, None)

@@ -39,16 +39,16 @@ class Places:
 
     def of(self, states: Ends) -> NDArray[Any]:
         """The numbers (B,) of states (B, variables)."""
-        found = np.zeros(len(states), self.kind)
+        places = np.zeros(len(states), self.kind)
         for i, (low, weight) in enumerate(zip(self._low, self._weights, strict=True)):
-            found += (states[:, i] - low).astype(self.kind) * weight
-        return found
+            places += (states[:, i] - low).astype(self.kind) * weight
+        return places
 
     def states(self, numbers: NDArray[Any]) -> Ends:
         """The states (B, variables) of numbers (B,)."""
         columns = zip(self._weights, self._sizes, self._low, strict=True)
-        found = [((numbers // weight) % size).astype(np.int64) + low for weight, size, low in columns]
-        return np.stack(found, axis=1) if found else np.zeros((len(numbers), 0), np.int64)
+        values = [((numbers // weight) % size).astype(np.int64) + low for weight, size, low in columns]
+        return np.stack(values, axis=1) if values else np.zeros((len(numbers), 0), np.int64)
 
 
 @rule("states")
@@ -70,34 +70,34 @@ class Listing:
         self.places, before, count = places, -1, 0
         numbers: list[NDArray[Any]] = [np.zeros(0, places.kind)]
         levels = [np.zeros((automaton, 0), np.int32)]
-        for found in _to_the_end(lines):
-            size = len(found.steps)
+        for line in _to_the_end(lines):
+            size = len(line.steps)
             count += size
-            if len(found.levels) != automaton or any(len(row) != size for row in found.levels) or not size:
+            if len(line.levels) != automaton or any(len(row) != size for row in line.levels) or not size:
                 raise lines.refused(f"levels are of {automaton} states of the automaton, for each of one state or more")
             if count > MAX_STATES or count * automaton > MAX_PAIRS:
                 raise lines.refused(f"more than {MAX_STATES} states, or {MAX_PAIRS} pairs")
             places_of = []
-            for step in found.steps:
+            for step in line.steps:
                 before += step
                 places_of.append(before)
             if before >= places.size:
                 raise lines.refused("a state is outside the declared box")
             numbers.append(np.array(places_of, places.kind))
-            levels.append(np.array(found.levels, np.int32).reshape(automaton, size))
+            levels.append(np.array(line.levels, np.int32).reshape(automaton, size))
         self.numbers, self.levels = np.concatenate(numbers), np.concatenate(levels, axis=1)
 
     def rows(self, states: Ends) -> NDArray[np.intp]:
         """The places (B,) in this list of states (B, variables); -1 for others."""
-        wanted = self.places.of(states)
+        numbers = self.places.of(states)
         if not len(self.numbers):
-            return np.full(len(wanted), -1, np.intp)
-        found = np.searchsorted(self.numbers, wanted)
-        found = np.minimum(found, len(self.numbers) - 1)
-        return np.where((self.numbers[found] == wanted).astype(bool), found, -1)
+            return np.full(len(numbers), -1, np.intp)
+        index = np.searchsorted(self.numbers, numbers)
+        index = np.minimum(index, len(self.numbers) - 1)
+        return np.where((self.numbers[index] == numbers).astype(bool), index, -1)
 
 
 def _to_the_end(lines: Lines) -> Iterator[States]:
-    while (found := lines.take(States)) is not None:
-        yield found
+    while (line := lines.take(States)) is not None:
+        yield line
     lines.end()

@@ -1,4 +1,4 @@
-"""States of integers, many at once: their steps, what is true in them, and the initial ones.
+"""Batches of integer states: successors, truth of conditions, and the initial states.
 
 Bounds decide what they can, in 64-bit integers and outward rounded floats as for inductive sets; each state that they
 leave open is stepped from in exact rationals. So every step is exact.
@@ -62,15 +62,15 @@ class Points:
                 new[sure, at] = least[sure]
             for row in np.flatnonzero(open_).tolist():
                 step = exact.get(row) or exact.setdefault(row, Step(self.system, self.named(states[row])))
-                found = step.successor(index)
-                taken[row] = found is not None
-                if found is not None:
-                    new[row] = [int(found.state[name]) for name in self.system.variables]
+                successor = step.successor(index)
+                taken[row] = successor is not None
+                if successor is not None:
+                    new[row] = [int(successor.state[name]) for name in self.system.variables]
             rows = np.flatnonzero(taken)
             yield index, rows, new[rows]
 
     def truth(self, comparison: Comparison, states: Ends) -> Bools:
-        """Where a linear comparison holds (B,)."""
+        """Mask of a linear comparison (B,)."""
         linear = Linear.of(comparison, self._batch.number, self.ranges)
         if linear is None:
             return np.array([comparison.holds(self.named(state)) for state in states], dtype=bool)

@@ -31,7 +31,7 @@ def check_ranks(system: System, claim: Claim, lines: Lines) -> CheckedRuns:
 
 
 def _check(system: System, claim: Claim, about: Runs, lines: Lines) -> int:
-    """How many questions the ranks ask, whose proofs follow them."""
+    """Number of the questions of the ranks, whose proofs follow them."""
     invariant = BOX
     if (stated := lines.take(Set)) is not None:
         invariant = stated.read_at(lines, len(system.variables))
@@ -77,8 +77,8 @@ def _check_shape(rank: Rank, lines: Lines, about: Runs, variables: int) -> None:
 def _questions(
     system: System, claim: Claim, about: Runs, ranks: list[Rank], invariant: Invariant
 ) -> list[Callable[[Lines], Checked]]:
-    asked = Obligations(system, about.atoms, about.edges, claim.deadlock == "stutter", invariant)
-    questions = [*asked.goes_on(), *(asked.falls(one, rank) for rank in ranks for one in rank.edges)]
+    obligations = Obligations(system, about.atoms, about.edges, claim.deadlock == "stutter", invariant)
+    questions = [*obligations.goes_on(), *(obligations.falls(one, rank) for rank in ranks for one in rank.edges)]
     return [
         *([partial(check_inductive, system, TRUE, BOX)] if invariant == BOX else []),
         *(partial(check, *question) for question in inductive(system, invariant)),

@@ -1,4 +1,4 @@
-"""Ranks of systems whose states are not listed: what has to be shown of them, as bounded questions of one step.
+"""Ranking functions of systems whose states are not listed: their proof obligations, as bounded questions of one step.
 
 Of every state s of the declared box, or of a set that is shown not to be left, and every step to s' along an edge from
 q to q' of a component, after which some edge of the component may go on:
@@ -7,6 +7,22 @@ q to q' of a component, after which some edge of the component may go on:
 
 Each question is about a system made from the one that is asked: its steps mark what breaks the inequation, and nothing
 else, so that ``AX`` no mark is what has to be shown. V is a weighted sum of 1, the variables, and predicates (0 or 1).
+
+The proofs that follow the ranks in a certificate, each numbered from 1 with an `end` of its own:
+
+1. no step leaves the declared box: the trees of an inductive set of no predicates and one word, "", for `AG true`
+   (without the line `set`); with J instead: initial states are in J, and no step from a state of J leads out of J or of
+   the box, the bounded proofs of J, with `inside` false, and of `AX J` from J, with `inside` true;
+2. unless `deadlock` is `stutter`: every state of J has a step;
+3. for each rank, for each of its edges, from q to q': on no step from a state s of J to s' along the edge, after which
+   the label of some edge of the rank that leaves q' is met (whatever branch comes next), V_q'(s') > V_q(s) - [strict].
+
+2 and 3 are proofs by goals, with `inside` false, of `AX marked <= 0`: of the system with the variables of this one and
+`marked`, from 0 to 1 (with `_` added while a variable has that name), whose initial states are those of J with `marked`
+0, and whose branches set `marked` to 1. For 2 there is one, whose guard is that no guard holds. For 3 there is one for
+each branch of the system in order, with the guard that the branch's holds, the letter meets the edge, some edge goes
+on, and V rises; with `stutter` one more, for the step that stays. Strict comparisons of sums of integers with whole
+coefficients are written as closed ones (x < 3 is x - 2 <= 0).
 """
 
 from __future__ import annotations
@@ -94,20 +110,20 @@ class Obligations:
         return Exact(state).truth(self._label(edge, branch, {}))
 
     def _steps(self) -> list[tuple[int | None, Condition, Mapping[str, Expr]]]:
-        found: list[tuple[int | None, Condition, Mapping[str, Expr]]] = [
+        steps: list[tuple[int | None, Condition, Mapping[str, Expr]]] = [
             (i, branch.guard, dict(branch.updates)) for i, branch in enumerate(self.system.branches)
         ]
-        return [*found, (-1, self._stuck, {})] if self.stutter else found
+        return [*steps, (-1, self._stuck, {})] if self.stutter else steps
 
     def _label(self, edge: Edge, branch: int | None, updates: Mapping[str, Expr]) -> Condition:
         """That a letter meets the edge: of a state after updates, and a branch (None: any, -1: none is taken)."""
-        found: list[Condition] = []
+        conditions: list[Condition] = []
         for at, (leaf, about) in enumerate(self._atoms):
             if not edge.care >> at & 1:
                 continue
             meant = bool(edge.value >> at & 1)
             if about is not None:
-                found.append(Truth(branch is None or (about == branch) is meant))
+                conditions.append(Truth(branch is None or (about == branch) is meant))
                 continue
             if isinstance(leaf, Atom):
                 expr = leaf.comparison.expr
@@ -115,8 +131,8 @@ class Obligations:
             else:
                 assert isinstance(leaf, Proposition)
                 one = Compare(self._sum([(leaf.name, Fraction(1))], Fraction(-1), updates), Relation.GE)
-            found.append(one if meant else _negated(one))
-        return All(tuple(found))
+            conditions.append(one if meant else _negated(one))
+        return All(tuple(conditions))
 
     def _value(self, rank: Rank, state: int, updates: Mapping[str, Expr]) -> Expr:
         touched = sorted({self.edges[e].source for e in rank.edges} | {self.edges[e].target for e in rank.edges})
@@ -129,16 +145,16 @@ class Obligations:
         return Sum(tuple(term for term in terms if term[0]), Fraction(0))
 
     def _sum(self, terms: Iterable[tuple[str, Fraction]], constant: Fraction, updates: Mapping[str, Expr]) -> Expr:
-        found = [(c, updates.get(name, self.system[name])) for name, c in terms if c]
-        return Sum(tuple(found), constant) if found else Constant(constant)
+        products = [(c, updates.get(name, self.system[name])) for name, c in terms if c]
+        return Sum(tuple(products), constant) if products else Constant(constant)
 
     def _inside(self) -> Condition:
         """That a state is one of the invariant."""
-        (word,), names, found = self.invariant.words, list(self.system.variables), []
+        (word,), names, conditions = self.invariant.words, list(self.system.variables), []
         for truth, row in zip(word, self.invariant.predicates, strict=True):
             one = Compare(self._sum(zip(names, row[1:], strict=True), row[0], {}), Relation.GE)
-            found += [] if truth == "-" else [one if truth == "1" else _negated(one)]
-        return _closed(All(tuple(found)))
+            conditions += [] if truth == "-" else [one if truth == "1" else _negated(one)]
+        return _closed(All(tuple(conditions)))
 
     def _marked(self, conditions: Sequence[Condition]) -> tuple[System, Formula]:
         """The system that marks states that meet one of the conditions, and that there is none."""

@@ -46,14 +46,14 @@ def components(states: int, marks: int, edges: Sequence[Edge], given: Iterable[i
     for one in among:
         if home[edges[one].source] == home[edges[one].target]:
             parts.setdefault(home[edges[one].source], []).append(one)
-    found = []
+    accepting = []
     for part in parts.values():
-        met = 0
+        seen = 0
         for one in part:
-            met |= edges[one].marks
-        if met == (1 << marks) - 1:
-            found.append(tuple(part))
-    return found
+            seen |= edges[one].marks
+        if seen == (1 << marks) - 1:
+            accepting.append(tuple(part))
+    return accepting
 
 
 def _leaf(text: str, read: Callable[[str], Formula]) -> Leaf:

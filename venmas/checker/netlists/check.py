@@ -21,7 +21,7 @@ from venmas.checker.netlists.rules import Automaton, Enumerated, Invariant, Obli
 
 @dataclass
 class Checked(format_.Checked):
-    """What was checked: lines, obligations by their proofs, answers of solvers, edges not shown to be taken."""
+    """Counts of a check: lines, obligations by their proofs, answers of solvers, edges not shown to be taken."""
 
     enumerated: int = 0
     propagated: int = 0

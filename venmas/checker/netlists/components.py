@@ -28,12 +28,12 @@ def component_of(states: int, arcs: Sequence[tuple[int, int]]) -> list[int]:
                 stack += [(state, at + 1), (forwards[state][at], 0)]
             else:
                 finished.append(state)
-    found = [-1] * states
+    component = [-1] * states
     for root in reversed(finished):
         behind = [root]
         while behind:
             state = behind.pop()
-            if found[state] < 0:
-                found[state] = root
+            if component[state] < 0:
+                component[state] = root
                 behind += backwards[state]
-    return found
+    return component

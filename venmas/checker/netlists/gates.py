@@ -216,13 +216,13 @@ class Gates(Blaster):
 
     def write(self, root: int) -> Bits:
         """The literals of a node, with all that it is computed from."""
-        wanted, stack = set(), [root]
+        needed, stack = set(), [root]
         while stack:
             index = stack.pop()
-            if index not in self.bits and index not in wanted:
-                wanted.add(index)
+            if index not in self.bits and index not in needed:
+                needed.add(index)
                 stack += self._source.nodes[index].args
-        for index in sorted(wanted):
+        for index in sorted(needed):
             node = self._source.nodes[index]
             if node.op == "const":
                 self.bits[index] = self.constant(node.params[0], node.width)

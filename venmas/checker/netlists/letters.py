@@ -59,18 +59,18 @@ def _word(net: Netlist, name: str) -> tuple[str, int | None]:
 
 def _signal(net: Netlist, values: Mapping[int, Bits], name: str) -> Bits:
     word, bit = _word(net, name)
-    found = [signed(values, line) for line in net.names[word]]
-    if any(one != found[0] for one in found):
+    numbers = [signed(values, line) for line in net.names[word]]
+    if any(one != numbers[0] for one in numbers):
         raise InputError(f"the netlist gives the name {word[:60]!r} to several words")
     if bit is None:
-        return found[0]
-    if bit >= len(found[0]):
-        raise InputError(f"{name[:60]}: there are {len(found[0])} bits")
-    return [found[0][bit]]
+        return numbers[0]
+    if bit >= len(numbers[0]):
+        raise InputError(f"{name[:60]}: there are {len(numbers[0])} bits")
+    return [numbers[0][bit]]
 
 
 def _comparison(gates: Blaster, net: Netlist, values: Mapping[int, Bits], comparison: Comparison) -> int:
-    """What is added on either side, in so many bits that nothing wraps around."""
+    """Sums of either side, in so many bits that nothing wraps around."""
     expr = comparison.expr
     scale = lcm(expr.constant.denominator, *(value.denominator for _, value in expr.terms))
     terms = [(int(weight * scale), _signal(net, values, name)) for name, weight in expr.terms]

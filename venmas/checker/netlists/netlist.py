@@ -1,4 +1,4 @@
-"""BTOR2 once more, read for the checker alone: lines that compute words, and what they are as gates.
+"""BTOR2 reader of the checker: lines that compute words, and their gates.
 
 Nothing is shared with `venmas.model.circuit`, so that no mistake of that reader is believed twice. What is not known is
 refused with its line.
@@ -52,26 +52,26 @@ class Netlist:
         return [number for number in self._below(roots, ()) if self.lines[number].op in ("state", "input")]
 
     def _below(self, roots: Iterable[int], known: Container[int]) -> list[int]:
-        wanted, stack = set[int](), [abs(root) for root in roots]
+        below, stack = set[int](), [abs(root) for root in roots]
         while stack:
             number = stack.pop()
-            if number not in known and number not in wanted:
-                wanted.add(number)
+            if number not in known and number not in below:
+                below.add(number)
                 stack += [abs(arg) for arg in self.lines[number].args]
-        return sorted(wanted)
+        return sorted(below)
 
     def evaluate(self, gates: Blaster, known: Mapping[int, Bits], roots: Sequence[int]) -> list[Bits]:
         """The literals of lines, where these have the literals of `known`. Raises `InputError` for other leaves."""
-        found = dict(known)
-        for number in self._below(roots, found):
+        values = dict(known)
+        for number in self._below(roots, values):
             op, width, args, params = self.lines[number]
             if op in ("state", "input"):
                 raise InputError(f"line {number} of a netlist is {op}, whose value is not known here")
             if op == "const":
-                found[number] = gates.constant(params[0], width)
+                values[number] = gates.constant(params[0], width)
             else:
-                found[number] = _OPERATORS[op].gates(gates, [signed(found, arg) for arg in args], params)
-        return [signed(found, root) for root in roots]
+                values[number] = _OPERATORS[op].gates(gates, [signed(values, arg) for arg in args], params)
+        return [signed(values, root) for root in roots]
 
 
 def signed(found: Mapping[int, Bits], number: int) -> Bits:
@@ -115,7 +115,7 @@ def _operators() -> dict[str, _Operator]:
     def swapped(name: str) -> _Gates:
         return lambda g, a, p: g.word(name, a[::-1], p)
 
-    found: dict[str, _Operator] = {}
+    operators: dict[str, _Operator] = {}
     one: dict[str, _Gates] = {
         "not": plain("not"),
         "inc": lambda g, a, p: g.word("add", [a[0], g.constant(1, len(a[0]))]),
@@ -132,26 +132,28 @@ def _operators() -> dict[str, _Operator]:
         compare |= {less: plain(less), f"{sign}gt": swapped(less)}
         compare |= {f"{sign}gte": inverted(less), f"{sign}lte": inverted(less, swap=True)}
     for name, gates in one.items():
-        found[name] = _Operator(1, 0, lambda w, p: w[0], gates)
+        operators[name] = _Operator(1, 0, lambda w, p: w[0], gates)
     for name, gates in same.items():
-        found[name] = _Operator(2, 0, lambda w, p: w[0] if w[0] == w[1] else None, gates)
+        operators[name] = _Operator(2, 0, lambda w, p: w[0] if w[0] == w[1] else None, gates)
     for name, gates in compare.items():
-        found[name] = _Operator(2, 0, lambda w, p: 1 if w[0] == w[1] else None, gates)
+        operators[name] = _Operator(2, 0, lambda w, p: 1 if w[0] == w[1] else None, gates)
     for name, gates in {
         "redor": lambda g, a, p: [-g.all_of(_not(a[0]))],
         "redand": lambda g, a, p: [g.all_of(a[0])],
         "redxor": plain("redxor"),
     }.items():
-        found[name] = _Operator(1, 0, lambda w, p: 1, gates)
+        operators[name] = _Operator(1, 0, lambda w, p: 1, gates)
     bits: Callable[[Sequence[int], Sequence[int]], int | None] = lambda w, p: 1 if w[0] == w[1] == 1 else None  # noqa: E731
-    found["implies"] = _Operator(2, 0, bits, lambda g, a, p: [-g.both(a[0][0], -a[1][0])])
-    found["iff"] = _Operator(2, 0, bits, lambda g, a, p: [-g.differ(a[0][0], a[1][0])])
-    found["concat"] = _Operator(2, 0, lambda w, p: w[0] + w[1], plain("concat"))
-    found["ite"] = _Operator(3, 0, lambda w, p: w[1] if w[0] == 1 and w[1] == w[2] else None, plain("ite"))
-    found["slice"] = _Operator(1, 2, lambda w, p: p[0] - p[1] + 1 if w[0] > p[0] >= p[1] >= 0 else None, plain("slice"))
+    operators["implies"] = _Operator(2, 0, bits, lambda g, a, p: [-g.both(a[0][0], -a[1][0])])
+    operators["iff"] = _Operator(2, 0, bits, lambda g, a, p: [-g.differ(a[0][0], a[1][0])])
+    operators["concat"] = _Operator(2, 0, lambda w, p: w[0] + w[1], plain("concat"))
+    operators["ite"] = _Operator(3, 0, lambda w, p: w[1] if w[0] == 1 and w[1] == w[2] else None, plain("ite"))
+    operators["slice"] = _Operator(
+        1, 2, lambda w, p: p[0] - p[1] + 1 if w[0] > p[0] >= p[1] >= 0 else None, plain("slice")
+    )
     for name in ("uext", "sext"):
-        found[name] = _Operator(1, 1, lambda w, p: w[0] + p[0], plain(name))
-    return found
+        operators[name] = _Operator(1, 1, lambda w, p: w[0] + p[0], plain(name))
+    return operators
 
 
 _OPERATORS = _operators()

@@ -1,4 +1,4 @@
-"""What a proof has to refute, as gates: that an invariant begins and is kept, that a rank falls and does not rise.
+"""Proof obligations as gates: initiation and consecution of an invariant; a rank falls and does not rise.
 
 Of a step from s to s' under a letter, along an edge from q to q' of a component:
 
@@ -82,11 +82,11 @@ class Problem:
         return Over(net, registers)
 
     def invariant(self, line: Invariant) -> Over:
-        """What holds in each state of the automaton. Raises `InputError`."""
-        found = self.over(line.holds, "the invariant")
-        if len(found.net.outputs) != self.states or any(found.net.width(one) != 1 for one in found.net.outputs):
+        """Conditions in each state of the automaton. Raises `InputError`."""
+        holds = self.over(line.holds, "the invariant")
+        if len(holds.net.outputs) != self.states or any(holds.net.width(one) != 1 for one in holds.net.outputs):
             raise InputError("an invariant has an output of one bit for each state of the automaton")
-        return found
+        return holds
 
     def begins(self, holds: Over) -> Question:
         """An initial state (any, in a proof from every state) that the first state's invariant leaves out.

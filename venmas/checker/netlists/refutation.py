@@ -1,4 +1,4 @@
-"""What must not be met, as gates, and its proofs: by looking at all values, or by unit propagation."""
+"""Refutations of gates, and their proofs: by enumeration of all values, or by unit propagation."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class Question:
 
     def clauses(self) -> list[tuple[int, ...]]:
         """The gates under the conditions, and that these hold."""
-        found: list[tuple[int, ...]] = [(TRUE,)]
+        written: list[tuple[int, ...]] = [(TRUE,)]
         for out, joint, a, b in self.cone()[1]:
             if joint:
-                found += [(-out, a), (-out, b), (out, -a, -b)]
+                written += [(-out, a), (-out, b), (out, -a, -b)]
             else:
-                found += [(-out, a, b), (-out, -a, -b), (out, -a, b), (out, a, -b)]
-        return found + [(one,) for one in self.conditions]
+                written += [(-out, a, b), (-out, -a, -b), (out, -a, b), (out, a, -b)]
+        return written + [(one,) for one in self.conditions]
 
     def refuted_by(self, steps: Sequence[Sequence[int]]) -> bool:
         """Does unit propagation repeat the proof? Raises `ValueError` for literals that are none."""
@@ -93,12 +93,12 @@ class Question:
                 x = known[a] if a > 0 else ~known[-a]
                 y = known[b] if b > 0 else ~known[-b]
                 known[out] = x & y if joint else x ^ y
-            met = every
+            satisfying = every
             for number, one in enumerate(self.conditions):
                 if number == self.guards:
-                    taken = taken or bool(met.any())
-                met = met & (known[one] if one > 0 else ~known[-one])
-            if met.any():
+                    taken = taken or bool(satisfying.any())
+                satisfying = satisfying & (known[one] if one > 0 else ~known[-one])
+            if satisfying.any():
                 return False, True
         return True, taken
 

@@ -25,7 +25,7 @@ class Automaton(Rule):
 @rule("invariant")
 @dataclass(frozen=True, slots=True)
 class Invariant(Rule):
-    """What holds in each state of the automaton: a netlist over registers with an output of one bit for each.
+    """An inductive invariant: a netlist over registers with an output of one bit for each state of the automaton.
 
     Its states have as symbols the line numbers of the registers.
     """

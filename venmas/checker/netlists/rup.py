@@ -42,11 +42,11 @@ class Propagator:
         if self.conflict:
             return True
         mark = len(self._trail)
-        met = not self._propagate([-literal for literal in clause])
+        conflict = not self._propagate([-literal for literal in clause])
         for literal in self._trail[mark:]:
             self._value[literal] = self._value[-literal] = 0
         del self._trail[mark:]
-        return met
+        return conflict
 
     def _propagate(self, units: Iterable[int]) -> bool:
         """Assign these and what follows; False where that meets a conflict."""

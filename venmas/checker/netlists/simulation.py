@@ -1,4 +1,4 @@
-"""Does an automaton accept every word of a tableau? By fair simulation, a game that is solved as a fixpoint.
+"""Fair simulation of a tableau by an automaton, which then accepts every word of it: a game, solved as a fixpoint.
 
 One player runs through the tableau, the other answers each step with one of the automaton under the same letter. The
 second wins where he meets each acceptance set again and again, or the first puts some until off for ever. Where he wins
@@ -59,19 +59,19 @@ def _until_met(moves: dict[int, _Moves], mark: int, untils: Sequence[int], z: se
     """From where an edge of the set is met on the way back to z, or some until is put off for ever."""
     y: set[int] = set()
     while True:
-        met = set(y)
+        reached = set(y)
         for until in untils:
             x = set(z)
             while True:
                 ask()
-                kept = {pair for pair in x if all(_answered(move, mark, until, z, met, x) for move in moves[pair])}
+                kept = {pair for pair in x if all(_answered(move, mark, until, z, reached, x) for move in moves[pair])}
                 if kept == x:
                     break
                 x = kept
-            met |= x
-        if met == y:
+            reached |= x
+        if reached == y:
             return y
-        y = met
+        y = reached
 
 
 def _answered(move: tuple[int, _Answers], mark: int, until: int, z: set[int], y: set[int], x: set[int]) -> bool:
@@ -90,11 +90,11 @@ def _moves(edges: Sequence[Edge], states: int, formula: Tableau) -> dict[int, _M
     arcs: dict[int, list[tuple[int, int, int, int]]] = {}
     for source, care, value, target, put_off in formula.arcs:
         arcs.setdefault(source, []).append((care, value, target, put_off))
-    found: dict[int, _Moves] = {}
+    by_state: dict[int, _Moves] = {}
     stack = [0]
     while stack:
         pair = stack.pop()
-        if pair in found:
+        if pair in by_state:
             continue
         ask()
         here, state = divmod(pair, states)
@@ -109,15 +109,15 @@ def _moves(edges: Sequence[Edge], states: int, formula: Tableau) -> dict[int, _M
                     (edge.marks, target * states + edge.target) for edge in near if letter & edge.care == edge.value
                 )
                 moves[(put_off, answers)] = None
-                stack += [pair for _, pair in answers if pair not in found]
-        found[pair] = list(moves)
-    return found
+                stack += [pair for _, pair in answers if pair not in by_state]
+        by_state[pair] = list(moves)
+    return by_state
 
 
 def _letters(free: int, value: int) -> list[int]:
     """All letters that are `value` but for the free atoms."""
-    found = [value]
+    letters = [value]
     for at in range(free.bit_length()):
         if free >> at & 1:
-            found += [letter | 1 << at for letter in found]
-    return found
+            letters += [letter | 1 << at for letter in letters]
+    return letters

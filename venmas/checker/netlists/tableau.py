@@ -1,4 +1,4 @@
-"""LTL to Büchi automata once more, for the checker alone: the plain tableau, nothing rewritten.
+"""Tableau translation of LTL to Büchi automata for the checker: plain, nothing rewritten.
 
 A state is a set of formulas that hold from there on. Each way to take a step says what is true of the letter, what
 holds next, and which untils are put off; a word is accepted where none is put off for ever. Of a word that has the
@@ -93,15 +93,15 @@ def committed(automaton: Tableau) -> Tableau:
         if state not in live:
             live.add(state)
             stack += before.get(state, [])
-    found, never, size = list[Arc](), every << 1 | 1, automaton.states
+    doubled, never, size = list[Arc](), every << 1 | 1, automaton.states
     for arc in arcs:
         if arc.target in live:
-            found.append(arc._replace(put_off=never))
+            doubled.append(arc._replace(put_off=never))
         if staying[arc.target]:
-            found.append(arc._replace(target=arc.target + size, put_off=never))
+            doubled.append(arc._replace(target=arc.target + size, put_off=never))
             if home[arc.source] == home[arc.target]:
-                found.append(Arc(arc.source + size, arc.care, arc.value, arc.target + size, arc.put_off << 1))
-    return Tableau(automaton.atoms, 2 * size, automaton.untils + 1, tuple(found))
+                doubled.append(Arc(arc.source + size, arc.care, arc.value, arc.target + size, arc.put_off << 1))
+    return Tableau(automaton.atoms, 2 * size, automaton.untils + 1, tuple(doubled))
 
 
 class _Tableau:
@@ -163,10 +163,10 @@ class _Tableau:
 
     def ways(self, formulas: frozenset[Formula]) -> list[_Way]:
         """The ways to take a step while all of these hold."""
-        found = [_Way(0, 0, frozenset(), 0)]
+        combined = [_Way(0, 0, frozenset(), 0)]
         for one in sorted(formulas, key=str):
-            found = _both(found, self.step(one))
-        return found
+            combined = _both(combined, self.step(one))
+        return combined
 
     def step(self, formula: Formula) -> list[_Way]:
         if formula not in self.known:
@@ -201,26 +201,26 @@ class _Tableau:
 
 
 def _both(some: list[_Way], others: list[_Way]) -> list[_Way]:
-    found = [
+    both = [
         _Way(a.care | b.care, a.value | b.value, a.next | b.next, a.put_off | b.put_off)
         for a in some
         for b in others
         if not (a.value ^ b.value) & a.care & b.care
     ]
-    return _least(found)
+    return _least(both)
 
 
 def _least(ways: list[_Way]) -> list[_Way]:
     """Without ways that ask for more than another: a run that could take one of them can take the other."""
-    found: list[_Way] = []
+    least: list[_Way] = []
     for way in sorted(dict.fromkeys(ways), key=lambda w: w.care.bit_count() + len(w.next) + w.put_off.bit_count()):
         ask()
         if not any(
             not (one.care & ~way.care or (one.value ^ way.value) & one.care or one.put_off & ~way.put_off)
             and one.next <= way.next
-            for one in found
+            for one in least
         ):
-            found.append(way)
-    if len(found) > MOST:
+            least.append(way)
+    if len(least) > MOST:
         raise InputError(f"the formula has more than {MOST} ways to take a step in its tableau")
-    return found
+    return least

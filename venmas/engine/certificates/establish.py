@@ -17,7 +17,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from venmas.answer import Answer, IncompleteError, Proved, Unknown, Violated
+from venmas.answer import Answer, BranchingAnswer, Broken, IncompleteError, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError, limited
 from venmas.errors import Reason
 from venmas.logic import TRUE, Bounded
@@ -67,7 +67,7 @@ class Proofs:
         """Is nothing but a proof enough?"""
         return not self.solvers or self.trust == "exact" or question.semantics == "float32"
 
-    def owed(self, question: Question, answer: Answer) -> Literal["", "try", "must"]:
+    def owed(self, question: Question, answer: BranchingAnswer) -> Literal["", "try", "must"]:
         """Is a proof in rationals needed, worth a try, or neither? The table above."""
         asked, wanted = self.asked(question), self.certificate is not None
         how: Literal["try", "must"] = "must" if asked else "try"
@@ -92,6 +92,7 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
 
     Raises `BudgetError` when a limit is met and the proof was asked for.
     """
+    assert not isinstance(answer, Broken)
     notes: list[str] = []
     if isinstance(answer, Proved) and answer.proof is not None and proofs.certificate is not None:
         from venmas.engine.certificates.file import write
@@ -144,7 +145,7 @@ def establish(question: Question, answer: Answer, proofs: Proofs, budget: Budget
 
 def _by_enclosures(
     question: Question, proofs: Proofs, budget: Budget
-) -> tuple[Answer, Certificate | Unwritten | None] | None:
+) -> tuple[BranchingAnswer, Certificate | Unwritten | None] | None:
     """Prove in rationals, for a limited time, what bounds have refuted: as they do, with nothing split."""
     left = inf if budget.left is None else budget.left / 4
     try:
@@ -157,7 +158,7 @@ def _by_enclosures(
 
 def _prove(
     question: Question, proofs: Proofs, budget: Budget, whole: bool = False
-) -> tuple[Answer, Certificate | Unwritten | None]:
+) -> tuple[BranchingAnswer, Certificate | Unwritten | None]:
     """The answer of a search in rationals, written down where a certificate is wanted."""
     if proofs.certificate is None:
         from venmas.procedures.exact.session import ExactSession
@@ -166,6 +167,7 @@ def _prove(
             answer = ExactSession(asked, whole=whole).advance(budget)
             if not (isinstance(answer, Proved) and answer.leaving):
                 break
+        assert not isinstance(answer, Broken)
         return answer, None
     from venmas.engine.certificates.goals import certify
 

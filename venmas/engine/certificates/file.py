@@ -11,14 +11,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Protocol, TypeAlias
+from typing import IO, Any
 
 from venmas.answer import Proof
 from venmas.checker.format.header import Claim, Header, written
 from venmas.checker.format.rule import End
-from venmas.model.canonical.canonical import networks_of, system_to_json
-from venmas.model.system.system import System
-from venmas.question import Question
+from venmas.model.canonical.canonical import subject_of
+from venmas.model.circuit.nodes import Circuit
+from venmas.procedure import Asked, LinearQuestion
 from venmas.runtime.files import NewFile
 
 _AS_TEXT = json.JSONEncoder(separators=(",", ":")).encode
@@ -43,18 +43,6 @@ class Unwritten:
 
     def __str__(self) -> str:
         return f"cannot write {self.path!r}: {self.problem}; the proof is not stored"
-
-
-class Claimed(Protocol):
-    """A question of LTL as its certificate has it."""
-
-    @property
-    def claim(self) -> Claim: ...  # noqa: D102
-    @property
-    def subject(self) -> Mapping[str, object]: ...  # noqa: D102
-
-
-Asked: TypeAlias = Question | Claimed
 
 
 class _Hashed(io.RawIOBase):
@@ -138,21 +126,28 @@ def write(
     """
     with CertificateFile(path) as file:
         file.add(header(question, proof, about or {}).to_json())
-        for rule in proof.lines(question, tick):
+        for rule in proof.lines(claimed(question, proof), tick):
             file.add(rule.to_json())
         return file.keep()
 
 
+def claimed(question: Asked, proof: Proof[Any]) -> Any:
+    """What the lines of a proof are about: the question, of LTL the claim of its certificate."""
+    if not isinstance(question, LinearQuestion):
+        return question
+    from venmas.procedures.linear.claim import NetlistClaim, SystemClaim
+
+    made: Any = proof
+    circuit = isinstance(question.subject, Circuit)
+    return NetlistClaim(question, made.initial) if circuit else SystemClaim(question, made.within)
+
+
 def header(question: Asked, proof: Proof[Any], about: Mapping[str, object]) -> Header:
     """The first line."""
-    if not isinstance(question, Question):
-        return written(proof.kind, question.claim, question.subject, about)
+    if isinstance(question, LinearQuestion):
+        told = claimed(question, proof)
+        return written(proof.kind, told.claim, told.subject, about)
     asked = question.asked
-    inside, chosen = question.inside or proof.kind != "goals", tuple(question.chosen)
+    inside, chosen = question.inside or proof.kind not in ("goals", "forever"), tuple(question.chosen)
     claim = Claim(str(asked.formula), asked.kind, question.semantics, inside, chosen=chosen)  # type: ignore[arg-type]
-    return written(proof.kind, claim, stored(question.system), about)
-
-
-def stored(system: System) -> dict[str, object]:
-    """A system as the subject of a claim."""
-    return {"system": system_to_json(system), "networks": sorted(networks_of(system))}
+    return written(proof.kind, claim, subject_of(question.system), about)

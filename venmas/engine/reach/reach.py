@@ -18,7 +18,7 @@ import numpy as np
 
 from venmas.bounds.rounding import Floats
 from venmas.budget import Budget, BudgetError, Progress, limited
-from venmas.engine.reach.runs import farthest, sampled
+from venmas.engine.reach.runs import farthest, first_layer, sampled
 from venmas.engine.reach.sets import Direction, ReachSets, Worked
 from venmas.errors import FormulaError, ModelError, Reason, UsageError
 from venmas.logic import Atom, parse
@@ -41,6 +41,8 @@ MAX_STEPS, MAX_VALUES = 10_000, 50_000_000
 """Steps to look ahead, and numbers along sampled runs, which are kept for the picture (400 MB)."""
 _SHARE = 1 / 3
 """Part of the time that is left that one source may take at one level."""
+_SAMPLES = 1 / 2
+"""Part of the time for sampled runs; what they came to by then is kept."""
 _TIGHTER, _IDLE = 0.005, 4
 """So many levels by which no set gets narrower by this part of it are enough."""
 
@@ -89,6 +91,8 @@ def reach(
         )
     budget, found = Budget(timeout, memory, progress if callable(progress) else None), _asked(system, steps, directions)
     extra = 1 if system.quantities else 0  # the first step measures them
+    if not extra:
+        found.layers += first_layer(system, [d.expr for d in found.directions])
     run = _Run(drawn(system, steps + extra), extra, budget, found)
     try:
         with limited(budget):
@@ -143,9 +147,11 @@ class _Run:
     def work(self, runs: int, seed: int) -> None:
         """Until it is tight, or nothing gets tighter."""
         found = self.found
-        steps, given = found.steps + self.extra, (seed, self.extra, self.budget)
-        found.runs, found.left = sampled(self.system, self.exprs, steps, runs, *given)
-        found.reached = farthest(self.system, self.exprs, steps, found.runs, *given)
+        steps = found.steps + self.extra
+        part = self.budget.within(None if self.budget.left is None else _SAMPLES * self.budget.left)
+        found.runs, found.left = sampled(self.system, self.exprs, steps, runs, seed, self.extra, part)
+        found.reached = farthest(self.system, self.exprs, steps, found.runs, seed, self.extra, part)
+        self.budget()
         if found.left is not None:
             self.last = found.left - 1
         sources = []

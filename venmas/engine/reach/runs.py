@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import inf, nextafter
 
 import numpy as np
 
-from venmas.bounds.rounding import Bools, Floats
-from venmas.budget import Budget
+from venmas.bounds.rounding import Bools, Floats, Index
+from venmas.budget import Budget, BudgetError
 from venmas.logic import TRUE
 from venmas.logic.linear import LinearExpr
-from venmas.model.evaluation.regions import sample_initial
+from venmas.model.evaluation.regions import bounding_box, sample_initial
 from venmas.model.evaluation.simulate import random_branches, step_batch, within
 from venmas.model.system.system import System
+from venmas.model.system.variables import Box
 from venmas.procedures.kinduction.runs import Runs
+from venmas.procedures.reach import Layer
 
 _AT_ONCE = 20_000
 _FAR, _OTHERS = 64, 1000
@@ -37,31 +42,76 @@ def sampled(
     names = list(system.variables)
     starts = _starts(system, rng, count, seed, budget)
     values = np.full((len(starts), steps + 1 - skipped, len(exprs)), np.nan)
+    found = _Seen()
+    with suppress(BudgetError):  # what runs came to by then is as true
+        for first in range(0, len(starts), _AT_ONCE):
+            rows = np.arange(first, min(first + _AT_ONCE, len(starts)))
+            _follow(
+                system, exprs, dict(zip(names, starts[rows].T, strict=True)), rows, values, skipped, rng, found, budget
+            )
+    return values, found.left
+
+
+@dataclass
+class _Seen:
     left: int | None = None
-    for first in range(0, len(starts), _AT_ONCE):
-        rows = np.arange(first, min(first + _AT_ONCE, len(starts)))
-        state = {n: starts[rows, i] for i, n in enumerate(names)}
-        favourite = rng.integers(-len(system.branches), len(system.branches), len(rows))
-        for step in range(steps + 1):
-            budget()
-            inside = _inside(system, state)
-            if not inside.all():
-                left = step - skipped if left is None else min(left, step - skipped)
-            rows, favourite = rows[inside], favourite[inside]
-            state = {n: v[inside] for n, v in state.items()}
-            if not len(rows):
-                break
-            if step >= skipped:
-                values[rows, step - skipped] = np.stack([_value(e, state, len(rows)) for e in exprs], 1)
-            if step == steps:
-                break
-            wish = favourite[:, None] == np.arange(len(system.branches))
-            branch, alive = random_branches(system, state, rng, wish)
-            rows, favourite = rows[alive], favourite[alive]
-            if not len(rows):
-                break
-            state, _ = step_batch(system, {n: v[alive] for n, v in state.items()}, branch[alive])
-    return values, left
+    """The first step by which a run has left its range."""
+
+
+def _follow(
+    system: System,
+    exprs: Sequence[LinearExpr],
+    state: dict[str, Floats],
+    rows: Index,
+    values: Floats,
+    skipped: int,
+    rng: np.random.Generator,
+    found: _Seen,
+    budget: Budget,
+) -> None:
+    """Follow runs from states, and note the expressions in their rows of `values`."""
+    favourite = rng.integers(-len(system.branches), len(system.branches), len(rows))
+    steps = values.shape[1] - 1 + skipped
+    for step in range(steps + 1):
+        budget()
+        inside = _inside(system, state)
+        if not inside.all():
+            found.left = step - skipped if found.left is None else min(found.left, step - skipped)
+        rows, favourite = rows[inside], favourite[inside]
+        state = {n: v[inside] for n, v in state.items()}
+        if not len(rows):
+            break
+        if step >= skipped:
+            values[rows, step - skipped] = np.stack([_value(e, state, len(rows)) for e in exprs], 1)
+        if step == steps:
+            break
+        wish = favourite[:, None] == np.arange(len(system.branches))
+        branch, alive = random_branches(system, state, rng, wish)
+        rows, favourite = rows[alive], favourite[alive]
+        if not len(rows):
+            break
+        state, _ = step_batch(system, {n: v[alive] for n, v in state.items()}, branch[alive])
+
+
+def first_layer(system: System, exprs: Sequence[LinearExpr]) -> list[Layer]:
+    """The initial set: a layer of the box around it; none where it has no point, or is no union of polytopes."""
+    if system.initial_condition is not TRUE:
+        return []
+    boxes = [box for region in system.regions if (box := bounding_box(system, region)) is not None]
+    if not boxes:
+        return []
+    ends = np.array([[_ends(expr, box) for expr in exprs] for box in boxes])
+    return [Layer.around(ends[..., 0].min(0), ends[..., 1].max(0))]
+
+
+def _ends(expr: LinearExpr, box: Box) -> tuple[float, float]:
+    """The least and greatest value over a box, rounded outward."""
+    low = high = expr.constant
+    for name, factor in expr.terms:
+        ends = [factor * end for end in box[name]]
+        low, high = low + min(ends), high + max(ends)
+    below, above = float(low), float(high)
+    return below if below <= low else nextafter(below, -inf), above if above >= high else nextafter(above, inf)
 
 
 def farthest(
@@ -78,6 +128,15 @@ def farthest(
         _note(found[step], values[~np.isnan(values).any(1)])
     if system.initial_condition is not TRUE:
         return found
+    with suppress(BudgetError):
+        _search(system, exprs, steps, seed, skipped, found, budget)
+    return found
+
+
+def _search(
+    system: System, exprs: Sequence[LinearExpr], steps: int, seed: int, skipped: int, found: Floats, budget: Budget
+) -> None:
+    """Widen the extremes of each step by states that a search for far ones meets."""
     rng, search = np.random.default_rng(seed), Runs(system, seed)
     names = list(system.variables)
     states = search.initial()
@@ -93,7 +152,6 @@ def farthest(
         kept = np.union1d(ends, rng.permutation(len(states))[:_OTHERS])
         if step < steps:
             states, _ = search.step(states[kept])
-    return found
 
 
 def _note(ends: Floats, values: Floats) -> None:
@@ -111,8 +169,7 @@ def _starts(system: System, rng: np.random.Generator, count: int, seed: int, bud
     parts = [found.reshape(-1, len(system.variables))]
     convex = system.initial_condition is TRUE and len(system.regions) == 1
     missing = (min(count, _DRAWN) if convex else count) - len(found)
-    while missing > 0:
-        budget()
+    while missing > 0 and not budget.over:
         points = sample_initial(system, rng, min(missing, _EACH))
         if not points:
             break

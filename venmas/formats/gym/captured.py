@@ -1,4 +1,4 @@
-"""Copies of objects and their forms: what code that looks at an object, and at nothing else, can see of it.
+"""Copies of objects, and canonical forms of what code can see that looks at an object and at nothing else.
 
 Two objects of one form are alike but for where they lie in memory: same classes, same values, the same parts shared in
 the same places. Where numbers are compared, their values count, not their width.

@@ -87,10 +87,10 @@ def _run(graph: Any, points: NDArray[np.float64]) -> Ball:
         except (NetworkError, KeyError, ValueError, ArithmeticError) as error:
             said = error if isinstance(error, NetworkError) else f"can not be followed: {error}"
             raise NetworkError(f"node {node.name or node.output[0]} ({node.op_type}): {said}") from error
-    found = values.get(graph.output[0].name)
-    if not isinstance(found, Ball) or found.mid.ndim != 2 or len(found.mid) != len(points):
+    output = values.get(graph.output[0].name)
+    if not isinstance(output, Ball) or output.mid.ndim != 2 or len(output.mid) != len(points):
         raise NetworkError("the output does not depend on the input: expected a score for each action")
-    return found
+    return output
 
 
 def _node(node: Any, given: list[Ball | NDArray[np.float64]], last: bool) -> Ball | NDArray[np.float64]:
@@ -142,10 +142,10 @@ def ball(values: NDArray[np.float64]) -> Ball:
 def _floats(array: NDArray[Any], name: str) -> NDArray[np.float64]:
     if array.dtype.kind not in "fiu" and array.dtype.name != "bfloat16":
         raise NetworkError(f"constant {name!r} is of type {array.dtype}: expected numbers")
-    found = array.astype(np.float64)
-    if not np.isfinite(found).all() or (array.dtype.kind in "iu" and np.any(np.abs(found) >= 2**53)):
+    floats = array.astype(np.float64)
+    if not np.isfinite(floats).all() or (array.dtype.kind in "iu" and np.any(np.abs(floats) >= 2**53)):
         raise NetworkError(f"constant {name!r} holds numbers that are not finite, or integers from 2^53 on")
-    return found
+    return floats
 
 
 def _operand(value: Ball | NDArray[np.float64]) -> Ball:

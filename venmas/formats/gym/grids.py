@@ -145,13 +145,13 @@ class _Steps:
 
     def started(self, seeds: list[int] | None) -> list[int]:
         """The states that `reset` leads to."""
-        found = []
+        starts = []
         for seed in [None] if seeds is None else seeds:
             one, two = (self.number(*self._reset(seed), True, "reset") for _ in range(2))
             if one != two:
                 raise ScenarioError(f"reset(seed={seed}) leads to different states: its chance is not its seed's")
-            found.append(one)
-        return found
+            starts.append(one)
+        return starts
 
     def _reset(self, seed: int | None) -> tuple[Any, dict[str, Any]]:
         world = self.copies.thaw(self.origin)

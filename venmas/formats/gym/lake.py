@@ -72,18 +72,18 @@ def settings(env: gymnasium.Env[Any, Any]) -> dict[str, str]:
 
 
 def table(env: gymnasium.Env[Any, Any]) -> Table:
-    """What the environment may do: the cells of positive probability. Raises `ScenarioError` for other worlds."""
+    """Successors in the environment: the cells of positive probability. Raises `ScenarioError` for other worlds."""
     return {key: frozenset(ends) for key, ends in _answers(env).items()}
 
 
 def transitions(system: System) -> Table:
-    """What a system of the scenario ``frozenlake`` may do in each cell after each action, read off its expressions.
+    """Successors in a system of the scenario ``frozenlake``, by cell and action, read off its expressions.
 
     Raises `ModelError` for a system of another form.
     """
     check_system(system, "transitions")
     cells = {name: i for i, name in enumerate(system.variables)}
-    found: dict[tuple[int, int], set[int]] = {}
+    targets: dict[tuple[int, int], set[int]] = {}
     for branch in system.branches:
         for target, update in branch.updates:
             if not isinstance(update, Switch) or update.selector is not system.agents[0].expr:
@@ -93,8 +93,8 @@ def transitions(system: System) -> Table:
                 if linear is None or linear.constant or any(c != 1 for _, c in linear.terms):
                     raise ModelError(f"branch {branch.name!r}: {target} is no sum of cells: this is no grid of cells")
                 for source, _ in linear.terms:
-                    found.setdefault((cells[source], action), set()).add(cells[target])
-    return {key: frozenset(ends) for key, ends in found.items()}
+                    targets.setdefault((cells[source], action), set()).add(cells[target])
+    return {key: frozenset(ends) for key, ends in targets.items()}
 
 
 def _answers(env: gymnasium.Env[Any, Any]) -> dict[tuple[int, int], list[int]]:
@@ -107,16 +107,16 @@ def _answers(env: gymnasium.Env[Any, Any]) -> dict[tuple[int, int], list[int]]:
 
 
 def _world(env: object) -> Any:
-    """What the wrappers of a FrozenLake wrap: an object of Gymnasium's own class, whose map and table are known.
+    """The environment inside the wrappers of a FrozenLake: an object of Gymnasium's own class, with its map and table.
 
     Other worlds have maps and tables, too (Taxi), which mean something else; a subclass may step in another way than
     its table says.
     """
     world = getattr(env, "unwrapped", env)
-    if (found := f"{type(world).__module__}.{type(world).__qualname__}") != _FROZEN_LAKE:
+    if (name := f"{type(world).__module__}.{type(world).__qualname__}") != _FROZEN_LAKE:
         raise ScenarioError(
             f"{str(env)[:80]} is no FrozenLake: expected an environment of gymnasium.make('FrozenLake-v1'), whose "
-            f"class is {_FROZEN_LAKE}, got {found}; describe another world in a scenario of its own"
+            f"class is {_FROZEN_LAKE}, got {name}; describe another world in a scenario of its own"
         )
     return world
 

@@ -67,13 +67,13 @@ def _check_model(model: Any, size: int, answers: Answers) -> None:
     """Refuse a model whose observations or actions are changed on their way, as far as it says so."""
     seen, space = model.observation_space, model.action_space
     if isinstance(answers, int):
-        fits, wanted = getattr(space, "n", None) == answers, f"Discrete({answers})"
+        fits, expected = getattr(space, "n", None) == answers, f"Discrete({answers})"
     else:
         ends = [np.asarray(getattr(space, end, np.nan)).ravel().tolist() for end in ("low", "high")]
-        fits, wanted = ends == [[answers[0]], [answers[1]]], f"Box({answers[0]}, {answers[1]}, (1,))"
+        fits, expected = ends == [[answers[0]], [answers[1]]], f"Box({answers[0]}, {answers[1]}, (1,))"
     if getattr(seen, "shape", None) != (size,) or not fits:
         raise NetworkError(
-            f"the model sees {seen} and acts in {space}: expected {size} numbers and {wanted}, as the environment "
+            f"the model sees {seen} and acts in {space}: expected {size} numbers and {expected}, as the environment "
             "itself has them; a wrapper that changes them is no part of the model: train without"
         )
     if model.get_vec_normalize_env() is not None:

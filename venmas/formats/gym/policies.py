@@ -29,7 +29,7 @@ EXPECTED = (
 
 
 class _Asked(NamedTuple):
-    """What policies are asked: points (n, inputs) that networks take, the number of actions, names for messages."""
+    """Inputs of policies: points (n, inputs) that networks take, the number of actions, names for messages."""
 
     points: NDArray[np.float64]
     actions: int
@@ -48,9 +48,9 @@ def actions_of(policy: Any, world: World) -> list[int]:
     seen = {s: v for s, v in shown.items() if v is not None}
     points = np.stack([v.ravel() for v in seen.values()]).astype(float) if world.seen else np.eye(world.states)
     form = "flattened" if world.seen else "in one-hot form"
-    asked = _Asked(points, len(world.actions), lambda i: world.show([*seen][i]), form)
-    found = dict(zip(seen, _of_policy(policy, asked, [*seen.values()]), strict=True))
-    return [found.get(state, 0) for state in shown]
+    query = _Asked(points, len(world.actions), lambda i: world.show([*seen][i]), form)
+    actions = dict(zip(seen, _of_policy(policy, query, [*seen.values()]), strict=True))
+    return [actions.get(state, 0) for state in shown]
 
 
 def _of_policy(policy: Any, asked: _Asked, seen: list[Any]) -> list[int]:
@@ -90,11 +90,11 @@ def _of_network(network: Network, asked: _Asked) -> list[int]:
         raise NetworkError(
             f"network {network.name!r} has {network.smooth}, which are enclosed in ONNX only: give its ONNX file"
         )
-    found = []
+    actions = []
     for number, point in enumerate(asked.points):
         values, _ = network.evaluate_integers([Fraction(v) for v in point.tolist()])
-        found.append(_certain(values, [0] * asked.actions, asked.show(number), "they are equal"))
-    return found
+        actions.append(_certain(values, [0] * asked.actions, asked.show(number), "they are equal"))
+    return actions
 
 
 def _of_file(path: Path, asked: _Asked) -> list[int]:

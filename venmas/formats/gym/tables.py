@@ -118,17 +118,19 @@ def _check(system: System, world: World, answers: Sequence[Sequence[Outcome]], c
             rewarded: np.full(world.states, float(code[Fraction(0)])),
             "terminated": np.full(world.states, float(ended)),
         }
-        found: list[set[tuple[float, ...]]] = [set() for _ in answers]
+        reached: list[set[tuple[float, ...]]] = [set() for _ in answers]
         for branch in range(len(system.branches)):
             after, enabled = step_batch(system, state, np.full(world.states, branch))
             rows = np.stack([after[name] for name in state], axis=1)
             for row in np.flatnonzero(enabled).tolist():
-                found[row].add(tuple(rows[row].tolist()))
+                reached[row].add(tuple(rows[row].tolist()))
         for at, options in enumerate(answers):
-            told = options if not ended else [Outcome(at, Fraction(0), True)]
-            expected = {(*map(float, world.digits(o.state)), float(code[o.reward]), float(o.terminated)) for o in told}
-            if found[at] != expected:
+            listed = options if not ended else [Outcome(at, Fraction(0), True)]
+            expected = {
+                (*map(float, world.digits(o.state)), float(code[o.reward]), float(o.terminated)) for o in listed
+            }
+            if reached[at] != expected:
                 raise ScenarioError(
                     f"the system and the environment differ: from state {world.show(at)} the system leads to "
-                    f"{sorted(found[at])}, the table to {sorted(expected)}; please report it"
+                    f"{sorted(reached[at])}, the table to {sorted(expected)}; please report it"
                 )

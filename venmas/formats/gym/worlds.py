@@ -1,4 +1,4 @@
-"""What a tabular environment of Gymnasium says of itself: its table, its start states, names for both.
+"""Tables of tabular Gymnasium environments: transitions, start states, names for both.
 
 Source of the form: Gymnasium's toy text, where ``P[state][action]`` lists (probability, next state, reward,
 terminated), and the observation is the state.
@@ -72,11 +72,11 @@ class World:
         """The values of the features."""
         if self.rows:
             return self.rows[state]
-        found = []
+        parts = []
         for feature in reversed(self.features):
             state, digit = divmod(state, feature.size)
-            found.append(digit)
-        return tuple(reversed(found))
+            parts.append(digit)
+        return tuple(reversed(parts))
 
     def show(self, state: int) -> str:
         """An observation as a reader knows it, such as ``36 (row 3, column 0)``."""
@@ -137,10 +137,10 @@ def _outcomes(table: Any, state: int, action: int, states: int) -> tuple[Outcome
         ) from error
     if wrong := [row for row in rows if not (row[0] >= 0 and 0 <= row[1] < states and isfinite(row[2]))]:
         raise ScenarioError(f"{where} lists {wrong[0]}: expected a probability, a state below {states}, a reward")
-    found = dict.fromkeys(Outcome(s, Fraction(r), t) for p, s, r, t in rows if p > 0)
-    if not found:
+    outcomes = dict.fromkeys(Outcome(s, Fraction(r), t) for p, s, r, t in rows if p > 0)
+    if not outcomes:
         raise ScenarioError(f"{where} has no outcome of positive probability: expected one or more")
-    return tuple(found)
+    return tuple(outcomes)
 
 
 def check_wrappers(env: Any) -> None:

@@ -1,4 +1,4 @@
-"""Conditions with min, max, ite and abs as conditions of affine comparisons, by cases: what states are described by."""
+"""Conditions with min, max, ite and abs as conditions of affine comparisons, by cases, for descriptions of states."""
 
 from __future__ import annotations
 
@@ -51,34 +51,34 @@ class _Cases:
 
     def _pieces(self, expr: Expr) -> list[Piece]:
         """Affine expressions, each where its condition holds: exactly one of these conditions in every state."""
-        found: list[Piece]
+        pieces: list[Piece]
         match expr:
             case _ if expr.linear() is not None:
                 return [(Truth(True), expr)]
             case Sum(terms, constant):
-                found = [(Truth(True), Constant(constant))]
+                pieces = [(Truth(True), Constant(constant))]
                 for factor, part in terms:
-                    pairs = product(found, self._pieces(part))
-                    found = self._kept([(p & q, add(e, scale(f, factor))) for (p, e), (q, f) in pairs])
+                    pairs = product(pieces, self._pieces(part))
+                    pieces = self._kept([(p & q, add(e, scale(f, factor))) for (p, e), (q, f) in pairs])
             case Maximum(operands):
-                found = self._pieces(operands[0])
+                pieces = self._pieces(operands[0])
                 for operand in operands[1:]:
                     greater: list[Piece] = []
-                    for (p, e), (q, f) in product(found, self._pieces(operand)):
+                    for (p, e), (q, f) in product(pieces, self._pieces(operand)):
                         greater.append((p & q & compare(e, Relation.GE, f), e))
                         greater.append((p & q & compare(e, Relation.LT, f), f))
-                    found = self._kept(greater)
+                    pieces = self._kept(greater)
             case Where(test, then, otherwise):
                 holds = self.condition(test)
-                found = [(holds & when, e) for when, e in self._pieces(then)]
-                found += [(~holds & when, e) for when, e in self._pieces(otherwise)]
+                pieces = [(holds & when, e) for when, e in self._pieces(then)]
+                pieces += [(~holds & when, e) for when, e in self._pieces(otherwise)]
             case _:
                 self._place.refuse("it compares what is not linear in the variables: compare sums, min, max, ite, abs")
-        return self._kept(found)
+        return self._kept(pieces)
 
     def _kept(self, pieces: list[Piece]) -> list[Piece]:
-        found = [piece for piece in pieces if not (isinstance(piece[0], Truth) and not piece[0].value)]
-        self._made += len(found)
-        if len(found) > _MOST or self._made > 16 * _MOST:
+        kept = [piece for piece in pieces if not (isinstance(piece[0], Truth) and not piece[0].value)]
+        self._made += len(kept)
+        if len(kept) > _MOST or self._made > 16 * _MOST:
             self._place.refuse(f"min, max, ite and abs make more than {_MOST} cases here: compare parts by themselves")
-        return found
+        return kept

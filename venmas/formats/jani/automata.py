@@ -48,12 +48,12 @@ class Assignment:
     def read(self, scope: Scope) -> Value:
         """The value as `scope` has it. Raises `ScenarioError` where its type is not that of the variable."""
         at, kind = self.place["value"], self.target.type
-        found = read_value(self.value, scope, at)
-        if isinstance(found, Condition) != (kind == "bool"):
+        value = read_value(self.value, scope, at)
+        if isinstance(value, Condition) != (kind == "bool"):
             at.refuse(f"{self.target.key} is of type {kind} and the value is not; write ite, or a comparison")
-        if kind == "int" and isinstance(found, Expr) and not is_integral(found):
+        if kind == "int" and isinstance(value, Expr) and not is_integral(value):
             at.refuse(f"{self.target.key} is of type int, and the value may be no whole number")
-        return found
+        return value
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ class Composition:
         guard: Condition = Truth(True)
         if "guard" in data:
             guard = read_condition(data["guard"], self.space.scope(automaton.name), place["guard"])
-        found = []
+        destinations = []
         total: Expr = Constant(Fraction(0))
         for i, part in enumerate(items(data["destinations"], "destinations", place["destinations"])):
             at = place["destinations"][i]
@@ -230,7 +230,7 @@ class Composition:
             location = self._location(automaton, destination["location"], at["location"])
             entries = items(destination.get("assignments", []), "assignments", at["assignments"])
             read = tuple(self._assignment(automaton, e, at["assignments"][j]) for j, e in enumerate(entries))
-            found.append(Destination(location, read, i))
+            destinations.append(Destination(location, read, i))
         least, most = Ranges(self.space.system.box).of(total)
         if least > 1 + _NEAR or most < 1 - _NEAR:
             place["destinations"].refuse(
@@ -238,21 +238,21 @@ class Composition:
                 f"{'' if least == most else f' or more, at most {float(most):g}'} (one that is left out is 1)"
             )
         location = self._location(automaton, data["location"], place["location"])
-        return Edge(automaton, number, action, location, guard, tuple(found))
+        return Edge(automaton, number, action, location, guard, tuple(destinations))
 
     def _probability(self, value: object, automaton: Automaton, place: Place) -> Expr:
         """A probability, from 0 to 1 where it is one number."""
-        found = read_value(value, self.space.scope(automaton.name), place["probability"])
-        if isinstance(found, Condition):
+        probability = read_value(value, self.space.scope(automaton.name), place["probability"])
+        if isinstance(probability, Condition):
             place["probability"].refuse("a probability is a number, got a Boolean expression")
-        if not isinstance(found, Constant):
+        if not isinstance(probability, Constant):
             note = "a probability that depends on the state counts as possible everywhere"
             if note not in self.notes:
                 self.notes.append(note)
-            return found
-        if not 0 <= found.value <= 1:
-            place["probability"].refuse(f"a probability is between 0 and 1, got {found.value}")
-        return found
+            return probability
+        if not 0 <= probability.value <= 1:
+            place["probability"].refuse(f"a probability is between 0 and 1, got {probability.value}")
+        return probability
 
     def _location(self, automaton: Automaton, name: object, place: Place) -> str:
         if name not in automaton.locations:

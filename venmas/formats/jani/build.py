@@ -39,7 +39,7 @@ LEAVE_RANGE = ("error", "block")
 
 @dataclass(frozen=True)
 class Options:
-    """How a model is read.
+    """Options of reading a model.
 
     with_initial: the model's initial state is a start state, too. goal_terminal: no step leaves a goal state.
     leave_range: what an update that leaves the range of its variable is, an error of the model or no step at all.
@@ -177,7 +177,7 @@ def _check_passing(system: System, operator: Operator) -> None:
                 info = passing.info
                 passing.place.refuse(
                     f"the value of {info.key} may leave its range {info.lower} to {info.upper}; widen the range, "
-                    "restrict the guard, or take such steps out with --leave-range block"
+                    "restrict the guard, or take such steps out with --set jani.leave_range=block"
                 )
 
 

@@ -46,7 +46,7 @@ _MANY = 64
 
 @dataclass(frozen=True)
 class Scope:
-    """What an expression may name, and why other names of the model may not occur in it."""
+    """Names that an expression may use, and why other names of the model may not occur in it."""
 
     names: Mapping[str, Value]
     booleans: Booleans
@@ -64,28 +64,28 @@ class Scope:
 
 def read_condition(value: object, scope: Scope, place: Place) -> Condition:
     """A Boolean expression. Raises `ScenarioError` for anything else."""
-    found = read_value(value, scope, place)
-    if isinstance(found, Expr):
+    result = read_value(value, scope, place)
+    if isinstance(result, Expr):
         place.refuse("expected a Boolean expression, got a number; compare it, as in x ≥ 1")
-    return found
+    return result
 
 
 def read_number(value: object, scope: Scope, place: Place) -> Expr:
     """A numeric expression. Raises `ScenarioError` for anything else."""
-    found = read_value(value, scope, place)
-    if isinstance(found, Condition):
+    result = read_value(value, scope, place)
+    if isinstance(result, Condition):
         place.refuse("expected a number, got a Boolean expression; write ite for the number")
-    return found
+    return result
 
 
 def read_value(value: object, scope: Scope, place: Place) -> Value:
     """An expression, with a message that names its place where it is not linear, or not known."""
-    found = _Reader(scope, place).read(value)
+    result = _Reader(scope, place).read(value)
     try:
-        check_nesting(str(place), [found])
+        check_nesting(str(place), [result])
     except InputError as error:
         place.refuse(str(error).removeprefix(f"{place}: "))
-    return found
+    return result
 
 
 class _Reader:
@@ -180,7 +180,7 @@ class _Reader:
 
     def _chain(self, value: dict[str, Any], names: tuple[str, ...]) -> list[tuple[int, Any]]:
         """The operands of nested binary operators of these names, left to right, with their signs."""
-        found: list[tuple[int, Any]] = []
+        parts: list[tuple[int, Any]] = []
         stack: list[tuple[int, Any]] = [(1, value)]
         while stack:
             sign, part = stack.pop()
@@ -192,8 +192,8 @@ class _Reader:
             elif isinstance(part, dict) and part.get("op") == "let":
                 stack.append((sign, self._body(part)))
             else:
-                found.append((sign, part))
-        return found
+                parts.append((sign, part))
+        return parts
 
     def _body(self, value: dict[str, Any]) -> Any:
         let = fields(value, LET, self._place)

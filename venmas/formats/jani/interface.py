@@ -37,7 +37,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Interface:
-    """What a policy reads and chooses. `masking`: it chooses among labels that are applicable."""
+    """Inputs and labels of a policy. `masking`: it chooses among labels that are applicable."""
 
     network: Path
     inputs: tuple[Input, ...]
@@ -54,7 +54,7 @@ class Interface:
         if networks.path == self.network and not self.network.is_file():
             self.place.refuse(
                 f"there is no network {self.network}: put the file there, or name another interface or network with "
-                "--policy FILE"
+                "--set jani.policy=FILE"
             )
         network = networks.load(glob.escape(self.network.name), normalization="ignore")
         sizes = (network.input_size, network.output_size)
@@ -78,15 +78,15 @@ class Interface:
 
     def expressions(self, space: Space) -> list[Expr]:
         """The inputs over the variables of a system; a location is its index among those of its automaton."""
-        found: list[Expr] = []
+        inputs: list[Expr] = []
         for given in self.inputs:
             if given.location:
-                found.append(_location(given, space))
+                inputs.append(_location(given, space))
                 continue
             info = space.variable(given.name, given.place)
             value = space.values[info.key]
-            found.append(space.booleans.number(value) if isinstance(value, Condition) else value)
-        return found
+            inputs.append(space.booleans.number(value) if isinstance(value, Condition) else value)
+        return inputs
 
 
 def _location(given: Input, space: Space) -> Expr:

@@ -1,4 +1,4 @@
-"""JANI files as scenarios: `load_jani`, and what can be said of a model before it is built."""
+"""JANI files as scenarios: `load_jani`, and summaries of models that are not built yet."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ class JaniScenario(Scenario):
     @property
     def remarks(self) -> tuple[str, ...]:
         """The properties, and which are not read."""
-        found = []
+        notes = []
         for i, item in enumerate(self.properties, 1):
             what = "read" if item.operator == "PA" else f"not read: its operator is {item.operator!r}, not PA"
-            found.append(f"Property {i}, {item.name}: {'chosen' if item is self.chosen else what}")
-        return tuple(found)
+            notes.append(f"Property {i}, {item.name}: {'chosen' if item is self.chosen else what}")
+        return tuple(notes)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was noted when the system was built."""
+        """Notes made when the system was built."""
         return tuple(self.noted)
 
     def values(self, settings: Mapping[str, object]) -> dict[str, Any]:
@@ -103,10 +103,10 @@ class JaniScenario(Scenario):
                     raise ScenarioError(listed[1])
                 conditions, data = Conditions(built.space, listed[0]), None
         if data is not None:
-            found = read_predicates(data, built.space, Place(Path(str(file))))
+            texts = read_predicates(data, built.space, Place(Path(str(file))))
         else:
-            found = () if conditions is None else conditions.predicates()
-        return tuple(built.system.formula(c, f"predicate {i}") for i, c in enumerate(found, 1))
+            texts = () if conditions is None else conditions.predicates()
+        return tuple(built.system.formula(c, f"predicate {i}") for i, c in enumerate(texts, 1))
 
     def _built(self, values: Mapping[str, Setting], given: NetworkFolder | None = None) -> Built:
         if self.unsure:
@@ -144,8 +144,8 @@ def load_jani(
     header = read_header(read_json(file), Place(file))
     own = read_properties(header.properties, header.place["properties"])
     properties = own if property is None else read_property_file(Path(property))
-    asked = file if property is None else Path(property)
-    chosen, unsure = _chosen(properties, property_name, asked, property is not None)
+    source = file if property is None else Path(property)
+    chosen, unsure = _chosen(properties, property_name, source, property is not None)
     if leave_range not in LEAVE_RANGE:
         raise ScenarioError(f"leave_range {leave_range!r}: expected one of {', '.join(LEAVE_RANGE)}")
     acting = _policy(policy, inputs, outputs, chosen)
@@ -190,16 +190,16 @@ def _chosen(
     if wanted is not None:
         by_name = [p for p in properties if p.name == wanted]
         number = int(wanted) if str(wanted).isascii() and str(wanted).isdecimal() and len(str(wanted)) < 9 else 0
-        found = by_name or list(properties[number - 1 : number] if number else ())
-        if len(found) != 1:
+        chosen = by_name or list(properties[number - 1 : number] if number else ())
+        if len(chosen) != 1:
             raise ScenarioError(f"{file}: there is no single property {wanted!r}; the properties are {listed}")
-        if found[0].operator != "PA":
-            found[0].place.refuse(
-                f"properties of the operator {found[0].operator!r} are not read, only PA; write its formula yourself"
+        if chosen[0].operator != "PA":
+            chosen[0].place.refuse(
+                f"properties of the operator {chosen[0].operator!r} are not read, only PA; write its formula yourself"
             )
-        return found[0], ""
+        return chosen[0], ""
     if len(readable) > 1:
-        return None, f"{file} has several properties: name one with --property-name; they are {listed}"
+        return None, f"{file} has several properties: name one with --set jani.property_name=NAME; they are {listed}"
     if demanded and not readable:
         raise ScenarioError(f"{file} has no property of the operator PA, which alone is read; it has {listed}")
     return (readable[0] if readable else None), ""
@@ -209,7 +209,7 @@ def _policy(
     policy: FilePath | None, inputs: Sequence[str] | None, outputs: Sequence[str] | None, chosen: Property | None
 ) -> Interface | None:
     if (policy is None or str(policy) == "none") and (inputs is not None or outputs is not None):
-        raise ScenarioError("inputs and outputs are those of a network: name it with --policy NET")
+        raise ScenarioError("inputs and outputs are those of a network: name it with --set jani.policy=NET")
     if policy is not None and str(policy) == "none":
         return None
     if policy is None:
@@ -223,6 +223,6 @@ def _policy(
     if inputs is None or outputs is None:
         raise ScenarioError(
             f"{file} is a network without an interface: name the variables that it reads and the label of each of its "
-            "outputs, with --inputs and --outputs"
+            "outputs, with --set jani.inputs=A,B and --set jani.outputs=C,D"
         )
     return bare_interface(file, inputs, outputs)

@@ -129,7 +129,10 @@ class Model:
 def read_header(data: object, place: Place) -> Header:
     """The part of a model that needs no values of constants. Raises `ScenarioError`."""
     if isinstance(data, dict) and "automata" not in data and "properties" in data:
-        place.refuse("this is a property file, and a model is needed; give the model, and this file with --property")
+        place.refuse(
+            "this is a property file, and a model is needed; give the model, and this file with "
+            "--set jani.property=FILE"
+        )
     model = fields(data, MODEL, place)
     kind = model["type"]
     if kind not in TYPES:
@@ -192,16 +195,16 @@ def constant_scope(constants: Mapping[str, Setting]) -> Scope:
 
 def _constant(value: object, kind: str, known: Mapping[str, Setting], place: Place) -> Setting:
     """The value of a constant expression of type `kind`."""
-    found = read_value(value, constant_scope(known), place)
+    result = read_value(value, constant_scope(known), place)
     if kind == "bool":
-        if not isinstance(found, Truth):
+        if not isinstance(result, Truth):
             place.refuse("expected true or false, or an expression of earlier constants that is")
-        return found.value
-    if not isinstance(found, Constant):
+        return result.value
+    if not isinstance(result, Constant):
         place.refuse("expected a number, or an expression of earlier constants that is one")
-    if kind == "int" and found.value.denominator != 1:
-        place.refuse(f"expected a whole number, got {found.value}")
-    return found.value
+    if kind == "int" and result.value.denominator != 1:
+        place.refuse(f"expected a whole number, got {result.value}")
+    return result.value
 
 
 def _distinct(names: list[str], what: str, place: Place) -> None:
@@ -215,7 +218,7 @@ def _distinct(names: list[str], what: str, place: Place) -> None:
 def _variables(
     entries: object, automaton: str | None, constants: Mapping[str, Setting], place: Place
 ) -> tuple[VariableInfo, ...]:
-    found = []
+    variables = []
     for i, entry in enumerate(items(entries, "variables", place)):
         at = place[i]
         data = fields(entry, VARIABLE, at)
@@ -233,8 +236,8 @@ def _variables(
         transient = flag(data.get("transient", False), "'transient'", at["transient"])
         if transient and initial is None:
             at.refuse(f"the transient variable {shown(name)} needs an initial value, which it has before every step")
-        found.append(VariableInfo(name, automaton, kind, lower, upper, initial, transient, at))
-    return tuple(found)
+        variables.append(VariableInfo(name, automaton, kind, lower, upper, initial, transient, at))
+    return tuple(variables)
 
 
 def _type(value: object, constants: Mapping[str, Setting], place: Place) -> tuple[str, Fraction, Fraction]:
@@ -273,17 +276,17 @@ def _automata(data: Mapping[str, Any], constants: Mapping[str, Setting], place: 
             at["name"].refuse(f"the automaton {shown(name)} is declared twice; rename one")
         declared[name] = automaton, at
     system, at = fields(data["system"], SYSTEM, place["system"]), place["system"]["elements"]
-    found: dict[str, Automaton] = {}
+    automata: dict[str, Automaton] = {}
     for i, entry in enumerate(items(system["elements"], "elements", at)):
         name = text(fields(entry, ELEMENT, at[i])["automaton"], "the name of an automaton", at[i]["automaton"])
         if name not in declared:
             at[i].refuse(f"there is no automaton {shown(name)}; there are {', '.join(declared)}")
-        if name in found:
+        if name in automata:
             at[i].refuse(f"the automaton {shown(name)} takes part twice; declare a second one, with another name")
-        found[name] = _automaton(name, *declared[name], constants)
-    if not found:
+        automata[name] = _automaton(name, *declared[name], constants)
+    if not automata:
         at.refuse("the system has no elements; name at least one automaton")
-    return tuple(found.values())
+    return tuple(automata.values())
 
 
 def _automaton(name: str, data: dict[str, Any], place: Place, constants: Mapping[str, Setting]) -> Automaton:
@@ -294,8 +297,8 @@ def _automaton(name: str, data: dict[str, Any], place: Place, constants: Mapping
         locations.append(text(location["name"], "the name of a location", at["name"]))
         values = items(location.get("transient-values", []), "transient values", at["transient-values"])
         for j, value in enumerate(values):
-            found = fields(value, TRANSIENT_VALUE, at["transient-values"][j])
-            located.add(text(found["ref"], "the name of a variable", at["transient-values"][j]["ref"]))
+            pair = fields(value, TRANSIENT_VALUE, at["transient-values"][j])
+            located.add(text(pair["ref"], "the name of a variable", at["transient-values"][j]["ref"]))
     _distinct(locations, "location", place["locations"])
     initial = items(data["initial-locations"], "initial locations", place["initial-locations"])
     if len(initial) != 1 or initial[0] not in locations:
@@ -321,7 +324,7 @@ def _syncs(
     system, place = data["system"], place["system"]["syncs"]
     if "syncs" not in system and len(automata) == 1:  # its labelled edges are its edges, as Storm has it
         return tuple(Sync((action,), action, place) for action in actions)
-    found = []
+    syncs = []
     for i, entry in enumerate(items(system.get("syncs", []), "synchronisations", place)):
         sync = fields(entry, SYNC, place[i])
         parts = items(sync["synchronise"], "actions", place[i]["synchronise"])
@@ -335,16 +338,16 @@ def _syncs(
             place[i]["result"].refuse(f"there is no action {shown(result)}; declare it in 'actions'")
         if all(part is None for part in parts):
             place[i].refuse("nobody takes part; remove it")
-        found.append(Sync(tuple(parts), result, place[i]))
-    return tuple(found)
+        syncs.append(Sync(tuple(parts), result, place[i]))
+    return tuple(syncs)
 
 
 def value_of(info: VariableInfo, value: object, constants: Mapping[str, Setting], place: Place) -> Fraction:
     """A value of a variable, in its range. Raises `ScenarioError`."""
-    found = Fraction(_constant(value, info.type, constants, place))
-    if not info.lower <= found <= info.upper:
-        place.refuse(f"{found} is no value of {info.key}, which ranges from {info.lower} to {info.upper}")
-    return found
+    number = Fraction(_constant(value, info.type, constants, place))
+    if not info.lower <= number <= info.upper:
+        place.refuse(f"{number} is no value of {info.key}, which ranges from {info.lower} to {info.upper}")
+    return number
 
 
 __all__ = ["Automaton", "Expr", "Header", "Model", "Sync", "VariableInfo", "read_header", "read_model", "value_of"]

@@ -25,12 +25,12 @@ class Names:
 
     def unique(self, name: str) -> str:
         """The name, with a number where it was given before."""
-        found, number = name, 1
-        while found in self._taken:
+        candidate, number = name, 1
+        while candidate in self._taken:
             number += 1
-            found = f"{name} ({number})"
-        self._taken.add(found)
-        return found
+            candidate = f"{name} ({number})"
+        self._taken.add(candidate)
+        return candidate
 
     def give(self, wanted: str) -> str:
         """A new name that is like the one that is wanted."""

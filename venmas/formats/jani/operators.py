@@ -1,4 +1,4 @@
-"""What each operator of JANI makes of its operands, which are expressions, or conditions where they are Boolean.
+"""Operators of JANI on operands that are expressions, or conditions where they are Boolean.
 
 Constants are folded, so that what is no linear operation may be applied to constants.
 """
@@ -124,7 +124,7 @@ NUMERIC: Mapping[str, tuple[int, Callable[[Place, list[Expr]], Expr]]] = {
 
 
 def guarded(place: Place, make: Callable[[], Value]) -> Value:
-    """What `make` returns; a `ModelError` of the expression graph gets the place."""
+    """The result of `make`; a `ModelError` of the expression graph gets the place."""
     try:
         return make()
     except ModelError as error:

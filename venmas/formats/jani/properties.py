@@ -50,15 +50,15 @@ class Property:
 
 def read_properties(entries: Sequence[object], place: Place) -> tuple[Property, ...]:
     """The properties of a list; those that are no PA properties are only named. Raises `ScenarioError`."""
-    found = []
+    properties = []
     for i, entry in enumerate(entries):
         data = fields(entry, PROPERTY, place[i])
         expression = data["expression"]
         operator = str(expression.get("op", "")) if isinstance(expression, dict) else ""
         at = place[i]["expression"]
         body = fields(expression, PA, at) if operator == "PA" else {}
-        found.append(Property(text(data["name"], "the name of a property", place[i]["name"]), operator, body, at))
-    return tuple(found)
+        properties.append(Property(text(data["name"], "the name of a property", place[i]["name"]), operator, body, at))
+    return tuple(properties)
 
 
 def read_property_file(path: Path) -> tuple[Property, ...]:
@@ -82,13 +82,13 @@ def confined(named: str, place: Place) -> Path:
     if not inside:
         place.refuse(
             f"{shown(named)} is not in the folder of the file that names it, nor below, and is not opened; put a copy "
-            "there, or name a policy with --policy FILE"
+            "there, or name a policy with --set jani.policy=FILE"
         )
     return path
 
 
 def _referred(value: object, place: Place) -> tuple[object, Place]:
-    """What stands in the file that a reference names, or the value itself."""
+    """Content of the file that a reference names, or the value itself."""
     if isinstance(value, dict) and set(value) == {"file"}:
         named = text(fields(value, REFERENCE, place)["file"], "the path of a file", place["file"])
         path = confined(named, place["file"])
@@ -137,7 +137,7 @@ class Conditions:
         return self._state_condition(*_referred(self._property.data[key], self._property.place[key]))
 
     def _opened(self, data: object, place: Place) -> tuple[object, Place]:
-        """What is inside of a let without definitions."""
+        """Body of a let without definitions."""
         while isinstance(data, dict) and data.get("op") == "let":
             let = fields(data, LET, place)
             if let.get("variables", []) != []:
@@ -150,15 +150,15 @@ class Conditions:
         if isinstance(data, dict) and data.get("op") not in ("state-condition", None):
             remedy = "write {'op': 'state-condition', 'exp': ...}"
             place.refuse(f"expected a state condition, got the operator {shown(data['op'])}; {remedy}")
-        found = fields(data, STATE_CONDITION, place)
-        parts = [self._space.at(*at) for at in self._locations(found.get("locations", []), place["locations"])]
-        if "exp" in found:
-            parts.append(affine(read_condition(found["exp"], self._space.scope(None), place["exp"]), place["exp"]))
+        entries = fields(data, STATE_CONDITION, place)
+        parts = [self._space.at(*at) for at in self._locations(entries.get("locations", []), place["locations"])]
+        if "exp" in entries:
+            parts.append(affine(read_condition(entries["exp"], self._space.scope(None), place["exp"]), place["exp"]))
         return conjunction(parts)
 
     def _locations(self, entries: object, place: Place) -> list[tuple[Any, str]]:
         automata = {a.name: a for a in self._space.model.automata}
-        found = []
+        locations = []
         for i, entry in enumerate(items(entries, "locations", place)):
             data = fields(entry, AT_LOCATION, place[i])
             name, index = data.get("automaton"), data.get("index")
@@ -168,8 +168,8 @@ class Conditions:
                 place[i].refuse(f"there is no automaton {shown(name)}; there are {', '.join(automata)}")
             if data["location"] not in automata[name].locations:
                 place[i]["location"].refuse(f"{name!r} has no location {shown(data['location'])}")
-            found.append((automata[name], data["location"]))
-        return found
+            locations.append((automata[name], data["location"]))
+        return locations
 
     def _state(self, entry: object, place: Place) -> dict[str, Fraction]:
         """A state of a list: variables that are not named have their initial values."""
@@ -178,7 +178,7 @@ class Conditions:
         state = {a.name: a.locations.index(a.initial) for a in space.model.automata}
         for automaton, location in self._locations(data.get("locations", []), place["locations"]):
             state[automaton.name] = automaton.locations.index(location)
-        found = {v.name: Fraction(state[name]) for name, v in space.locations.items()}
+        values = {v.name: Fraction(state[name]) for name, v in space.locations.items()}
         given: set[str] = set()
         for i, value in enumerate(items(data["variables"], "values", place["variables"])):
             at = place["variables"][i]
@@ -189,13 +189,13 @@ class Conditions:
             if info.key in given:
                 at.refuse(f"{info.key} has two values; leave one out")
             given.add(info.key)
-            found[space.names[info.key]] = value_of(info, read["value"], space.model.constants, at["value"])
+            values[space.names[info.key]] = value_of(info, read["value"], space.model.constants, at["value"])
         for info in space.model.variables:
             if info.key not in given and not info.transient:
                 if info.initial is None:
                     place.refuse(f"{info.key} has neither a value here nor an initial one; give it one")
-                found[space.names[info.key]] = info.initial
-        return found
+                values[space.names[info.key]] = info.initial
+        return values
 
 
 def read_predicates(data: object, space: Space, place: Place) -> tuple[Condition, ...]:

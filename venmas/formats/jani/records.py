@@ -1,4 +1,4 @@
-"""What is recognised in each kind of object of JANI and PlaJA: unknown keys are refused by name.
+"""Known keys of each kind of object of JANI and PlaJA; unknown ones are refused by name.
 
 A key is required, read or skipped (it does not change what the model does), or refused with what to do instead.
 """

@@ -27,8 +27,8 @@ class Space:
         self.infos = {v.key: v for v in model.variables}
         lasting = [v for v in model.variables if not v.transient]
         several = [a for a in model.automata if len(a.locations) > 1]
-        wanted = {v.key: v.key for v in lasting} | {a.name + LOCATION: f"{a.name}_location" for a in several}
-        self.names = mangled(wanted)
+        names = {v.key: v.key for v in lasting} | {a.name + LOCATION: f"{a.name}_location" for a in several}
+        self.names = mangled(names)
         self.values: dict[str, Value] = {}
         for info in model.variables:
             self.values[info.key] = self._declare(info)
@@ -70,7 +70,7 @@ class Space:
         return local if automaton is not None and local in self.infos else name
 
     def scope(self, automaton: str | None) -> Scope:
-        """What guards of an automaton may name, or (None) conditions of properties."""
+        """Names that guards of an automaton may use, or (None) conditions of properties."""
         if automaton not in self._scopes:
             self._scopes[automaton] = self._scope(automaton)
         return self._scopes[automaton]
@@ -100,7 +100,7 @@ class Space:
                 names.setdefault(info.name, self.values[info.key])
 
     def during(self, automaton: str, current: Mapping[str, Value]) -> Scope:
-        """What values of assignments of an automaton may name; `current` are values by key, after earlier groups."""
+        """Names in values of assignments of an automaton; `current` are values by key, after earlier groups."""
         names: dict[str, Value] = dict(self._plain)
         hidden = dict(self.scope(automaton).hidden)
         for info in self.infos.values():

@@ -1,4 +1,4 @@
-"""JSON of strangers: read without recursion, numbers as the exact decimals that they are written as.
+"""Reader of untrusted JSON: without recursion, numbers as the exact decimals that they are written as.
 
 Conditions of generated models are nested hundreds deep, and a hostile file any number of times; neither the parser nor
 what reads its result recurses.
@@ -32,7 +32,7 @@ _MAX_DIGITS, _MAX_EXPONENT = 400, 400
 
 @dataclass(frozen=True)
 class Place:
-    """Where something stands: a file, and the way to it such as ``automata[0].edges[3].guard``."""
+    """Position in a file: its name, and a path such as ``automata[0].edges[3].guard``."""
 
     file: Path
     trail: str = ""

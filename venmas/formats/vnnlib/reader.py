@@ -1,4 +1,4 @@
-"""VNN-LIB properties, as used by VNN-COMP: which inputs and outputs of a network make a counterexample.
+"""VNN-LIB properties, as used by VNN-COMP: conditions on inputs and outputs that make a counterexample.
 
 A file declares the inputs X_0, X_1, .. and the outputs Y_0, Y_1, .. (``declare-const``) and asserts comparisons of
 affine terms, joined by ``and``, ``or``, ``not`` and ``=>``. All assertions hold together at a counterexample. Numbers
@@ -153,7 +153,7 @@ class _Reader:
 
     def nodes(self) -> list[_Node]:
         """The commands, read without recursion."""
-        found: list[_Node] = []
+        ordered: list[_Node] = []
         opened: list[tuple[int, list[_Node]]] = []
         for match in _TOKEN.finditer(self.text):
             token, at = match.group(), match.start()
@@ -171,10 +171,10 @@ class _Reader:
                 node = _Node("", tuple(parts), start)
             else:
                 node = _Node(token, (), at)
-            (opened[-1][1] if opened else found).append(node)
+            (opened[-1][1] if opened else ordered).append(node)
         if opened:
             self.fail(opened[-1][0], "this parenthesis is not closed: add ')'")
-        return found
+        return ordered
 
     def declare(self, node: _Node) -> None:
         parts = node.parts
@@ -278,7 +278,7 @@ class _Reader:
                 box.append((low, high))
             if all(low <= high for low, high in box):
                 boxes.setdefault(rest, {})[tuple(box)] = None
-        return tuple(Case(tuple(found), rest) for rest, found in boxes.items())
+        return tuple(Case(tuple(bounds), rest) for rest, bounds in boxes.items())
 
 
 _TOO_MANY = f"the disjunctions over inputs make more than {MAX_CASES} boxes: split the property into several files"
@@ -296,12 +296,12 @@ def _boxes(condition: Formula, too_many: Callable[[], NoReturn]) -> list[tuple[_
         for ((own, rest),) in (part for part in parts if len(part) == 1):
             _meet(bounds, own)
             rests.append(rest)
-        found: list[tuple[_Bounds, Formula]] = [(bounds, conjunction(rests))]
+        boxes: list[tuple[_Bounds, Formula]] = [(bounds, conjunction(rests))]
         for several in (part for part in parts if len(part) != 1):
-            if len(found) * len(several) > MAX_CASES:
+            if len(boxes) * len(several) > MAX_CASES:
                 too_many()
-            found = [(_meet(dict(a), b), conjunction((p, q))) for a, p in found for b, q in several]
-        return found
+            boxes = [(_meet(dict(a), b), conjunction((p, q))) for a, p in boxes for b, q in several]
+        return boxes
     if isinstance(condition, Or):
         merged: dict[tuple[object, ...], tuple[_Bounds, list[Formula]]] = {}
         for part in condition.operands:

@@ -25,8 +25,8 @@ _JOINED = {"And": "and", "Or": "or", "Plus": "+", "Multiply": "*"}
 
 def version_of(text: str) -> tuple[int, int] | None:
     """The version that a text declares first; None for VNN-LIB 1.0, which does not."""
-    found = _VERSION.match(_COMMENT.sub("", text[:10_000]))
-    return (int(found[1]), int(found[2])) if found else None
+    match = _VERSION.match(_COMMENT.sub("", text[:10_000]))
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def in_first_version(text: str, name: str) -> str:
@@ -58,8 +58,8 @@ def _check_nesting(text: str, name: str) -> None:
 
 def _plain(error: Exception) -> str:
     """The first error of the JSON text that the package raises, or the text itself."""
-    found = re.search(r'"hint": "((?:[^"\\]|\\.)*)",\s*"line": (\d+)', str(error))
-    return f"line {found[2]}: {found[1]}" if found else str(error)
+    match = re.search(r'"hint": "((?:[^"\\]|\\.)*)",\s*"line": (\d+)', str(error))
+    return f"line {match[2]}: {match[1]}" if match else str(error)
 
 
 class _Writer:

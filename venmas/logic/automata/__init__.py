@@ -3,7 +3,6 @@
 from venmas.logic.automata.automaton import Automaton, Component, Edge, components
 from venmas.logic.automata.degeneralise import degeneralised
 from venmas.logic.automata.hoa import to_dot, to_hoa
-from venmas.logic.automata.hoa_reader import read_hoa
 from venmas.logic.automata.label import Label
 from venmas.logic.automata.translate import automaton_of, refuting
 from venmas.logic.automata.words import accepted, accepts
@@ -18,7 +17,6 @@ __all__ = [
     "automaton_of",
     "components",
     "degeneralised",
-    "read_hoa",
     "refuting",
     "to_dot",
     "to_hoa",

@@ -8,7 +8,7 @@ from venmas.logic.printing import to_text
 
 
 def to_hoa(automaton: Automaton, name: str = "") -> str:
-    """The automaton in HOA v1; `read_hoa` reads it back."""
+    """The automaton in HOA v1, which Spot and others read."""
     sets = range(automaton.marks)
     acceptance = " & ".join(f"Inf({i})" for i in sets) or "t"
     kinds = {0: "all", 1: "Buchi"}

@@ -138,6 +138,11 @@ def networks_of(system: System) -> dict[str, Network]:
     return dict(system.once("networks", find))
 
 
+def subject_of(system: System) -> dict[str, object]:
+    """A system as the subject of a certificate's claim: its canonical form, and the digests of its networks."""
+    return {"system": system_to_json(system), "networks": sorted(networks_of(system))}
+
+
 def system_from_json(data: object, networks: Mapping[str, Network]) -> System:
     """The system of a canonical form, over networks by digest; it has the same canonical form, and is valid.
 

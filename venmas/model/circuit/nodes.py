@@ -57,6 +57,7 @@ class Circuit:
     bad, fair: one-bit nodes. justice: each a set of one-bit nodes that may all be 1 again and again.
     names: the nodes that have names.
     source: the text that it was read from, word for word, where there is one.
+    title: what people call it. properties: texts of formulas of LTL by name.
     """
 
     nodes: tuple[Node, ...]
@@ -71,6 +72,8 @@ class Circuit:
     justice: tuple[tuple[int, ...], ...] = ()
     names: Mapping[str, int] = field(default_factory=dict)
     source: str = field(default="", compare=False, repr=False)
+    title: str = field(default="", compare=False)
+    properties: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def width(self, node: int) -> int:
         """Bits of a node."""

@@ -93,10 +93,10 @@ class BallCourse:
         for _ in range(_ROUNDS):
             jets = Jets(self._coarse, self._flow, box, self._outside)
             slopes = {v.name: jets.of(rate, 0)[0] for v, rate in self._flow.rates}
-            found = {name: self._swept(start[name], slopes[name], length) for name in box}
-            if all(_inside(found[name], box[name]) for name in box):
+            image = {name: self._swept(start[name], slopes[name], length) for name in box}
+            if all(_inside(image[name], box[name]) for name in box):
                 return box
-            box = {name: Ball(b.mid, b.rad + (b.rad >> 3) + (1 << (b.bits >> 1)), b.bits) for name, b in found.items()}
+            box = {name: Ball(b.mid, b.rad + (b.rad >> 3) + (1 << (b.bits >> 1)), b.bits) for name, b in image.items()}
         return None
 
     def _swept(self, start: Ball, slope: Ball | None, length: Fraction) -> Ball:

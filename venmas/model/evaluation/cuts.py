@@ -1,4 +1,4 @@
-"""What a proof by tubes consists of: how each initial box is cut, and how finely each part is enclosed."""
+"""Proofs by flowpipes as data: the cuts of each initial box, and the fineness of the enclosure of each part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Fineness:
-    """How finely a part is enclosed: order of Taylor steps, steps a period, slices a step, symbols that are kept; and
+    """Fineness of an enclosure: order of Taylor steps, steps a period, slices a step, symbols that are kept; and
     in how many sets states are after a step at most, where that is not 0, if they have several successors."""
 
     order: int

@@ -49,10 +49,10 @@ class Enclosed(Evaluation[Real, bool | None, Sequence[Real]]):
 
     def holds(self, condition: Condition) -> bool:
         """The truth of a condition. Raises `OpenValueError`."""
-        found = self.truth(condition)
-        if found is None:
+        truth = self.truth(condition)
+        if truth is None:
             raise OpenValueError("a comparison is open")
-        return found
+        return truth
 
     def _constant(self, value: Fraction) -> Real:
         return value

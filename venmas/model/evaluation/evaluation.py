@@ -138,8 +138,8 @@ class Evaluation(Domain[V, T, N]):
         """The outputs of a network."""
         known = self._networks.get(id(application))
         if known is None:
-            found = self._network(application.network, [self.value(i) for i in application.inputs])
-            known = self._networks[id(application)] = (application, found)
+            computed = self._network(application.network, [self.value(i) for i in application.inputs])
+            known = self._networks[id(application)] = (application, computed)
         return known[1]
 
     def truth(self, condition: Condition) -> T:
@@ -211,11 +211,11 @@ def no_case(value: object, cases: Sequence[tuple[int, Expr]]) -> ModelError:
 
 def every(truths: Iterable[bool | None]) -> bool | None:
     """The conjunction where None is open; all of the truths are computed."""
-    found = set(truths)
-    return False if False in found else None if None in found else True
+    values = set(truths)
+    return False if False in values else None if None in values else True
 
 
 def some(truths: Iterable[bool | None]) -> bool | None:
     """The disjunction where None is open; all of the truths are computed."""
-    found = set(truths)
-    return True if True in found else None if None in found else False
+    values = set(truths)
+    return True if True in values else None if None in values else False

@@ -24,7 +24,7 @@ _MINUS = Fraction(-1)
 
 
 class Ring(Protocol[Q]):
-    """What quantities are, and what operations on them give. Every one may raise where it has no value."""
+    """Ring of quantities with their operations. Every one may raise where it has no value."""
 
     def constant(self, value: Fraction) -> Q:
         """A rational."""
@@ -58,7 +58,7 @@ class Ring(Protocol[Q]):
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What makes the coefficients of one expression from those of others. place, parts: indices of lists of terms."""
+    """Recurrence of one expression's coefficients from those of others. place, parts: indices of lists of terms."""
 
     place: int
     rule: str
@@ -78,7 +78,7 @@ class _Plan:
         self.moving = self._from(self.rates)
 
     def place(self, expr: Expr) -> int:
-        """Where the coefficients of an expression are."""
+        """Index of the coefficients of an expression."""
         if isinstance(expr, Variable) and expr.name in self._places:
             return self._places[expr.name]
         key: object = (expr.function, expr.operand) if isinstance(expr, Apply) else expr
@@ -114,15 +114,15 @@ class _Plan:
         return self._needed[place]
 
     def _from(self, places: Sequence[int]) -> tuple[_Step, ...]:
-        found: set[int] = set()
+        indices: set[int] = set()
         stack = list(places)
         first = self.count - len(self.steps)
         while stack:
             place = stack.pop()
-            if place >= first and place not in found:
-                found.add(place)
+            if place >= first and place not in indices:
+                indices.add(place)
                 stack.extend(self.steps[place - first].parts)
-        return tuple(self.steps[place - first] for place in sorted(found))
+        return tuple(self.steps[place - first] for place in sorted(indices))
 
 
 @lru_cache(maxsize=64)
@@ -209,7 +209,7 @@ class Jets(Generic[Q]):
         raise TypeError(step.rule)
 
     def _start(self, expr: Expr) -> Q | None:
-        """What is constant over the period."""
+        """Nodes that are constant over the period."""
         if isinstance(expr, Constant):
             return self.ring.constant(expr.value) if expr.value else None
         return self._outside(expr.operand if isinstance(expr, Held) else expr)

@@ -99,13 +99,13 @@ def _points(
     parts = [_Part(part, number, ranges) for part in conjuncts]
     order = _order(parts, len(variables))
     stack = [_Block(ranges[:1].copy(), ranges[1:].copy(), 0)]
-    left, found = _EFFORT * limit, 0
+    left, count = _EFFORT * limit, 0
     while stack:
         tick()
         block = stack.pop()
         if block.depth == len(order):  # every part was met when the last of its variables took its value
-            found += len(block.low)
-            if found > limit:
+            count += len(block.low)
+            if count > limit:
                 raise TooManyError
             yield block.low
             continue
@@ -142,8 +142,8 @@ def _order(parts: list[_Part], count: int) -> list[int]:
         chosen = set(order)
 
         def weight(i: int, chosen: set[int] = chosen) -> tuple[float, int]:
-            met = [p for p in parts if i in p.variables]
-            return sum(1 / (1 + len(p.variables - chosen - {i})) for p in met), -i
+            touching = [p for p in parts if i in p.variables]
+            return sum(1 / (1 + len(p.variables - chosen - {i})) for p in touching), -i
 
         order.append(max((i for i in range(count) if i not in chosen), key=weight))
     return order

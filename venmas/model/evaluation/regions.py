@@ -93,10 +93,10 @@ def snaps(system: System, region: Region, point: Mapping[str, float]) -> Iterato
                 inward = Fraction(1) if integral else (high - low) * _NUDGE
                 yield from (v for v in (value + inward, value - inward, (low + high) / 2) if low <= v <= high)
 
-            found = _dive(system, region, extra, choose, list(system.variables))
-            if found is not None and found not in seen:
-                seen.append(found)
-                yield found
+            reached = _dive(system, region, extra, choose, list(system.variables))
+            if reached is not None and reached not in seen:
+                seen.append(reached)
+                yield reached
 
 
 def _neat(point: Mapping[str, float], denominator: int) -> dict[str, Fraction]:
@@ -130,9 +130,9 @@ def _sample_condition(system: System, rng: np.random.Generator, count: int, extr
     if all(decl.integral for decl in system.variables.values()):
         try:
             rows = np.concatenate([*initial_points(system, _MOST_POINTS), np.zeros((0, len(system.variables)), int)])
-            found = [dict(zip(system.variables, map(Fraction, map(int, row)), strict=True)) for row in rows]
-            found = [point for point in found if contains(extra, point)]
-            return [found[i] for i in rng.integers(len(found), size=count)] if found else []
+            states = [dict(zip(system.variables, map(Fraction, map(int, row)), strict=True)) for row in rows]
+            states = [point for point in states if contains(extra, point)]
+            return [states[i] for i in rng.integers(len(states), size=count)] if states else []
         except TooManyError:
             pass
     formula = conjunction((system.initial_set.formula, *map(Atom, extra)))
@@ -153,14 +153,14 @@ def sample(system: System, region: Region, rng: np.random.Generator, count: int)
             else:
                 yield low + (high - low) * Fraction(int(rng.integers(0, _GRID, endpoint=True)), _GRID)
 
-    found: list[dict[str, Fraction]] = []
+    states: list[dict[str, Fraction]] = []
     for _ in range(4 * count):
-        if len(found) == count:
+        if len(states) == count:
             break
         names = [list(system.variables)[i] for i in rng.permutation(len(system.variables))]
         if (point := _dive(system, region, (), choose, names)) is not None:
-            found.append(point)
-    return found
+            states.append(point)
+    return states
 
 
 def _dive(

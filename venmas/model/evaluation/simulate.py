@@ -181,7 +181,7 @@ class Batch(Evaluation[Array, Bools, Array]):
 
 
 def misfit(system: System, state: State) -> str | None:
-    """What keeps a point from being a state of the system (range, integrality), or None (design S1)."""
+    """Reason why a point is no state of the system (range, integrality), or None (design S1)."""
     for decl in system.variables.values():
         value = state[decl.name]
         top, bottom = value.numerator, value.denominator  # fractions compare slowly
@@ -218,7 +218,7 @@ class Step:
         self._found: dict[int, Transition | None] = {}
 
     def actions(self) -> dict[str, Fraction]:
-        """What each agent does."""
+        """Actions of the agents by name."""
         return {a.name: self._at.value(a.expr) for a in self._system.agents}
 
     def enabled(self) -> tuple[int, ...]:
@@ -237,8 +237,8 @@ class Step:
     def successors(self) -> Iterator[Transition]:
         """All successors in the order of branches, lazily."""
         for index in range(len(self._system.branches)):
-            if (found := self.successor(index)) is not None:
-                yield found
+            if (successor := self.successor(index)) is not None:
+                yield successor
 
     def _compute(self, index: int) -> Transition | None:
         ask()
@@ -301,7 +301,7 @@ def random_branches(
 
 
 def within(decl: VariableDecl, values: Array) -> Bools:
-    """Which of some floats are in the range of a variable, but for rounding."""
+    """Mask of the floats in the range of a variable, but for rounding."""
     low, high = float(decl.lower), float(decl.upper)
     slack = 1e-9 * max(1.0, abs(low), abs(high))
     return np.asarray((values >= low - slack) & (values <= high + slack))

@@ -1,4 +1,4 @@
-"""Steps of a system from one state in balls: what they decide, and whether they leave something open."""
+"""Steps of a system from one state in balls: successors, and the comparisons that stay open."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class EnclosedStep:
         self.open = ""
 
     def actions(self) -> dict[str, Real]:
-        """What each agent does. Raises `OpenValueError`."""
+        """Actions of the agents by name. Raises `OpenValueError`."""
         return {a.name: self._at.value(a.expr) for a in self._system.agents}
 
     def enabled(self) -> tuple[int, ...] | None:
         """The branches whose guards hold, None where a guard is open."""
-        found = [self._at.truth(branch.guard) for branch in self._system.branches]
-        if None in found:
-            self.open = f"the guard of branch {self._system.branches[found.index(None)].name!r} is open"
+        truths = [self._at.truth(branch.guard) for branch in self._system.branches]
+        if None in truths:
+            self.open = f"the guard of branch {self._system.branches[truths.index(None)].name!r} is open"
             return None
-        return tuple(i for i, holds in enumerate(found) if holds)
+        return tuple(i for i, holds in enumerate(truths) if holds)
 
     def successor(self, index: int) -> dict[str, Real] | None:
         """The successor by branch `index`; None where its guard does not hold, or something is `open`.
@@ -58,8 +58,8 @@ class EnclosedStep:
     def successors(self) -> Iterator[tuple[int, dict[str, Real]]]:
         """All that are decided, in the order of branches."""
         for index in range(len(self._system.branches)):
-            if (found := self.successor(index)) is not None:
-                yield index, found
+            if (successor := self.successor(index)) is not None:
+                yield index, successor
 
     def _compute(self, index: int) -> dict[str, Real] | None:
         ask()
@@ -130,7 +130,7 @@ def _toward_zero(value: Fraction) -> Fraction:
 
 
 def margin_at(atom: Atom, state: Mapping[str, Real]) -> Fraction:
-    """How far a state is at least from where the atom's comparison fails, with a sign; exact for exact states."""
+    """Least signed distance of a state from where the atom's comparison fails; exact for exact states."""
     bits = max((v.bits for v in state.values() if isinstance(v, Ball)), default=PRECISIONS[0])
     return atom_value(atom, state, bits)[0]
 

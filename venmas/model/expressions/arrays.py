@@ -1,4 +1,4 @@
-"""What numpy does with expressions: its operators are those of expressions and vectors, its functions mostly are not.
+"""numpy protocols of expressions: its operators are those of expressions and vectors, its functions mostly refused.
 
 Without this, numpy would wrap an expression in an array of objects and compare objects. Those that are piecewise linear
 are in `venmas.model.expressions.elementwise`. Functions that only add up and rearrange (``np.sum``, ``np.dot``,

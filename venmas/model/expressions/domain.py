@@ -1,4 +1,4 @@
-"""What is known of an expression without looking at a state: is it integral, which values can it take?"""
+"""Integrality and possible values of expressions, for all states of the declared box."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Domains:
         key = id(expr)
         if key not in self._values:
             self._kept.append(expr)
-            found = self._compute(expr)
-            self._values[key] = tuple(sorted(found)) if found is not None and len(found) <= MAX_DOMAIN else None
+            result = self._compute(expr)
+            self._values[key] = tuple(sorted(result)) if result is not None and len(result) <= MAX_DOMAIN else None
         return self._values[key]
 
     def _compute(self, expr: Expr) -> set[Fraction] | None:
@@ -62,13 +62,13 @@ class Domains:
         return None
 
     def _union(self, parts: list[Expr] | tuple[Expr, ...]) -> set[Fraction] | None:
-        found: set[Fraction] = set()
+        union: set[Fraction] = set()
         for part in parts:
             values = self.values(part)
             if values is None:
                 return None
-            found.update(values)
-        return found
+            union.update(values)
+        return union
 
 
 class Ranges:

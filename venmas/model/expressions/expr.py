@@ -178,8 +178,8 @@ class ArgMax(Expr):
     @property
     def whole(self) -> Application | None:
         """The network whose outputs, all of them in order, are the scores; None where they are not those of one."""
-        found = self.application
-        return found if found is not None and self.places == tuple(range(found.network.output_size)) else None
+        shared = self.application
+        return shared if shared is not None and self.places == tuple(range(shared.network.output_size)) else None
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -354,14 +354,14 @@ def to_linear(expr: Expr) -> LinearExpr | None:
         case Variable(name, _):
             return LinearExpr.variable(name)
         case Sum(terms, constant):
-            found: list[tuple[str, Fraction]] = []
+            pairs: list[tuple[str, Fraction]] = []
             for coefficient, part in terms:
                 linear = to_linear(part)
                 if linear is None:
                     return None
-                found += ((name, coefficient * c) for name, c in linear.terms)
+                pairs += ((name, coefficient * c) for name, c in linear.terms)
                 constant += coefficient * linear.constant
-            return LinearExpr.of(found, constant)
+            return LinearExpr.of(pairs, constant)
     return None
 
 

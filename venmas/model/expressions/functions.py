@@ -101,15 +101,15 @@ def _argmax_among(scores: tuple[Expr, ...], among: list[Condition]) -> Expr:
     """The first index that may compete and loses to no other one that may; each comparison once for both indices."""
     if len(among) != len(scores):
         raise ModelError(f"argmax() of {len(scores)} scores takes as many conditions in among=, got {len(among)}")
-    found = argmax(scores)
+    result = argmax(scores)
     for i in reversed(range(len(scores))):
         wins = [
             disjunction((~among[j], scores[i] > scores[j] if j < i else scores[i] >= scores[j]))
             for j in range(len(scores))
             if j != i
         ]
-        found = where(conjunction((among[i], *wins)), i, found)
-    return found
+        result = where(conjunction((among[i], *wins)), i, result)
+    return result
 
 
 def one_hot(index: Expr, size: int) -> Vector:

@@ -1,4 +1,4 @@
-"""How large a system may be: what reads it recurses along its expressions, and computes with floats beside rationals.
+"""Size limits of systems: readers recurse along expressions, and compute with floats beside rationals.
 
 The limits are far beyond what can be decided; without them, a system beyond them would end in an overflow or in hours
 of work instead of one message.

@@ -53,7 +53,8 @@ class OpenError(Exception):
 class Simplifier:
     """A partial evaluator for known values of variables and fixed choices; shared nodes stay shared.
 
-    values: numbers, or expressions to put in the place of variables.
+    values: numbers, or expressions to put in the place of variables. fixed: by the id of a node, the index that an
+    argmax or maximum picks, the truth of a comparison, the value of a case distinction.
     folds: networks of known inputs become numbers, those of the real function.
     """
 
@@ -114,6 +115,8 @@ class Simplifier:
                     return self.expr(next((e for k, e in cases if k == chosen.value), cases[0][1]))
                 return Switch(chosen, tuple((k, self.expr(e)) for k, e in cases))
             case Where(condition, then, otherwise):
+                if self.fixed is not None and id(node) in self.fixed:
+                    return Constant(Fraction(self.fixed[id(node)]))
                 test = self.condition(condition)
                 if isinstance(test, Truth):
                     return self.expr(then if test.value else otherwise)

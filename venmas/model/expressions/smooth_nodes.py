@@ -37,7 +37,7 @@ class Held(Smooth):
 
     @property
     def parts(self) -> tuple[Expr, ...]:
-        """What is held."""
+        """The operand."""
         return (self.operand,)
 
 
@@ -66,7 +66,7 @@ class Flow:
 
 @dataclass(frozen=True, eq=False)
 class End(Smooth):
-    """What variable `name` of a flow is after the period."""
+    """Value of variable `name` of a flow after the period."""
 
     flow: Flow
     name: str

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from venmas.errors import InputError, NetworkError, ScenarioError, did_you_mean
+from venmas.model.circuit.machine import Machine
 from venmas.model.expressions.refusals import shortened
 from venmas.model.scenario.parameters import NetworkFolder, Parameter, ParameterValue, Range, show_value
 from venmas.model.scenario.source import Source, file_digests, file_names, remember_source
@@ -32,6 +33,10 @@ from venmas.runtime import plugins
 __all__ = ["NetworkFolder", "Parameter", "Range", "Scenario", "load_scenario", "scenario_names"]
 
 _MAX_BYTES = 16 << 20
+
+
+class MachineError(ScenarioError):
+    """The file describes a machine, which is a circuit, and no system."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,8 @@ class Scenario:
         folder = networks if isinstance(networks, NetworkFolder) else NetworkFolder(networks or self.networks)
         values = self.values(settings)
         system = self.made(folder, values)
+        if isinstance(system, Machine):
+            raise MachineError(f"{self.path}: build() returned a Machine: venmas.load_circuit reads it")
         if not isinstance(system, System):
             raise ScenarioError(f"{self.path}: build() must return a System, it returned {type(system).__name__}")
         try:
@@ -188,8 +195,7 @@ def _meant(suffix: str) -> str:
     """The remedy for a file of another kind."""
     takers = {
         "--networks FILE takes networks": (".onnx", ".h5", ".hdf5", ".keras", ".nnet", ".polar"),
-        "`venmas ltl --btor2 FILE` takes netlists": (".btor2", ".btor"),
-        "`venmas ltl --design FILE` takes designs": (".sv", ".v"),
+        "`venmas verify --scenario FILE` and load_circuit take it": (".btor2", ".btor", ".sv", ".v"),
         "`venmas vnnlib NETWORK FILE` takes properties": (".vnnlib",),
         "`venmas check FILE` takes certificates and archives": (".gz", ".zip"),
     }

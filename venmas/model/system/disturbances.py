@@ -114,6 +114,11 @@ def _at_once(made: System) -> System:
     return found
 
 
+def noise_of(made: System) -> frozenset[str]:
+    """The variables of a `drawn` system that hold noise, which no step takes out of its range."""
+    return frozenset(n for n in made.variables if ahead(n) or f"{n}{AHEAD}1" in made.variables)
+
+
 def ranges(system: System, made: System) -> Noise:
     """All noise of a `drawn` system: `made` of this one."""
     found = {name: system.variables.get(disturbance_of(name)) for name in made.variables}

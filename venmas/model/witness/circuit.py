@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,34 +15,7 @@ from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.operators import Words, words
 from venmas.model.circuit.signals import shown_as
 from venmas.model.circuit.simulate import first_states, step, values
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run of a circuit for ever: states and inputs of each step, by name; after the last comes step `back`.
-
-    back: None where the steps break the property whatever comes after them.
-    Inputs without a name, bits that the design leaves undefined, are numbered. signals: of each step the other words
-    that the formula reads, and what is seen of registers with an asynchronous reset. conditions: of each step those of
-    the formula, as written there, with their truth. widths: bits of the registers, inputs and signals.
-    """
-
-    states: tuple[dict[str, int], ...]
-    inputs: tuple[dict[str, int], ...]
-    back: int | None
-    conditions: tuple[dict[str, bool], ...]
-    widths: dict[str, int]
-    signals: tuple[dict[str, int], ...]
-
-    @property
-    def rows(self) -> list[dict[str, int]]:
-        """Of each step all that people read; what a register holds behind a reset is left out, its signal is there."""
-        steps = zip(self.states, self.signals, self.inputs, self.conditions, strict=True)
-        rows = [{**state, **signals, **inputs, **truth} for state, signals, inputs, truth in steps]
-        return [
-            {name: int(value) for name, value in row.items() if (seen := shown_as(name)) == name or seen not in row}
-            for row in rows
-        ]
+from venmas.model.witness.lasso import Run
 
 
 class Observed:
@@ -98,13 +70,27 @@ class Observed:
         texts = {leaf: to_text(leaf) for leaf in self._leaves}
         return Run(
             self._named(circuit.registers, states),
-            self._named(circuit.inputs, inputs),
             back,
             tuple({text: leaf in letter for leaf, text in texts.items()} for letter in letters),
+            (),
+            self._named(circuit.inputs, inputs),
+            self._seen(states, inputs),
             {circuit.name(node): circuit.width(node) for node in (*circuit.registers, *circuit.inputs)}
             | {name: circuit.width(node) for name, node in self._signals.items()},
-            self._seen(states, inputs),
         )
+
+    def again(self, run: Run) -> Run | None:
+        """The run of a stored result, replayed. None where it shows nothing, or is of another circuit."""
+        names = [[self.circuit.name(n) for n in nodes] for nodes in (self.circuit.registers, self.circuit.inputs)]
+        if run.branches or any(set(row) != set(names[1]) for row in run.inputs) or set(run.states[0]) != set(names[0]):
+            return None
+        first = [int(run.states[0][name]) for name in names[0]]
+        inputs = [[row[name] for name in names[1]] for row in run.inputs]
+        for nodes, rows in ((self.circuit.registers, [first]), (self.circuit.inputs, inputs)):
+            widths = [self.circuit.width(node) for node in nodes]
+            if any(not 0 <= value < 1 << width for row in rows for value, width in zip(row, widths, strict=True)):
+                return None
+        return self.replay(first, inputs, run.back)
 
     def _seen(self, states: Sequence[Sequence[int]], inputs: Sequence[Sequence[int]]) -> tuple[dict[str, int], ...]:
         """The signals of each step."""

@@ -21,29 +21,13 @@ from venmas.model.system.disturbances import NO_NOISE, Noise
 from venmas.model.system.system import System
 from venmas.model.witness.decide import Decider, Margin, Structure, Trail
 from venmas.model.witness.enclosed import retrace
+from venmas.model.witness.float_run import FloatRun
 from venmas.model.witness.loops import Loops, fold
+from venmas.model.witness.stays import Staying, stay_problem
 from venmas.model.witness.tree import Node, Value, Witness, number_json
 from venmas.nn.runtime import Numpy, Runtime
 
 _NOT_SHOWN = "the runs of the witness do not show that the formula is violated"
-
-
-@dataclass(frozen=True)
-class FloatRun:
-    """The same branches taken in float arithmetic, from the rounded initial state.
-
-    `difference` is the largest absolute distance of any variable from the exact run (infinite where a run breaks off),
-    `violated` whether the formula is shown there too, `runtime` what ran the networks.
-    """
-
-    difference: float
-    violated: bool
-    runtime: str
-
-    def to_json(self) -> dict[str, Any]:
-        """An object; a difference that is not finite is None, which JSON can say."""
-        difference = self.difference if self.difference < inf else None
-        return {"difference": difference, "violated": self.violated, "runtime": self.runtime}
 
 
 @dataclass(frozen=True)
@@ -52,7 +36,7 @@ class Replay:
 
     `margin` is the exact margin with which its tree shows the formula (None when no atom is involved). The float runs,
     by precision of the networks, are missing when the witness does not follow the system. bits: the precision of the
-    enclosures that show it; 0 where all is exact.
+    enclosures that show it; 0 where all is exact. derived: by a derivation, which was checked.
     """
 
     confirmed: bool
@@ -60,6 +44,7 @@ class Replay:
     margin: Fraction | None = None
     floats: Mapping[Precision, FloatRun] | None = None
     bits: int = 0
+    derived: bool = False
 
     @property
     def how(self) -> str:
@@ -78,15 +63,24 @@ class Replay:
 
 
 def replay(
-    system: System, formula: Formula, witness: Witness, runtime: Runtime | None = None, noise: Noise = NO_NOISE
+    system: System,
+    formula: Formula,
+    witness: Witness,
+    runtime: Runtime | None = None,
+    noise: Noise = NO_NOISE,
+    staying: Staying | None = None,
 ) -> Replay:
     """Re-run a witness of the core `formula` (for a violation: the negated one) from its initial state.
 
     Every state and action is computed anew and compared with the stored one; the initial state must be one of the
     system; the formula must be shown by the branches that the witness follows, under AX by all that are enabled, and
     with fixpoints by loops of runs (`fold`). runtime: what runs the networks in floats; numpy by default, and where it
-    refuses one of them. noise: variables that stand for their ranges.
+    refuses one of them. noise: variables that stand for their ranges. staying: checks a derivation about the one state
+    of a witness.
     """
+    if witness.stay:
+        why = stay_problem(system, formula, witness, staying)
+        return Replay(not why, why, derived=not why)
     if system.smooth or noise:
         return _replay_enclosed(system, formula, witness, runtime or Numpy(), noise)
     known = _Known(system)

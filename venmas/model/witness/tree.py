@@ -62,10 +62,13 @@ class Witness(Shown):
     """Nodes, the initial state first; `children` of a node pair the name of a branch with the index of a later node.
 
     bits: the precision that shows it, where states are enclosed (`venmas.model.evaluation`); 0 where all are exact.
+    stay: lines of a derivation (docs/certificates.md) that the negated property holds in its one state, where runs from
+    there do not repeat; none where the nodes show it.
     """
 
     nodes: tuple[Node, ...]
     bits: int = 0
+    stay: tuple[dict[str, Any], ...] = ()
 
     def __str__(self) -> str:
         return written(self)
@@ -115,6 +118,7 @@ class Witness(Shown):
             tree = [_node_json(node) | {"children": dict(node.children)} for node in self.nodes]
         margin = None if self.margin is None else number_json(self.margin)
         found = {"initial": _values_json(self.nodes[0].state), "margin": margin, "steps": steps, "tree": tree}
+        found |= {"stay": list(self.stay)} if self.stay else {}
         return found | ({"bits": self.bits} if self.bits else {})
 
     @staticmethod
@@ -143,7 +147,10 @@ class Witness(Shown):
         if _read_values(_get(data, "initial", dict, "witness"), "witness, initial") != nodes[0].state:
             raise UsageError("witness: `initial` differs from the state of the first step")
         bits = _get(data, "bits", int, "witness") if isinstance(data, dict) and "bits" in data else 0
-        return Witness(tuple(nodes), bits)
+        stay = _get(data, "stay", list, "witness") if isinstance(data, dict) and "stay" in data else []
+        if not all(isinstance(line, dict) for line in stay):
+            raise UsageError("witness, stay: expected the lines of a derivation, an object each")
+        return Witness(tuple(nodes), bits, tuple(stay))
 
 
 def number_json(value: Fraction) -> dict[str, Any]:

@@ -197,12 +197,22 @@ class Bisection:
         self.result.proved = self.result.proved or (self.result.point is None and not self.result.why)
         return self.result
 
+    def waiting(self, root: int) -> list[Box]:
+        """The boxes that wait of one of the boxes: answers lie in them, or in none that was looked at."""
+        mine = self._open.root == root
+        if self.result.why:  # what is given up does not wait
+            return [self.boxes[root]]
+        ends = zip(self._open.low[mine].tolist(), self._open.high[mine].tolist(), strict=True)
+        return [self._inside(root, low, high) for low, high in ends]
+
     def hull(self, root: int) -> Box:
         """The least box around what waits of one of the boxes: answers lie in it, or in none that was looked at."""
         mine = self._open.root == root
         if self.result.why or not mine.any():  # what is given up does not wait
             return self.boxes[root]
-        low, high = self._open.low[mine].min(0).tolist(), self._open.high[mine].max(0).tolist()
+        return self._inside(root, self._open.low[mine].min(0).tolist(), self._open.high[mine].max(0).tolist())
+
+    def _inside(self, root: int, low: list[float], high: list[float]) -> Box:
         sides = zip(low, high, self.boxes[root], strict=True)
         return tuple((max(Fraction(a), c), min(Fraction(b), d)) for a, b, (c, d) in sides)
 

@@ -24,16 +24,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from venmas.answer import Answer, Basis, Proved, Unknown, Violated
+from venmas.answer import Answer, Basis, Proved, Remaining, Unknown, Violated
 from venmas.bounds.crown_plan import flatten
 from venmas.bounds.intervals import intervals
 from venmas.budget import Budget
 from venmas.errors import Reason
 from venmas.formats.vnnlib.reader import Box
 from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.model.evaluation.regions import bounding_box
 from venmas.model.expressions.expr import Variable
 from venmas.model.system.disturbances import ahead
 from venmas.model.system.system import System
+from venmas.model.system.variables import Box as StateBox
 from venmas.model.system.variables import Region
 from venmas.model.transform.program import Program
 from venmas.model.transform.unroll import unroll
@@ -103,7 +105,7 @@ class BranchAndBound:
             if most > MOST_INPUTS:
                 return f"{most} initial values are open, more than {MOST_INPUTS}"
             most = max(len(program.inputs) for program in programs)
-            if most > MOST_WITH_NOISE:
+            if most > MOST_WITH_NOISE and question.about == "property":  # others are not written down
                 return f"{most} initial values and disturbances are open, more than {MOST_WITH_NOISE}"
         return along if isinstance(along, str) else None
 
@@ -211,6 +213,17 @@ class _Session:
         asked = self.question.boxed
         programs = _programs(asked, self.run or Run())
         return None if isinstance(programs, str) else _Session(asked, programs, self.threads, self.figures)
+
+    def remaining(self) -> Remaining | None:
+        """The boxes that wait, and the initial sets that were not looked at; None before any was."""
+        system, at, boxes = self.question.system, self._done, list[StateBox]()
+        if not at and not self._part:
+            return None if self._boxed is None else self._boxed.remaining()
+        for index, region in enumerate(system.regions[at:]):
+            around = bounding_box(system, region)
+            parts = self._part[0].open() if self._part and not index else [{}]
+            boxes += [{**around, **part} for part in parts] if around is not None else []
+        return Remaining(tuple(boxes))
 
     def _narrow(self) -> None:
         """Leave to others the hull of what is open, and the initial sets that were not looked at."""
@@ -324,6 +337,11 @@ class _Part:
     @property
     def _box(self) -> Box:
         return tuple(zip(self.program.low, self.program.high, strict=True))
+
+    def open(self) -> list[StateBox]:
+        """What is not refuted, as ranges of the inputs."""
+        boxes = [self._box] if self._search is None else self._search.waiting(0)
+        return [dict(zip(self.program.inputs, box, strict=True)) for box in boxes]
 
     def _look(self) -> None:
         self._count()

@@ -8,23 +8,28 @@ The product is exact: no solver and no rounding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from venmas.budget import Budget, limited
+from venmas.answer import IncompleteError
+from venmas.budget import Budget, ask, limited
 from venmas.errors import VenmasError
 from venmas.logic.automata.automaton import Automaton
+from venmas.model.circuit.binding import bind
 from venmas.model.circuit.nodes import Circuit, Node
 from venmas.model.circuit.operators import Op, Words, words
 from venmas.model.circuit.simulate import evaluate, first_states
-from venmas.model.witness.circuit import Observed, Run
+from venmas.model.witness.circuit import Observed
+from venmas.model.witness.lasso import Run
 from venmas.procedures.explicit.product import Letters, Product
 from venmas.procedures.explicit.states.integers import NotExplicitError
 from venmas.procedures.netlist.idle_inputs import idle_inputs
 
+SMALL = 12
+"""Bits of registers and inputs up to which all runs are looked at before anything is learned."""
 MOST_BITS = 20
 """Most bits of registers and inputs that the formula depends on."""
 _MOST_EDGES = 2_000_000
@@ -35,20 +40,14 @@ _MOST_MARKS = 60
 _CHUNK, _MOST_WORDS = 1 << 16, 1 << 25
 """Rows that are simulated at once, and words that may be kept of them: 256 MB."""
 
+_IDLE = 20.0
+"""Seconds for inputs that do not matter to a certificate."""
+
 _Array = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Enumerated:
-    """No run from an initial state is accepted. states: pairs of a state and an automaton state that are reached."""
-
-    states: int
-
-
-def enumerated(
-    observed: Observed, automaton: Automaton, budget: Budget, most: int = MOST_BITS
-) -> Run | Enumerated | None:
-    """A replayed run that the automaton accepts, or that there is none; None where the circuit is not small.
+def enumerated(observed: Observed, automaton: Automaton, budget: Budget, most: int = MOST_BITS) -> Run | Product | None:
+    """A replayed run that the automaton accepts, or the product, which has none; None where the circuit is not small.
 
     observed: with the atoms of the automaton. most: bits of registers and of inputs that matter. Raises `BudgetError`,
     `SolverUnavailableError`, and `VenmasError` where a lasso does not replay.
@@ -57,7 +56,7 @@ def enumerated(
     if circuit.register_bits > most or len(automaton.atoms) > _MOST_ATOMS or automaton.marks > _MOST_MARKS:
         return None
     if circuit.register_bits + circuit.input_bits > most:
-        if most < MOST_BITS or (small := _narrowed(observed, most, budget)) is None:
+        if most < MOST_BITS or (small := _narrowed(circuit, observed.more, most, budget)) is None:
             return None
         circuit = small
     moves, firsts = _moves(circuit, observed.more, budget)
@@ -69,7 +68,7 @@ def enumerated(
     except NotExplicitError:
         return None
     if lasso is None:
-        return Enumerated(product.nodes - 1)
+        return product
     if len(lasso.steps) > _LONGEST:
         return None
     every = len(moves.source)
@@ -85,6 +84,31 @@ def enumerated(
     return run
 
 
+def product_of(circuit: Circuit, automaton: Automaton) -> tuple[Product, tuple[int, ...]]:
+    """The product of the cone of the automaton's atoms with it, and the widths of the registers there.
+
+    States are the words of the registers, the first in the highest bits. Runs begin in the initial states with any
+    inputs, also where first values of registers are those of inputs. Raises `IncompleteError` where there are too many
+    of them, or one is accepted, and `BudgetError`.
+    """
+    part, letters = bind(circuit, automaton.atoms)
+    small: Circuit | None = part
+    if part.register_bits + part.input_bits > MOST_BITS:
+        small = _narrowed(part, letters, MOST_BITS, Budget(_IDLE))
+    if small is None:
+        raise IncompleteError("registers and inputs have too many bits for a certificate of all states")
+    moves, firsts = _moves(small, letters, ask)
+    count = 1 << small.register_bits
+    steps = Letters(count, np.unique(firsts.source), moves.source, moves.target, moves.letter)
+    try:
+        product = Product(steps, automaton, _MOST_EDGES)
+    except NotExplicitError:
+        raise IncompleteError("the product of all states with the automaton is too large for a certificate") from None
+    if product.lasso() is not None:
+        raise IncompleteError("first values of registers are those of inputs, which a certificate does not tie")
+    return product, tuple(small.width(node) for node in small.registers)
+
+
 def _letters(moves: _Moves, firsts: _Moves) -> Letters:
     """All transitions, and those of initial states from a state before them: registers may begin as inputs say."""
     before = int(max(moves.source.max(initial=0), moves.target.max(initial=0))) + 1
@@ -97,11 +121,10 @@ def _letters(moves: _Moves, firsts: _Moves) -> Letters:
     )
 
 
-def _narrowed(observed: Observed, most: int, budget: Budget) -> Circuit | None:
+def _narrowed(circuit: Circuit, letters: Sequence[int], most: int, budget: Budget) -> Circuit | None:
     """The circuit, idle inputs being constants, and no longer inputs; None where it has too many bits all the same."""
-    circuit = observed.circuit
     firsts = [node for node in circuit.init if node is not None]
-    roots = [*circuit.next, *firsts, *circuit.starts, *circuit.constraints, *observed.more]
+    roots = [*circuit.next, *firsts, *circuit.starts, *circuit.constraints, *letters]
     idle = idle_inputs(circuit, roots, budget)
     inputs = tuple(node for node in circuit.inputs if node not in idle)
     if circuit.register_bits + sum(map(circuit.width, inputs)) > most:
@@ -125,7 +148,7 @@ class _Moves:
         return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _moves(circuit: Circuit, letters: Sequence[int], budget: Budget) -> tuple[_Moves, _Moves]:
+def _moves(circuit: Circuit, letters: Sequence[int], budget: Callable[[], None]) -> tuple[_Moves, _Moves]:
     """All of them, and those of initial states."""
     registers: list[int] = [circuit.width(node) for node in circuit.registers]
     widths = [*registers, *(circuit.width(node) for node in circuit.inputs)]

@@ -82,7 +82,7 @@ class Fixpoints:
             return "the property has a bound"
         if question.inductive is not None:
             return "it is to be proved by the set that was given"
-        if question.about == "property" and getattr(run.settings.refinement, "starts", "") == "split":
+        if question.about == "property" and run.settings.tune.get("predicates.starts") == "split":
             return "the verdict is to be split by abstract start, which abstraction does"
         system = question.system
         if question.semantics != "real" and networks_of(system):

@@ -56,24 +56,25 @@ class Product:
     """The product of steps with an automaton. Raises `NotExplicitError` where it is too large, `BudgetError`."""
 
     def __init__(self, letters: Letters, automaton: Automaton, most: int | None = None) -> None:
-        self.automaton, size = automaton, automaton.states
+        self.automaton, size, self.count = automaton, automaton.states, letters.count
         most = MAX_EDGES if most is None else most
         if letters.count * size > 8 * most:
             raise NotExplicitError
         none = np.zeros(0, np.int64)
         parts: list[tuple[Ints, Ints, Ints, Ints]] = [(none, none, none, none)]
         total = 0
-        for edge in automaton.edges:
+        for number, edge in enumerate(automaton.edges):
             ask()
             rows = np.flatnonzero((letters.bits ^ edge.label.value) & edge.label.care == 0)
             total += len(rows)
             if total > most:
                 raise NotExplicitError
             ends = letters.sources[rows] * size + edge.source, letters.targets[rows] * size + edge.target
-            parts.append((*ends, rows, np.full(len(rows), edge.marks, np.int64)))
-        source, target, step, marks = (np.concatenate(column) for column in zip(*parts, strict=True))
+            parts.append((*ends, rows, np.full(len(rows), number)))
+        source, target, step, label = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.argsort(source, kind="stable")
-        self._source, self._target, self._step, self._marks = source[order], target[order], step[order], marks[order]
+        self._source, self._target, self._step, self._label = source[order], target[order], step[order], label[order]
+        self._borne = np.array([edge.marks for edge in automaton.edges], np.int64)
         self._first = np.searchsorted(self._source, np.arange(letters.count * size + 1))
         self._parent = np.full(letters.count * size, _UNREACHED, np.int64)
         self._reach(letters.initial * size)
@@ -104,6 +105,16 @@ class Product:
         """Pairs of a state and an automaton state that are reached."""
         return len(self._nodes)
 
+    @property
+    def reached(self) -> Ints:
+        """The pairs that are reached, as ``state * size + automaton state``."""
+        return self._nodes
+
+    @property
+    def edges(self) -> tuple[Ints, Ints, Ints]:
+        """Sources, targets and edges of the automaton, by number, of all edges that are reached."""
+        return self._source[self._inside], self._target[self._inside], self._label[self._inside]
+
     def lasso(self) -> Lasso | None:
         """A run that the automaton accepts; None where there is none."""
         home = np.zeros(len(self._nodes), np.int64)
@@ -112,7 +123,7 @@ class Product:
         here = home[self._number[self._source[self._inside]]]
         inner = np.flatnonzero(here == home[self._number[self._target[self._inside]]])
         met, some = np.zeros(len(self._groups), np.int64), np.zeros(len(self._groups), bool)
-        np.bitwise_or.at(met, here[inner], self._marks[self._inside[inner]])
+        np.bitwise_or.at(met, here[inner], self._borne[self._label[self._inside[inner]]])
         some[here[inner]] = True
         good = np.flatnonzero(some & (met == self.automaton.all_marks))
         return self._through(self._inside[inner[here[inner] == good[0]]].tolist()) if len(good) else None
@@ -126,11 +137,13 @@ class Product:
         loop: list[int] = []
         missing = self.automaton.all_marks
         while missing:
-            path = self._path(leaving, node, {edge for edge in inner if int(self._marks[edge]) & missing}.__contains__)
+            path = self._path(
+                leaving, node, {edge for edge in inner if int(self._borne[self._label[edge]]) & missing}.__contains__
+            )
             loop += path
             node = int(self._target[path[-1]])
             for edge in path:
-                missing &= ~int(self._marks[edge])
+                missing &= ~int(self._borne[self._label[edge]])
         if node != home or not loop:
             loop += self._path(leaving, node, lambda edge: int(self._target[edge]) == home)
         stem: list[int] = []
@@ -171,7 +184,7 @@ class Product:
             leaving: set[tuple[int, int]] = set()
             for edge in (e for node in nodes for e in self._leaving(node)):
                 target = int(self._target[edge])
-                borne = int(self._marks[edge]) if self.automaton.marks and within is None else -1
+                borne = int(self._borne[self._label[edge]]) if self.automaton.marks and within is None else -1
                 if target in inside:
                     own |= borne
                 else:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from venmas.bounds.rounding import Floats, Index
+from venmas.budget import ask
 from venmas.logic import AX, EX, And, Atom, Bottom, Formula, Or, Top
 from venmas.logic.linear import LinearExpr, Relation
 from venmas.model.evaluation.simulate import random_branches, step_batch
@@ -46,7 +47,7 @@ def candidates(
     part[::2] = np.rint(part[::2])  # corners
     part[0] = 0.5
 
-    def sampled(root: Index, part: Floats) -> _Sampled:
+    def sampled(root: Index, part: Floats) -> Sampled:
         tick()
         return missed(system, plan, [boxes[i] for i in root], names, low[root] + part * (high[root] - low[root]))
 
@@ -104,7 +105,7 @@ def point_of(system: System, box: Box, names: Sequence[str], part: Floats) -> di
     return point
 
 
-def missed(system: System, plan: Plan, boxes: Sequence[Box], names: Sequence[str], x: Floats) -> _Sampled:
+def missed(system: System, plan: Plan, boxes: Sequence[Box], names: Sequence[str], x: Floats) -> Sampled:
     """By how much the target is missed from each state of a batch: x is (B, names), the others are those of boxes."""
     known = [{n: float(low) for n, (low, _) in box.items()} for box in {id(box): box for box in boxes}.values()]
     place = {id(box): i for i, box in enumerate({id(box): box for box in boxes}.values())}
@@ -117,9 +118,11 @@ def missed(system: System, plan: Plan, boxes: Sequence[Box], names: Sequence[str
         later.setdefault(disturbance_of(name), []).append(state.pop(name))
     root = np.arange(len(x))
     system = at_once(system)
-    found = _Sampled(plan, len(x))
+    found = Sampled(plan, len(x))
+    found.states.append(state)
     with np.errstate(all="ignore"):
         for step in range(plan.steps + 1):
+            ask()
             if step:
                 root = root[found.steps[-1][0]]
                 state.update({n: values[min(step, len(values)) - 1][root] for n, values in later.items()})
@@ -127,20 +130,22 @@ def missed(system: System, plan: Plan, boxes: Sequence[Box], names: Sequence[str
                 found.known[atom, step] = _distance(atom.comparison.expr, atom.comparison.relation, state)
             if step < plan.steps:
                 state = found.step(system, state)
+                found.states.append(state)
         found.fold()
     return found
 
 
-class _Sampled:
+class Sampled:
     """Runs of a batch in floats as trees, and by how much formulas are missed in each state of them.
 
-    steps: for each step, the state that each one after it comes from, and by which branch. total: (B,), of the target,
-    not above 0 where it is met; infinite where unknown.
+    states: by step. steps: for each, the state that each one after it comes from, and by which branch. total:
+    (B,), of the target, not above 0 where it is met; infinite where unknown.
     """
 
     def __init__(self, plan: Plan, size: int) -> None:
         self.plan, self.sizes = plan, [size]
         self.steps: list[tuple[Index, Index]] = []
+        self.states: list[dict[str, Floats]] = []
         self.known: dict[tuple[Formula, int], Floats] = {}
         self._rng = np.random.default_rng(size)
 
@@ -177,7 +182,11 @@ class _Sampled:
 
     def path(self, row: int) -> list[int]:
         """The branches by which the target is missed least from a state, along one path."""
-        (formula, step), found = self.plan.order[-1], list[int]()
+        return [branch for branch, _ in self.walk(row)]
+
+    def walk(self, row: int) -> list[tuple[int, int]]:
+        """The same, with the row of the state after each."""
+        (formula, step), found = self.plan.order[-1], list[tuple[int, int]]()
         while formula.depth:
             if isinstance(formula, And | Or):
                 pick = max if isinstance(formula, And) else min
@@ -190,7 +199,7 @@ class _Sampled:
             if not len(after):
                 break
             row = int(after[self.known[formula, step + 1][after].argmin()])
-            found.append(int(branch[row]))
+            found.append((int(branch[row]), row))
             step += 1
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from venmas.budget import ask
 from venmas.logic import AX, EX, Atom, Formula
 
 Place = tuple[Formula, int]
@@ -18,6 +19,7 @@ class Plan:
         seen: set[Place] = set()
         stack: list[tuple[Place, bool]] = [((target, 0), False)]
         while stack:
+            ask()
             place, done = stack.pop()
             if done:
                 self.order.append(place)

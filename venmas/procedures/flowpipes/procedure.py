@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from venmas.answer import Answer, IncompleteError, Proved, Unknown
+from venmas.answer import Answer, Proved, Remaining, Unknown
 from venmas.bounds.rounding import Bools, Floats, Index
 from venmas.budget import Budget, BudgetError
 from venmas.checker.flowpipes.tree import initial_box
@@ -38,8 +38,8 @@ from venmas.model.system.variables import Box
 from venmas.procedure import Run
 from venmas.procedures.flowpipes.choose import choose, hopeless, with_noise
 from venmas.procedures.flowpipes.plan import Plan
-from venmas.procedures.flowpipes.proof import Flowpipes, Written
-from venmas.procedures.flowpipes.reach import forks, unfollowed
+from venmas.procedures.flowpipes.proof import Flowpipes, written
+from venmas.procedures.flowpipes.reach import forks, unfollowed, unsuited
 from venmas.procedures.flowpipes.refine import Failed, Part, Refining
 from venmas.procedures.flowpipes.run import Tube
 from venmas.procedures.flowpipes.target import Verdicts
@@ -56,10 +56,6 @@ _PATIENCE, _BOXED = 60.0, 0.6
 _LOOK, _FIRST, _LONG = 0.05, 3.0, 8
 """Seconds for a first look at what other procedures take, too, and for the first boxes of it; steps from which on it is
 taken."""
-_WRITING = 0.5
-"""Part of the time that is left for writing down a proof."""
-_VARIABLES, _BRANCHES = 64, 32
-"""Variables that are not noise, and branches, of a piecewise linear system, at most."""
 
 
 @dataclass
@@ -92,7 +88,7 @@ class FlowpipeSearch:
             return "it decides for real networks"
         if not isinstance(question.asked, Bounded):
             return "it decides formulas with bounds"
-        if not question.system.smooth and (why := _unsuited(question)):
+        if not question.system.smooth and (why := unsuited(question)):
             return why
         if question.chosen and question.inside:
             return "what noise can bring about says nothing of other noise"
@@ -117,6 +113,9 @@ class _Session:
         self.trees: list[Tree | None] = []
         self.leaving: set[str] = set()
         self._stack: list[Part] | None = None
+        self._flight: list[Part] = []
+        self._given_up: list[tuple[Part, str]] = []
+        """Parts that stay open, with why."""
         self._violations = Violations(question, self.plan, figures)
         self._levels = ladder(
             bool(self.plan.names & _recorded(question)), len(self.system.branches) > 1 or forks(self.system)
@@ -141,7 +140,7 @@ class _Session:
         self._looked = True
         found = budget.spend(_FIRST, self._look) if self._worth_a_look else None
         if isinstance(found, Proved) and found.proof is not None:  # a proof is written in more than the time of a look
-            found = self._over = self._written(found, budget)
+            found = self._over = written(found, self.question.boxed, budget)
         return found or Unknown(Reason.OPEN, f"{self.figures.boxes} boxes did not decide it at a first look")
 
     def _look(self, whole: Budget) -> Answer | None:
@@ -167,7 +166,7 @@ class _Session:
             found = budget.spend(self._patience, lambda part: boxed._decide(part, tick))
             self._patience = 0.0 if found else self._patience - (budget.spent - begun)
             if isinstance(found, Proved):
-                return self._written(found, budget.whole) if self._written_here else found
+                return written(found, self.question.boxed, budget.whole) if self._written_here else found
         return self._decide(budget, tick)
 
     def _brought_about(self, budget: Budget) -> Answer:
@@ -187,31 +186,27 @@ class _Session:
         """Is every part of the initial sets refuted, so that `figures.reach` is of all runs?"""
         return self._stack == [] and all(tree is None or tree.proof() is not None for tree in self.trees)
 
-    def _written(self, answer: Proved, budget: Budget) -> Answer:
-        """A proof that has a certificate: of what others take, too, one that has none decides nothing."""
-        assert answer.proof is not None
-        proof, asked = answer.proof, self.question.boxed
-        try:
-            rules = budget.spend(
-                _PATIENCE if budget.left is None else _WRITING * budget.left,
-                lambda part: tuple(proof.lines(asked, part)),
-            )
-        except IncompleteError as error:
-            return Unknown(Reason.OPEN, f"its proof has no certificate: {error}")
-        if rules is None:
-            return Unknown(Reason.OPEN, "it was not able to write its proof down in its part of the time")
-        return replace(answer, proof=Written(rules))
+    def remaining(self) -> Remaining | None:
+        """The boxes that are not refuted; None before any is followed."""
+        if self._stack is None:
+            return None if self._boxed is None else self._boxed.remaining()
+        parts = [*self._stack, *self._flight, *(part for part, _ in self._given_up)]
+        steps = min((part.reached for part in parts), default=self.plan.steps)
+        return Remaining(tuple(part.box for part in parts), None if steps < 0 else steps, frozenset(self.leaving))
 
     def _decide(self, budget: Budget, tick: Budget) -> Answer:
         if self._stack is None:
             self._stack = self._roots()
+        if (over := self._hopeless()) is not None:  # the last budget ended before it was said
+            return over
         while self._stack:
             (budget if self.figures.boxes else tick)()
-            open_ = self._take()
+            self._flight = self._take()
             try:
-                answer = self._batch(open_, tick)
+                answer = self._batch(self._flight, tick)
             except BudgetError:
-                self._stack.extend(reversed(open_))
+                self._stack.extend(reversed(self._flight))
+                self._flight = []
                 raise
             if answer is not None:
                 return answer
@@ -223,33 +218,33 @@ class _Session:
     def _batch(self, open_: list[Part], budget: Budget) -> Answer | None:
         """Follow some boxes and put back what stays open of them; what is done with is taken out of `open_`."""
         assert self._stack is not None
+        violations = self._violations
         if self.question.chosen and (state := choose(self.question, self.plan, open_, budget)):
-            return self._violations.replayed([(state, [])], budget) or Unknown(
-                Reason.OPEN, hopeless(self.question, state)
-            )
-        stuck = None
+            found = violations.replayed([(state, [])], budget)
+            return found or Unknown(Reason.OPEN, hopeless(self.question, state))
         failed = [(part, why) for part, why in zip(open_, self._follow(open_, budget), strict=True) if why]
         open_[:] = [part for part, _ in failed]
         if failed and not self.question.chosen:
-            found = self._violations.of([(part, why.certain) for part, why in failed], self.figures.boxes, budget)
+            found = violations.of([(part, why.certain) for part, why in failed], self.figures.boxes, budget)
             if found is not None:
                 return found
         for part, why in reversed(failed):
             problem = self._refine(part, why)
             open_.pop()
             if problem:
-                stuck, found = problem, self._violations.replayed([(middle(self.system, part.box), [])], budget)
+                self._given_up.append((part, problem))
+                found = violations.replayed([(middle(self.system, part.box), [])], budget)
                 if found is not None:
                     return found
         self._stack.sort(key=lambda part: part.tried is not None)  # others learn from a trial
-        if not stuck:
+        return self._hopeless()
+
+    def _hopeless(self) -> Unknown | None:
+        """The answer where a part was given up."""
+        leaving, tie = frozenset(self.leaving), self._violations.tie
+        if not self._given_up:
             return None
-        leaving = frozenset(self.leaving)
-        return (
-            Unknown(Reason.TIE, self._violations.tie, leaving)
-            if self._violations.tie
-            else Unknown(Reason.OPEN, stuck, leaving)
-        )
+        return Unknown(Reason.TIE, tie, leaving) if tie else Unknown(Reason.OPEN, self._given_up[-1][1], leaving)
 
     def _roots(self) -> list[Part]:
         """The boxes around the initial sets."""
@@ -362,12 +357,14 @@ class _Session:
         found = self._refining.after(part, why)
         if found is None:
             return "a box of initial states that is nearly a point stays open with the finest enclosures"
+        reached = part.reached if why.broken else max(part.reached, why.step - 1)
         if isinstance(found, Part):
-            self._stack.append(found)
+            self._stack.append(replace(found, reached=reached))
             return None
         halves = part.tree.split(self.system, part.node, part.box, found)
         kept = self._refining.level_of(part)
-        parts = [replace(part, node=n, box=box, level=kept, tried=None, depth=part.depth + 1) for n, box in halves]
+        below = replace(part, level=kept, tried=None, depth=part.depth + 1, reached=reached)
+        parts = [replace(below, node=n, box=box) for n, box in halves]
         self._stack.extend(reversed(parts))
         return None
 
@@ -378,17 +375,6 @@ class _Session:
             if tube.ring.size and not tube.ring.broken.any():
                 tube.advance()
         return not tube.ring.broken.any()
-
-
-def _unsuited(question: Question) -> str | None:
-    """Why a question about a piecewise linear system is left to others."""
-    system = question.system
-    if not question.target.depth:
-        return "it is about the present state only"
-    open_ = [decl for name, decl in system.variables.items() if not ahead(name)]
-    if len(open_) > _VARIABLES or len(system.branches) > _BRANCHES:
-        return f"the system has more than {_VARIABLES} variables or {_BRANCHES} branches"
-    return "all variables are integers" if all(decl.integral for decl in open_) else None
 
 
 def _recorded(question: Question) -> frozenset[str]:

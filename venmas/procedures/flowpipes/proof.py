@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import ClassVar
 
-from venmas.answer import IncompleteError
+from venmas.answer import IncompleteError, Proved, Unknown
+from venmas.budget import Budget
 from venmas.checker.flowpipes.tree import LIMITS, Box, Choose, Enclosures, Target, Tube, choice, halves, initial_box
 from venmas.checker.flowpipes.tree import Cut as CutLine
 from venmas.checker.format.cuts import leaves
 from venmas.checker.format.rule import Rule
+from venmas.errors import Reason
 from venmas.model.evaluation.cuts import Chosen, Cut, Fineness, Tree
 from venmas.model.system.disturbances import Noise, ahead
 from venmas.model.system.system import System
@@ -23,6 +25,8 @@ from venmas.question import Question, goals
 
 BITS = 60
 """Values of certificates are in units of 2^-60."""
+_PATIENCE, _WRITING = 60.0, 0.5
+"""Part of the time that is left for writing down a proof; seconds where there is no limit."""
 _CUTS = 40
 """Cuts above a leaf that are added here, at most."""
 
@@ -59,6 +63,21 @@ class Written:
     def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
         """See `Flowpipes`."""
         return iter(self.rules)
+
+
+def written(answer: Proved, asked: Question, budget: Budget) -> Proved | Unknown:
+    """An answer with the lines of its proof: of what others take, too, one that has no certificate decides nothing."""
+    assert answer.proof is not None
+    proof = answer.proof
+    try:
+        rules = budget.spend(
+            _PATIENCE if budget.left is None else _WRITING * budget.left, lambda part: tuple(proof.lines(asked, part))
+        )
+    except IncompleteError as error:
+        return Unknown(Reason.OPEN, f"its proof has no certificate: {error}")
+    if rules is None:
+        return Unknown(Reason.OPEN, "it was not able to write its proof down in its part of the time")
+    return replace(answer, proof=Written(rules))
 
 
 LEAST = Fineness(order=4, substeps=1, slices=1, symbols=20)

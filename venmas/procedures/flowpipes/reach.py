@@ -16,13 +16,17 @@ from venmas.logic.linear import LinearExpr
 from venmas.model.evaluation.cuts import Fineness
 from venmas.model.expressions.expr import ArgMax, Condition, Expr, Where
 from venmas.model.expressions.walk import walk
+from venmas.model.system.disturbances import ahead
 from venmas.model.system.system import System
 from venmas.model.system.variables import Box
 from venmas.procedures.flowpipes.run import Tube
 from venmas.procedures.flowpipes.tree import USUAL, Tree, ladder
 from venmas.procedures.reach import Layer
+from venmas.question import Question
 
 _FINEST = 10
+_VARIABLES, _BRANCHES = 64, 32
+"""Variables that are not noise, and branches, of a piecewise linear system, at most."""
 
 
 def unfollowed(system: System) -> str | None:
@@ -33,6 +37,17 @@ def unfollowed(system: System) -> str | None:
             if kind := unknown(node):
                 return f"the {where} in branch {branch.name!r} has a {kind}, which it does not enclose"
     return None
+
+
+def unsuited(question: Question) -> str | None:
+    """Why a question about a piecewise linear system is left to others."""
+    system = question.system
+    if not question.target.depth:
+        return "it is about the present state only"
+    open_ = [decl for name, decl in system.variables.items() if not ahead(name)]
+    if len(open_) > _VARIABLES or len(system.branches) > _BRANCHES:
+        return f"the system has more than {_VARIABLES} variables or {_BRANCHES} branches"
+    return "all variables are integers" if all(decl.integral for decl in open_) else None
 
 
 def forks(system: System) -> bool:

@@ -52,6 +52,8 @@ class Part:
     tried: Failed | None = None
     before: int = 0
     """What it failed by at the level before, where this one is a trial, and that level."""
+    reached: int = -1
+    """Up to this step nothing meets the target, as far as boxes around it told."""
 
     def better(self, radii: list[Floats], row: int) -> bool:
         """Does this trial leave clearly less open after the step where it failed before? radii: of steps, by row."""

@@ -12,15 +12,16 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from venmas.answer import Answer, Proved, Unknown, Violated
 from venmas.budget import Budget, BudgetError
 from venmas.errors import ModelError, Reason
-from venmas.procedure import Run, Settings
+from venmas.procedure import Option, Run, Settings
 from venmas.procedures.milp.encoding import Strategy, Task
+from venmas.procedures.milp.settings import BOUND_METHOD, ENCODING, ISOLATED, OPTIONS
 from venmas.procedures.milp.stream import Result, Search
 from venmas.question import Question
 from venmas.solvers.milp.program import NotFiniteError
@@ -49,6 +50,7 @@ class Programming:
     help: str
     strategy: Strategy
     pooled: bool = False
+    options: ClassVar[tuple[Option, ...]] = OPTIONS
 
     def accepts(self, question: Question, run: Run) -> str | None:
         """Every question, where there is a solver; nothing of float32 where no proof follows."""
@@ -74,9 +76,8 @@ class _Session:
     def __init__(self, question: Question, run: Run, kind: Programming, figures: Programs, narrowed: bool) -> None:
         self.question, self.run, self.kind, self.figures = question, run, kind, figures
         self.narrowed = narrowed
-        settings = run.settings
         self._steps: Generator[None, None, Answer] | None = None
-        self.task = Task(question.system, question.target, kind.strategy, settings.encoding, settings.bounds)
+        self.task = task_of(question, kind.strategy, run.settings)
 
     def advance(self, budget: Budget) -> Answer | None:
         """Solve programs to the end, or until a share of the time is over: programs in work go on meanwhile."""
@@ -150,7 +151,7 @@ def _mapper(kind: Programming, settings: Settings, budget: Budget) -> Pool | Ser
 
         ahead, at_once = (1, None) if kind.pooled else (0, 1)
         return Cluster(settings.solvers(), deadline, budget.memory_mb, settings.cluster, ahead=ahead, at_once=at_once)
-    if settings.isolated or kind.pooled:
+    if ISOLATED.of(settings) == "on" or kind.pooled:
         workers = settings.workers if kind.pooled else 1
         return Pool(settings.solvers(), deadline, budget.memory_mb, workers=workers, ahead=1 if kind.pooled else 0)
     return Serial(settings.solvers(), deadline, budget.memory_mb)
@@ -159,6 +160,11 @@ def _mapper(kind: Programming, settings: Settings, budget: Budget) -> Pool | Ser
 MONO = Programming("mono", "One program for the whole formula (paper, Algorithm 1).", "monolithic")
 COMP_SEQ = Programming("comp-seq", "Many small programs in turn (paper, Algorithm 2).", "compositional")
 COMP_PAR = Programming("comp-par", "Many small programs on several cores.", "compositional", pooled=True)
+
+
+def task_of(question: Question, strategy: Strategy, settings: Settings) -> Task:
+    """What is encoded for a question."""
+    return Task(question.system, question.target, strategy, ENCODING.of(settings), BOUND_METHOD.of(settings))
 
 
 def strategy_of(name: str) -> Strategy | None:

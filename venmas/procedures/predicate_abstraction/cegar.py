@@ -1,6 +1,6 @@
 """Counterexample-guided refinement of policy predicate abstraction (Vinzent, Sharma, Hoffmann, AAAI 2023, section 5).
 
-    predicates := atoms of guards (no range guards) and of the unsafe condition
+    predicates := atoms of guards (no range guards) and of the unsafe condition; or none
     repeat
         search the abstract graph for an unsafe state                             (`explore`)
         none: safe, the abstract states are an inductive set                      (`invariant`)
@@ -18,13 +18,13 @@ from time import monotonic
 
 import numpy as np
 
-from venmas.bounds.rounding import Bools, Ints
+from venmas.bounds.rounding import Ints
 from venmas.logic import Formula
 from venmas.model.invariant import Invariant
 from venmas.procedures.predicate_abstraction.graph.box_exits import with_exits
 from venmas.procedures.predicate_abstraction.graph.explore import AbstractSearch, Explored
 from venmas.procedures.predicate_abstraction.graph.falsify import random_path
-from venmas.procedures.predicate_abstraction.graph.graph import Unsafe
+from venmas.procedures.predicate_abstraction.graph.graph import Unsafe, screened
 from venmas.procedures.predicate_abstraction.graph.strengthen import constant_sums, literals, strengthened
 from venmas.procedures.predicate_abstraction.graph.successors import Steps
 from venmas.procedures.predicate_abstraction.refinement.concretise import Concretiser
@@ -38,7 +38,7 @@ from venmas.procedures.predicate_abstraction.states.cover import cover
 from venmas.procedures.predicate_abstraction.states.invariant import invariant_of, narrowed
 from venmas.procedures.predicate_abstraction.states.memory import Memory
 from venmas.procedures.predicate_abstraction.states.predicates import Predicate, at_least, of_formula, open_over
-from venmas.procedures.predicate_abstraction.states.queries import Queries, QueryEngine
+from venmas.procedures.predicate_abstraction.states.queries import QueryEngine
 from venmas.procedures.predicate_abstraction.states.task import Operator, Task
 
 _SHARE, _FIRST, _LONGEST, MAX_UNSAFE = 0.03, 4, 1000, 1000
@@ -73,10 +73,10 @@ class Cegar:
         self.starts = BoxCondition(task.starts, task.columns, task.low, task.high)
         self.bad = BoxCondition(unsafe, task.columns, task.low, task.high)
         self.cases = cover(unsafe, task.columns, task.low, task.high, MAX_UNSAFE)
-        concretiser = Concretiser(task, self.starts, self.cases)
+        concretiser = Concretiser(task, self.starts, self.cases, self._drawing)
         self.refiner = Refiner(task, self.engine, concretiser, self.choices, self.rng)
-        chosen = of_formula(unsafe, task.columns)
-        parts = self.choices.predicates.split("+")
+        parts = self.choices.first.split("+")
+        chosen = of_formula(unsafe, task.columns) if parts != ["none"] else []
         if "guards" in parts:
             chosen += guard_atoms(self.given)  # those of exits are found where they matter
         if "listed" in parts:
@@ -100,7 +100,8 @@ class Cegar:
             return ConcretePath(*found)
         search = AbstractSearch(
             steps, cells, starts, Unsafe(self.bad, cells), self.memory, self._entailed(cells),
-            self.choices.search == "breadth", self._picked, self.choices.tests, self.rng if self.choices.seed else None,
+            self.choices.search == "breadth", *screened(self.memory, self.choices.tests),
+            self.rng if self.choices.seed else None,
         )  # fmt: skip
         self.cells, self.explored = cells, search.run()
         path = self.explored.path
@@ -122,7 +123,7 @@ class Cegar:
         """Go on from other initial states, those of the formula; points: all of them, where they are listed."""
         task = self.task = replace(self.task, starts=starts, points=points)
         self.starts = BoxCondition(starts, task.columns, task.low, task.high)
-        concretiser = Concretiser(task, self.starts, self.cases)
+        concretiser = Concretiser(task, self.starts, self.cases, self._drawing)
         self.refiner = Refiner(task, self.engine, concretiser, self.choices, self.rng)
 
     def invariant(self, explored: Explored) -> Invariant:
@@ -131,8 +132,9 @@ class Cegar:
         found = invariant_of(self.cells, explored.states, literals(self.sums))
         return narrowed(found, len(self.given.names)) if len(self.task.names) > len(self.given.names) else found
 
-    def _picked(self, queries: Queries) -> Bools:
-        return self.memory.ask(queries)[0]
+    @property
+    def _drawing(self) -> np.random.Generator | None:
+        return self.rng if self.choices.concretise == "random" else None
 
     def _runs(self, steps: Steps, starts: Ints) -> tuple[Ints, tuple[int, ...]] | None:
         """Random runs, for a part of the time."""

@@ -34,7 +34,7 @@ from venmas.procedures.predicate_abstraction.graph.graph import condition
 from venmas.procedures.predicate_abstraction.refinement.drawing import MOST, tree_of
 from venmas.procedures.predicate_abstraction.refinement.figures import Refined
 from venmas.procedures.predicate_abstraction.safe_starts import SafeStarts
-from venmas.procedures.predicate_abstraction.settings import Choices
+from venmas.procedures.predicate_abstraction.settings import OPTIONS, Choices
 from venmas.procedures.predicate_abstraction.states.box_condition import BoxCondition
 from venmas.procedures.predicate_abstraction.states.conditions import first_point
 from venmas.procedures.predicate_abstraction.states.cover import TooManyError
@@ -54,6 +54,7 @@ class PredicateAbstraction:
 
     name = "predicate-abstraction"
     conditions = True
+    options = OPTIONS
     help = "Predicate abstraction of the policy, refined by counterexamples, for AG p over integers."
 
     def accepts(self, question: Question, run: Run) -> str | None:
@@ -83,7 +84,7 @@ class PredicateAbstraction:
 
 
 def _choices(run: Run) -> Choices:
-    return run.settings.refinement or Choices()
+    return Choices.of(run.settings)
 
 
 def _part(question: Question, run: Run) -> System:
@@ -215,8 +216,7 @@ class Session:
         counts.predicates, counts.by_policy = len(cegar.predicates), cegar.by_policy
         counts.history = cegar.history
         counts.iterations = len(cegar.history) + 1
-        remembered = cegar.memory.hits + cegar.memory.pooled
-        counts.queries = {**cegar.engine.counts.to_json(), "remembered": remembered}
+        counts.queries = cegar.memory.to_json()
         if explored is not None:
             counts.starts, counts.states = explored.starts, len(explored.states)
             counts.transitions, counts.expanded = explored.transitions, explored.expanded

@@ -1,32 +1,55 @@
-"""What can be chosen about abstraction and refinement: a table of options, and a choice of each."""
+"""Options of abstraction and refinement, as data (`venmas.procedure.Option`), and a choice of each."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from venmas.errors import UsageError, did_you_mean
+from venmas.errors import UsageError
+from venmas.logic import Formula
+from venmas.procedure import Option as AnyOption
+from venmas.procedure import Settings
+
+WORDS = ("guards", "none")
+"""First predicates that have a name."""
 
 
-@dataclass(frozen=True)
-class Option:
-    """A name, the values that it takes (the first is the default; None: any text or number), and what it does."""
+def _first(value: Any) -> tuple[Any, ...]:
+    """Words, and conditions. Raises `ValueError`."""
+    parts = tuple(value.split("+") if isinstance(value, str) else value if isinstance(value, Sequence) else (None,))
+    words = WORDS if isinstance(value, str) else ()
+    if not parts or not all(part in words if words else isinstance(part, str | Formula) for part in parts):
+        raise ValueError(
+            "guards, none, a file with one condition a line (on the command line), these joined by +, or a list of "
+            "such words and conditions (in Python)"
+        )
+    return parts
 
-    name: str
-    values: tuple[str, ...] | None
-    default: Any
-    help: str
 
+TESTS = (
+    "none", "selection", "applicability", "both", "relaxed-selection", "relaxed-applicability", "relaxed-both",
+)  # fmt: skip
+"""What is asked before the transitions of a label, exactly or by the continuous relaxation."""
 
-OPTIONS: tuple[Option, ...] = (
-    Option("predicates", None, "guards", "the first predicates, guards, none, or the path of a list; + joins them"),
+Option = partial(AnyOption, "predicates")
+OPTIONS: tuple[AnyOption, ...] = (
+    Option(
+        "first",
+        None,
+        "guards",
+        "the first predicates: guards, none, or the path of a list; + joins them; but for none, those of the unsafe "
+        "condition are among them",
+        _first,
+    ),
     Option(
         "refine",
         ("shrink", "ws", "ce", "sens", "verix", "random"),
         "shrink",
         "where the policy picks another label in a state than in the witness, separate them. shrink: move the witness "
         "towards the state; ws: split at all inputs that differ; ce: exclude the state; sens: split at the most "
-        "sensitive input; verix: at those that VERIX selects; random: at a random one",
+        "sensitive input; verix: at those that VERIX selects; random: at a random set of them",
     ),
     Option(
         "split",
@@ -41,14 +64,33 @@ OPTIONS: tuple[Option, ...] = (
         "violated",
         "where a guard blocks a path, add its violated atoms as predicates, or all of its atoms",
     ),
+    Option(
+        "cells",
+        ("on", "off"),
+        "on",
+        "cell refinement: where the concrete path is in another abstract state than the abstract path before the "
+        "policy deviates, tell the two apart first; off: only guards and the policy refine, as published",
+    ),
+    Option(
+        "concretise",
+        ("first", "random"),
+        "first",
+        "the concrete path that an abstract one is compared with: the first that is found, or one drawn at random",
+    ),
     Option("search", ("hamming", "breadth"), "hamming", "the order of abstract states"),
     Option("slice", ("on", "off"), "on", "leave out variables that do not matter"),
-    Option("reuse", ("on", "off"), "on", "keep answers to queries across refinements"),
+    Option(
+        "reuse",
+        ("on", "off"),
+        "on",
+        "across refinements, keep what queries found: nothing within a refuted box is asked, witnesses are tried again",
+    ),
     Option(
         "tests",
-        ("none", "selection", "applicability", "both"),
+        TESTS,
         "none",
-        "ask first whether the policy picks the label anywhere in the abstract state, or within the guard",
+        "ask first whether the policy picks the label anywhere in the abstract state, or within the guard; relaxed: "
+        "by one bound over the reals, which may leave it open",
     ),
     Option("entailed", ("off", "on"), "off", "split first at variables that have one value in all concrete paths"),
     Option("strengthen", ("off", "on"), "off", "conjoin sums of variables that no operator changes"),
@@ -69,10 +111,12 @@ class Choices:
     Raises `UsageError`.
     """
 
-    predicates: str = "guards"
+    first: str = "guards"
     refine: str = "shrink"
     split: str = "witness"
     guards: str = "violated"
+    cells: str = "on"
+    concretise: str = "first"
     search: str = "hamming"
     slice: str = "on"
     reuse: str = "on"
@@ -84,24 +128,17 @@ class Choices:
     listed: tuple[Any, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        for option in OPTIONS:
-            value = getattr(self, option.name)
-            if option.values is not None and value not in option.values:
-                raise UsageError(f"{option.name}: expected {', '.join(option.values)}, got {value!r}")
-        if not isinstance(self.seed, int) or self.seed < 0:
-            raise UsageError(f"seed: expected a whole number from 0 on, got {self.seed!r}")
         if self.split == "eps" and self.refine != "verix":
-            raise UsageError("split eps is where VERIX saw the decision change: choose refine verix with it")
-        for part in self.predicates.split("+"):
-            if part not in ("guards", "none", "listed"):
-                raise UsageError(f"predicates: expected guards, none, listed, or these joined by +, got {part!r}")
+            raise UsageError(
+                "predicates.split eps is where VERIX saw the decision change: choose predicates.refine verix with it"
+            )
 
     @staticmethod
-    def of(**given: Any) -> Choices:
-        """From keywords; others than those of the table are refused."""
-        known = {f.name for f in fields(Choices)}
-        if unknown := set(given) - known:
-            name = sorted(unknown)[0]
-            hint = did_you_mean(name, known)
-            raise UsageError(f"no option {name!r} of abstraction: there are {', '.join(sorted(known))}{hint}")
-        return Choices(**given)
+    def of(settings: Settings) -> Choices:
+        """From the values that were chosen."""
+        found = {option.name: option.of(settings) for option in OPTIONS}
+        first = found.pop("first")
+        parts = (first,) if isinstance(first, str) else first
+        listed = tuple(part for part in parts if part not in WORDS)
+        words = [part for part in parts if part in WORDS]
+        return Choices(**found, first="+".join([*words, *(["listed"] if listed else [])]), listed=listed)

@@ -18,9 +18,9 @@ from venmas.budget import Budget
 from venmas.model.circuit.smt import Smt
 from venmas.procedures.netlist.mining import LEVELS, Pool, control_registers, pool, sampled_states
 from venmas.procedures.netlist.step import Goal, step_of
-from venmas.procedures.ranking.linear import Weights
-from venmas.procedures.ranking.obligations import Obligations
-from venmas.procedures.ranking.queries import Queries
+from venmas.procedures.ranking.obligations.obligations import Obligations
+from venmas.procedures.ranking.obligations.queries import Queries
+from venmas.procedures.ranking.weights.linear import Weights
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,15 @@ class Figures:
     lp_seconds: float = 0.0
     proof_seconds: float = 0.0
     levels: list[str] = field(default_factory=list)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Names with values."""
+        seconds = {"linear programs": self.lp_seconds, "SMT solver": self.smt_seconds, "proofs": self.proof_seconds}
+        return [
+            ("networks", f"{self.rounds} tried, on {self.samples} counterexamples"),
+            ("queries", f"{self.queries} to the SMT solver"),
+            ("seconds", ", ".join(f"{name} {value:.3f}" for name, value in seconds.items())),
+        ]
 
 
 def rank(goal: Goal, budget: Budget, figures: Figures, levels: Sequence[int] = LEVELS) -> Network | None:

@@ -14,15 +14,20 @@ edge away, and what is left of the component is ranked anew (lexicographic ranks
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from time import perf_counter
 
-from venmas.budget import Budget
+from venmas.answer import LinearAnswer, Proved, Unknown
+from venmas.budget import Budget, Progress
+from venmas.errors import Reason
 from venmas.logic.automata.automaton import Automaton, Component, Edge, components, strongly_connected
+from venmas.model.circuit.binding import bind
 from venmas.model.circuit.builder import Builder
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.size import MOST_GATES, gates
 from venmas.model.circuit.smt import Smt, Unsat
+from venmas.procedure import LinearQuestion, Run, Session
 from venmas.procedures.netlist.clauses import Clause, Invariant
 from venmas.procedures.netlist.mining import LEVELS
 from venmas.procedures.netlist.proofs import checks, proof_of
@@ -32,34 +37,15 @@ from venmas.procedures.pdr.mined import mined
 from venmas.procedures.pdr.needed import closed, core
 from venmas.procedures.pdr.pdr import unreachable
 from venmas.procedures.ranking.learn import Figures, Network, rank
-from venmas.procedures.ranking.learners import learned
-from venmas.procedures.ranking.obligations import Obligations
+from venmas.procedures.ranking.learners import MINED, Learner, get_learner
+from venmas.procedures.ranking.obligations.obligations import Obligations
+from venmas.procedures.ranking.proof import Ranked, RankingProof
+from venmas.procedures.ranking.settings import OPTIONS
 
 _QUICK, _LONG = 8, 100
 """Frames of the search for invariants before and after all neurons were tried."""
 _MOST_REGISTERS = 1000
 """Of designs that networks are learned for; of gates a quarter of `MOST_GATES`, as obligations are about two steps."""
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """One rank: edges where it rises on none and falls with the `strict` ones, which are then taken away.
-
-    steps: of each edge's obligation the number of steps of its checked proof; empty where the solver's word was taken.
-    """
-
-    goal: Goal
-    network: Network
-    steps: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Proved:
-    """Ranks, in the order in which they take edges away, under an invariant; steps of the proofs that it is one."""
-
-    ranked: tuple[Ranked, ...]
-    invariant: Invariant
-    kept: tuple[int, ...]
 
 
 _Rank = tuple[Goal, Network]
@@ -68,7 +54,8 @@ _Rank = tuple[Goal, Network]
 class Prover:
     """Proofs over one circuit and automaton. initial: invariants may begin at the initial states.
 
-    Every method raises `BudgetError`, `SolverUnavailableError`.
+    learner: of `venmas.procedures.ranking.learners`. Raises `UsageError` for one that is not there; every method raises
+    `BudgetError`, `SolverUnavailableError`.
     """
 
     def __init__(
@@ -81,7 +68,7 @@ class Prover:
         initial: bool = True,
         learner: str = "auto",
     ) -> None:
-        self._learner = learner
+        self._learner = None if learner in MINED else get_learner(learner)
         self._circuit, self._letters, self._automaton = circuit, letters, automaton
         self._figures, self._exact = figures, exact
         begun = any(node is not None for node in circuit.init) or bool(circuit.starts)
@@ -90,7 +77,7 @@ class Prover:
         self._avoided: frozenset[int] = frozenset()
         self._mined = False
 
-    def prove(self, budget: Budget) -> Proved | None:
+    def prove(self, budget: Budget) -> RankingProof | None:
         """A proof of all components, None where none was found."""
         registers, size = len(self._circuit.registers), gates(self._circuit.nodes)
         if components(self._automaton) and (registers > _MOST_REGISTERS or size > MOST_GATES // 4):
@@ -115,12 +102,12 @@ class Prover:
                 return None
             ranked.append(Ranked(goal, network, steps))
         self._figures.proof_seconds += perf_counter() - begun
-        return Proved(tuple(ranked), self._invariant, kept)
+        return RankingProof(self._circuit, tuple(ranked), self._invariant, kept)
 
     def _component(self, component: Component, budget: Budget) -> list[_Rank] | None:
         """Ranks of a component, none where an invariant excludes it."""
-        if self._learner not in ("auto", "mined"):
-            return self._asked_for(component, budget)
+        if self._learner is not None:
+            return self._plugged(self._learner, component, budget)
         every = Invariant()
         few = self._ranks(component.edges, component.sets, every, LEVELS[:2], budget)
         if few is not None:
@@ -139,11 +126,11 @@ class Prover:
                 return under
         return [] if self._excluded(component.states, _LONG, budget) else None
 
-    def _asked_for(self, component: Component, budget: Budget) -> list[_Rank] | None:
-        """A rank by the learner that was named."""
+    def _plugged(self, learner: Learner, component: Component, budget: Budget) -> list[_Rank] | None:
+        """A rank by a learner of another package."""
         for strict in component.sets:
             goal = Goal(self._circuit, self._letters, component.edges, strict)
-            network = learned(self._learner, goal, budget, self._figures)
+            network = learner(goal, budget, self._figures)
             if network is not None:
                 return [(goal, network)]
         return None
@@ -277,3 +264,53 @@ def _parts(edges: Sequence[Edge], sets: Sequence[frozenset[Edge]]) -> list[tuple
         if inside and all(one & frozenset(inside) for one in sets):
             found.append(inside)
     return found
+
+
+class Ranking:
+    """The procedure."""
+
+    name = "ranking"
+    linear = True
+    options = OPTIONS
+    help = "Ranking functions and inductive invariants of a netlist (neural model checking)."
+
+    def accepts(self, question: LinearQuestion, run: Run) -> str | None:
+        """Of netlists."""
+        return None if isinstance(question.subject, Circuit) else "it ranks the registers of netlists"
+
+    def eager(self, question: LinearQuestion, run: Run) -> bool:
+        """It has a stage for itself."""
+        return True
+
+    def start(self, question: LinearQuestion, run: Run) -> Session:
+        """Nothing is done yet."""
+        return _Session(question)
+
+
+class _Session:
+    struggling = False
+
+    def __init__(self, question: LinearQuestion) -> None:
+        self.question, self.figures = question, Figures()
+
+    def advance(self, budget: Budget) -> LinearAnswer:
+        """Proved where every accepting component is ranked or never reached. Raises `BudgetError`."""
+        question, figures = self.question, self.figures
+        assert isinstance(question.subject, Circuit)
+        budget.root.describe = partial(_progress, figures)
+        part, letters = bind(question.subject, question.automaton.atoms)
+        exact = not question.believed
+        prover = Prover(part, letters, question.automaton, figures, exact, not question.anywhere, question.learner)
+        found = prover.prove(budget)
+        if found is None:
+            why = "; ".join(figures.levels) or "none of this kind was found"
+            return Unknown(Reason.OPEN, f"no ranking function or invariant: {why}")
+        return Proved("exact" if exact else "solver", proof=found)
+
+
+def _progress(figures: Figures, seconds: float) -> Progress:
+    """Counterexamples, networks that were tried and queries so far."""
+    return Progress(figures.samples, 0, figures.queries, 0, figures.rounds, seconds)
+
+
+RANKING = Ranking()

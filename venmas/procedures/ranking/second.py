@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from venmas.budget import Budget
 from venmas.checker.netlists.gates import TRUE
 from venmas.checker.netlists.refutation import Question
 from venmas.errors import SolverUnavailableError, install
-
-Opinion = Callable[[Question, Budget], bool]
-"""Does the solver say that the conditions are not met together? False where it does not know."""
+from venmas.procedures.linear.netlist import Opinion
 
 
 def second_solver() -> tuple[str, Opinion]:

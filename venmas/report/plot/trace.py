@@ -13,10 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from venmas.errors import FormulaError, ModelError, UsageError, did_you_mean
-from venmas.logic import Atom, Formula, Vocabulary, parse, parse_property, subformulas
+from venmas.logic import Atom, Formula, Vocabulary, parse, subformulas
+from venmas.logic.either import parse_either
 from venmas.logic.linear import Comparison, format_number
+from venmas.logic.ltl_parser import parse_ltl
+from venmas.model.system.letters import letters_of
 from venmas.model.system.system import System
 from venmas.model.system.variables import VariableDecl
+from venmas.model.witness.lasso import Run
 from venmas.model.witness.tree import Node, Value, Witness
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -197,7 +201,9 @@ def read_trace(result: Mapping[str, Any], system: System | None = None) -> Trace
     Raises `UsageError` for an object that is none of these, and for a system that is not the one of the witness.
     """
     formula = None
-    if "witness" in result:
+    if result.get("lasso") is not None:
+        witness, title = Run.from_json(result["lasso"]).path(), f"Run that breaks {result.get('formula', '')}"
+    elif "witness" in result:
         if result["witness"] is None:
             return None
         witness, title = Witness.from_json(result["witness"]), f"Counterexample to {result.get('formula', '')}"
@@ -214,7 +220,10 @@ def read_trace(result: Mapping[str, Any], system: System | None = None) -> Trace
     if isinstance(text, str):
         with suppress(FormulaError):  # it may name what only its system knows
             vocabulary = system.vocabulary if system is not None else vocabulary_of(witness)
-            formula = parse_property(text, vocabulary).formula
+            read = parse_either(
+                text, vocabulary, lambda given: parse_ltl(given, letters_of(system) if system else None)
+            )
+            formula = read if isinstance(read, Formula) else read.formula
     return _laid_out(title, witness, formula, system)
 
 

@@ -1,4 +1,4 @@
-"""The connection to a Dask cluster: a thread with an event loop, which reports to a queue what happens out there."""
+"""Connection to a Dask cluster: a thread with an event loop, which reports events to a queue."""
 
 from __future__ import annotations
 
@@ -199,9 +199,9 @@ class Link:
 
     async def _look_on(self) -> None:
         """Look until the scheduler does not answer any more."""
-        told: Workers | Offline = Workers()
+        reported: Workers | Offline = Workers()
         while True:
-            now: Workers | Offline = told
+            now: Workers | Offline = reported
             if self._whole():
                 try:
                     now = await asyncio.wait_for(self._look(), CONNECT)
@@ -211,8 +211,8 @@ class Link:
                     pass  # the connection is breaking, which the next look will see
             else:
                 now = Offline()
-            if now != told:
-                told = now
+            if now != reported:
+                reported = now
                 self._post(now)
             if self._whole():
                 with suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""What runs on the workers of a Dask cluster: each solves one program at a time on a worker process of its own.
+"""Code of the workers of a Dask cluster: each solves one program at a time on a worker process of its own.
 
 A solver in a thread of the Dask worker could be neither stopped nor limited, and its fault would be that of the worker
 with all that it holds. So a thread keeps a `Pool` of one process, which already knows limits, deaths and log records,
@@ -52,7 +52,7 @@ class Order:
 
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """What came out, as in `worker.Answer`, and the log records made on the way."""
+    """Outcome, as in `worker.Answer`, and the log records made on the way."""
 
     outcome: Outcome
     solver: str
@@ -62,28 +62,28 @@ class Reply:
 
 
 def versions(solvers: Sequence[str] = ()) -> dict[str, str]:
-    """What has to agree: VenMAS down to its source text, Python up to its minor version, and the solvers."""
-    found = {
+    """Versions that have to agree: VenMAS down to its source text, Python up to its minor version, and the solvers."""
+    parts = {
         "venmas": f"{__version__} (source {code_digest()[:12]})",
         "python": ".".join(platform.python_version_tuple()[:2]),
     }
     if solvers:
         from venmas.solvers.registry import get_solver
 
-        found |= {name: get_solver(name).version() or "not installed" for name in solvers}
-    return found
+        parts |= {name: get_solver(name).version() or "not installed" for name in solvers}
+    return parts
 
 
 def introduce(solvers: Sequence[str]) -> tuple[str, dict[str, str]]:
     """`INSTANCE` and `versions`; a solver process is started as well, to be ready when the first order comes."""
-    found = versions(solvers)
+    mine = versions(solvers)
     if not _idle:
         _put_back(_new_pool(tuple(solvers)))
-    return INSTANCE, found
+    return INSTANCE, mine
 
 
 def differences(here: dict[str, str], there: dict[str, str]) -> list[str]:
-    """Where two answers of `versions` disagree, as text."""
+    """Differences between two answers of `versions`, as text."""
     return [
         f"{name} is {there.get(name)} there and {value} here"
         for name, value in here.items()

@@ -35,9 +35,9 @@ def _lines(program: Program) -> Iterator[str]:
     for c in columns:
         yield f" {_bound(program.lower[c])} <= x{c} <= {_bound(program.upper[c])}"
     for title, kind in (("General", Kind.INTEGER), ("Binary", Kind.BINARY)):
-        if found := [c for c in columns if program.kinds[c] == kind]:
+        if chosen := [c for c in columns if program.kinds[c] == kind]:
             yield title
-            yield from (f" x{c}" for c in found)
+            yield from (f" x{c}" for c in chosen)
 
 
 def _indicator(number: int, i: Indicator) -> Iterator[str]:

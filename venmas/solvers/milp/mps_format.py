@@ -65,21 +65,21 @@ def _rows(program: Program) -> tuple[list[_Row], list[tuple[str, int, int]]]:
     SCIP takes indicators of binary columns only, and HiGHS heeds the first bound of a column and no second: the bounds
     of a binary that are not 0 and 1 become rows.
     """
-    found: list[_Row] = []
+    rows: list[_Row] = []
     for row in range(program.rows):
         at = slice(program.indptr[row], program.indptr[row + 1])
         terms = program.indices[at], program.data[at]
-        found += _sides(f"r{row}", *terms, float(program.row_lower[row]), float(program.row_upper[row]))
+        rows += _sides(f"r{row}", *terms, float(program.row_lower[row]), float(program.row_upper[row]))
     for column in (program.kinds == Kind.BINARY).nonzero()[0].tolist():
         sides = float(program.lower[column]), float(program.upper[column])
         if sides != (0.0, 1.0):
-            found += _sides(f"b{column}", [column], [1.0], *sides)
+            rows += _sides(f"b{column}", [column], [1.0], *sides)
     gates: list[tuple[str, int, int]] = []
     for number, i in enumerate(program.implications):
         made = _sides(f"i{number}", i.columns, i.coefficients, float(i.lower), float(i.upper))
         gates += [(name, i.binary, int(i.value)) for name, *_ in made]
-        found += made
-    return found, gates
+        rows += made
+    return rows, gates
 
 
 def _sides(
@@ -87,12 +87,12 @@ def _sides(
 ) -> list[_Row]:
     if lower == upper:
         return [(name, "E", columns, coefficients, lower)]
-    found: list[_Row] = []
+    sides: list[_Row] = []
     if lower > -float("inf"):
-        found.append((f"{name}l", "G", columns, coefficients, lower))
+        sides.append((f"{name}l", "G", columns, coefficients, lower))
     if upper < float("inf"):
-        found.append((f"{name}u", "L", columns, coefficients, upper))
-    return found
+        sides.append((f"{name}u", "L", columns, coefficients, upper))
+    return sides
 
 
 def _marker(number: int, begins: bool) -> str:

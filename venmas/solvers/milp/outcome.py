@@ -1,4 +1,4 @@
-"""What may be said about a program: a point, a proof that there is none, or why neither was found (design S7)."""
+"""Outcomes of solving a program: a point, infeasibility, or why neither was found (design S7)."""
 
 from __future__ import annotations
 

@@ -173,12 +173,12 @@ def _scales(program: Program) -> Floats:
 
 
 def _beyond(lost: Floats, slack: float) -> Floats:
-    """What is lost where the half of `slack` that tolerances leave over does not cover it."""
+    """Loss that the half of `slack` left over by tolerances does not cover."""
     return np.where(lost > slack / 2, lost, 0.0)
 
 
 def _give(coefficients: Floats, columns: Ints, size: Floats, scales: Floats) -> Floats:
-    """What rounding, or dropping a small coefficient, may do to a row, by entry."""
+    """Change of a row by rounding, or by dropping a small coefficient, by entry."""
     terms = np.abs(coefficients) * size[columns]
     dropped = np.abs(coefficients) * scales[columns] <= _DROPPED
     return np.where(dropped, terms, _ROUNDING * terms)

@@ -62,7 +62,7 @@ class Subproblem:
 
     def hints(self, point: NDArray[np.float64]) -> Hints:
         """The branches that a point of the program takes."""
-        found: Hints = {}
+        branches: Hints = {}
         by_node: dict[int, list[Choice]] = {}
         for choice in self.choices:
             by_node.setdefault(choice.node, []).append(choice)
@@ -71,10 +71,10 @@ class Subproblem:
             node, path = open_nodes.pop()
             for choice in by_node.get(node, ()):
                 best = max(choice.options, key=lambda o: _value(o.literal, point))
-                if len(choice.options) > 1 or path not in found:
-                    found[path] = best.branch
+                if len(choice.options) > 1 or path not in branches:
+                    branches[path] = best.branch
                 open_nodes.append((best.child, (*path, best.branch)))
-        return found
+        return branches
 
 
 def _value(term: Term, point: NDArray[np.float64]) -> float:

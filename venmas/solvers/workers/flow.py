@@ -1,4 +1,4 @@
-"""What mappers with workers have in common: the stream of jobs, its back-pressure, and the deadline."""
+"""Base of mappers with workers: the stream of jobs, its back-pressure, and the deadline."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Flow(Closing, ABC):
             raise ValueError(f"this {type(self).__name__.lower()} is closed: make a new one")
         self._drop()  # what an unfinished stream left
         self._streams += 1
-        stream, end, more, told = self._streams, object(), True, time.monotonic()
+        stream, end, more, reported = self._streams, object(), True, time.monotonic()
         try:
             self._begin()
             while more or self.in_flight:
@@ -61,10 +61,10 @@ class Flow(Closing, ABC):
                 answers = bool(self._results)
                 while self._results:
                     yield self._results.pop(0)
-                if not answers and (item is None or time.monotonic() - told >= TICK):
+                if not answers and (item is None or time.monotonic() - reported >= TICK):
                     yield None
                     answers = True
-                told = time.monotonic() if answers else told
+                reported = time.monotonic() if answers else reported
         finally:
             if stream == self._streams:
                 self._drop()

@@ -29,7 +29,7 @@ _PR_SET_PDEATHSIG = 1
 
 @runtime_checkable
 class Work(Protocol):
-    """What is to be done in another process, if it is no program; what comes out is handed back as it is."""
+    """Work for another process, if it is no program; its result is handed back as it is."""
 
     def run(self, time_limit: float | None) -> Any:
         """Do it in `time_limit` s."""
@@ -37,7 +37,7 @@ class Work(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """What a worker is asked to solve. `time_limit`: s; `level`: of the log records that are wanted back."""
+    """Job of a worker. `time_limit`: s; `level`: of the log records that are handed back."""
 
     program: Program | Work
     time_limit: float | None
@@ -51,7 +51,7 @@ class Ready:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What came out. `peak_mb`: largest resident memory of the worker so far."""
+    """Result of a job. `peak_mb`: largest resident memory of the worker so far."""
 
     outcome: Outcome
     solver: str

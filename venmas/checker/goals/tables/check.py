@@ -1,4 +1,23 @@
-"""What a table has to show: that its cells cover its rows, where they lead, and that formulas fail there."""
+"""Checks of a table: its cells cover its rows, their images are held by targets, and formulas fail there.
+
+- For every cell of a kind and every choice of it, no outcome is possible but those listed. For a comparison, with the
+  form of its expression (at the kind's integers, no outcomes known), by its exact least and greatest value over the
+  cell; for an argmax of affine forms, by those of all differences of two; for an argmax of outputs of one network whose
+  inputs are affine, by differences in integers of 2^-40, as `venmas.checker.fixed_point.networks` defines them. Index i
+  is not possible if some difference to a higher index is negative throughout, or one to a lower index is positive
+  nowhere.
+- Unless `inside`, for every cell of a kind and every move, what the move updates stays in the declared ranges.
+- The image of a cell under a move: for every coordinate of the targets' frame, the exact least value of its form over
+  the cell rounded down, the greatest rounded up (at most 2^50 in size). The move *leads to where f fails* if its entry
+  of `ahead` names a target that has the integers of the move, refutes f, and holds the image; or a cover whose targets
+  with these integers that refute f cover the image (as closed boxes; found by cutting off what sticks out of one after
+  the other, in at most 10,000 looks).
+- EX f fails in a cell of a kind if f is in `ahead` and all moves lead to where f fails; AX f, if f is in `ahead` and in
+  every case one move does. An atom fails if its form says so, exactly, over the cell; true nowhere, false everywhere;
+  And if an operand does, Or if all do. Every formula that a row refutes has to fail in all its cells.
+
+A row about EX f or AX f rests on rows about f, which is smaller: there is no circle.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +63,10 @@ class Checking:
         ):
             raise self._refuse("the box of a row is empty, or too large")
         size = max(1, len(self.book.reals))
-        found = cells(rows.low, rows.high, table.splits, MOST_NUMBERS // size)
-        if found is None or len(found[2]) != len(table.kind):
+        pieces = cells(rows.low, rows.high, table.splits, MOST_NUMBERS // size)
+        if pieces is None or len(pieces[2]) != len(table.kind):
             raise self._refuse(f"the splits do not fit the rows, or make more than {MOST_NUMBERS} numbers of cells")
-        self.low, self.high, self.row = found
+        self.low, self.high, self.row = pieces
         self.place = table.where[self.row]
         self._look_ahead()
         verdict = Verdict(self.tabling, table.frame, table.integers, self.place, (self.low, self.high), self.steps)
@@ -70,7 +89,7 @@ class Checking:
         formulas = [book.formulas[a.formula] for a in table.ahead]
         if len(set(formulas)) < len(formulas) or any(len(a.rows) != len(table.kinds) for a in table.ahead):
             raise self._refuse("a formula is looked ahead for twice, or not for all kinds")
-        able = [targets.refuting(f) for f in formulas]
+        refuting = [targets.refuting(f) for f in formulas]
         declared = np.zeros(1, dtype=bool)
         if targets.count:
             box = targets.frame, targets.where, targets.low, targets.high
@@ -102,7 +121,7 @@ class Checking:
                 for a, part in enumerate(table.ahead):
                     if len(part.rows[k]) != len(made.moves) or len(part.rows[k][m]) != len(at):
                         raise self._refuse(f"kind {k} has {len(made.moves)} moves of {len(at)} cells")
-                    held = able[a] & (targets.where == here)
+                    held = refuting[a] & (targets.where == here)
                     covered[a].append(self._covered(part, part.rows[k][m], held, targets, *ends))
                     rows = part.rows[k][m]
                     kept |= covered[a][-1] & (rows >= 0) & declared[np.maximum(rows, 0)]
@@ -124,23 +143,23 @@ class Checking:
             raise self._refuse("an outcome that the table leaves out is possible in a cell")
 
     def _covered(self, ahead: Ahead, rows: Ints, held: Bools, targets: Targets, low: Ints, high: Ints) -> Bools:
-        """Which images lie where the formula fails, (B,)."""
+        """Mask of the images that lie where the formula fails, (B,)."""
         if len(rows) and (int(rows.max()) >= targets.count or int(rows.min()) <= FIRST_COVER - len(ahead.covers)):
             raise self._refuse("a target or cover that does not exist is named")
-        found = np.zeros(len(rows), dtype=bool)
+        covered = np.zeros(len(rows), dtype=bool)
         one = np.flatnonzero(rows >= 0)
         r = rows[one]
-        found[one] = held[r] & (targets.low[r] <= low[one]).all(1) & (high[one] <= targets.high[r]).all(1)
+        covered[one] = held[r] & (targets.low[r] <= low[one]).all(1) & (high[one] <= targets.high[r]).all(1)
         for i in np.flatnonzero(rows <= FIRST_COVER).tolist():
             ask()
             parts = [r for r in ahead.covers[FIRST_COVER - int(rows[i])] if r < targets.count and held[r]]
             boxes = [(targets.low[r].tolist(), targets.high[r].tolist()) for r in parts]
-            found[i] = cover(low[i].tolist(), high[i].tolist(), boxes)
-        return found
+            covered[i] = cover(low[i].tolist(), high[i].tolist(), boxes)
+        return covered
 
 
 def step_fails(made: Behaviour, moves: Sequence[Bools], size: int) -> tuple[Bools, Bools]:
-    """Where EX f fails, and AX f, in so many cells of a kind; moves: where each of them leads to where f fails."""
+    """Masks of so many cells of a kind where EX f and AX f fail; moves: of each, cells that it leads there."""
     every, none = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
     in_case = [np.logical_or.reduce([none, *(moves[m] for m in case)]) for case in made.cases]
     return np.logical_and.reduce([every, *moves]), np.logical_and.reduce([every, *in_case])
@@ -148,7 +167,7 @@ def step_fails(made: Behaviour, moves: Sequence[Bools], size: int) -> tuple[Bool
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """Where formulas fail: in cells of a frame by integers (`place` among them) and box.
+    """Masks of formulas that fail, in cells of a frame by integers (`place` among them) and box.
 
     steps: in which cells formulas EX f and AX f fail, where that is known; True of no other.
     """

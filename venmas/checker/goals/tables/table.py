@@ -38,7 +38,7 @@ Outcomes = Annotated[int, Limit(1, (1 << MOST_OUTCOMES) - 1)]
 
 
 class Ahead(NamedTuple):
-    """Where cells lead: for every kind, move and cell of the kind the row of a target that refutes the formula.
+    """Targets of cells: for every kind, move and cell of the kind the row of a target that refutes the formula.
 
     -1: none; -2 - i: the rows of cover i.
     """
@@ -121,5 +121,5 @@ class Table(Rule):
 
     def _rows(self, columns: Sequence[Ints]) -> Ints:
         """Columns (R,) as rows (R, n)."""
-        found = np.array(columns, dtype=np.int64).reshape(len(columns), len(self.where))
-        return np.ascontiguousarray(found.T)
+        array = np.array(columns, dtype=np.int64).reshape(len(columns), len(self.where))
+        return np.ascontiguousarray(array.T)

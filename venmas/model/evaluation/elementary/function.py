@@ -1,4 +1,4 @@
-"""What is known of a function of one real variable: its values, slope and curvature, all with proof.
+"""Interface of elementary functions of one real variable: values, slope and curvature, all rigorous.
 
 Scaled integers: x stands for ``x * 2**-bits``. Pairs are lower and upper ends, rounded outward.
 """

@@ -19,7 +19,7 @@ from venmas.logic import Formula, disjunction, parse
 from venmas.model.invariant import Invariant
 from venmas.model.system.given import check_system
 from venmas.model.system.system import System
-from venmas.procedures.predicate_abstraction.graph.successors import Steps
+from venmas.procedures.predicate_abstraction.graph.successors import ASKED, Screen, Steps
 from venmas.procedures.predicate_abstraction.states.box_condition import BoxCondition
 from venmas.procedures.predicate_abstraction.states.cells import Cells, States, keys
 from venmas.procedures.predicate_abstraction.states.conditions import first_point, states_of
@@ -107,21 +107,28 @@ def abstract(
     unsafe: str | Formula | None = None,
     seed: int = 0,
     relaxed: bool = False,
+    tests: str = "none",
 ) -> AbstractGraph:
     """The abstract graph of a system for given predicates: comparisons, as texts or formulas, or names of propositions.
 
     unsafe: a condition; abstract states that hold a state which meets it are unsafe, and nothing follows them. relaxed:
-    with steps that only points between integers take, whose `witness` is none (`relaxed`). Raises `UsageError` for
-    systems of another form, `FormulaError` for texts that are no conditions.
+    with steps that only points between integers take, whose `witness` is none (`relaxed`). tests: what is asked before
+    the transitions of a label, as of option ``tests`` of refinement; the graph is the same. Raises `UsageError` for
+    systems of another form and tests that there are not, `FormulaError` for texts that are no conditions.
     """
     check_system(system, "abstract")
+    if tests != "none" and tests.removeprefix("relaxed-") not in ASKED:
+        told = ", ".join((*ASKED, *(f"relaxed-{kind}" for kind in ASKED)))
+        raise UsageError(f"tests: expected none, {told}, got {tests!r}")
     task = task_of(system)
     chosen: list[Predicate] = []
     for p in predicates:
         chosen += [p] if isinstance(p, Predicate) else of_formula(condition(system, p), task.columns)
     bad = disjunction([]) if unsafe is None else condition(system, unsafe)
+    if relaxed and task.policy is not None and task.policy.among is not None:
+        raise UsageError("the relaxation is of policies that choose among all labels: leave relaxed or masking out")
     engine = (RelaxedEngine if relaxed else QueryEngine)(task.policy, np.random.default_rng(seed))
-    return graph_of(task, chosen, bad, Memory(engine))
+    return graph_of(task, chosen, bad, Memory(engine), tests)
 
 
 def condition(system: System, given: str | Formula) -> Formula:
@@ -132,8 +139,11 @@ def condition(system: System, given: str | Formula) -> Formula:
     return formula
 
 
-def graph_of(task: Task, predicates: Iterable[Predicate], unsafe: Formula, memory: Memory) -> AbstractGraph:
+def graph_of(
+    task: Task, predicates: Iterable[Predicate], unsafe: Formula, memory: Memory, tests: str = "none"
+) -> AbstractGraph:
     """The abstract graph; see `abstract`."""
+    screen, tests = screened(memory, tests)
     cells = Cells(task.low, task.high, predicates, task.exact.tolist())
     steps = Steps(task, cells)
     bad = Unsafe(BoxCondition(unsafe, task.columns, task.low, task.high), cells)
@@ -146,7 +156,7 @@ def graph_of(task: Task, predicates: Iterable[Predicate], unsafe: Formula, memor
     places = np.flatnonzero(~all_unsafe[0])
     while len(level):
         new: list[States] = []
-        for moves in steps.moves(level):
+        for moves in steps.moves(level, screen, tests):
             found, points = memory.ask(moves.queries)
             at = np.flatnonzero(found)
             leaving |= moves.leaving.any(0)
@@ -169,11 +179,17 @@ def graph_of(task: Task, predicates: Iterable[Predicate], unsafe: Formula, memor
     empty = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, n), np.int64))
     source, target, operator, witness = (np.concatenate(x) for x in zip(*[empty, *parts], strict=True))
     out = frozenset(name for name, leaves in zip(task.names, leaving.tolist(), strict=True) if leaves)
-    counts = {**memory.engine.counts.to_json(), "remembered": memory.hits + memory.pooled}
+    counts = memory.to_json()
     return AbstractGraph(
         task, cells, np.concatenate(all_states), len(states), start_points, np.concatenate(all_unsafe),
         source, target, operator, witness, out, counts,
     )  # fmt: skip
+
+
+def screened(memory: Memory, tests: str) -> tuple[Screen, str]:
+    """What answers the tests of a value of option ``tests``, and which they are."""
+    relaxed = tests.removeprefix("relaxed-")
+    return (memory.engine.possible, relaxed) if relaxed != tests else (lambda queries: memory.ask(queries)[0], tests)
 
 
 class Unsafe:

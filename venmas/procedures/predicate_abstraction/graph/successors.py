@@ -22,6 +22,8 @@ from venmas.procedures.predicate_abstraction.states.queries import Queries
 from venmas.procedures.predicate_abstraction.states.task import Operator, Task
 
 Screen = Callable[[Queries], Bools]
+ASKED = ("selection", "applicability", "both")
+"""What may be asked before the transitions of a label."""
 _CHUNK = 1 << 22
 """Numbers in an array over sources and operators."""
 
@@ -116,7 +118,7 @@ class Steps:
         """All parts of the sources, some sources at a time.
 
         screen, tests: asked first whether the label is picked in the source at all (selection), or within the guard
-        (applicability), or both ([A], Algorithm 1).
+        (applicability), or both (Vinzent, Steinmetz, Hoffmann, ICAPS 2022, Algorithm 1).
         """
         wide = max(1, _CHUNK // max(1, self.low.size))
         for start in range(0, len(states), wide):

@@ -70,10 +70,12 @@ class Pulled:
 
 
 class Concretiser:
-    """Concrete paths of a task to one of the cases that its unsafe condition is."""
+    """Concrete paths of a task to one of the cases that its unsafe condition is; rng: drawn at random."""
 
-    def __init__(self, task: Task, starts: BoxCondition, unsafe: list[Case]) -> None:
-        self.task, self.starts, self.unsafe = task, starts, unsafe
+    def __init__(
+        self, task: Task, starts: BoxCondition, unsafe: list[Case], rng: np.random.Generator | None = None
+    ) -> None:
+        self.task, self.starts, self.unsafe, self.rng = task, starts, unsafe, rng
 
     def check(self, path: AbstractPath, cells: Cells) -> Blocked | Concrete:
         """Whether the path is spurious in itself, else a concrete path."""
@@ -82,14 +84,14 @@ class Concretiser:
         low, high = cells.box(path.states[:1])
         bits, bit_constants = cells.literals(path.states[:1])
         rows, constants = bits[0], bit_constants[0]
-        start = first_point(self.starts, low[0], high[0], rows, constants)
+        start = self._point(low[0], high[0], rows, constants)
         assert start is not None, "an abstract start holds an initial state"
         pulled = Pulled(len(task.low))
         for i, operator in enumerate(operators):
             more, added = pulled.rows(operator.low, operator.high, operator.rows, operator.constants, task)
             rows, constants = np.concatenate([rows, more]), np.concatenate([constants, added])
             if not (rows @ start + constants >= 0).all():
-                found = first_point(self.starts, low[0], high[0], rows, constants)
+                found = self._point(low[0], high[0], rows, constants)
                 if found is None:
                     return Blocked(i, self._run(start, operators[:i]), operator.atoms, False)
                 start = found
@@ -97,12 +99,29 @@ class Concretiser:
         for case in self.unsafe:
             more, added = pulled.rows(case.low, case.high, case.rows, case.constants, task)
             all_rows, all_constants = np.concatenate([rows, more]), np.concatenate([constants, added])
-            found = first_point(self.starts, low[0], high[0], all_rows, all_constants)
+            found = self._point(low[0], high[0], all_rows, all_constants)
             if found is not None:
                 points = self._run(found, operators)
                 return Concrete(points, self._deviates(points, operators))
         points = self._run(start, operators)
         return Blocked(len(operators), points, self._met(path, cells).atoms, True)
+
+    def _point(self, low: Ints, high: Ints, rows: Ints, constants: Ints) -> Ints | None:
+        """A start in the box that meets the rows; drawn: the box is cut at random places as long as it has one."""
+        found = first_point(self.starts, low, high, rows, constants)
+        if self.rng is None or found is None:
+            return found
+        for v in self.rng.permutation(np.flatnonzero(low < high)).tolist():
+            a, b = low.copy(), high.copy()
+            cut = int(self.rng.integers(low[v], high[v]))
+            if self.rng.random() < 0.5:
+                b[v] = cut
+            else:
+                a[v] = cut + 1
+            other = first_point(self.starts, a, b, rows, constants)
+            if other is not None:
+                low, high, found = a, b, other
+        return found
 
     def _met(self, path: AbstractPath, cells: Cells) -> Case:
         """The case of the unsafe condition that the last abstract state meets."""

@@ -46,7 +46,7 @@ class Refiner:
             return self._made("target" if found.target else "guard", wanted, found.step, path, known)
         if found.deviates is None:
             return found.points
-        away = self._away(path, cells, found)
+        away = self._away(path, cells, found) if self.choices.cells == "on" else None
         if away is not None:
             step, wanted = away
             return self._made("cell", wanted, step, path, known)

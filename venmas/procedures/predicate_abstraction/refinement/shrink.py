@@ -46,7 +46,7 @@ def separated(
     if how == "sens":
         chosen = [max(differ, key=lambda v: sensitivity(policy, witness, v, ranges))]
     elif how == "random":
-        chosen = [int(rng.choice(differ))]
+        chosen = sorted(rng.choice(differ, int(rng.integers(1, len(differ) + 1)), replace=False).tolist())
     elif how == "verix":
         chosen, eps = bsearch(engine, witness, state, label, ranges, differ)
     return [_threshold(v, witness, state, split, eps, rng) for v in chosen]
@@ -61,13 +61,13 @@ def _threshold(v: int, witness: Ints, state: Ints, split: str, eps: float, rng: 
     w, s = int(witness[v]), int(state[v])
     low, high = min(w, s), max(w, s)
     match split:
-        case "mid":
-            bound = (low + high) // 2 + 1
+        case "mid":  # the witness's side keeps the middle
+            bound = (low + high) // 2 + 1 if s > w else -(-(low + high) // 2)
         case "random":
             bound = int(rng.integers(low + 1, high + 1))
-        case "eps":
+        case "eps":  # it keeps what is up to eps of the way from the witness
             step = int(eps * (high - low))
-            bound = w + step if s > w else w - step + 1
+            bound = w + step + 1 if s > w else w - step
             bound = min(high, max(low + 1, bound))
         case _:
             bound = w + 1 if s > w else w

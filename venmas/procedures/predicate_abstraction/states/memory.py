@@ -1,4 +1,12 @@
-"""Answers of queries, kept over refinements: most parts of sources stay as they were."""
+"""Answers of queries, kept over refinements (Vinzent, Sharma, Hoffmann, AAAI 2023, Proposition 6).
+
+    the same query, or one in a refuted box of the label: no                                (1.)
+    a state that answered another query is in the box: yes                                  (2.)
+    else ask
+
+The proposition speaks of transitions between abstract states, with the same operator. Here it holds for every query
+about the label, whichever operator and target it comes from.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +15,11 @@ import numpy as np
 from venmas.bounds.rounding import Bools, Ints
 from venmas.procedures.predicate_abstraction.states.queries import FREE, Queries, QueryEngine
 
-_POOL = 64
+_POOL = 256
 """Points of each label that are tried on new queries."""
+_REFUTED = 2048
+"""Refuted boxes of each label in which new queries are looked for: the first ones, which are the largest."""
+_CHUNK = 1 << 22
 
 
 class Memory:
@@ -20,7 +31,19 @@ class Memory:
         self._read: Ints = read
         self._known: dict[bytes, Ints | None] = {}
         self._pool: dict[int, list[Ints]] = {}
-        self.hits = self.pooled = 0
+        self._refuted: dict[int, tuple[Ints, Ints]] = {}
+        self.same = self.within = self.pooled = 0
+        """Queries that were known: the same, those within a refuted box, those with a known witness."""
+
+    @property
+    def hits(self) -> int:
+        """Queries that were not asked."""
+        return self.same + self.within + self.pooled
+
+    def to_json(self) -> dict[str, float]:
+        """What became of queries, with those that were not asked."""
+        known = {"same": self.same, "refuted": self.within, "witnessed": self.pooled}
+        return {**self.engine.counts.to_json(), "remembered": self.hits, **{f"known_{k}": n for k, n in known.items()}}
 
     def ask(self, queries: Queries) -> tuple[Bools, Ints]:
         """As `QueryEngine.ask`."""
@@ -36,9 +59,10 @@ class Memory:
             if known is _ABSENT:
                 waiting.setdefault(keys[i], []).append(i)
             else:
-                self.hits += 1
+                self.same += 1
                 self._answer(i, known, plain[i], found, points)
         if self.on:
+            self._exclude(queries, waiting)
             self._try(queries, waiting, found, points)
         order = list(waiting)
         if order:
@@ -53,7 +77,38 @@ class Memory:
                         pool = self._pool.setdefault(int(queries.label[first]), [])
                         pool.append(points[first].copy())
                         del pool[:-_POOL]
+            if self.on:
+                firsts = np.array([waiting[key][0] for key in order])
+                self._refute(queries, firsts[~met & plain[firsts]])
         return found, points
+
+    def _refute(self, queries: Queries, at: Ints) -> None:
+        """Keep boxes without rows that have no state of their label, but those within others."""
+        for label in np.unique(queries.label[at]).tolist():
+            mine = at[queries.label[at] == label]
+            low, high = self._refuted.get(label, (np.zeros((0, len(self._read)), np.int64),) * 2)
+            a, b = queries.low[mine][:, self._read], queries.high[mine][:, self._read]
+            room = max(0, _REFUTED - len(low))
+            self._refuted[label] = np.concatenate([low, a[:room]]), np.concatenate([high, b[:room]])
+
+    def _exclude(self, queries: Queries, waiting: dict[bytes, list[int]]) -> None:
+        """Answer what is within a refuted box of its label: rows only take states away."""
+        by_label: dict[int, list[bytes]] = {}
+        for key, places in waiting.items():
+            by_label.setdefault(int(queries.label[places[0]]), []).append(key)
+        for label, keys in by_label.items():
+            if label not in self._refuted:
+                continue
+            low, high = self._refuted[label]
+            wide = max(1, _CHUNK // max(1, low.size))
+            for start in range(0, len(keys), wide):
+                part = keys[start : start + wide]
+                at = np.array([waiting[key][0] for key in part])
+                a, b = queries.low[at][:, None, self._read], queries.high[at][:, None, self._read]
+                inside = ((low <= a) & (b <= high)).all(2).any(1)
+                for key in (key for key, yes in zip(part, inside.tolist(), strict=True) if yes):
+                    self._known[key] = None
+                    self.within += len(waiting.pop(key))
 
     def _answer(self, i: int, known: Ints | None, plain: bool, found: Bools, points: Ints) -> None:
         """A point serves every query that says the same of what the policy reads."""
@@ -98,8 +153,8 @@ class Memory:
                     point = queries.low[first].copy()
                     point[read] = pool[choice][read]
                     if (queries.rows[first] @ point + queries.constants[first] >= 0).all():
-                        self.pooled += 1
                         self._known[key] = point
+                        self.pooled += len(waiting[key])
                         for i in waiting.pop(key):
                             found[i] = True
                             points[i, read] = point[read]

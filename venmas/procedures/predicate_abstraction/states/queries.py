@@ -110,7 +110,7 @@ class QueryEngine:
     counts: Counts = field(default_factory=Counts)
 
     def __post_init__(self) -> None:
-        self._plans: dict[int, Plan] = {}
+        self._plans: dict[tuple[int, tuple[int, ...] | None], Plan] = {}
         self._sweeping = 0.0
         self._kernel: Callable[..., Swept] | None = None
 
@@ -124,6 +124,18 @@ class QueryEngine:
             self.counts.queries += len(queries)
             self.counts.seconds += monotonic() - begun
             self.counts.exact += (self.policy.exact if self.policy else 0) - before
+
+    def possible(self, queries: Queries) -> Bools:
+        """Which may have a point (Q,): all but those that one bound over the reals excludes (continuous relaxation)."""
+        low, high = shrink(queries.low, queries.high, queries.rows, queries.constants)
+        found: Bools = np.asarray((low <= high).all(1))
+        for label in np.unique(queries.label[found]).tolist():
+            mine = np.flatnonzero(found & (queries.label == label)) if label != FREE else np.zeros(0, np.int64)
+            for start in range(0, len(mine), self._most(label)):
+                ask()
+                at = mine[start : start + self._most(label)]
+                found[at] = ~self._sweep(label, low[at], high[at]).closed
+        return found
 
     def _ask(self, queries: Queries) -> tuple[Bools, Ints]:
         count = len(queries)
@@ -198,7 +210,8 @@ class QueryEngine:
         tried[:, names] = np.clip(whole[:, live], low[:, names], high[:, names])
         for column, name in zip(live.tolist(), names.tolist(), strict=True):
             weight[:, name] += swept.influence[left, column]
-        return left, tried, weight / (weight.max(1, initial=0.0, keepdims=True) + 1e-300)
+        weight /= weight.max(1, initial=0.0, keepdims=True) + 1e-300
+        return left, tried, weight if policy.among is None else weight + policy.among.influence(low, high)
 
     def _matters(self, queries: Queries) -> Bools:
         """(Q, n): does the variable matter to the query?"""
@@ -273,8 +286,16 @@ class QueryEngine:
             a, b, at = _cut(a, b, at, weight + _row_weight(a, b, queries, at))
             low, high, root = np.concatenate([low, a]), np.concatenate([high, b]), np.concatenate([root, at])
 
-    def _sweep(self, label: int, low: Ints | Floats, high: Ints | Floats) -> Swept:
-        plan, policy = self._plan(label), self.policy
+    def _sweep(self, label: int, low: Ints, high: Ints) -> Swept:
+        """What bounds tell of boxes (B, n)."""
+        if self.policy is None or self.policy.among is None:
+            return self._bounded_by(self._plan(label), low, high)
+        return self.policy.among.swept(
+            label, low, high, lambda rivals, at: self._bounded_by(self._plan(label, rivals), low[at], high[at])
+        )
+
+    def _bounded_by(self, plan: Plan, low: Ints | Floats, high: Ints | Floats) -> Swept:
+        policy = self.policy
         assert policy is not None
         self.counts.boxes += len(low)
         begun = monotonic()
@@ -296,18 +317,18 @@ class QueryEngine:
     def _cap(self, plan: Plan) -> int:
         return int(min(plan.sizes[1:].sum(), 1000))
 
-    def _plan(self, label: int) -> Plan:
-        """The condition that the label is picked: one for all boxes and rows."""
-        if label not in self._plans:
+    def _plan(self, label: int, rivals: tuple[int, ...] | None = None) -> Plan:
+        """The condition that the label is picked, or wins against some: one for all boxes and rows."""
+        if (label, rivals) not in self._plans:
             assert self.policy is not None
             own = LinearExpr.variable(f"Y_{label}")
             atoms = [
                 Atom(Comparison(own - LinearExpr.variable(f"Y_{j}"), Relation.GT if j < label else Relation.GE))
-                for j in range(self.policy.labels)
+                for j in (range(self.policy.labels) if rivals is None else rivals)
                 if j != label
             ]
-            self._plans[label] = plan_of(self.policy.network, conjunction(atoms))
-        return self._plans[label]
+            self._plans[label, rivals] = plan_of(self.policy.network, conjunction(atoms))
+        return self._plans[label, rivals]
 
 
 def _row_weight(low: Ints, high: Ints, queries: Queries, root: Ints) -> Floats:

@@ -55,7 +55,7 @@ class RelaxedEngine(QueryEngine):
         """The boxes in which bounds do not exclude the label, and what matters in them."""
         policy = self.policy
         assert policy is not None
-        swept = self._sweep(label, low, high)
+        swept = self._bounded_by(self._plan(label), low, high)
         left = np.flatnonzero(~swept.closed)
         weight = weight[left]
         for column, name in enumerate(policy.columns.tolist()):

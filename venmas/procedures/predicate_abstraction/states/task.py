@@ -31,14 +31,17 @@ from venmas.model.expressions.expr import (
     Sum,
     Truth,
     Variable,
+    Where,
     to_linear,
 )
 from venmas.model.expressions.simplify import OpenError, Simplifier
 from venmas.model.expressions.walk import walk
 from venmas.model.system.system import Branch, System
 from venmas.nn import Layer, Network
+from venmas.procedures.predicate_abstraction.states.box_condition import BoxCondition
 from venmas.procedures.predicate_abstraction.states.cover import Case, TooManyError, cover
-from venmas.procedures.predicate_abstraction.states.policy import Policy
+from venmas.procedures.predicate_abstraction.states.masking import filtered
+from venmas.procedures.predicate_abstraction.states.policy import Filter, Policy
 from venmas.procedures.predicate_abstraction.states.predicates import Predicate, at_least
 from venmas.procedures.predicate_abstraction.states.queries import FREE
 
@@ -150,9 +153,8 @@ def reading(system: System) -> Generator[None, None, Task]:
     """The operators of a system, read piece by piece. Raises `UnsuitableError` for what is not of their form."""
     policy, node = read_policy(system)
     names = tuple(system.variables)
-    low = np.array([-(-d.lower // 1) for d in system.variables.values()], dtype=np.int64)
-    high = np.array([d.upper // 1 for d in system.variables.values()], dtype=np.int64)
-    reader = _Reader({name: i for i, name in enumerate(names)}, low, high, node)
+    low, high = _ranges(system)
+    reader = _Reader({name: i for i, name in enumerate(names)}, low, high, node, 0 if policy is None else policy.labels)
     operators: list[Operator] = []
     for i, branch in enumerate(system.branches):
         for operator in reader.operators(i, branch):
@@ -161,7 +163,7 @@ def reading(system: System) -> Generator[None, None, Task]:
     return Task(system, names, low, high, policy, tuple(operators), system.initial_set.formula, _points(system))
 
 
-def read_policy(system: System) -> tuple[Policy | None, ArgMax | None]:
+def read_policy(system: System) -> tuple[Policy | None, Expr | None]:
     """The policy and its choice: all that is looked at before branches. Raises `UnsuitableError`."""
     if system.smooth:
         raise UnsuitableError(f"it is for piecewise linear systems, and {system.smooth}")
@@ -171,7 +173,23 @@ def read_policy(system: System) -> tuple[Policy | None, ArgMax | None]:
         if max(abs(decl.lower), abs(decl.upper)) > LARGEST:
             raise UnsuitableError(f"variable {decl.name!r} has numbers beyond 2^40")
     node = _choice(system)
-    return None if node is None else _policy(node, {name: i for i, name in enumerate(system.variables)}), node
+    if node is None:
+        return None, None
+    columns = {name: i for i, name in enumerate(system.variables)}
+    chain = filtered(node)
+    if chain is None:
+        assert isinstance(node, ArgMax)
+        return _policy(node, columns), node
+    argmax, among = chain
+    low, high = _ranges(system)
+    policy = _policy(argmax, columns)
+    filters = Filter([BoxCondition(condition, columns, low, high) for condition in among])
+    return Policy(policy.network, policy.inputs, filters), node
+
+
+def _ranges(system: System) -> tuple[Ints, Ints]:
+    low = np.array([-(-d.lower // 1) for d in system.variables.values()], dtype=np.int64)
+    return low, np.array([d.upper // 1 for d in system.variables.values()], dtype=np.int64)
 
 
 def _points(system: System) -> Ints | None:
@@ -195,14 +213,19 @@ def _points(system: System) -> Ints | None:
     return np.array(found, dtype=np.int64) if found else None
 
 
-def _choice(system: System) -> ArgMax | None:
-    """The one argmax that branches look at."""
+def _choice(system: System) -> Expr | None:
+    """The one argmax that branches look at, or the chain of cases by which it is filtered."""
     roots: list[Expr | Condition] = [b.guard for b in system.branches]
     roots += [e for b in system.branches for _, e in b.updates]
-    found = [node for node in walk(roots, lambda node: not isinstance(node, ArgMax)) if isinstance(node, ArgMax)]
+    met = list(walk(roots, lambda node: not _chooses(node)))
+    found = [node for node in met if isinstance(node, Expr) and _chooses(node)]
     if len(found) > 1:
         raise UnsuitableError("branches read more than one argmax; predicate abstraction takes a single policy")
     return found[0] if found else None
+
+
+def _chooses(node: Expr | Condition) -> bool:
+    return isinstance(node, ArgMax) or (isinstance(node, Where) and filtered(node) is not None)
 
 
 def _policy(node: ArgMax, columns: Mapping[str, int]) -> Policy:
@@ -240,8 +263,8 @@ def _scaled(application: Application, columns: Mapping[str, int]) -> Policy:
 class _Reader:
     """Makes the operators of branches."""
 
-    def __init__(self, columns: Mapping[str, int], low: Ints, high: Ints, node: ArgMax | None) -> None:
-        self.columns, self.low, self.high, self.node = columns, low, high, node
+    def __init__(self, columns: Mapping[str, int], low: Ints, high: Ints, node: Expr | None, choices: int) -> None:
+        self.columns, self.low, self.high, self.node, self.choices = columns, low, high, node, choices
         self.names = list(columns)
 
     def operators(self, index: int, branch: Branch) -> Iterator[Operator | None]:
@@ -275,10 +298,10 @@ class _Reader:
             match part:
                 case Compare(Sum(((factor, node),), constant), Relation.EQ) if node is self.node:
                     value = -constant / factor
-                    return [int(value)] if value in range(len(self.node.scores)) else []
+                    return [int(value)] if value in range(self.choices) else []
                 case Compare(node, Relation.EQ) if node is self.node:
                     return [0]
-        return range(len(self.node.scores))
+        return range(self.choices)
 
     def _split(
         self, branch: Branch, fixed: dict[int, int]
@@ -348,7 +371,7 @@ class _Reader:
         )
 
 
-def _mentions(branch: Branch, node: ArgMax) -> bool:
+def _mentions(branch: Branch, node: Expr) -> bool:
     return any(part is node for part in walk([branch.guard, *(e for _, e in branch.updates)]))
 
 

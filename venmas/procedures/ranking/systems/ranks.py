@@ -1,6 +1,6 @@
 """Ranks of systems with too many states to be taken one by one: learned from counterexamples, proved in rationals.
 
-    weights := a linear program over the steps that broke a rank before        (`procedures.ranking.linear`)
+    weights := a linear program over the steps that broke a rank before        (`procedures.ranking.weights.linear`)
     each question of `checker.levels.ranks` about them is asked of the search in exact rationals;
       a witness is a state with a step that breaks the rank: a row more
 
@@ -12,18 +12,21 @@ in updates, and of the formula.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, product
 from math import lcm
+from typing import Any, ClassVar
 
-from venmas.answer import IncompleteError
-from venmas.budget import ask
+from venmas.answer import IncompleteError, LinearAnswer, Proved, Unknown
+from venmas.budget import Budget, BudgetError, ask, limited
+from venmas.checker.format.rule import End, Rule
+from venmas.checker.inductive.rules import Set
 from venmas.checker.levels.points import Points
 from venmas.checker.levels.ranks import BOX, Obligations, Rank, Row, bound
 from venmas.checker.netlists.simulation import Edge
-from venmas.errors import InputError, ModelError
+from venmas.errors import InputError, ModelError, Reason
 from venmas.logic.automata.automaton import Automaton, components
 from venmas.logic.formula import TRUE, Atom
 from venmas.logic.linear import Comparison, LinearExpr, Relation
@@ -31,13 +34,21 @@ from venmas.model.evaluation.simulate import Step
 from venmas.model.expressions.expr import Compare, to_comparison
 from venmas.model.invariant import Invariant
 from venmas.model.system.system import System
+from venmas.procedure import LinearQuestion, Run, Session
 from venmas.procedures.inductive.write import closed
-from venmas.procedures.ranking.linear import Weights
+from venmas.procedures.linear.claim import SystemClaim
 from venmas.procedures.ranking.systems.invariants import kept
 from venmas.procedures.ranking.systems.proofs import Proof, State, asked_exactly
+from venmas.procedures.ranking.weights.linear import Weights
 
 ROUNDS = 60
 """Linear programs for one rank at most."""
+PATIENCE = 2.0
+"""Seconds of the first turn, after which states are taken one by one."""
+_NONE = (
+    "no rank of all states of the declared box or of an inductive set in it, a weighted sum of variables and "
+    "comparisons, was found"
+)
 _MOST_PREDICATES, _CORNERS = 24, 256
 
 _Found = tuple[Rank, list[Proof]]
@@ -244,3 +255,99 @@ def _forms(comparison: Comparison, names: Sequence[str]) -> Iterable[Row]:
         case Relation.LE | Relation.GT:
             return [below]
     return [above, below]
+
+
+@dataclass
+class RankCounts:
+    """Ranks that were proved."""
+
+    ranks: int = 0
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Names with values."""
+        return [("ranks", str(self.ranks))]
+
+
+@dataclass(frozen=True)
+class RanksProof:
+    """Ranks of all states of a set, and the proofs of what they ask. sound: False for what is to be refused."""
+
+    ranked: Ranked
+    sound: bool = True
+    kind: ClassVar[str] = "ranks"
+
+    @property
+    def within(self) -> int | None:
+        """Steps after which every run has shown the property, where there is such a number."""
+        return self.ranked.within
+
+    def lines(self, claim: SystemClaim, tick: Callable[[], None]) -> Iterator[Rule]:
+        """The automaton, the set, the ranks, and each proof with its end."""
+        yield claim.stated(self.sound)
+        if not self.ranked.everywhere:
+            yield Set.of(self.ranked.invariant)
+        yield from self.ranked.ranks
+        for proof in self.ranked.proofs:
+            tick()
+            yield from proof
+            yield End(len(proof) + 1)
+
+    def facts(self, automaton: Automaton) -> dict[str, Any]:
+        """What a report says of it."""
+        everywhere = self.ranked.everywhere
+        texts = list(self.ranked.texts(automaton))
+        return {"by": "ranks", "from": "all" if everywhere else "J", "within": self.within, "texts": texts}
+
+
+class Ranks:
+    """The procedure."""
+
+    name = "ranks"
+    linear = True
+    help = "Ranks of all states of the box or of an inductive set, learned and proved in rationals."
+
+    def accepts(self, question: LinearQuestion, run: Run) -> str | None:
+        """Of systems."""
+        return None if isinstance(question.subject, System) else "it ranks states of systems"
+
+    def eager(self, question: LinearQuestion, run: Run) -> bool:
+        """It has a stage for itself."""
+        return True
+
+    def start(self, question: LinearQuestion, run: Run) -> Session:
+        """Nothing is done yet."""
+        return _Session(question)
+
+
+class _Session:
+    """A short turn first, and without a limit where that was not enough."""
+
+    struggling = False
+
+    def __init__(self, question: LinearQuestion) -> None:
+        self.question, self.figures = question, RankCounts()
+        self.parts: list[float | None] = [PATIENCE, None]
+        self.answer: LinearAnswer | None = None
+
+    def advance(self, budget: Budget) -> LinearAnswer:
+        """Proved where every accepting component has a rank. Raises `BudgetError`, `ModelError`."""
+        if self.answer is not None or not self.parts:
+            return self.answer or Unknown(Reason.OPEN, _NONE)
+        system, asked = self.question.subject, self.question.asked
+        assert isinstance(system, System)
+        part = budget.within(self.parts.pop(0))
+        try:
+            with limited(part):
+                found = ranked(system, self.question.automaton, asked.deadlock == "stutter")
+        except BudgetError as error:
+            if error.budget is not part or not self.parts:
+                raise
+            return Unknown(Reason.TIME, f"no rank in {PATIENCE} s: it goes on later")
+        self.answer = Unknown(Reason.OPEN, _NONE)
+        if found is not None:
+            self.figures.ranks = len(found.ranks)
+            self.answer = Proved("exact", proof=RanksProof(found))
+        return self.answer
+
+
+RANKS = Ranks()

@@ -1,0 +1,1 @@
+"""LTL of hardware: the tasks of neural model checking, beside published seconds."""

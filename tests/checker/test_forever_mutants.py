@@ -1,0 +1,120 @@
+"""Mutants of derivations: each is refused, or what it claims is as true as before."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.procedures.forever import loops
+from venmas import System, verify
+from venmas.checker.file import check_claim, opened
+from venmas.errors import InputError
+
+HALF = Fraction(1, 2)
+PROVED: dict[str, tuple[Callable[[], System], str]] = {
+    "recur": (loops.thermostat, "AG AF low"),
+    "close": (loops.thermostat, "AF AG warm"),
+    "stay": (loops.thermostat, "EG t >= 17"),
+    "noise": (lambda: loops.thermostat(HALF), "AF AG warm"),
+    "smooth": (loops.smooth, "AF AG near"),
+}
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
+    found = {}
+    for name, (make, text) in PROVED.items():
+        path = tmp_path_factory.mktemp("forever") / "c.gz"
+        assert verify(make(), text, timeout=120, certificate=path).satisfied
+        found[name] = [json.loads(line) for line in gzip.decompress(Path(path).read_bytes()).splitlines()]
+    return found
+
+
+def accepted(rows: list[dict[str, Any]], system: System) -> bool:
+    try:
+        check_claim(*opened(rows), system)
+    except InputError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", PROVED)
+def test_the_certificate_itself_is_accepted(stored: dict[str, list[dict[str, Any]]], name: str) -> None:
+    assert accepted(stored[name], PROVED[name][0]())
+
+
+@pytest.mark.parametrize("name", PROVED)
+def test_no_number_name_or_premise_can_be_changed(stored: dict[str, list[dict[str, Any]]], name: str) -> None:
+    """Steps one less or more, other sequents, another set or start, quantifiers swapped: the shapes no longer fit."""
+    rows, make = stored[name], PROVED[name][0]
+    tried = 0
+    for place, row in enumerate(rows):
+        if row.get("rule") not in ("close", "recur", "stay", "window", "replace", "chain", "both"):
+            continue
+        for key, value in row.items():
+            others: list[Any] = []
+            if isinstance(value, int):
+                others = [value - 1, value + 1]
+            elif key in ("start", "set"):
+                others = ["init", "S77"] if value != "init" else ["S77", "S1"]
+            elif key == "by":
+                others = [value[::-1], [0] * len(value), value[:-1], [*value, 0], [99] * len(value)]
+            elif key == "quantifier":
+                others = ["E" if value == "A" else "A"]
+            elif key in ("holds", "right", "left"):
+                others = ["true", "t > 99", f"!({value})"]
+            elif key == "context":
+                others = ["here | true", "AG here", "!here"]
+            for other in others:
+                if other == value:
+                    continue
+                mutant = copy.deepcopy(rows)
+                mutant[place][key] = other
+                tried += 1
+                assert not accepted(mutant, make()), (row, key, other)
+    assert tried >= 8
+
+
+@pytest.mark.parametrize("name", ["recur", "close"])
+@pytest.mark.parametrize(
+    "other",
+    [
+        "AG AF t >= 19.5",
+        "AG t >= 17",
+        "AG EF high & AF AG t >= 17",
+        "EG low",
+    ],
+)
+def test_nothing_else_is_claimed(stored: dict[str, list[dict[str, Any]]], name: str, other: str) -> None:
+    mutant = copy.deepcopy(stored[name])
+    mutant[0]["claim"]["formula"] = other
+    assert not accepted(mutant, PROVED[name][0]())
+
+
+def test_sets_cannot_be_widened_or_moved(stored: dict[str, list[dict[str, Any]]]) -> None:
+    rows = stored["close"]
+    for text in ("true", "t > 16", "t >= 10 & t <= 40", "t > 14", "false", "AX t > 15"):
+        mutant = copy.deepcopy(rows)
+        mutant[1]["sets"] = [[name, text] for name, _ in mutant[1]["sets"]]
+        assert not accepted(mutant, loops.thermostat()), text
+
+
+def test_it_is_about_its_own_system(stored: dict[str, list[dict[str, Any]]]) -> None:
+    assert not accepted(stored["noise"], loops.thermostat(Fraction(5, 8)))
+    assert not accepted(stored["noise"], loops.thermostat())
+    assert not accepted(stored["close"], loops.thermostat(HALF))
+
+
+def test_lines_cannot_be_left_out(stored: dict[str, list[dict[str, Any]]]) -> None:
+    for name, rows in stored.items():
+        for place in range(1, len(rows)):
+            mutant = [row for number, row in enumerate(rows) if number != place]
+            mutant[-1] = {**mutant[-1], "lines": len(mutant) - 1} if mutant[-1]["rule"] == "end" else mutant[-1]
+            assert not accepted(mutant, PROVED[name][0]()), (name, rows[place])

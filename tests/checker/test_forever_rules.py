@@ -1,0 +1,159 @@
+"""The rules of derivations on random graphs with deadlocks: what follows from true premises is true.
+
+Premises and conclusions are evaluated as fixpoints over all states, which knows no rules.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+from venmas.checker.forever.rules import Both, Cases, Chain, Close, Derived, Recur, Replace, Stay, Window
+from venmas.checker.forever.sequents import INIT, Scope, Sequent
+from venmas.errors import FormulaError
+from venmas.logic import (
+    AX,
+    EX,
+    And,
+    Atom,
+    Bottom,
+    Fixpoint,
+    Formula,
+    Or,
+    Quantifier,
+    Top,
+    disjunction,
+    fixpoints,
+    parse,
+)
+from venmas.model import System
+
+pytestmark = pytest.mark.quick
+STATES = 5
+Graph = list[list[int]]
+States = frozenset[int]
+
+
+def _system() -> System:
+    system = System("numbers")
+    system.integer("s", 0, STATES - 1)
+    return system
+
+
+def _set(rng: Random, system: System) -> tuple[str, Formula]:
+    some = [s for s in range(STATES) if rng.random() < 0.6] or [rng.randrange(STATES)]
+    text = " | ".join(f"s == {s}" for s in some)
+    return text, parse(text, system.vocabulary)
+
+
+def _graph(rng: Random) -> Graph:
+    return [[t for t in range(STATES) if rng.random() < 0.25] for _ in range(STATES)]
+
+
+def evaluate(core: Formula, graph: Graph) -> States:
+    """The states of a graph that satisfy a core formula."""
+    every = frozenset(range(STATES))
+
+    def step(all_: bool, states: States) -> States:
+        join = all if all_ else any
+        return frozenset(s for s in every if join(t in states for t in graph[s]))
+
+    match core:
+        case Top() | Bottom():
+            return every if isinstance(core, Top) else frozenset()
+        case Atom(comparison):
+            return frozenset(s for s in every if comparison.holds({"s": Fraction(s)}))
+        case And(parts):
+            return frozenset.intersection(*(evaluate(part, graph) for part in parts))
+        case Or(parts):
+            return frozenset.union(*(evaluate(part, graph) for part in parts))
+        case AX(part) | EX(part):
+            return step(isinstance(core, AX), evaluate(part, graph))
+        case Fixpoint(least, quantifier, left, right):
+            p, q, all_ = evaluate(left, graph), evaluate(right, graph), quantifier is Quantifier.ALL
+            change: Callable[[States], States] = lambda z: (  # noqa: E731
+                q | (p & step(all_, z)) if least else q & (p | step(all_, z))
+            )
+            found = frozenset() if least else every
+            while (after := change(found)) != found:
+                found = after
+            return found
+    raise AssertionError(core)
+
+
+def _rule(rng: Random, texts: list[str]) -> Derived:
+    start, q = rng.choice((INIT, "S")), rng.choice("AE")
+    n, t, k = rng.randint(1, 3), rng.randint(0, 3), rng.randint(0, 3)
+    b, c = texts[0], rng.choice((texts[1], f"AF^2 ({texts[1]})", f"EF ({texts[1]})", f"EX ({texts[1]})"))
+    context = rng.choice(("here", "AG here", "EF here", "AX here", f"({b}) | EX here", f"A(({b}) U here)"))
+    match rng.randrange(8):
+        case 0:
+            return Window((0,), start, context, q, b, c, max(k, n - 1), rng.randint(0, n - 1))
+        case 1:
+            return Chain((0, 1), start, "S", q, b, c, k)
+        case 2:
+            return Close((0, 1), start, "S", 0 if start == "S" else t, n, rng.choice((b, f"EF^2 ({b})")))
+        case 3:
+            return Recur((0, 1, 2), start, "S", 0 if start == "S" else t, n, b, k)
+        case 4:
+            return Stay((0, 1), start, "S", 0 if start == "S" else t, n, b)
+        case 5:
+            return Replace((0, 1), start, context, "S", c)
+        case 6:
+            return Cases((0, 1, 2), start, ("S", "T"), c)
+        case _:
+            return Both((0, 1), start, (b, c))
+
+
+def test_true_premises_have_true_conclusions() -> None:
+    rng, system, seen = Random(7), _system(), Counter[str]()
+    for _ in range(12_000):
+        parts = {name: _set(rng, system) for name in ("init", "S", "T", "b", "c")}
+        graph = _graph(rng)
+        scope = Scope.of(system, {name: parts[name][1] for name in ("S", "T")})
+        stated = _rule(rng, [parts["b"][0], parts["c"][0]])
+        states = {name: evaluate(fixpoints(formula), graph) for name, (_, formula) in parts.items()}
+
+        def true(sequent: Sequent, graph: Graph = graph, states: dict[str, States] = states) -> bool:
+            return states[sequent.start] <= evaluate(sequent.formula, graph)
+
+        if all(map(true, stated.needs(scope))):
+            seen[stated.name] += 1
+            assert true(stated.shows(scope)), (stated, graph)
+    assert len(seen) == 8 and min(seen.values()) >= 50, seen
+
+
+def test_tempting_forms_are_not_rules() -> None:
+    """AG EF q needs EF[0,k] q along the way, and EG p a step that is made: both fail where they are left out."""
+    rng, system, wrong = Random(1), _system(), Counter[str]()
+    for _ in range(8000):
+        (states, p, q), graph = [_set(rng, system) for _ in range(3)], _graph(rng)
+        scope = Scope.of(system, {"S": states[1]})
+
+        def holds(text: str, graph: Graph = graph, scope: Scope = scope) -> bool:
+            return evaluate(fixpoints(scope.states("S")), graph) <= evaluate(fixpoints(scope.read(text)), graph)
+
+        if holds(f"AX^2 S & EF^2 ({q[0]})") and not holds(f"AG EF ({q[0]})"):
+            wrong["AG EF"] += 1
+        if holds(f"E(({p[0]}) U^2 S)") and not holds(f"EG ({p[0]})"):
+            wrong["EG"] += 1
+    assert min(wrong["AG EF"], wrong["EG"]) > 5
+
+
+@pytest.mark.parametrize("context", ["!here", "here -> s == 0", "AG !here", "s == 0 <-> here", "!AF here"])
+def test_nothing_is_put_in_below_a_negation(context: str) -> None:
+    scope = Scope.of(_system(), {"S": disjunction([])})
+    with pytest.raises(FormulaError, match="negation"):
+        Replace((0, 1), "S", context, "S", "s == 1").needs(scope)
+    with pytest.raises(FormulaError, match="negation"):
+        Window((0,), "S", context, "A", "true", "s == 1", 2).shows(scope)
+
+
+@pytest.mark.parametrize("name", ["init", "here", "s"])
+def test_sets_have_names_of_their_own(name: str) -> None:
+    with pytest.raises(FormulaError, match="taken"):
+        Scope.of(_system(), {name: disjunction([])})

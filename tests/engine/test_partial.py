@@ -1,0 +1,200 @@
+"""How far an open question came: what is said to be proved is compared with runs, and the closest run with others."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+from tests.needs import needs
+from venmas import verify
+from venmas.answer import Remaining
+from venmas.engine.partial import closest, find
+from venmas.engine.partial.find import how_far
+from venmas.engine.partial.prefix import Prefixes
+from venmas.engine.stored import read_report
+from venmas.logic import parse
+from venmas.model import System, clip, sin, tanh
+from venmas.model.evaluation.simulate import step_batch
+from venmas.question import Question, drawn_for, read_property
+from venmas.report.partial import next_questions
+from venmas.report.plot.partial import pictures
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "result.schema.json").read_text())
+
+
+def swing() -> System:
+    """A pendulum whose angle rises to some 1.445, under a saturated torque: hard to bound near that."""
+    system = System("swing")
+    angle, speed = system.real("angle", -40, 40), system.real("speed", -90, 90)
+    torque = system.agent(tanh(-8 * angle - 4 * speed), name="torque")
+    plant = system.flow("0.05", {angle: speed, speed: 2 * sin(angle) + 4 * torque})
+    system.branch("turn", plant.end)
+    system.initial(angle >= "0.1", angle <= "1.2", speed >= -1, speed <= 1)
+    return system
+
+
+def grower(noise: bool = False) -> System:
+    """x' = 1.1 x + w over some 20 steps: bounds are exact, and the last step is the largest."""
+    system = System("grower")
+    x, y = system.real("x", -1000, 1000), system.real("y", -10, 10)
+    w = system.disturbance("w", -0.1, 0.1) if noise else 0
+    system.branch("go", x=1.1 * x + w, y=clip(x - y, -1, 1))
+    system.initial(x >= 1, x <= 2, y >= 0, y <= 1)
+    return system
+
+
+def _question(system: System, text: str) -> tuple[Question, object]:
+    asked = read_property(system, text)
+    return Question(drawn_for(system, asked), asked), asked
+
+
+def _largest(system: System, name: str, steps: int) -> list[float]:
+    rng = np.random.default_rng(3)
+    state = {
+        "angle": np.concatenate([rng.uniform(0.1, 1.2, 3000), [1.2, 1.2]]),
+        "speed": np.concatenate([rng.uniform(-1, 1, 3000), [1, -1]]),
+    }
+    found = [float(state[name].max())]
+    for _ in range(steps):
+        state, _ = step_batch(system, state, np.zeros(3002, int))
+        found.append(float(state[name].max()))
+    return found
+
+
+@pytest.fixture(autouse=True)
+def busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that has little time for it shall find the same."""
+    monkeypatch.setattr(find, "MOST", 60.0)
+    monkeypatch.setattr(closest, "_FIRST", 30.0)
+    monkeypatch.setattr(closest, "_MOST", 2)
+
+
+@pytest.fixture(scope="module")
+def report():
+    with pytest.MonkeyPatch.context() as patch:  # a busy machine shall find a run, too
+        patch.setattr(closest, "_FIRST", 30.0)
+        return verify(swing(), "AG^200 (angle <= 1.4451)", timeout=12)
+
+
+def test_what_is_proved_is_true_of_all_runs(report) -> None:
+    assert report.verdict == "unknown", "the loop is decided now: ask for less room"
+    found = report.partial
+    assert found.steps is not None
+    assert found.steps >= 1
+    assert max(_largest(swing(), "angle", found.steps)[1:]) <= 1.4451
+    assert found.proved == f"AG^{found.steps} (angle <= 1.4451)"
+    assert found.open == f"AG^{found.steps + 1} (angle <= 1.4451)"
+    assert verify(swing(), found.proved, timeout=60).satisfied
+
+
+def test_the_share_is_of_boxes_without_violation(report) -> None:
+    found = report.partial
+    assert 0 < found.share < 1
+    assert found.around == {"angle": (0.1, 1.2), "speed": (-1.0, 1.0)}
+    assert found.count >= len(found.boxes) > 0
+    if found.count <= len(found.boxes):
+        whole = 1.1 * 2
+        size = sum((b["angle"][1] - b["angle"][0]) * (b["speed"][1] - b["speed"][0]) for b in found.boxes)
+        assert found.share == pytest.approx(1 - size / whole)
+    # a point of the part that is proved satisfies the formula
+    system = swing()
+    rng = np.random.default_rng(7)
+    points = np.stack([rng.uniform(0.1, 1.2, 400), rng.uniform(-1, 1, 400)], 1)
+    inside = [
+        any(b["angle"][0] <= a <= b["angle"][1] and b["speed"][0] <= s <= b["speed"][1] for b in found.boxes)
+        for a, s in points
+    ]
+    state = {"angle": points[:, 0], "speed": points[:, 1]}
+    worst = np.full(400, -np.inf)
+    for _ in range(200):
+        state, _ = step_batch(system, state, np.zeros(400, int))
+        worst = np.maximum(worst, state["angle"])
+    assert (worst[~np.array(inside)] <= 1.4451).all() or found.count > len(found.boxes)
+
+
+def test_the_closest_run_is_one_and_its_margin_is_right(report) -> None:
+    run = report.partial.closest
+    assert run is not None
+    start = {n: np.array([float(v)]) for n, v in run.initial.items()}
+    angles = []
+    for state in run.run:
+        assert {n: v[0] for n, v in start.items()} == pytest.approx(dict(state))
+        angles.append(state["angle"])
+        start, _ = step_batch(swing(), start, np.zeros(1, int))
+    assert len(angles) == 201
+    assert run.margin == pytest.approx(1.4451 - max(angles[1:]))
+    assert angles[run.step] == max(angles[1:])
+    # not far from the best of a fine search
+    assert run.margin <= 1.4451 - max(_largest(swing(), "angle", 30)) + 0.3
+
+
+def test_it_is_told_stored_and_drawn(report) -> None:
+    text = str(report)
+    assert "How far it got:" in text
+    assert f"Proved: AG^{report.partial.steps} (angle <= 1.4451)." in text
+    assert "of the initial set is proved" in text
+    assert "misses a violation by" in text
+    assert any("by itself" in line for line in next_questions(report))
+    data = json.loads(json.dumps(report.to_json()))
+    jsonschema.validate(data, SCHEMA)
+    assert read_report(data).partial == report.partial
+    needs("matplotlib")
+    (picture,) = pictures(report)
+    assert picture.svg.startswith("<svg")
+    assert "open boxes" in picture.alt
+    assert "<img" in report._repr_html_()
+    assert "proved, or open in smaller boxes" not in picture.svg
+    few = replace(report, partial=replace(report.partial, boxes=report.partial.boxes[:1]))
+    (picture,) = pictures(few)  # what is not drawn is not called proved
+    assert "proved, or open in smaller boxes" in picture.svg
+
+
+def test_steps_follow_from_enclosures_where_nothing_was_cut() -> None:
+    system = grower()
+    question, asked = _question(system, "AG^20 (x <= 8)")
+    found = how_far(system, asked, question, [], None)
+    assert found.steps == 14  # 2 * 1.1^14 = 7.59, 2 * 1.1^15 = 8.35
+    assert (found.proved, found.open) == ("AG^14 (x <= 8)", "AG^15 (x <= 8)")
+    assert found.share is None
+    assert found.closest is not None
+    assert found.closest.margin <= 0  # a violation, as floats see it
+    system = grower()
+    question, asked = _question(system, "AX^3 AG[2,20] (x <= 8)")
+    assert how_far(system, asked, question, [], None).proved == "AX^3 AG[2,11] (x <= 8)"
+    system = grower()
+    question, asked = _question(system, "AG (x <= 8)")
+    assert how_far(system, asked, question, [], None).proved == "AG[0,14] (x <= 8)"
+
+
+def test_noise_counts_in_steps_and_not_in_the_share() -> None:
+    system = grower(noise=True)
+    question, asked = _question(system, "AG^20 (x <= 8)")
+    found = how_far(system, asked, question, [], None)
+    assert found.steps == 11  # 2 * 1.1^k + (1.1^k - 1): 7.56 for k = 11, 8.42 for k = 12
+    assert set(found.around) == {"x", "y"}
+    box = {n: (question.system.box[n]) for n in question.system.variables}
+    half = box | {"x": (Fraction(1), Fraction(3, 2)), "y": (Fraction(0), Fraction(1))}
+    halves = [half | {"w": (Fraction(-1, 10), Fraction(0))}, half | {"w": (Fraction(0), Fraction(1, 10))}]
+    cut = how_far(system, asked, question, [Remaining(tuple(halves))], None)
+    assert cut.share == pytest.approx(0.5)  # of initial states: both halves are of the same ones
+    assert cut.boxes[0] == {"x": (1.0, 1.5), "y": (0.0, 1.0)}
+
+
+def test_an_open_side_condition_is_named() -> None:
+    system = grower()
+    question, asked = _question(system, "AG^20 (x <= 20)")
+    found = how_far(system, asked, question, [Remaining((), 20, frozenset({"x"}))], None)
+    assert (found.proved, found.open, found.leaving) == ("AG^20 (x <= 20)", "", ("x",))
+    assert found.share == 1
+
+
+@pytest.mark.parametrize("text", ["AF^3 (x > 2)", "EF^3 (x > 2)", "AG^3 (EX (x > 1))", "AG^3 (x < 9) & AG^3 (y < 9)"])
+def test_other_formulas_have_no_greatest_number_of_steps(text: str) -> None:
+    system = grower()
+    assert Prefixes.of(parse(text, system.vocabulary)) is None
+    question, asked = _question(system, text)
+    assert how_far(system, asked, question, [], None).proved == ""

@@ -1,0 +1,98 @@
+"""Small control loops, each with questions without a bound and their answers, known by hand."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from venmas.model import System, sin, where
+
+HALF = Fraction(1, 2)
+
+
+def thermostat(noise: Fraction | int = 0) -> System:
+    """A heating that is on up to 17.5 degrees; the weather takes half a degree or one and a half."""
+    system = System("thermostat")
+    t = system.real("t", -50, 80)
+    sensed = t + system.disturbance("w", -noise, noise) if noise else t
+    on = where(sensed <= 35 * HALF, 2, 0)
+    system.branch("mild", t=t - HALF + on)
+    system.branch("cold", t=t - 3 * HALF + on)
+    system.initial(t >= 17, t <= 19)
+    system.proposition("low", t <= 35 * HALF)
+    system.proposition("high", t >= 18)
+    system.proposition("warm", t > 15)
+    return system
+
+
+def steps() -> System:
+    """The thermostat in half degrees: its finite twin."""
+    system = System("steps")
+    t = system.integer("t", -100, 160)
+    on = where(t <= 35, 4, 0)
+    system.branch("mild", t=t - 1 + on)
+    system.branch("cold", t=t - 3 + on)
+    system.initial(t >= 34, t <= 38)
+    system.proposition("low", t <= 35)
+    system.proposition("high", t >= 36)
+    system.proposition("warm", t > 30)
+    return system
+
+
+def tank() -> System:
+    """A tank whose pump works until it is full, and then rests for four steps."""
+    system = System("tank")
+    level, rest = system.real("level", 0, 12), system.integer("rest", 0, 4)
+    system.branch("fill", {level: level + 1}, when=(rest == 0) & (level < 6))
+    system.branch("stop", {rest: 4}, when=(rest == 0) & (level >= 6))
+    system.branch("drain", {level: level * HALF, rest: rest - 1}, when=rest > 0)
+    system.initial(level >= 1, level <= 2, rest == 0)
+    system.proposition("full", level >= 5)
+    system.proposition("empty", level <= 2)
+    system.proposition("ok", level <= 8)
+    return system
+
+
+def line(name: str, factor: Fraction | int, low: object, high: object, ends: object = 100) -> System:
+    """x' = factor x from an interval; what would leave the box stays at its end."""
+    system = System(name)
+    x = system.real("x", -ends, ends)
+    moved = x * factor
+    system.branch("go", x=where(moved > ends, ends, where(moved < -ends, -ends, moved)))
+    system.initial(x >= low, x <= high)
+    return system
+
+
+def doubling() -> System:
+    """x' = 2x - 1 or 2x + 1, held at the ends of the box: unstable, and kept by the right choice alone."""
+    system = System("doubling")
+    x = system.real("x", -8, 8)
+    for name, add in (("down", -1), ("up", 1)):
+        moved = 2 * x + add
+        system.branch(name, x=where(moved > 8, 8, where(moved < -8, -8, moved)))
+    system.initial(x >= -1, x <= 1)
+    system.proposition("in_", (x >= -1) & (x <= 1))
+    return system
+
+
+def spiral(beside: bool = False) -> System:
+    """A rotation by about 37 degrees with contraction."""
+    system = System("spiral")
+    x, y = system.real("x", -4, 4), system.real("y", -4, 4)
+    a, b = Fraction(18, 25), Fraction(13, 25)
+    system.branch("turn", x=a * x - b * y, y=b * x + a * y)
+    if beside:
+        system.initial(x >= HALF, x <= 1, y >= 0, y <= HALF)
+    else:
+        system.initial(x >= -1, x <= 1, y >= -1, y <= 1)
+    return system
+
+
+def smooth(noise: Fraction | int = 0) -> System:
+    """A pendulum-like loop: a state that a sine draws to 0, with a gust or without."""
+    system = System("swing")
+    x = system.real("x", -3, 3)
+    gust = system.disturbance("w", -noise, noise) if noise else 0
+    system.branch("calm", x=x - HALF * sin(x) + gust)
+    system.initial(x >= HALF, x <= 1)
+    system.proposition("near", (x <= HALF) & (x >= -HALF))
+    return system

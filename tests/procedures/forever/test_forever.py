@@ -1,0 +1,124 @@
+"""CTL without bounds over reals: answers known by hand, certificates, and witnesses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tests.procedures.forever import loops
+from venmas import System, verify
+from venmas.checker.file import check_certificate
+from venmas.checker.forever.check import stays
+from venmas.logic import fixpoints
+from venmas.model.witness.replay import replay
+from venmas.model.witness.tree import Witness
+from venmas.procedures.forever.lassos import solve
+from venmas.question import read_property
+
+HALF = Fraction(1, 2)
+
+SATISFIED: list[tuple[Callable[[], System], str]] = [
+    (loops.thermostat, "AF low"),
+    (loops.thermostat, "AG AF low"),
+    (loops.thermostat, "AG EF low"),
+    (loops.thermostat, "AF AG warm"),
+    (loops.thermostat, "EG t >= 17"),
+    (loops.thermostat, "AF AG t >= 16"),
+    (loops.thermostat, "AG (low -> AF t > 17) & AF low"),
+    (loops.thermostat, "AX AG AF low"),
+    (loops.thermostat, "AG[2,*] warm & EF EG warm"),
+    (loops.thermostat, "!EG !low"),
+    (lambda: loops.thermostat(HALF), "AG warm"),
+    (lambda: loops.thermostat(HALF), "AF AG warm"),
+    (loops.tank, "AG AF full"),
+    (loops.tank, "AF AG ok"),
+    (lambda: loops.line("half", HALF, 1, 2), "AF AG x <= 0.001"),
+    (lambda: loops.line("escape", 2, Fraction(1, 100), 1), "AF AG x >= 1"),
+    (loops.doubling, "EG in_"),
+    (loops.smooth, "AG x >= -1"),
+    (loops.smooth, "AG AF near"),
+    (loops.smooth, "AF AG near"),
+    (lambda: loops.smooth(Fraction(1, 20)), "AG x >= -1"),
+    (lambda: loops.smooth(Fraction(1, 20)), "AF AG near"),
+]
+
+
+@pytest.mark.parametrize(("make", "text"), SATISFIED)
+def test_what_holds_is_certified(make: Callable[[], System], text: str, tmp_path: Path) -> None:
+    report = verify(make(), text, timeout=120, certificate=tmp_path / "c.gz")
+    assert report.satisfied and report.decided_by == "forever" and report.basis == "exact", (
+        report.message,
+        report.notes,
+    )
+    assert report.certificate is not None and report.certificate.size < 20_000
+    check_certificate(tmp_path / "c.gz", make())
+
+
+LASSOS: list[tuple[Callable[[], System], str]] = [
+    (loops.thermostat, "AF t >= 18.9"),
+    (loops.thermostat, "AG AF high"),
+    (loops.tank, "AF level >= 8"),
+    (loops.tank, "AF AG full"),
+    (loops.doubling, "EG (x <= 0.5 & x >= -0.5)"),
+    (loops.spiral, "AF x >= 1.5"),
+    (loops.thermostat, "EG low"),
+]
+STAYS: list[tuple[Callable[[], System], str]] = [
+    (lambda: loops.line("half", HALF, 1, 2), "AF x <= 0"),
+    (lambda: loops.line("half", HALF, 1, 2), "AF x <= -0.1"),
+    (lambda: loops.spiral(beside=True), "AF x >= 1.5"),
+    (loops.smooth, "EG x >= 0.6"),
+    (lambda: loops.smooth(Fraction(1, 20)), "EG x >= 1.2"),
+]
+
+
+@pytest.mark.parametrize(("make", "text"), LASSOS)
+def test_what_fails_has_an_exact_lasso(make: Callable[[], System], text: str) -> None:
+    report = verify(make(), text, timeout=120)
+    assert report.violated and report.witness is not None and not report.witness.stay, report.message
+    states = [node.point for node in report.witness.nodes]
+    assert states[-1] in states[:-1] or not any(node.children for node in report.witness.nodes)
+
+
+@pytest.mark.parametrize(("make", "text"), STAYS)
+def test_what_fails_for_ever_without_a_loop_has_a_stay(make: Callable[[], System], text: str) -> None:
+    system = make()
+    report = verify(system, text, timeout=120)
+    assert report.violated and report.decided_by == "forever" and report.witness is not None, report.message
+    witness = Witness.from_json(json.loads(json.dumps(report.witness.to_json())))
+    shown = fixpoints(read_property(system, text).formula, negate=True)
+    assert witness.stay and replay(system, shown, witness, staying=stays).confirmed
+    assert not replay(system, shown, witness).confirmed, "nothing checked it"
+    other = fixpoints(read_property(system, text.replace("G", "F") if "EG" in text else text).formula)
+    assert not replay(system, other, witness, staying=stays).confirmed, "it shows another formula"
+
+
+def test_a_stay_is_about_its_own_state() -> None:
+    system = loops.line("half", HALF, -1, 2)
+    report = verify(loops.line("half", HALF, 1, 2), "AF x <= 0", timeout=120)
+    assert report.witness is not None and report.witness.stay
+    shown = fixpoints(read_property(system, "AF x <= 0").formula, negate=True)
+    (node,) = report.witness.nodes
+    for value, holds in ((Fraction(1), True), (Fraction(0), False), (Fraction(-1), False), (Fraction(3), False)):
+        moved = replace(report.witness, nodes=(replace(node, state=(replace(node.state[0], exact=value),)),))
+        assert replay(system, shown, moved, staying=stays).confirmed is holds, value
+
+
+def test_solutions_of_equations() -> None:
+    one, two = Fraction(1), Fraction(2)
+    assert solve([[one, two], [two, one]], [one, one]) == [one / 3, one / 3]
+    assert solve([[one, one], [two, two]], [one, two]) == [one, 0]
+    assert solve([[one, one], [two, two]], [one, one]) is None
+
+
+@pytest.mark.parametrize(("noise", "text"), [(0, "AG AF t <= 18"), (0, "AF AG warm"), (HALF, "AF AG warm")])
+def test_runs_agree_with_what_is_proved(noise: Fraction, text: str) -> None:
+    """No noise is what noise of no width is, and more noise never makes a property of all runs true."""
+    verdicts = [verify(loops.thermostat(width), text, timeout=120).verdict for width in (0, noise)]
+    assert verdicts[0] == "satisfied" and verdicts[1] == "satisfied"
+    assert not verify(loops.thermostat(3), "AF AG t > 14", timeout=60).satisfied

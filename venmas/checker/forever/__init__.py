@@ -1,0 +1,1 @@
+"""Derivations of properties without a bound from bounded ones: sequents, rules, and their check."""

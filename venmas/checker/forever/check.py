@@ -1,0 +1,99 @@
+"""Checking derivations: bounded claims with their proofs, and rules that join them (`venmas.checker.forever.rules`).
+
+First stand the sets, then lines that show a sequent each. The last one has to be what is claimed of the initial states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from venmas.checker.flowpipes.tree import check_trees
+from venmas.checker.forever.rules import Bound, Derived, Named
+from venmas.checker.forever.sequents import INIT, Scope, Sequent, normal
+from venmas.checker.format.lines import Line, Lines
+from venmas.checker.format.numbers import read_index
+from venmas.checker.format.rule import End
+from venmas.checker.goals.check import Checked, check
+from venmas.errors import InputError
+from venmas.logic import Bounded, Formula, fixpoints, parse
+from venmas.model.system.system import System
+from venmas.nn.network import Semantics
+from venmas.question import chosen_for, goals
+
+
+def stays(system: System, shown: Formula, rows: Sequence[Line], semantics: Semantics = "real") -> str:
+    """Why rows are no derivation that the initial states of a system satisfy a core formula; empty where they are."""
+    try:
+        check_core(system, shown, Lines(rows), semantics)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def check_derivation(system: System, formula: Formula, lines: Lines, semantics: Semantics = "real") -> Checked:
+    """Check that every initial state of the valid `system` satisfies `formula`, any of CTL. Raises `CheckError`.
+
+    Systems may have disturbances. No run leaves the declared box as far as the bounded claims look, which is for ever
+    where a rule closes a set.
+    """
+    return check_core(system, fixpoints(formula), lines, semantics)
+
+
+def check_core(system: System, core: Formula, lines: Lines, semantics: Semantics) -> Checked:
+    """`check_derivation` of a formula in core form."""
+    with lines.refusing():
+        sets: dict[str, Formula] = {}
+        for name, text in lines.next(Named).sets:
+            if name in sets:
+                raise lines.refused(f"set {name!r} is named twice")
+            sets[name] = parse(text, system.vocabulary)
+        checker = _Checker(Scope.of(system, sets), lines, semantics)
+        last = checker.run()
+        if last != Sequent(INIT, normal(core)):
+            raise lines.refused(f"what the last line shows is not what is claimed: {last}")
+        checker.done.lines = lines.number
+        return checker.done
+
+
+class _Checker:
+    def __init__(self, scope: Scope, lines: Lines, semantics: Semantics) -> None:
+        self._scope, self._lines, self._semantics = scope, lines, semantics
+        self._shown: list[Sequent] = []
+        self.done = Checked()
+
+    def run(self) -> Sequent | None:
+        """The sequent that the last line shows."""
+        while True:
+            found = self._lines.next(Bound, Derived, End)
+            match found:
+                case Bound():
+                    self._shown.append(self._bounded(found))
+                case Derived():
+                    self._shown.append(self._derived(found))
+                case _:
+                    self._lines.end(found)
+                    return self._shown[-1] if self._shown else None
+
+    def _derived(self, stated: Derived) -> Sequent:
+        needs = stated.needs(self._scope)
+        if len(needs) != len(stated.by):
+            raise self._lines.refused(f"{stated.name} needs {len(needs)} sequents, not {len(stated.by)}")
+        for place, needed in zip(stated.by, needs, strict=True):
+            shown = self._shown[read_index(self._lines.number, place, len(self._shown))]
+            if shown != needed:
+                raise self._lines.refused(f"{stated.name} needs {needed}, and {shown} is shown")
+        return stated.shows(self._scope)
+
+    def _bounded(self, stated: Bound) -> Sequent:
+        formula = self._scope.read(stated.formula)
+        system, chosen = chosen_for(self._scope.starting(stated.start), Bounded(formula))
+        with self._lines.part() as proof:
+            if stated.proof == "flowpipes":
+                found = check_trees(system, goals(system, formula, chosen), proof)
+            else:
+                if system.smooth:
+                    raise self._lines.refused("a proof by goals is about piecewise linear systems")
+                found = check(system, formula, True, proof, self._semantics)
+        done = self.done
+        self.done = Checked(0, done.refuted + found.refuted, done.shared + found.shared, done.leaves + found.leaves)
+        return Sequent.of(stated.start, formula)

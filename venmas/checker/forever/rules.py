@@ -1,0 +1,292 @@
+"""The rules of derivations: each says which sequents it needs, and which one follows.
+
+Of the fixpoints over AX and EX (AX is true in a deadlock, EX false). X, S and T are sets, b and c formulas:
+
+    window   S |- f[Q(b U^k c)]                                                         S |- f[Q(b U c)]
+    chain    S |- Q(b U^k T);  T |- Q(b U c)                                            S |- Q(b U c)
+    close    X |- AX^t S & AG[0,t-1] b;  S |- AX^n S & AG[0,n-1] b                      X |- AG b
+    recur    X |- AX^t S;  S |- AX^n S;  S |- AF[0,k] c                                 X |- AG AF c
+    stay     X |- E(b U^t S);  S |- b & EX E(b U^(n-1) S)                               X |- EG b
+    replace  S |- f[T];  T |- g                                                         S |- f[g]
+    cases    S_i |- f for all i;  S |- S_1 | S_2 | ..                                   S |- f
+    both     S |- f;  S |- g                                                            S |- f & g
+
+n >= 1, and the first of close, recur and stay is left out where X is S. Why they are sound: a state at step j < n of a
+run from S satisfies b, and its continuations are in S at step n or end, so that AG b follows by induction (close), and
+c within t + n + k steps of any state (recur). The states of E(b U^(n-1) S) that satisfy b, with S, are a set each state
+of which satisfies b and has a successor in the set, where the first step is one that is made (stay: coinduction). All
+operators are monotone (window, replace). `tests/checker/test_forever_rules.py` tries them on random graphs.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from venmas.checker.forever.sequents import Scope, Sequent, filled
+from venmas.checker.format.fields import Count, Limit
+from venmas.checker.format.rule import Rule, rule
+from venmas.errors import FormulaError
+from venmas.logic import (
+    EX,
+    Finally,
+    Formula,
+    Globally,
+    Next,
+    Quantifier,
+    Until,
+    conjunction,
+    disjunction,
+)
+
+Steps = Annotated[int, Limit(least=1, most=100_000)]
+Name = Annotated[str, Limit(most=100)]
+Letter = Literal["A", "E"]
+
+
+@rule("named-sets")
+@dataclass(frozen=True, slots=True)
+class Named(Rule):
+    """The sets of a derivation: a name and a formula about one state each."""
+
+    sets: Annotated[tuple[tuple[Name, str], ...], Limit(most=10_000)]
+
+
+@rule("bounded")
+@dataclass(frozen=True, slots=True)
+class Bound(Rule):
+    """Every state of a set satisfies a bounded formula, and no run from it leaves the box meanwhile; its proof follows.
+
+    proof: its kind.
+    """
+
+    start: Name
+    formula: str
+    proof: Literal["goals", "flowpipes"]
+
+
+class Derived(Rule):
+    """A line that follows from earlier ones, whose numbers among the sequents, from 0, are `by`."""
+
+    __slots__ = ()
+    by: tuple[int, ...]
+    start: str
+
+    def needs(self, scope: Scope) -> list[Sequent]:
+        """What is to be shown before, in this order. Raises `FormulaError`."""
+        return self._needs(scope)
+
+    def shows(self, scope: Scope) -> Sequent:
+        """What follows. Raises `FormulaError`."""
+        return self._shows(scope)
+
+    @abstractmethod
+    def _needs(self, scope: Scope) -> list[Sequent]: ...
+    @abstractmethod
+    def _shows(self, scope: Scope) -> Sequent: ...
+
+
+By = Annotated[tuple[Count, ...], Limit(most=10_000)]
+
+
+def until(letter: Letter, end: int | None, left: Formula, right: Formula) -> Formula:
+    """``Q(left U[0,end] right)``."""
+    return Until(Quantifier(letter), 0, end, left, right)
+
+
+def into(steps: int, states: Formula) -> Formula:
+    """``AX^steps states``."""
+    return Next(Quantifier.ALL, steps, states) if steps else states
+
+
+def along(steps: int, states: Formula, holds: Formula) -> Formula:
+    """``AX^steps states & AG[0,steps-1] holds``."""
+    if not steps:
+        return states
+    return conjunction([into(steps, states), Globally(Quantifier.ALL, 0, steps - 1, holds)])
+
+
+def round_(steps: int, states: Formula, holds: Formula) -> Formula:
+    """``holds & EX E(holds U^(steps-1) states)``."""
+    return conjunction([holds, EX(until("E", steps - 1, holds, states))])
+
+
+@rule("window")
+@dataclass(frozen=True, slots=True)
+class Window(Derived):
+    """An until within some steps is one, in a context: ``here`` stands for it.
+
+    It may begin at a later step than the present, `begin`.
+    """
+
+    by: By
+    start: Name
+    context: str
+    quantifier: Letter
+    left: str
+    right: str
+    within: Count
+    begin: Count = 0
+
+    def _of(self, scope: Scope, end: int | None) -> Sequent:
+        left, right = scope.read(self.left), scope.read(self.right)
+        inner = Until(Quantifier(self.quantifier), self.begin, end, left, right)
+        return Sequent(self.start, filled(scope.context(self.context), inner))
+
+    def _needs(self, scope: Scope) -> list[Sequent]:
+        return [self._of(scope, self.within)]
+
+    def _shows(self, scope: Scope) -> Sequent:
+        return self._of(scope, None)
+
+
+@rule("chain")
+@dataclass(frozen=True, slots=True)
+class Chain(Derived):
+    """An until by way of a set."""
+
+    by: By
+    start: Name
+    set: Name
+    quantifier: Letter
+    left: str
+    right: str
+    within: Count
+
+    def _needs(self, scope: Scope) -> list[Sequent]:
+        left, letter = scope.read(self.left), self.quantifier
+        return [
+            Sequent.of(self.start, until(letter, self.within, left, scope.states(self.set))),
+            Sequent.of(self.set, until(letter, None, left, scope.read(self.right))),
+        ]
+
+    def _shows(self, scope: Scope) -> Sequent:
+        return Sequent.of(self.start, until(self.quantifier, None, scope.read(self.left), scope.read(self.right)))
+
+
+@rule("close")
+@dataclass(frozen=True, slots=True)
+class Close(Derived):
+    """Runs are in a set after `into` steps and from it again after `again` steps, and a formula holds on the way."""
+
+    by: By
+    start: Name
+    set: Name
+    into: Count
+    again: Steps
+    holds: str
+
+    def _needs(self, scope: Scope) -> list[Sequent]:
+        holds, states = scope.read(self.holds), scope.states(self.set)
+        first = [] if _same(self) else [Sequent.of(self.start, along(self.into, states, holds))]
+        return [*first, Sequent.of(self.set, along(self.again, states, holds))]
+
+    def _shows(self, scope: Scope) -> Sequent:
+        return Sequent.of(self.start, Globally(Quantifier.ALL, 0, None, scope.read(self.holds)))
+
+
+@rule("recur")
+@dataclass(frozen=True, slots=True)
+class Recur(Derived):
+    """Runs come back to a set again and again, and from it to states where a formula holds."""
+
+    by: By
+    start: Name
+    set: Name
+    into: Count
+    again: Steps
+    holds: str
+    within: Count
+
+    def _needs(self, scope: Scope) -> list[Sequent]:
+        states = scope.states(self.set)
+        first = [] if _same(self) else [Sequent.of(self.start, into(self.into, states))]
+        soon = Finally(Quantifier.ALL, 0, self.within, scope.read(self.holds))
+        return [*first, Sequent.of(self.set, into(self.again, states)), Sequent.of(self.set, soon)]
+
+    def _shows(self, scope: Scope) -> Sequent:
+        soon = Finally(Quantifier.ALL, 0, None, scope.read(self.holds))
+        return Sequent.of(self.start, Globally(Quantifier.ALL, 0, None, soon))
+
+
+@rule("stay")
+@dataclass(frozen=True, slots=True)
+class Stay(Derived):
+    """Some run is in a set within `into` steps, from which one is in it again within `again` steps, one at least."""
+
+    by: By
+    start: Name
+    set: Name
+    into: Count
+    again: Steps
+    holds: str
+
+    def _needs(self, scope: Scope) -> list[Sequent]:
+        holds, states = scope.read(self.holds), scope.states(self.set)
+        first = [] if _same(self) else [Sequent.of(self.start, until("E", self.into, holds, states))]
+        return [*first, Sequent.of(self.set, round_(self.again, states, holds))]
+
+    def _shows(self, scope: Scope) -> Sequent:
+        return Sequent.of(self.start, Globally(Quantifier.EXISTS, 0, None, scope.read(self.holds)))
+
+
+@rule("replace")
+@dataclass(frozen=True, slots=True)
+class Replace(Derived):
+    """What holds in every state of a set may stand for the set, in a context where ``here`` stands for it."""
+
+    by: By
+    start: Name
+    context: str
+    set: Name
+    holds: str
+
+    def _needs(self, scope: Scope) -> list[Sequent]:
+        first = Sequent(self.start, filled(scope.context(self.context), scope.states(self.set)))
+        return [first, Sequent.of(self.set, scope.read(self.holds))]
+
+    def _shows(self, scope: Scope) -> Sequent:
+        return Sequent(self.start, filled(scope.context(self.context), scope.read(self.holds)))
+
+
+@rule("cases")
+@dataclass(frozen=True, slots=True)
+class Cases(Derived):
+    """What holds in every state of some sets holds in those of a set that they cover."""
+
+    by: By
+    start: Name
+    sets: Annotated[tuple[Name, ...], Limit(least=1, most=10_000)]
+    holds: str
+
+    def _needs(self, scope: Scope) -> list[Sequent]:
+        holds = scope.read(self.holds)
+        covered = Sequent.of(self.start, disjunction(map(scope.states, self.sets)))
+        return [*(Sequent.of(name, holds) for name in self.sets), covered]
+
+    def _shows(self, scope: Scope) -> Sequent:
+        return Sequent.of(self.start, scope.read(self.holds))
+
+
+@rule("both")
+@dataclass(frozen=True, slots=True)
+class Both(Derived):
+    """What holds by each of several sequents holds together."""
+
+    by: By
+    start: Name
+    parts: Annotated[tuple[str, ...], Limit(least=1, most=1000)]
+
+    def _needs(self, scope: Scope) -> list[Sequent]:
+        return [Sequent.of(self.start, scope.read(part)) for part in self.parts]
+
+    def _shows(self, scope: Scope) -> Sequent:
+        return Sequent.of(self.start, conjunction(scope.read(part) for part in self.parts))
+
+
+def _same(stated: Close | Recur | Stay) -> bool:
+    """Is the set where it starts? Raises `FormulaError` where steps are to lead there all the same."""
+    if stated.start == stated.set and stated.into:
+        raise FormulaError("no steps lead from a set into itself before it is left")
+    return stated.start == stated.set

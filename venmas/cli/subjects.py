@@ -1,0 +1,71 @@
+"""What `--scenario` names: a system, or a circuit (a netlist, a design in Verilog, a bundled machine)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from venmas.cli.options import Loaded, load
+from venmas.errors import UsageError
+
+if TYPE_CHECKING:
+    from venmas.engine.report import Origin
+    from venmas.model.circuit.nodes import Circuit
+
+
+@dataclass(frozen=True)
+class Design:
+    """A circuit with the parameters that the options give it; the counterpart of `Loaded`."""
+
+    name: str
+    subject: Circuit
+    parameters: Mapping[str, str]
+
+    @property
+    def formula(self) -> str:
+        """None is asked by default."""
+        return ""
+
+    @property
+    def files(self) -> list[tuple[str, Path]]:
+        """What was read for it."""
+        return [("the design", Path(self.name))] if Path(self.name).is_file() else []
+
+    @property
+    def origin(self) -> Origin:
+        """What a stored result says of it."""
+        from venmas.engine.report import Origin
+        from venmas.runtime.files import sha256_of
+
+        return Origin(self.name, None, {}, {f"scenario/{path.name}": sha256_of(path) for _, path in self.files})
+
+    @property
+    def named_files(self) -> dict[str, Path]:
+        """The files that were read, by the names that results and archives have for them."""
+        return {f"scenario/{path.name}": path for _, path in self.files}
+
+
+def load_subject(
+    scenario: str | None,
+    settings: Mapping[str, str],
+    networks: str | None,
+    asked: Sequence[str] = (),
+    exact: bool = True,
+) -> Loaded | Design:
+    """What a name stands for. asked: texts of formulas. exact: the ranges of a machine are proved gate by gate.
+
+    Raises `InputError`.
+    """
+    from venmas.engine.subjects import is_circuit, load_circuit
+    from venmas.model.scenario.scenario import MachineError
+
+    if scenario is None or not is_circuit(scenario):
+        try:
+            return load(scenario, settings, networks)
+        except MachineError:
+            assert scenario is not None
+    if networks is not None:
+        raise UsageError(f"--networks: {scenario} is a design, which has none: leave it out")
+    return Design(scenario, load_circuit(scenario, settings, asked=asked, exact=exact), dict(settings))

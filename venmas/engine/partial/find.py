@@ -1,0 +1,176 @@
+"""Finding out how far an open question came, from what its procedures left and a moment of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TypeAlias, TypeVar
+
+from venmas.answer import Remaining
+from venmas.budget import Budget, BudgetError, limited
+from venmas.engine.partial.closest import closest
+from venmas.engine.partial.partial import Closest, Partial
+from venmas.engine.partial.prefix import Prefixes, proved_until
+from venmas.errors import ModelError, Reason
+from venmas.logic import Always, Bounded, Formula, Globally, Property, Quantifier, nnf
+from venmas.model.evaluation.regions import bounding_box
+from venmas.model.system.system import System
+from venmas.model.system.variables import Box, VariableDecl
+from venmas.question import Question
+
+SHARE, MOST = 0.02, 1.0
+"""Part of the time limit that is kept for it, and the most seconds; without a limit it takes the latter."""
+_BEYOND = 0.25
+"""Seconds beyond the limit, so that short ones leave something, too."""
+_TEXT = 0.2
+"""Seconds for writing formulas."""
+_SAMPLING = 0.6
+"""Part of the time for the closest run."""
+_FOREVER = 50
+"""Steps that are looked at where a property has no bound."""
+_SHOWN = 256
+"""Boxes that a report has."""
+
+Decls: TypeAlias = Sequence[VariableDecl]
+_Found = TypeVar("_Found")
+_NOTHING: tuple[str, int | None, str] = ("", None, "")
+
+
+UNTOLD = (Reason.INTERRUPTED.value, Reason.MEMORY.value)
+"""Reasons for which nobody waits for it."""
+
+
+def kept(timeout: float | None) -> float:
+    """Seconds of a time limit that are kept."""
+    return MOST if timeout is None else min(MOST, max(0.0, SHARE * timeout))
+
+
+def how_far(
+    system: System, asked: Property, question: Question, remaining: Sequence[Remaining], timeout: float | None
+) -> Partial:
+    """How far a question came.
+
+    system, asked: as they were written. question: about the system without disturbances. remaining: what procedures
+    left of it. timeout: that was given; a part of it was kept.
+    """
+    budget = Budget(kept(timeout) + _BEYOND)
+    with limited(budget):
+        left = _within(lambda: _left(system, question, remaining), Partial())
+        part = budget.within((1 - _SAMPLING) * (budget.left or 0.0))
+        proved = _within(lambda: _proved(asked, question, remaining, part), _NOTHING)
+        run = _within(lambda: _closest(system, asked, question, remaining, budget), None)
+    return replace(left, proved=proved[0], steps=proved[1], open=proved[2], closest=run)
+
+
+def _within(work: Callable[[], _Found], otherwise: _Found) -> _Found:
+    """What is found in the time; nothing is claimed of what is not."""
+    try:
+        return work()
+    except (BudgetError, ModelError, OverflowError, RecursionError):
+        return otherwise
+
+
+def _roots(system: System) -> list[Box]:
+    return [box for region in system.regions if (box := bounding_box(system, region)) is not None]
+
+
+def _left(written: System, question: Question, remaining: Sequence[Remaining]) -> Partial:
+    """The share of the initial set that is proved, and the boxes that are open."""
+    system, roots = question.system, _roots(question.system)
+    names = [n for n in written.variables if n not in written.disturbances]
+    decls = [system.variables[n] for n in names]
+    if not roots:
+        return Partial()
+    around = _floats(names, _hull(roots))
+    if not remaining:
+        return Partial(around=around)
+    left = min(remaining, key=lambda r: _volume(decls, r.boxes, roots))
+    shown = sorted(left.boxes, key=lambda b: -_volume(decls, [b], roots))
+    return Partial(
+        share=_share(decls, roots, left.boxes),
+        boxes=tuple(_floats(names, box) for box in shown[:_SHOWN]),
+        count=len(shown),
+        around=around,
+        leaving=tuple(sorted(left.leaving)),
+    )
+
+
+def _closest(
+    written: System, asked: Property, question: Question, remaining: Sequence[Remaining], budget: Budget
+) -> Closest | None:
+    """The closest run from what is open."""
+    target = _target(asked, question)
+    boxes = min((r.boxes for r in remaining if r.boxes), key=len, default=()) or _roots(question.system)
+    return None if target is None else closest(question.system, target, boxes[:64], written.disturbances, budget)
+
+
+def _target(asked: Property, question: Question) -> Formula | None:
+    """What a run has to meet; of a property without a bound, within some steps."""
+    match asked:
+        case Bounded():
+            return question.target
+        case Always(start, invariant):
+            end = start + _FOREVER
+            before = question.asked.start - start if isinstance(question.asked, Always) else 0
+            return nnf(Globally(Quantifier.ALL, start + before, end + before, invariant), negate=True)
+    return None
+
+
+def _proved(
+    asked: Property, question: Question, remaining: Sequence[Remaining], budget: Budget
+) -> tuple[str, int | None, str]:
+    """The formula with the most steps that is proved, their number, and the one with one step more."""
+    prefixes, extra = Prefixes.of(asked.formula), 1 if question.system.quantities else 0
+    if prefixes is None or question.chosen:
+        return "", None, ""
+    last = prefixes.last if prefixes.last is not None else prefixes.first + _FOREVER
+    told = [r.steps - extra for r in remaining if r.steps is not None]
+    if told:
+        best = max(told)
+    else:
+        with limited(budget):
+            best = proved_until(question.system, prefixes, extra, last, budget)
+    with limited(Budget(_TEXT)):  # what is known is written, though the time of the search is over
+        return _formulas(prefixes, best, last)
+
+
+def _formulas(prefixes: Prefixes, best: int, last: int) -> tuple[str, int | None, str]:
+    if prefixes.last is not None and best >= last:  # whether runs stay in their box is what is open
+        return str(prefixes.asked), last - prefixes.before, ""
+    if best < prefixes.first:
+        return "", None, str(prefixes.until(prefixes.first))
+    return str(prefixes.until(best)), best - prefixes.before, str(prefixes.until(best + 1))
+
+
+def _share(decls: Decls, roots: Sequence[Box], boxes: Sequence[Box]) -> float:
+    """At least this part of the boxes is not in any of the others."""
+    whole = _volume(decls, roots, roots)
+    return max(0.0, 1 - _volume(decls, boxes, roots) / whole) if whole else 0.0
+
+
+def _volume(decls: Decls, boxes: Iterable[Box], roots: Sequence[Box]) -> float:
+    """At most the volume of the union, in the variables of the initial state that have a width in any of the roots."""
+    wide = [d for d in decls if any(b[d.name][0] < b[d.name][1] for b in roots)]
+    seen = {tuple(box[d.name] for d in wide) for box in boxes}
+    total = 0.0
+    for sides in seen:
+        size = 1.0
+        for decl, (low, high) in zip(wide, sides, strict=True):
+            size *= _size(decl, low, high)
+        total += size
+    return total
+
+
+def _size(decl: VariableDecl, low: Fraction, high: Fraction) -> float:
+    return float(high - low + 1) if decl.integral else float(high - low)
+
+
+def _hull(boxes: Sequence[Box]) -> Box:
+    return {n: (min(b[n][0] for b in boxes), max(b[n][1] for b in boxes)) for n in boxes[0]}
+
+
+def _floats(names: Sequence[str], box: Box) -> dict[str, tuple[float, float]]:
+    """The sides of a box that have a width."""
+    sides = {n: (float(box[n][0]), float(box[n][1])) for n in names}
+    return {n: ends for n, ends in sides.items() if ends[0] < ends[1]} or sides

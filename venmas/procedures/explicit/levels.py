@@ -1,0 +1,66 @@
+"""Levels of all states that are reached, as a proof of LTL of a system and the lines of its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from venmas.answer import IncompleteError
+from venmas.checker.format.rule import Rule
+from venmas.checker.levels.listing import Places, States
+from venmas.logic.automata.automaton import Automaton
+from venmas.procedures.linear.claim import SystemClaim
+
+_TOGETHER = 20_000
+"""Numbers in a line."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """All states that are reached (B, variables), and a level for each with each automaton state; -1: not a pair.
+
+    Along a step levels do not rise; they fall where `Product.levels` says (B, automaton states).
+    """
+
+    states: NDArray[np.integer]
+    table: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class LevelsProof:
+    """pairs: of a state and an automaton state, all of which were looked at. within: steps after which every run has
+    shown the property, where there is such a number. levels: kept where they are to be written and no limit was met.
+
+    sound: False for what the checker is to refuse.
+    """
+
+    pairs: int
+    within: int | None
+    levels: Levels | None
+    sound: bool = True
+    kind: ClassVar[str] = "levels"
+
+    def lines(self, claim: SystemClaim, tick: Callable[[], None]) -> Iterator[Rule]:
+        """The automaton, and states in the order of their places in the box. Raises `IncompleteError`."""
+        if self.levels is None:
+            raise IncompleteError("a limit was met before the levels of its states were known")
+        yield claim.stated(self.sound)
+        box = claim.system.box.values()
+        ranges = np.array([[int(end) for end in ends] for ends in zip(*box, strict=True)], np.int64)
+        numbers = Places(ranges).of(self.levels.states.astype(np.int64))
+        order = np.argsort(numbers, kind="stable")
+        steps = np.diff(numbers[order], prepend=-1).tolist()
+        table = np.ascontiguousarray(self.levels.table[order].T)
+        turn = max(1, _TOGETHER // (1 + claim.question.automaton.states))
+        for at in range(0, len(steps), turn):
+            tick()
+            here = slice(at, at + turn)
+            yield States(tuple(steps[here]), tuple(row[here] for row in table))
+
+    def facts(self, automaton: Automaton) -> dict[str, Any]:
+        """What a report says of it."""
+        return {"by": "enumeration", "from": "initial", "states": self.pairs, "within": self.within, "texts": []}

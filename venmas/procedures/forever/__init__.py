@@ -1,0 +1,1 @@
+"""Properties without a bound over reals: derivations from bounded questions, exact lassos, and stays."""

@@ -1,0 +1,1 @@
+"""Bounded claims about sets of states, asked once each, and derivations from them."""

@@ -1,0 +1,111 @@
+"""Derivations: trees of rules over bounded claims that were answered, and their lines in a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, TypeAlias
+
+from venmas.answer import Basis, IncompleteError, Proved
+from venmas.checker.forever.rules import Bound, Cases, Chain, Close, Derived, Named, Recur, Replace, Stay
+from venmas.checker.format.rule import End, Rule
+from venmas.logic import Formula
+from venmas.procedures.exact.session import ExactSession
+from venmas.question import Question
+
+BASES: tuple[Basis, ...] = ("exact", "bounds", "solver")
+
+
+@dataclass(frozen=True, eq=False)
+class Claimed:
+    """A bounded claim about the states of a set, by its name, and its answer."""
+
+    start: str
+    formula: str
+    question: Question
+    answer: Proved
+
+
+@dataclass(frozen=True, eq=False)
+class Inferred:
+    """What a rule infers from the parts; the numbers of its sequents are not known yet."""
+
+    rule: Derived
+    parts: tuple[Derivation, ...]
+
+
+Derivation: TypeAlias = Claimed | Inferred
+
+
+def claims(derivation: Derivation) -> list[Derivation]:
+    """All its parts once, each after what it rests on."""
+    found: dict[Derivation, None] = {}
+
+    def visit(node: Derivation) -> None:
+        if node not in found:
+            for part in node.parts if isinstance(node, Inferred) else ():
+                visit(part)
+            found[node] = None
+
+    visit(derivation)
+    return list(found)
+
+
+def basis(derivation: Derivation) -> Basis:
+    """The weakest of its parts."""
+    answers = [node.answer.basis for node in claims(derivation) if isinstance(node, Claimed)]
+    return max(answers, key=BASES.index)
+
+
+@dataclass(frozen=True)
+class DerivationProof:
+    """A derivation of what is asked of the initial states. sets: by name.
+
+    Its lines raise `IncompleteError` where a bounded claim is not proved in rationals.
+    """
+
+    derivation: Derivation
+    sets: Mapping[str, Formula]
+    kind: ClassVar[str] = "forever"
+
+    def lines(self, question: Question, tick: Callable[[], None]) -> Iterator[Rule]:
+        """The sets that are used, and each sequent, bounded claims with their proofs."""
+        parts = claims(self.derivation)
+        used = {name for node in parts for name in _names(node)}
+        yield Named(tuple((name, str(states)) for name, states in self.sets.items() if name in used))
+        numbers = {node: number for number, node in enumerate(parts)}
+        for node in parts:
+            if isinstance(node, Claimed):
+                kind, lines = _proved(node, tick)
+                yield Bound(node.start, node.formula, kind)  # type: ignore[arg-type]
+                yield from lines
+                yield End(len(lines) + 1)
+            else:
+                by = tuple(numbers[part] for part in node.parts)
+                yield replace(node.rule, by=by)  # type: ignore[type-var]
+
+
+def _names(node: Derivation) -> list[str]:
+    if isinstance(node, Claimed):
+        return [node.start]
+    rule = node.rule
+    return [
+        rule.start,
+        *([rule.set] if isinstance(rule, Chain | Close | Recur | Stay | Replace) else []),
+        *(rule.sets if isinstance(rule, Cases) else ()),
+    ]
+
+
+def _proved(claim: Claimed, tick: Callable[[], None]) -> tuple[str, list[Rule]]:
+    """The kind and the lines of the proof of a bounded claim: the one that was found, else one in rationals."""
+    question = claim.question
+    if claim.answer.proof is not None and claim.answer.proof.kind in ("goals", "flowpipes"):
+        return claim.answer.proof.kind, list(claim.answer.proof.lines(question, tick))
+    if question.system.smooth:
+        raise IncompleteError(f"the procedure that decided a part writes no proof: {claim.formula}"[:500])
+    for whole in (True, False):
+        lines: list[Rule] = []
+        answer = ExactSession(replace(question, certified=True), lines.append, whole).advance(tick)
+        if isinstance(answer, Proved) and not answer.leaving:
+            return "goals", lines
+    raise IncompleteError(f"a part is not proved in rationals: {claim.formula}"[:500])

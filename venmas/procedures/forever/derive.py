@@ -1,0 +1,317 @@
+"""Derivations: how properties without a bound follow from bounded claims about sets of states.
+
+    derive(X, f):
+        f bounded:           ask X |- f
+        f & g:               derive both
+        AG AF c:             a set S that closes:  X |- AX^t S,  S |- AX^n S,  S |- AF[0,k] c             (recur)
+        AG b:                a set S that closes:  .. with b along both ways                              (close)
+        EG b:                a set S in which a run can stay, and to which one leads                      (stay)
+        else                 the innermost part g without a bound
+            Q(b U c):        f with Q(b U^k c) in its place, k = 1, 2, 4, ..                              (window)
+            AG b, EG b:      f with a set S in its place, S |- g                                          (replace)
+
+Above, b and c are bounded; parts of them that are not are replaced first. A window is at once the only approximation of
+a least fixpoint that is tried, which makes the result uniform: one k for all states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from venmas.budget import Budget
+from venmas.checker.forever import rules
+from venmas.checker.forever.rules import Derived, Letter, along, into, round_, until
+from venmas.checker.forever.sequents import HOLE
+from venmas.logic import (
+    AX,
+    EX,
+    TRUE,
+    And,
+    Finally,
+    Formula,
+    Globally,
+    Iff,
+    Implies,
+    Next,
+    Not,
+    Or,
+    Quantifier,
+    Until,
+    conjunction,
+    is_temporal,
+    subformulas,
+)
+from venmas.logic.formula import Window
+from venmas.logic.printing import to_text
+from venmas.model.system.system import System
+from venmas.procedures.forever.claims.asking import Asking
+from venmas.procedures.forever.claims.proof import Derivation
+
+MOST_STEPS = 64
+"""Steps of the longest window."""
+
+
+@dataclass(frozen=True)
+class Set:
+    """A set of states, by name: runs seem to enter it after `into` steps and to be back after `again`."""
+
+    name: str
+    states: Formula
+    into: int
+    again: int
+
+
+Finish = Callable[[Derivation], Derivation]
+
+
+class Deriving:
+    """Derivations about the states of `initial`, a system that differs from that of `asking` in its initial states.
+
+    closed: sets that may close, the most promising first, and `more` of them; kept: sets in which a run may stay where
+    a formula holds.
+    """
+
+    def __init__(
+        self,
+        asking: Asking,
+        initial: System,
+        closed: Callable[[], Iterator[Set]],
+        kept: Callable[[Formula], Iterator[Set]],
+        budget: Budget,
+        more: Callable[[], Iterator[Set]] = lambda: iter(()),
+    ) -> None:
+        self.asking, self.initial, self._closed, self._kept, self.budget = asking, initial, closed, kept, budget
+        self._more = more
+        self.told: list[tuple[str, str]] = []
+
+    def claim(self, start: str, formula: Formula) -> Derivation | None:
+        """A bounded claim, if it is known to hold."""
+        self.budget()
+        return self.asking.claim(start, formula, self.budget, self.initial)
+
+    def derive(self, start: str, formula: Formula) -> Derivation | None:
+        """A derivation that every state of the set `start` satisfies the formula; None where none is found."""
+        if formula.horizon is not None:
+            return self.claim(start, formula)
+        if isinstance(formula, And):
+            parts = [self.derive(start, part) for part in formula.operands]
+            found = [part for part in parts if part is not None]
+            if len(found) < len(parts):
+                return None
+            return self.asking.follows(rules.Both((), start, tuple(map(to_text, formula.operands))), *found)
+        if isinstance(formula, Globally) and formula.end is None:
+            if not formula.start:
+                return self._globally(start, formula)
+            if formula.quantifier is Quantifier.ALL:
+                later = Next(Quantifier.ALL, formula.start, Globally(Quantifier.ALL, 0, None, formula.operand))
+                return self.derive(start, later)
+        for bounded, finish in self._within(start, formula):
+            shown = self.claim(start, bounded)
+            if shown is not None:
+                return finish(shown)
+        return None
+
+    def _globally(self, start: str, formula: Globally) -> Derivation | None:
+        quantifier, holds = formula.quantifier, formula.operand
+        every = quantifier is Quantifier.ALL
+        again = (
+            isinstance(holds, Finally) and holds.quantifier is Quantifier.ALL and (holds.start, holds.end) == (0, None)
+        )
+        if every and again and holds.children[0].horizon is not None:
+            return self._recur(start, holds.children[0])
+        for bounded, finish in self._within(start, holds, Globally(quantifier, 0, None, HOLE)):
+            shown = self._close(start, bounded) if every else self._stay(start, bounded)
+            if shown is not None:
+                return finish(shown)
+        return None
+
+    def _entered(self, start: str) -> Iterator[tuple[Set, Derivation]]:
+        """Sets that close, each with its claim, which runs from a set are in after some steps."""
+        for one in chain(self._closed(), self._more()):
+            back = self.claim(one.name, into(one.again, one.states))
+            if back is not None and (start == one.name or self.claim(start, into(one.into, one.states)) is not None):
+                yield one, back
+
+    def _recur(self, start: str, holds: Formula) -> Derivation | None:
+        for one, back in self._entered(start):
+            steps = 0 if start == one.name else one.into
+            first = () if start == one.name else (self.claim(start, into(steps, one.states)),)
+            for k in self._doubled():
+                soon = self.claim(one.name, Finally(Quantifier.ALL, 0, k, holds))
+                if soon is not None and all(part is not None for part in first):
+                    self._tell(f"at least every {max(steps, one.again) + k} steps", one)
+                    rule = rules.Recur((), start, one.name, steps, one.again, to_text(holds), k)
+                    return self.asking.follows(rule, *(part for part in first if part is not None), back, soon)
+        return None
+
+    def _close(self, start: str, holds: Formula) -> Derivation | None:
+        for one, _ in self._entered(start):
+            back = self.claim(one.name, along(one.again, one.states, holds))
+            if back is None:
+                continue
+            steps = 0 if start == one.name else one.into
+            parts = [back] if start == one.name else [self.claim(start, along(steps, one.states, holds)), back]
+            found = [part for part in parts if part is not None]
+            if len(found) == len(parts):
+                self._tell("for ever", one)
+                rule = rules.Close((), start, one.name, steps, one.again, to_text(holds))
+                return self.asking.follows(rule, *found)
+        return None
+
+    def _stay(self, start: str, holds: Formula) -> Derivation | None:
+        for one in self._kept(holds):
+            for again in (1, 2, 4, 8):
+                back = self.claim(one.name, round_(again, one.states, holds))
+                if back is not None:
+                    break
+            else:
+                continue
+            for steps in (0, 1, 2, 4, 8, 16, 32, 64):
+                lead = None if start == one.name else self.claim(start, until("E", steps, holds, one.states))
+                if lead is not None or start == one.name:
+                    self._tell("by some run for ever", one)
+                    rule = rules.Stay((), start, one.name, steps if lead is not None else 0, again, to_text(holds))
+                    return self.asking.follows(rule, *([] if lead is None else [lead]), back)
+        return None
+
+    def _within(self, start: str, formula: Formula, around: Formula = HOLE) -> Iterator[tuple[Formula, Finish]]:
+        """Bounded formulas that are stronger, each with how the formula follows in a context once it is shown."""
+        if formula.horizon is not None:
+            yield formula, lambda shown: shown
+            return
+        inner = next(node for node in subformulas(formula) if _open_until(node) and node.horizon is None)
+        assert isinstance(inner, Window)
+        context = to_text(_put(around, HOLE, _put(formula, inner, HOLE))).replace('"@here" >= 1', "here")
+        if isinstance(inner, Globally):
+            for name, states, shown in self._satisfying(inner):
+                put = rules.Replace((), start, context, name, to_text(inner))
+                for bounded, finish in self._within(start, _put(formula, inner, states), around):
+                    yield bounded, self._then(finish, put, shown)
+            return
+        letter: Letter = "A" if inner.quantifier is Quantifier.ALL else "E"
+        left, right = inner.left if isinstance(inner, Until) else TRUE, inner.children[-1]
+        for k in self._doubled():
+            end = inner.start + k
+            within = Until(inner.quantifier, inner.start, end, left, right)
+            opened = rules.Window((), start, context, letter, to_text(left), to_text(right), end, inner.start)
+            for bounded, finish in self._within(start, _put(formula, inner, within), around):
+                yield bounded, self._then(finish, opened)
+
+    def _then(self, finish: Finish, rule: Derived, *others: Derivation) -> Finish:
+        """What finishes, and then a rule."""
+
+        def finished(known: Derivation) -> Derivation:
+            if isinstance(rule, rules.Window):
+                self.told.append(("within", f"{rule.within} steps"))
+            return self.asking.follows(rule, finish(known), *others)
+
+        return finished
+
+    def _satisfying(self, always: Globally) -> Iterator[tuple[str, Formula, Derivation]]:
+        """Sets all states of which satisfy AG b or EG b."""
+        if always.start:
+            return
+        if always.quantifier is Quantifier.EXISTS:
+            for one in self._kept(always.operand):
+                shown = self._kept_in(one, always)
+                if shown is not None:
+                    yield one.name, one.states, shown
+            return
+        for one in chain(self._closed(), self._more()):
+            part = conjunction([one.states, always.operand]) if not is_temporal(always.operand) else one.states
+            for states in dict.fromkeys((one.states, part)):
+                name = self.asking.named(states)
+                back = self.claim(name, along(one.again, states, always.operand))
+                if back is not None:
+                    rule = rules.Close((), name, name, 0, one.again, to_text(always.operand))
+                    self._tell("for ever", Set(name, states, one.into, one.again))
+                    yield name, self.asking.sets[name], self.asking.follows(rule, back)
+                    break
+
+    def _kept_in(self, one: Set, always: Globally) -> Derivation | None:
+        for again in (1, 2, 4, 8):
+            back = self.claim(one.name, round_(again, one.states, always.operand))
+            if back is not None:
+                rule = rules.Stay((), one.name, one.name, 0, again, to_text(always.operand))
+                return self.asking.follows(rule, back)
+        return None
+
+    def _doubled(self) -> Iterator[int]:
+        """Steps of windows, as long as none was late."""
+        steps, late = 1, self.asking.late
+        while steps <= MOST_STEPS and self.asking.late == late:
+            yield steps
+            steps *= 2
+
+    def _tell(self, how: str, one: Set) -> None:
+        self.told.append((how, f"set {one.name}, back after {one.again}: {to_text(one.states)[:200]}"))
+
+
+def _open_until(node: Formula) -> bool:
+    return isinstance(node, Window) and node.end is None
+
+
+def _put(formula: Formula, old: Formula, new: Formula) -> Formula:
+    """The formula with a part put in for another one, wherever it stands."""
+    done: dict[Formula, Formula] = {}
+    for node in subformulas(formula):
+        parts = [done[child] for child in node.children]
+        if node is old:
+            done[node] = new
+        elif not parts or all(a is b for a, b in zip(parts, node.children, strict=True)):
+            done[node] = node
+        else:
+            done[node] = _made(node, parts)
+    return done[formula]
+
+
+def _made(node: Formula, parts: list[Formula]) -> Formula:
+    match node:
+        case And() | Or():
+            return type(node)(tuple(parts))
+        case Next(quantifier, k, _):
+            return Next(quantifier, k, parts[0])
+        case Globally(quantifier, start, end, _) | Finally(quantifier, start, end, _):
+            return type(node)(quantifier, start, end, parts[0])
+        case Until(quantifier, start, end, _, _):
+            return Until(quantifier, start, end, *parts)
+        case Not() | AX() | EX() | Implies() | Iff():
+            return type(node)(*parts)
+    raise TypeError(type(node))
+
+
+def positive(formula: Formula, negate: bool = False) -> Formula | None:
+    """The formula, or its negation, with no operator without a bound below a negation.
+
+    None where that cannot be written: the negation of an until without a bound.
+    """
+    if formula.horizon is not None:
+        return Not(formula) if negate else formula
+    match formula:
+        case Not(inner):
+            return positive(inner, not negate)
+        case Implies(left, right):
+            return positive(Or((Not(left), right)), negate)
+        case Iff(left, right):
+            return positive(And((Or((Not(left), right)), Or((left, Not(right))))), negate)
+        case Until() if negate and formula.end is None:
+            return None
+    parts = [positive(child, negate) for child in formula.children]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or (negate and isinstance(formula, Until)):
+        return None
+    if not negate:
+        return _made(formula, known)
+    match formula:
+        case And() | Or():
+            return (Or if isinstance(formula, And) else And)(tuple(known))
+        case AX() | EX():
+            return (EX if isinstance(formula, AX) else AX)(known[0])
+        case Next(quantifier, k, _):
+            return Next(quantifier.dual, k, known[0])
+        case Globally(quantifier, start, end, _) | Finally(quantifier, start, end, _):
+            other = Finally if isinstance(formula, Globally) else Globally
+            return other(quantifier.dual, start, end, known[0])
+    return None

@@ -1,0 +1,147 @@
+"""Sets of states that are tried: given ones, propositions and atoms, and boxes round late states of sampled runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from venmas.bounds.rounding import Bools, Floats
+from venmas.logic import TRUE, Atom, Formula, conjunction, is_temporal, nnf, subformulas
+from venmas.logic.linear import Comparison, LinearExpr, Relation
+from venmas.model.evaluation.regions import bounding_box, sample, snap
+from venmas.model.system.disturbances import drawn, ranges
+from venmas.model.system.system import System
+from venmas.model.witness.enclosed import told
+from venmas.model.witness.tree import Value
+from venmas.procedures.forever.claims.asking import Asking
+from venmas.procedures.forever.derive import Set
+from venmas.procedures.kinduction.runs import Runs
+from venmas.procedures.kinduction.sets import candidates
+
+_POINTS = 4
+_PLAIN = 24
+"""Propositions and atoms that are tried, at most."""
+
+
+class NoisyRuns(Runs):
+    """Runs of a system with noise: every step draws it anew, at its ends or between. keep: what all states satisfy.
+
+    States have a column for each disturbance, which is 0 between steps.
+    """
+
+    def __init__(self, system: System, seed: int = 0, keep: Formula = TRUE) -> None:
+        super().__init__(drawn(system, 1), seed)
+        names = list(self.system.variables)
+        self._noise = {names.index(name): ends for name, ends in ranges(system, self.system).items()}
+        self._keep = nnf(keep)
+
+    def step(self, states: Floats) -> tuple[Floats, bool]:
+        """All successors inside the declared box that satisfy what is kept, and whether others lie outside."""
+        for column, (low, high) in self._noise.items():
+            parts = np.clip(self._rng.random(len(states)) * 1.6 - 0.3, 0, 1)
+            states[:, column] = float(low) + float(high - low) * parts
+        found, left = super().step(states)
+        for column, (low, high) in self._noise.items():
+            found[:, column] = float(low + high) / 2
+        if self._keep is not TRUE and len(found):
+            found = found[self._satisfied(found)]
+        return found, left
+
+    def _satisfied(self, states: Floats) -> Bools:
+        return self.holds(self._keep, states)
+
+
+class Sets:
+    """The sets that are tried for a system, found once and named. given: by the user; formula: that is asked about."""
+
+    def __init__(
+        self, asking: Asking, initial: System, given: Formula | None, formula: Formula, tick: Callable[[], None]
+    ) -> None:
+        self._asking, self._initial, self._given, self._formula, self._tick = asking, initial, given, formula, tick
+        self._closed: list[Set] | None = None
+        self._kept: dict[Formula, list[Set]] = {}
+
+    def closed(self) -> Iterator[Set]:
+        """Sets that may close."""
+        if self._closed is None:
+            self._closed = list(self._find())
+        yield from self._closed
+
+    def kept(self, holds: Formula) -> Iterator[Set]:
+        """Sets in which a run may stay where a formula holds."""
+        if holds not in self._kept:
+            state = holds if not is_temporal(holds) else TRUE
+            found = [state] if state is not TRUE else []
+            found += [conjunction([c.states, state]) for c in self._sampled(state)]
+            found += [conjunction([one.states, state]) for one in self.closed()]
+            self._kept[holds] = [self._named(states, 0, 1) for states in dict.fromkeys(found)]
+        yield from self._kept[holds]
+
+    def _find(self) -> Iterator[Set]:
+        if self._given is not None:
+            yield self._named(self._given, 0, 1)
+        seen: set[Formula] = set()
+        for one in (*self._sampled(TRUE), *self._plain()):
+            if one.states not in seen:
+                seen.add(one.states)
+                yield self._named(one.states, one.into, one.again)
+
+    def _plain(self) -> Iterable[Set]:
+        """What the formula and the propositions say of one state, the whole box last."""
+        system = self._asking.system
+        parts = [*subformulas(self._formula), *system.propositions.values()]
+        parts += [atom for part in list(parts) for atom in subformulas(part) if isinstance(atom, Atom)]
+        states = dict.fromkeys(nnf(part, sign) for part in parts if not is_temporal(part) for sign in (False, True))
+        for part in [*states][:_PLAIN]:
+            if part.horizon == 0 and part is not TRUE:
+                yield Set("", part, 0, 1)
+                yield Set("", part, 8, 1)
+        yield Set("", TRUE, 0, 1)
+
+    def _sampled(self, keep: Formula) -> list[Set]:
+        if self._initial.initial_condition is not TRUE or self._asking.system.initial_condition is not TRUE:
+            return []
+        runs = NoisyRuns(self._initial, keep=keep)
+        names = list(self._initial.variables)
+        noise = set(self._initial.disturbances)
+        with np.errstate(all="ignore"):
+            found = candidates(runs.system, runs, 0, TRUE, self._tick)
+        sets = []
+        for one in found:
+            boxes = tuple({n: box[n] for n in names if n not in noise} for box in one.boxes)
+            states = replace(one, boxes=boxes).formula(self._initial)
+            sets.append(Set("", states, one.entry, one.period))
+        return sets
+
+    def _named(self, states: Formula, into: int, again: int) -> Set:
+        name = self._asking.named(states)
+        return Set(name, self._asking.sets[name], into, again)
+
+
+@dataclass(frozen=True)
+class Point:
+    """An initial state, and the system that starts there alone."""
+
+    values: tuple[Value, ...]
+    system: System
+
+
+def points(system: System) -> list[Point]:
+    """A few initial states: ends of the initial sets, and others."""
+    found: dict[tuple[Value, ...], Point] = {}
+    rng = np.random.default_rng(0)
+    for region in system.regions[:_POINTS]:
+        box = bounding_box(system, region) or {}
+        ends = [{n: float(pair[i]) for n, pair in box.items()} for i in (0, 1)] if box else []
+        some = [point for end in ends if (point := snap(system, region, end)) is not None]
+        for point in [*some, *sample(system, region, rng, _POINTS)][:_POINTS]:
+            known = {n: Fraction(v) for n, v in point.items() if n not in system.disturbances}
+            noise = {n: system.variables[n].lower for n in system.disturbances}  # it stands for all: a state has none
+            shown = {n: {**noise, **known}[n] for n in system.variables}
+            values = tuple(told(n, v, system.variables[n].labels) for n, v in shown.items())
+            atoms = (Comparison(LinearExpr.variable(n) - LinearExpr((), v), Relation.EQ) for n, v in known.items())
+            found.setdefault(values, Point(values, system.starting(conjunction(map(Atom, atoms)))))
+    return list(found.values())[: 2 * _POINTS]

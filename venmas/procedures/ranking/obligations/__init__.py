@@ -1,0 +1,1 @@
+"""Obligations of ranks, and questions to the SMT solver about them."""

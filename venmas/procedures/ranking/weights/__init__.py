@@ -1,0 +1,1 @@
+"""Weights of ranks: linear programs over counterexamples, in floats and in rationals."""
