@@ -69,12 +69,12 @@ ADAPTIVE = Mode(
     (
         (Turn("explicit"),),
         (Turn("flowpipes"),),
-        (Turn("flowpipes", share=0.05, lead=True, left=1 / 3), Turn("branch-and-bound", left=3 / 4, pause=1.0)),
+        (Turn("flowpipes", share=0.05, lead=True), Turn("branch-and-bound", left=3 / 4, pause=1.0)),
         (
             Turn("polytopes", first=0.1, then=2.0, share=0.1, lead=True),
             Turn("exact", first=0.1, then=1.0, share=0.1, lead=True),
             Turn("bound-propagation", first=0.1, then=0.4, share=0.02, after=0.1),
-            Turn("flowpipes", share=0.2, after=1.0),
+            Turn("flowpipes", share=0.2, after=1.0, left=1 / 3),
             Turn("reachability"),
         ),
         # no solver is trusted: it may show a violation, and its "infeasible" is a note

@@ -179,7 +179,8 @@ class Portfolio:
                 known = {turn.procedure for turn in stage}
                 stage = [t for t in carried if t.procedure in sessions and t.procedure not in known] + stage
             try:
-                found = _Stage(self, question, stage, sessions, self.budget if last else main).run()
+                later = self.mode.stages[number:]
+                found = _Stage(self, question, stage, later, sessions, self.budget if last else main).run()
             except BudgetError as error:
                 if last or not self.mode.resort or error.budget is not main or error.reason is not Reason.TIME:
                     raise
@@ -270,17 +271,19 @@ def bounded_answer(mode: Mode, programs: Programs, settings: Settings, question:
 
 
 class _Stage:
-    """One stage at work; sessions: those that were begun, by procedure."""
+    """One stage at work; later: the stages after it; sessions: those that were begun, by procedure."""
 
     def __init__(
         self,
         portfolio: Portfolio,
         question: Asked,
         stage: Sequence[Turn],
+        later: Sequence[Sequence[Turn]],
         sessions: dict[str, Session],
         budget: Budget,
     ) -> None:
         self.portfolio, self.question, self.sessions, self.budget = portfolio, question, sessions, budget
+        self.later = later
         *self.others, self.main = stage
         left = budget.left
         self.own = budget if self.main.left == 1 or left is None else budget.within(self.main.left * left)
@@ -350,10 +353,12 @@ class _Stage:
             return self.portfolio.advance(name, session, self.own)
 
     def _without(self) -> Answer | None:
-        """Without the main one the others have all its time, but for those that a later stage goes on with."""
+        """Without the main one the others have all its time, but for those that a later stage goes on with: the last
+        one, or one in which they are beside another main one."""
+        last = self.portfolio.mode.stages[-1]
+        on = {t.procedure for stage in self.later for t in (stage if stage is last else stage[:-1])}
         for turn in self.others:
-            last = self.portfolio.mode.stages[-1]
-            if self.main in last or turn.procedure not in [t.procedure for t in last]:
+            if turn.procedure not in on:
                 answer = self._alone(turn)
                 if answer is not None and not isinstance(answer, Unknown):
                     return answer
