@@ -291,7 +291,7 @@ class _Part:
         return tuple(zip(self.program.low, self.program.high, strict=True))
 
     def waiting(self) -> list[Box]:
-        """What is not refuted."""
+        """Boxes that are not refuted."""
         return [self._box] if self._search is None else self._search.waiting(0)
 
     def search(self, threads: int, figures: Searched) -> Result:
