@@ -86,7 +86,7 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Remaining:
-    """What a procedure has left of the initial set: the property holds in all of it that is in none of these boxes.
+    """Rest of the initial set that a procedure leaves: the property holds in all of it that is in none of these boxes.
 
     steps: nothing that is looked at in the first so many steps violates it anywhere; None where that is not known.
     leaving: as of `Proved`.

@@ -55,7 +55,7 @@ class LinearQuestion:
 
     @cached_property
     def formula(self) -> Formula:
-        """What every run satisfies, fairness put in."""
+        """Formula that every run satisfies, fairness put in."""
         from venmas.logic.automata.translate import questioned
 
         return questioned(self.asked.formula, self.asked.fair)
@@ -112,7 +112,7 @@ class Option:
 
     @property
     def key(self) -> str:
-        """What users call it."""
+        """Name for users."""
         return f"{self.group}.{self.name}"
 
     def of(self, settings: Settings) -> Any:

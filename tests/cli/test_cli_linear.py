@@ -200,7 +200,7 @@ def test_lines_of_netlists_are_asked(design: Path) -> None:
         (["--scenario", "{d}", "--formula", "G F nine", "--mode", "adaptive"], "is one of LTL"),
         (["--scenario", "{d}", "--formula", "G F nine", "--invariant", "nine"], "of LTL leave it out"),
         (["--scenario", "{d}", "--formula", "G F nine", "--deadlock", "stutter"], "asked of systems"),
-        (["--scenario", "frozenlake", "--formula", "F goal", "--initial", "cell == 1"], "is for netlists"),
+        (["--scenario", "frozenlake", "--formula", "F goal", "--initial", "cell == 1"], "is about designs"),
         (["--scenario", "frozenlake", "--formula", "AF^5 goal", "--fair", "cell == 1"], "of CTL"),
     ],
 )

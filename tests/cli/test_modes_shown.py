@@ -149,7 +149,8 @@ def test_results_of_earlier_versions_are_shown_with_what_they_counted() -> None:
         del stored[later]
     SCHEMA.validate(stored)
     page = html_page(read_report(stored), None, Source("r.json"), Checks(undescribed="not here"))
-    assert "<dt>subproblems</dt><dd>0 created, 1 discarded by bounds" in page and "decided by" not in page
+    assert "<dt>subproblems</dt><dd>0 created, 1 discarded by bounds" in page
+    assert "an earlier run, whose verdict was kept" in page
 
 
 @pytest.mark.parametrize("wrong", ["x", [1], [{"name": 1}], [{"name": "a", "seconds": -1, "why": "", "figures": {}}]])

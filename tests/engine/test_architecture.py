@@ -17,7 +17,7 @@ pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-SHARED = {"hybrid", "netlist", "inductive"}
+SHARED = {"hybrid", "linear", "netlist", "inductive"}
 """Rooms of procedures that are no algorithms."""
 
 

@@ -1,5 +1,9 @@
 """How far an open question came: what is said to be proved is compared with runs, and the closest run with others."""
 
+from tests.needs import needs
+
+needs("jsonschema")
+
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -9,7 +13,6 @@ import jsonschema
 import numpy as np
 import pytest
 
-from tests.needs import needs
 from venmas import verify
 from venmas.answer import Remaining
 from venmas.engine.partial import closest, find

@@ -106,7 +106,7 @@ class Loaded:
 
     @property
     def subject(self) -> System:
-        """What questions are about."""
+        """Subjects of questions."""
         return self.system
 
     @property

@@ -1,4 +1,4 @@
-"""What `--scenario` names: a system, or a circuit (a netlist, a design in Verilog, a bundled machine)."""
+"""Subjects that `--scenario` names: a system, or a circuit (a netlist, a design in Verilog, a bundled machine)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Design:
 
     @property
     def files(self) -> list[tuple[str, Path]]:
-        """What was read for it."""
+        """Text that was read for it."""
         return [("the design", Path(self.name))] if Path(self.name).is_file() else []
 
     @property
@@ -54,7 +54,7 @@ def load_subject(
     asked: Sequence[str] = (),
     exact: bool = True,
 ) -> Loaded | Design:
-    """What a name stands for. asked: texts of formulas. exact: the ranges of a machine are proved gate by gate.
+    """Subject that a name stands for. asked: texts of formulas. exact: the ranges of a machine are proved gate by gate.
 
     Raises `InputError`.
     """

@@ -89,17 +89,20 @@ log = logging.getLogger(__name__)
     "--fair",
     metavar="CONDITION",
     multiple=True,
-    help="LTL: consider only runs on which this holds infinitely often; repeatable.",
+    help="Consider only runs on which this holds infinitely often (LTL); repeatable.",
 )
 @click.option(
     "--deadlock",
     type=click.Choice(tuple(DEADLOCKS)),
     default="error",
     show_default=True,
-    help=f"LTL: a state of a system without successor. {described(DEADLOCKS)}.",
+    help=f"State of a system without successor, for LTL. {described(DEADLOCKS)}.",
 )
 @click.option(
-    "--initial", metavar="CONDITION", default="", help="LTL of designs: what holds of registers in initial states, too."
+    "--initial",
+    metavar="CONDITION",
+    default="",
+    help="What holds of registers in initial states, too (designs).",
 )
 @click.option("--certificate", metavar="FILE", help="Write the proof there if satisfied, for `venmas check`.")
 @click.option(

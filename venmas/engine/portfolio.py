@@ -203,7 +203,7 @@ class Portfolio:
         return Unknown(Reason.OPEN, f"no procedure takes this question ({why or 'the mode has none for it'})")
 
     def remaining(self) -> list[Remaining]:
-        """What procedures left of the property, as far as they cut the initial set."""
+        """Rests of the property that procedures leave, as far as they cut the initial set."""
         told = [ask() for s in self._begun.values() if (ask := getattr(s, "remaining", None)) is not None]
         return [left for left in told if left is not None]
 

@@ -1,4 +1,4 @@
-"""What a verification says: the verdict, why, and what it took (design S7, section 5)."""
+"""Report of a verification: the verdict, why, and what it took (design S7, section 5)."""
 
 from __future__ import annotations
 

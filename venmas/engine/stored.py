@@ -130,7 +130,7 @@ def _automaton(data: _Object) -> AutomatonSize:
 
 
 def _proof(data: _Object) -> dict[str, Any]:
-    """What a page shows of a proof of LTL."""
+    """Part of a page about a proof of LTL."""
     found: dict[str, Any] = {key: data.text(key, "") for key in ("kind", "by", "from")}
     found["texts"] = [str(text) for text in data.get("texts", list, [])]
     found["said"] = data.get("said", str | None, None)
@@ -231,7 +231,7 @@ def _counts(given: _Object, key: str, kind: type) -> dict[str, int]:
 
 
 def _partial(data: _Object | None) -> Partial | None:
-    """How far an open question came."""
+    """Partial result of an open question."""
     if data is None:
         return None
     run = data.part("closest")

@@ -1,4 +1,4 @@
-"""What is asked of a system or a circuit, read from text."""
+"""Properties of a system or a circuit, read from text."""
 
 from __future__ import annotations
 

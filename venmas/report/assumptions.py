@@ -39,7 +39,7 @@ def trusted(report: Report, system: System | None) -> Facts:
 
 
 def assumptions(report: Report, subject: Subject | None) -> Facts:
-    """What the verdict takes for granted, by topic; subject: None where it is not known, and nothing is said of it."""
+    """Assumptions of the verdict, by topic; subject: None where it is not known, and nothing is said of it."""
     if subject is None:
         return []
     return list(_assumed(report, subject) if isinstance(subject, System) else _of_circuit(report, subject))

@@ -26,7 +26,7 @@ _MOST_ROWS, _MOST_COLUMNS = 400, 24
 
 
 def meaning(verdict: Verdict) -> str:
-    """What a verdict about LTL says."""
+    """Meaning of a verdict about LTL."""
     match verdict:
         case Verdict.SATISFIED:
             return "Every run has the property, for ever: no run is one that the automaton accepts."
@@ -36,7 +36,7 @@ def meaning(verdict: Verdict) -> str:
 
 
 def basis(report: Report) -> tuple[str, ...]:
-    """What *satisfied* or *violated* rests on."""
+    """Basis of *satisfied* or *violated*."""
     if report.verdict is Verdict.VIOLATED:
         return ("It rests on the run alone, which was replayed.",)
     if report.verdict is not Verdict.SATISFIED or report.proof is None:
@@ -71,7 +71,7 @@ def proof_texts(report: Report) -> list[str]:
 
 
 def automaton_line(report: Report) -> str:
-    """How large the automaton is, and what the property depends on."""
+    """Size of the automaton, and registers on which the property depends."""
     found = ""
     if (one := report.automaton) is not None:
         found = f"{one.states} states, {one.edges} edges"
@@ -130,7 +130,7 @@ def _of_system(run: Run, system: System | None, most: int) -> tuple[list[str], l
 
 @dataclass(frozen=True)
 class Shown:
-    """What a page shows of a result of LTL. dot: for Graphviz; empty where the automaton is known by its text alone."""
+    """Part of a page about a result of LTL. dot: for Graphviz; empty where the automaton is known by its text alone."""
 
     lasso: Table | None
     texts: list[str]

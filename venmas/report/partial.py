@@ -1,4 +1,4 @@
-"""How far an open question came, in sentences, and what to ask next."""
+"""Partial result of an open question, in sentences, and next questions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_VARIABLES = 8
 
 
 def how_far(report: Report) -> list[str]:
-    """What is proved, what is open and where, and the closest run; nothing where nothing is known."""
+    """Proved and open parts, where they are, and the closest run; nothing where nothing is known."""
     found = report.partial
     if not found:
         return []
@@ -41,7 +41,7 @@ def how_far(report: Report) -> list[str]:
 
 
 def next_questions(report: Report) -> list[str]:
-    """What may be asked next, of what is known."""
+    """Next questions, by what is known."""
     found, told = report.partial, []
     if not found:
         return []

@@ -25,7 +25,7 @@ REASONS = {
 
 
 def meaning(verdict: Verdict, kind: str = Bounded.kind) -> str:
-    """What the verdict says about the system; kind: of the property."""
+    """Meaning of the verdict for the system; kind: of the property."""
     if kind == Linear.kind:
         return linear.meaning(verdict)
     match verdict:

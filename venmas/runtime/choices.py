@@ -18,7 +18,7 @@ ReluEncoding: TypeAlias = Literal["big-m", "indicator"]
 TRUSTS: Mapping[str, str] = {
     "auto": "a proof in rationals if one is found soon, else the solver's word",
     "exact": "a proof, else the verdict is unknown",
-    "two": "of netlists: the answers of two SMT solvers",
+    "two": "the answers of two SMT solvers, about netlists",
     "solver": "the solver's word, no proof is sought",
 }
 """What *satisfied* needs where a solver decided."""

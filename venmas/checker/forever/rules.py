@@ -74,11 +74,11 @@ class Derived(Rule):
     start: str
 
     def needs(self, scope: Scope) -> list[Sequent]:
-        """What is to be shown before, in this order. Raises `FormulaError`."""
+        """Premises, in this order. Raises `FormulaError`."""
         return self._needs(scope)
 
     def shows(self, scope: Scope) -> Sequent:
-        """What follows. Raises `FormulaError`."""
+        """Sequent that follows. Raises `FormulaError`."""
         return self._shows(scope)
 
     @abstractmethod

@@ -132,7 +132,7 @@ def write(
 
 
 def claimed(question: Asked, proof: Proof[Any]) -> Any:
-    """What the lines of a proof are about: the question, of LTL the claim of its certificate."""
+    """Subject of the lines of a proof: the question, of LTL the claim of its certificate."""
     if not isinstance(question, LinearQuestion):
         return question
     from venmas.procedures.linear.claim import NetlistClaim, SystemClaim

@@ -1,4 +1,4 @@
-"""What a *satisfied* of LTL rests on: proofs of obligations, the word of solvers, and certificates.
+"""Trust in a *satisfied* of LTL: proofs of obligations, the word of solvers, and certificates.
 
     trust      of a circuit
     exact      obligations are proved gate by gate; where a certificate is written, the proofs are those of its lines

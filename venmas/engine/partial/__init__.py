@@ -1,1 +1,1 @@
-"""How far an open question came: steps, share of the initial set, and the closest run."""
+"""Progress of a question that stays open: steps, share of the initial set, and the closest run."""

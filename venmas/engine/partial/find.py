@@ -49,7 +49,7 @@ def kept(timeout: float | None) -> float:
 def how_far(
     system: System, asked: Property, question: Question, remaining: Sequence[Remaining], timeout: float | None
 ) -> Partial:
-    """How far a question came.
+    """Partial result of a question.
 
     system, asked: as they were written. question: about the system without disturbances. remaining: what procedures
     left of it. timeout: that was given; a part of it was kept.
@@ -64,7 +64,7 @@ def how_far(
 
 
 def _within(work: Callable[[], _Found], otherwise: _Found) -> _Found:
-    """What is found in the time; nothing is claimed of what is not."""
+    """Partial result within the time; nothing is claimed of the rest."""
     try:
         return work()
     except (BudgetError, ModelError, OverflowError, RecursionError):
@@ -106,7 +106,7 @@ def _closest(
 
 
 def _target(asked: Property, question: Question) -> Formula | None:
-    """What a run has to meet; of a property without a bound, within some steps."""
+    """Target of a run; of a property without a bound, within some steps."""
     match asked:
         case Bounded():
             return question.target

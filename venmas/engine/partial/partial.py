@@ -1,4 +1,4 @@
-"""What is known of a question that stays open, as a value of the report."""
+"""Partial answer to a question that stays open, as a value of the report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Closest:
 
 @dataclass(frozen=True)
 class Partial:
-    """How far an open question came.
+    """Partial result of an open question.
 
     proved: the formula with the greatest number of steps that is proved, empty where none is; steps: that number; open:
     the formula with the least number of steps that is open. share: at least this part of the initial set is proved, of

@@ -1,4 +1,4 @@
-"""What a replay in floats says of a witness."""
+"""Replay of a witness in floats, as a report has it."""
 
 from __future__ import annotations
 

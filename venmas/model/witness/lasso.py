@@ -59,7 +59,7 @@ class Run:
 
     @property
     def then(self) -> str:
-        """What comes after the last step."""
+        """Successor of the last step."""
         if self.back is None:
             return "anything: the property is broken, whatever comes"
         return f"step {self.back} again, for ever"

@@ -339,7 +339,7 @@ class _Part:
         return tuple(zip(self.program.low, self.program.high, strict=True))
 
     def open(self) -> list[StateBox]:
-        """What is not refuted, as ranges of the inputs."""
+        """Boxes that are not refuted, as ranges of the inputs."""
         boxes = [self._box] if self._search is None else self._search.waiting(0)
         return [dict(zip(self.program.inputs, box, strict=True)) for box in boxes]
 

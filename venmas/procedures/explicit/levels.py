@@ -62,5 +62,5 @@ class LevelsProof:
             yield States(tuple(steps[here]), tuple(row[here] for row in table))
 
     def facts(self, automaton: Automaton) -> dict[str, Any]:
-        """What a report says of it."""
+        """Sentence of a report."""
         return {"by": "enumeration", "from": "initial", "states": self.pairs, "within": self.within, "texts": []}

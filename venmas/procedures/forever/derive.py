@@ -200,7 +200,7 @@ class Deriving:
                 yield bounded, self._then(finish, opened)
 
     def _then(self, finish: Finish, rule: Derived, *others: Derivation) -> Finish:
-        """What finishes, and then a rule."""
+        """Parts that finish, and then a rule."""
 
         def finished(known: Derivation) -> Derivation:
             if isinstance(rule, rules.Window):

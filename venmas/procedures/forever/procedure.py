@@ -74,7 +74,7 @@ class ForeverSession:
 
     @property
     def figures(self) -> object:
-        """What was asked."""
+        """The question."""
         return self._asking.figures
 
     def advance(self, budget: Budget) -> Answer:

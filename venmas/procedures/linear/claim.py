@@ -34,7 +34,7 @@ class NetlistClaim:
 
     @property
     def circuit(self) -> Circuit:
-        """What it is about."""
+        """Subject of the claim."""
         assert isinstance(self.question.subject, Circuit)
         return self.question.subject
 
@@ -67,7 +67,7 @@ class SystemClaim:
 
     @property
     def system(self) -> System:
-        """What it is about."""
+        """Subject of the claim."""
         assert isinstance(self.question.subject, System)
         return self.question.subject
 

@@ -73,7 +73,7 @@ class NetlistProof(ABC):
 
     @abstractmethod
     def facts(self, automaton: Automaton) -> Mapping[str, Any]:
-        """What a report says of it."""
+        """Sentence of a report."""
 
     def lines(self, claim: NetlistClaim, tick: Callable[[], None]) -> Iterator[Rule]:
         """The automaton, the invariant, and ranks. Raises `UnprovedError`, `SolverUnavailableError`."""

@@ -163,7 +163,7 @@ COMP_PAR = Programming("comp-par", "Many small programs on several cores.", "com
 
 
 def task_of(question: Question, strategy: Strategy, settings: Settings) -> Task:
-    """What is encoded for a question."""
+    """Encoding of a question."""
     return Task(question.system, question.target, strategy, ENCODING.of(settings), BOUND_METHOD.of(settings))
 
 

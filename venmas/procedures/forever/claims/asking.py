@@ -37,7 +37,7 @@ class Asked:
 
 
 class Asking:
-    """What is known of bounded claims about the sets of a system.
+    """Knowledge of bounded claims about the sets of a system.
 
     seconds: that a question may take; late: questions that took more.
     """
@@ -104,5 +104,5 @@ class Asking:
         return answer
 
     def follows(self, rule: Derived, *parts: Derivation) -> Derivation:
-        """What a rule infers. Raises `AssertionError` where the parts are not what it needs."""
+        """Claim that a rule infers. Raises `AssertionError` where the parts are not what it needs."""
         return Inferred(rule, parts)

@@ -28,7 +28,7 @@ class Claimed:
 
 @dataclass(frozen=True, eq=False)
 class Inferred:
-    """What a rule infers from the parts; the numbers of its sequents are not known yet."""
+    """Inference of a rule from the parts; the numbers of its sequents are not known yet."""
 
     rule: Derived
     parts: tuple[Derivation, ...]

@@ -41,7 +41,7 @@ class Memory:
         return self.same + self.within + self.pooled
 
     def to_json(self) -> dict[str, float]:
-        """What became of queries, with those that were not asked."""
+        """Outcomes of queries, with those that were not asked."""
         known = {"same": self.same, "refuted": self.within, "witnessed": self.pooled}
         return {**self.engine.counts.to_json(), "remembered": self.hits, **{f"known_{k}": n for k, n in known.items()}}
 

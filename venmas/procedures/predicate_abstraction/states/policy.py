@@ -124,7 +124,7 @@ class Compiled(Protocol):
 
 
 class Filter:
-    """Which labels compete: their conditions over integers, the first columns of states (`with_exits` adds one).
+    """Labels that compete: their conditions over integers, the first columns of states (`with_exits` adds one).
 
     Over boxes of states the conditions are true, false or open:
 
@@ -140,13 +140,13 @@ class Filter:
         """The variables that conditions read."""
 
     def allowed(self, states: Ints) -> Bools:
-        """Which labels compete in states (B, n): (B, labels)."""
+        """Labels that compete in states (B, n): (B, labels)."""
         states = states[:, : self.width]
         truths = np.stack([c.over(states, states).truth for c in self.conditions], 1) == 1
         return np.asarray(truths | ~truths.any(1, keepdims=True))
 
     def swept(self, label: int, low: Ints, high: Ints, ask: Callable[[tuple[int, ...], Ints], Swept]) -> Swept:
-        """What bounds tell of boxes (B, n), where `ask` bounds some of them for rivals of the label."""
+        """Bounds' verdicts about boxes (B, n), where `ask` bounds some of them for rivals of the label."""
         a, b = low[:, : self.width], high[:, : self.width]
         truths = np.stack([c.over(a, b).truth for c in self.conditions], 1)
         sure = truths == 1
@@ -176,7 +176,7 @@ class Filter:
 
 
 def _placed(found: Swept | None, part: Swept, at: Ints, count: int) -> Swept:
-    """What is known of all boxes, with that of some."""
+    """Verdicts about all boxes, with those about some."""
     names = ("closed", "lower", "influence", "tried", "worst", "low", "high")
     if found is None:
         empty = {name: np.zeros((count, *getattr(part, name).shape[1:]), getattr(part, name).dtype) for name in names}

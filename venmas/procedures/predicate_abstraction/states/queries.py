@@ -126,7 +126,7 @@ class QueryEngine:
             self.counts.exact += (self.policy.exact if self.policy else 0) - before
 
     def possible(self, queries: Queries) -> Bools:
-        """Which may have a point (Q,): all but those that one bound over the reals excludes (continuous relaxation)."""
+        """Queries (Q,) that may have a point: those that no bound over the reals excludes (continuous relaxation)."""
         low, high = shrink(queries.low, queries.high, queries.rows, queries.constants)
         found: Bools = np.asarray((low <= high).all(1))
         for label in np.unique(queries.label[found]).tolist():
@@ -287,7 +287,7 @@ class QueryEngine:
             low, high, root = np.concatenate([low, a]), np.concatenate([high, b]), np.concatenate([root, at])
 
     def _sweep(self, label: int, low: Ints, high: Ints) -> Swept:
-        """What bounds tell of boxes (B, n)."""
+        """Bounds' verdicts about boxes (B, n)."""
         if self.policy is None or self.policy.among is None:
             return self._bounded_by(self._plan(label), low, high)
         return self.policy.among.swept(

@@ -293,7 +293,7 @@ class RanksProof:
             yield End(len(proof) + 1)
 
     def facts(self, automaton: Automaton) -> dict[str, Any]:
-        """What a report says of it."""
+        """Sentence of a report."""
         everywhere = self.ranked.everywhere
         texts = list(self.ranked.texts(automaton))
         return {"by": "ranks", "from": "all" if everywhere else "J", "within": self.within, "texts": texts}

@@ -92,7 +92,7 @@ def test_where_cycles_meet_several_sets_in_turns_one_set_is_stated(seed: int, tm
 
 @pytest.mark.parametrize("first", range(0, 240, 60))
 def test_every_property_that_holds_has_a_certificate(first: int, tmp_path: Path) -> None:
-    """`python -m tests.procedures.explicit.test_enumeration` asks thousands."""
+    """`python -m tests.procedures.explicit.test_circuit_enumeration` asks thousands."""
     found = certified(first, 60, tmp_path / "c.gz")
     assert found["automaton not seen"] <= 1 and found["certified"] >= 15 and found["ranks"] >= 10, found
 
