@@ -54,6 +54,8 @@ def test_many_runs_take_a_moment(tmp_path: Path) -> None:
 def test_the_last_row_of_the_table_has_no_noise(tmp_path: Path) -> None:
     file = tmp_path / "four.py"
     file.write_text(LOOP)
-    done = CliRunner().invoke(main, ["simulate", "--scenario", str(file), "--runs", "3", "--steps", "2"])
+    done = CliRunner().invoke(
+        main, ["simulate", "--scenario", str(file), "--runs", "3", "--steps", "2"], env={"COLUMNS": "200"}
+    )
     lines = [line for line in done.output.splitlines() if line.lstrip()[:1].isdigit() and ".." in line]
     assert [line.count("..") for line in lines] == [6 - 1, 6, 5]

@@ -96,7 +96,7 @@ def test_the_whole_timeout_is_kept(slow, monkeypatch) -> None:
     monkeypatch.setattr("venmas.procedures.exact.session.ExactSession.advance", endless)
     report, seconds = asked("AX level < 1.25", mode="mono", trust="exact")
     assert (report.verdict, report.reason) == (Verdict.UNKNOWN, "time")
-    assert TIMEOUT <= seconds < TIMEOUT + 0.5
+    assert 0.98 * TIMEOUT <= seconds < TIMEOUT + 0.5  # a fiftieth is kept to tell how far it got
 
 
 def test_an_answer_in_the_last_moment_leaves_time_for_its_proof(monkeypatch) -> None:

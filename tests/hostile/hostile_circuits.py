@@ -26,7 +26,7 @@ def netlist(
     asked: str = "G F nine",
     more: tuple[str, ...] = (),
 ) -> Case:
-    args = ["ltl", "--btor2", "{d}/x.btor2", "--property", asked, *LIMIT, *more]
+    args = ["verify", "--scenario", "{d}/x.btor2", "--formula", asked, *LIMIT, *more]
     return Case(
         args, lambda folder: put(folder / "x.btor2", text), told, (status,) if isinstance(status, int) else status
     )
@@ -96,11 +96,11 @@ CASES: dict[str, Case] = {
         COUNTER + "10 output 8 \x1b[2J\x07\n", "no signal 'nn'", asked="G F nn"
     ),
     "netlist, names that steer a terminal, shown": Case(
-        ["ltl", "--btor2", "{d}/x.btor2", "--property", "G F nine", "--init", "n == 200", "--show"],
+        ["verify", "--scenario", "{d}/x.btor2", "--formula", "G F nine", "--initial", "n == 200", "--verbose"],
         lambda folder: put(folder / "x.btor2", COUNTER.replace("state 2 n", "state 2 n\n30 state 2 m\x1b[2J")),
         ("line number 4 after 30",),
     ),
-    "netlist, a folder": Case(["ltl", "--btor2", "{d}", "--property", "a"], None, ("cannot read the netlist",)),
+    "netlist, a folder": Case(["verify", "--scenario", "{d}", "--formula", "a"], None, ("there is no scenario file",)),
     "netlist, huge formula": netlist(COUNTER, asked="(nine & " * 8000 + "nine" + ")" * 8000, status=(2, *ANY)),
     "netlist, exponential formula": netlist(
         COUNTER, asked=" & ".join(f"G F n == {i}" for i in range(40)), status=(0, 2, 20)

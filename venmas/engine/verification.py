@@ -90,7 +90,7 @@ class Verification(ABC, Generic[AskedT]):
     def write(self, answer: Answer, found: Established | None) -> None:
         """The verdict of an answer; a witness is replayed before anybody hears of it."""
         report = self.report
-        report.peak_rss_mb = max(report.peak_rss_mb, self.budget.peak_mb, self.programs.peak_mb)
+        report.peak_rss_mb = max(report.peak_rss_mb, self.programs.peak_mb)
         report.basis = ""
         match answer:
             case Proved(basis):

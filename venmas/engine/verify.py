@@ -155,11 +155,12 @@ def verify(
         try:
             work()
         except BudgetError as stop:
-            _stopped(report, budget, stop.reason, stop.message)
+            _stopped(report, stop.reason, stop.message)
         except KeyboardInterrupt:
-            _stopped(report, budget, Reason.INTERRUPTED, "interrupted before a verdict was reached")
+            _stopped(report, Reason.INTERRUPTED, "interrupted before a verdict was reached")
     for job in jobs:
         job.how_far()
+    report.peak_rss_mb = max(report.peak_rss_mb, budget.peak_mb)
     if report.unwritten is not None:  # not before: no journal keeps what was wrong with a file once
         report.notes.append(f"proved, but without a certificate: {report.unwritten}")
     report.solvers = {name: get_solver(name).version() for name in report.solvers}
@@ -203,9 +204,8 @@ def _check_for_linear(report: Report) -> None:
         raise UsageError("LTL is decided of real arithmetic: leave the semantics out, or ask CTL with bounds")
 
 
-def _stopped(report: Report, budget: Budget, reason: Reason, message: str) -> None:
+def _stopped(report: Report, reason: Reason, message: str) -> None:
     report.verdict, report.reason, report.message, report.basis = Verdict.UNKNOWN, reason.value, message, ""
-    report.peak_rss_mb = max(report.peak_rss_mb, budget.peak_mb)
     report.withdraw("a proof of its answer was owed, and none was found")
 
 
