@@ -119,7 +119,7 @@ def test_an_error_in_a_search_is_met_again(monkeypatch: pytest.MonkeyPatch) -> N
             search.advance(lambda: None)
 
 
-WAYS = ("branch-and-bound", "polytopes", "exact", "bound-propagation", "reachability")
+WAYS = ("branch-and-bound", "polytopes", "exact", "bound-propagation", "reachability", "flowpipes")
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -258,7 +258,7 @@ class _Session:
         return found[::-1]
 
     def _proof(self) -> Flowpipes:
-        """How the initial sets were cut."""
+        """Cuts of the initial sets."""
         return Flowpipes(tuple(None if tree is None else tree.proof() for tree in self.trees))
 
     def _take(self) -> list[Part]:

@@ -33,7 +33,7 @@ _CUTS = 40
 
 @dataclass(frozen=True)
 class Flowpipes:
-    """How initial sets are cut, and how finely each part is enclosed. What they prove is of runs inside the box, too.
+    """Cuts of initial sets, and how finely each part is enclosed. What they prove is of runs inside the box, too.
 
     trees: of each initial set, None for one of which nothing is known; again for each further goal. Its lines raise
     `IncompleteError` where a leaf does not pass however finely it is enclosed and cut.
