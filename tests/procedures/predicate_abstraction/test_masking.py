@@ -16,7 +16,7 @@ from venmas.checker.file import check_certificate
 from venmas.errors import UsageError
 from venmas.model.evaluation.simulate import Exact
 from venmas.model.expressions.expr import All, ArgMax, Compare, Condition, Constant, Expr, Where
-from venmas.model.expressions.functions import apply_network, argmax
+from venmas.model.expressions.functions import apply_network, argmax, where
 from venmas.nn import relu_network
 from venmas.procedures.predicate_abstraction.states.masking import _scored, filtered
 from venmas.procedures.predicate_abstraction.states.queries import Queries, QueryEngine
@@ -141,3 +141,19 @@ def test_published_policy_with_masking_is_proved(data_dir: Path, tmp_path: Path)
     report = verify(system, scenario.formula, mode="abstraction", certificate=path)
     assert report.satisfied and report.basis == "exact"
     assert check_certificate(path, system).lines > 0
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 2), Fraction(-1, 2), Fraction(5, 2)])
+def test_labels_are_whole_numbers(value: Fraction) -> None:
+    """A case of another number is none of a filter: label 0 does not stand for a half."""
+    s = System("half")
+    x = s.integer("x", 0, 6)
+    network = relu_network([np.array([[1.0], [-1.0]]), np.eye(2)], [np.zeros(2), np.array([0.0, 3.0])], name="p")
+    chain = where(x >= 3, value, argmax(list(apply_network(network, [x]))))
+    assert isinstance(chain, Where) and filtered(chain) is None
+    chosen = s.agent(chain)
+    s.branch("up", {x: x + 1}, when=(chosen == value) & (x <= 5))
+    s.branch("stay", {x: x}, when=chosen != value)
+    s.initial(x == 3)
+    assert verify(s, "AG (x <= 4)", mode="abstraction", timeout=20).violated
+    assert verify(s, "AG (x <= 6)", mode="abstraction", timeout=20).satisfied

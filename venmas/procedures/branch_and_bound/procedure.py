@@ -164,7 +164,8 @@ class _Session:
         self._left: float | None = None
         self._boxed_left = 0.0
         """Seconds that are left, for the question together with whether runs stay in their box too."""
-        self._done, self._part = 0, list[_Part]()
+        self._done = 0
+        self._part: _Part | None = None
         self._worked = 0.0
         self._leaving, self._trees = set[str](), dict[int, Tree]()
 
@@ -221,9 +222,12 @@ class _Session:
             return None if self._boxed is None else self._boxed.remaining()
         for index, region in enumerate(system.regions[at:]):
             around = bounding_box(system, region)
-            parts = self._part[0].open() if self._part and not index else [{}]
+            parts = self._part.open() if self._part and not index else [{}]
             boxes += [{**around, **part} for part in parts] if around is not None else []
-        return Remaining(tuple(boxes))
+        leaving = set(self._leaving)
+        if self._part:
+            leaving |= self._part.leaving | _moved(system)
+        return Remaining(tuple(boxes), leaving=frozenset() if self.question.inside else frozenset(leaving))
 
     def _narrow(self) -> None:
         """Leave to others the hull of what is open, and the initial sets that were not looked at."""
@@ -237,9 +241,7 @@ class _Session:
         system = self.question.system
         for index in range(self._done, len(self.programs)):
             program, region = self.programs[index], system.regions[index]
-            if not self._part:
-                self._part.append(_Part(self.question, program, region, self.threads, self.figures))
-            (part,) = self._part
+            part = self._part = self._part or _Part(self.question, program, region, self.threads, self.figures)
             try:
                 result = part.run(budget)
             except OverflowError:
@@ -255,7 +257,7 @@ class _Session:
             if part.recorder is not None:
                 self._trees[index] = part.recorder.tree
             self._done += 1
-            self._part.clear()
+            self._part = None
         log.info("decided as an unrolled loop")
         basis: Basis = "exact" if self.figures.exact else "bounds"
         if self.question.inside:

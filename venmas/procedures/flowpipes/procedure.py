@@ -163,8 +163,12 @@ class _Session:
                 left = budget.whole.left
                 self._patience = _PATIENCE if left is None else _BOXED * left
             begun, boxed = budget.spent, self._boxed
-            found = budget.spend(self._patience, lambda part: boxed._decide(part, tick))
-            self._patience = 0.0 if found else self._patience - (budget.spent - begun)
+            try:
+                found = budget.spend(self._patience, lambda part: boxed._decide(part, tick))
+            finally:  # also where the turn ends sooner
+                self._patience -= budget.spent - begun
+            if found:
+                self._patience = 0.0
             if isinstance(found, Proved):
                 return written(found, self.question.boxed, budget.whole) if self._written_here else found
         return self._decide(budget, tick)

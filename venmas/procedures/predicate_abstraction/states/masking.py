@@ -31,8 +31,11 @@ from venmas.model.expressions.walk import walk
 def filtered(node: Expr) -> tuple[ArgMax, tuple[Formula, ...]] | None:
     """The argmax that a chain of cases filters, with the condition of each index; None for any other expression."""
     cases: dict[int, Condition] = {}
-    while isinstance(node, Where) and isinstance(node.then, Constant) and int(node.then.value) not in cases:
-        cases[int(node.then.value)], node = node.condition, node.otherwise
+    while isinstance(node, Where) and isinstance(node.then, Constant):
+        value = node.then.value
+        if value.denominator != 1 or int(value) in cases:
+            return None
+        cases[int(value)], node = node.condition, node.otherwise
     if not cases or not isinstance(node, ArgMax) or node.whole is None:
         return None
     among: list[Formula] = [FALSE] * len(node.scores)
