@@ -20,24 +20,12 @@ from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
 from tests.logic.automata.hoa_reader import read_hoa
+from tests.netlists import counting
 from venmas.cli.main import main
 
 SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs/result.schema.json").read_text()))
 
-COUNTER = """
-1 sort bitvec 1
-2 sort bitvec 4
-3 input 1 stop
-4 state 2 n
-5 one 2
-6 zero 2
-7 add 2 4 5
-8 ite 2 3 6 7
-9 next 2 4 8
-10 constd 2 9
-11 eq 1 4 10
-12 output 11 nine
-"""
+COUNTER = counting()
 
 
 @pytest.fixture
@@ -77,7 +65,7 @@ def test_violated_shows_a_lasso(design: Path, tmp_path: Path) -> None:
 
 def test_unknown_has_its_reason(design: Path) -> None:
     """Odd numbers are never reached from 0 in steps of 2, which is no proof of the runs from every state."""
-    design.write_text(COUNTER.replace("5 one 2", "5 constd 2 2"))
+    design.write_text(counting(by=2))
     asked = ("G n != 3", "--initial", "n == 0")
     found = ask(design, *asked, "--tune", "ranking.from=all", "--timeout", 60, "--json", "-")
     assert found.exit_code == 20
@@ -94,7 +82,7 @@ def test_unknown_has_its_reason(design: Path) -> None:
 
 def test_small_designs_are_enumerated(design: Path) -> None:
     needs("venmas_learners")
-    design.write_text(COUNTER.replace("5 one 2", "5 constd 2 2"))
+    design.write_text(counting(by=2))
     found = ask(design, "G n != 3", "--initial", "n == 0", "--tune", "ranking.learner=milp")
     assert found.exit_code == 0
     assert "All 8 pairs of a state and a state of the automaton" in found.stdout

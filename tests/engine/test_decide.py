@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.needs import needs
+from tests.netlists import counting
 from tests.procedures.ranking.proved import proved
 from venmas import verify
 from venmas.errors import CircuitError
@@ -25,20 +26,7 @@ from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.operators import Op, words
 from venmas.model.circuit.simulate import first_states, step, values
 
-COUNTER = """
-1 sort bitvec 1
-2 sort bitvec 4
-3 input 1 stop
-4 state 2 n
-5 one 2
-6 zero 2
-7 add 2 4 5
-8 ite 2 3 6 7
-9 next 2 4 8
-10 constd 2 9
-11 eq 1 4 10
-12 output 11 nine
-"""
+COUNTER = counting()
 
 
 def random_circuit(rng: random.Random) -> Circuit:

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 import venmas
+from tests.netlists import counting
 from venmas.cli.main import main
 from venmas.engine.journal import Journal
 from venmas.engine.linear import LinearVerification
@@ -23,25 +24,11 @@ from venmas.model.circuit.nodes import Circuit
 SCHEMA = Draft202012Validator(
     json.loads((Path(__file__).resolve().parents[2] / "docs" / "result.schema.json").read_text())
 )
-COUNTER = """
-1 sort bitvec 1
-2 sort bitvec 4
-3 input 1 stop
-4 state 2 n
-5 constd 2 {by}
-6 zero 2
-7 add 2 4 5
-8 ite 2 3 6 7
-9 next 2 4 8
-10 constd 2 9
-11 eq 1 4 10
-12 output 11 nine
-"""
 PROVED, BROKEN = "F G !stop -> G F nine", "G F nine"
 
 
 def counter(by: int = 1) -> Circuit:
-    return parse_btor2(COUNTER.format(by=by))
+    return parse_btor2(counting(by=by))
 
 
 @pytest.fixture
@@ -134,7 +121,7 @@ def test_a_run_of_another_design_is_not_believed(
 
 def test_the_command(tmp_path: Path) -> None:
     design = tmp_path / "counter.btor2"
-    design.write_text(COUNTER.format(by=1))
+    design.write_text(counting(by=1))
     asked = ["verify", "--scenario", str(design), "--journal", str(tmp_path / "j"), "--formula"]
     for text, status in ((PROVED, 0), (BROKEN, 10)):
         assert CliRunner().invoke(main, [*asked, text]).exit_code == status
@@ -144,4 +131,4 @@ def test_the_command(tmp_path: Path) -> None:
     over = CliRunner().invoke(
         main, ["verify", "--scenario", str(design), "--journal", str(design), "--formula", PROVED]
     )
-    assert over.exit_code == 2 and design.read_text() == COUNTER.format(by=1)
+    assert over.exit_code == 2 and design.read_text() == counting(by=1)

@@ -18,6 +18,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import venmas
+from tests.netlists import counting
 from venmas.engine import linear
 from venmas.errors import FormulaError, UsageError
 from venmas.formats.btor2.reader import parse_btor2
@@ -32,24 +33,10 @@ from venmas.runtime.choices import LEARNERS, TRUSTS
 SCHEMA = Draft202012Validator(
     json.loads((Path(__file__).resolve().parents[2] / "docs" / "result.schema.json").read_text())
 )
-COUNTER = """
-1 sort bitvec 1
-2 sort bitvec {bits}
-3 input 1 stop
-4 state 2 n
-5 constd 2 {by}
-6 zero 2
-7 add 2 4 5
-8 ite 2 3 6 7
-9 next 2 4 8
-10 constd 2 9
-11 eq 1 4 10
-12 output 11 nine
-"""
 
 
 def counter(bits: int = 4, by: int = 1) -> Circuit:
-    return parse_btor2(COUNTER.format(bits=bits, by=by))
+    return parse_btor2(counting(bits=bits, by=by))
 
 
 def test_words_that_are_none_of_the_choices_are_refused() -> None:
@@ -134,7 +121,7 @@ def test_fairness_and_bad_formulas() -> None:
 
 
 def test_designs_are_read_from_files(tmp_path: Path) -> None:
-    (tmp_path / "counter.btor2").write_text(COUNTER.format(bits=4, by=1))
+    (tmp_path / "counter.btor2").write_text(counting(bits=4, by=1))
     design = venmas.load_circuit(tmp_path / "counter.btor2")
     assert venmas.verify(design, "F G !stop -> G F nine").satisfied
     both = venmas.verify_all(design, ["G F nine", "G n <= 15"])

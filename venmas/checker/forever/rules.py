@@ -165,10 +165,9 @@ class Chain(Derived):
         return Sequent.of(self.start, until(self.quantifier, None, scope.read(self.left), scope.read(self.right)))
 
 
-@rule("close")
 @dataclass(frozen=True, slots=True)
-class Close(Derived):
-    """Runs are in a set after `into` steps and from it again after `again` steps, and a formula holds on the way."""
+class Returning(Derived):
+    """Base of the rules about a set in which runs are after `into` steps, and from it again after `again` steps."""
 
     by: By
     start: Name
@@ -177,9 +176,23 @@ class Close(Derived):
     again: Steps
     holds: str
 
+    def _entered(self, path: Formula) -> list[Sequent]:
+        """The premise that a path leads to the set, none where it starts there. Raises `FormulaError`."""
+        if self.start != self.set:
+            return [Sequent.of(self.start, path)]
+        if self.into:
+            raise FormulaError("no steps lead from a set into itself before it is left")
+        return []
+
+
+@rule("close")
+@dataclass(frozen=True, slots=True)
+class Close(Returning):
+    """Runs are in a set after `into` steps and from it again after `again` steps, and a formula holds on the way."""
+
     def _needs(self, scope: Scope) -> list[Sequent]:
         holds, states = scope.read(self.holds), scope.states(self.set)
-        first = [] if _same(self) else [Sequent.of(self.start, along(self.into, states, holds))]
+        first = self._entered(along(self.into, states, holds))
         return [*first, Sequent.of(self.set, along(self.again, states, holds))]
 
     def _shows(self, scope: Scope) -> Sequent:
@@ -188,20 +201,14 @@ class Close(Derived):
 
 @rule("recur")
 @dataclass(frozen=True, slots=True)
-class Recur(Derived):
+class Recur(Returning):
     """Runs come back to a set again and again, and from it to states where a formula holds."""
 
-    by: By
-    start: Name
-    set: Name
-    into: Count
-    again: Steps
-    holds: str
     within: Count
 
     def _needs(self, scope: Scope) -> list[Sequent]:
         states = scope.states(self.set)
-        first = [] if _same(self) else [Sequent.of(self.start, into(self.into, states))]
+        first = self._entered(into(self.into, states))
         soon = Finally(Quantifier.ALL, 0, self.within, scope.read(self.holds))
         return [*first, Sequent.of(self.set, into(self.again, states)), Sequent.of(self.set, soon)]
 
@@ -212,19 +219,12 @@ class Recur(Derived):
 
 @rule("stay")
 @dataclass(frozen=True, slots=True)
-class Stay(Derived):
+class Stay(Returning):
     """Some run is in a set within `into` steps, from which one is in it again within `again` steps, one at least."""
-
-    by: By
-    start: Name
-    set: Name
-    into: Count
-    again: Steps
-    holds: str
 
     def _needs(self, scope: Scope) -> list[Sequent]:
         holds, states = scope.read(self.holds), scope.states(self.set)
-        first = [] if _same(self) else [Sequent.of(self.start, until("E", self.into, holds, states))]
+        first = self._entered(until("E", self.into, holds, states))
         return [*first, Sequent.of(self.set, round_(self.again, states, holds))]
 
     def _shows(self, scope: Scope) -> Sequent:
@@ -283,10 +283,3 @@ class Both(Derived):
 
     def _shows(self, scope: Scope) -> Sequent:
         return Sequent.of(self.start, conjunction(scope.read(part) for part in self.parts))
-
-
-def _same(stated: Close | Recur | Stay) -> bool:
-    """Is the set where it starts? Raises `FormulaError` where steps are to lead there all the same."""
-    if stated.start == stated.set and stated.into:
-        raise FormulaError("no steps lead from a set into itself before it is left")
-    return stated.start == stated.set

@@ -31,7 +31,8 @@ from venmas.model.circuit.size import MOST_GATES, gates
 from venmas.model.circuit.smt import Sat, Smt, Undecided
 from venmas.model.witness.circuit import Observed
 from venmas.model.witness.lasso import Run as Lasso
-from venmas.procedure import LinearQuestion, Run, Session
+from venmas.procedure import LinearQuestion
+from venmas.procedures.linear.procedure import LinearProcedure
 
 LENGTHS = frozenset({1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256})
 """Numbers of steps that are asked about."""
@@ -157,26 +158,6 @@ class LassoCounts:
         return [("lassos", f"of up to {self.steps} steps")]
 
 
-class Bmc:
-    """The procedure."""
-
-    name = "bmc"
-    linear = True
-    help = "Bounded model checking: lassos of a netlist, length by length."
-
-    def accepts(self, question: LinearQuestion, run: Run) -> str | None:
-        """Of netlists."""
-        return None if isinstance(question.subject, Circuit) else "it unrolls netlists"
-
-    def eager(self, question: LinearQuestion, run: Run) -> bool:
-        """Short lassos cost little."""
-        return True
-
-    def start(self, question: LinearQuestion, run: Run) -> Session:
-        """Nothing is done yet."""
-        return _Session(question)
-
-
 class _Session:
     """Short lassos; first parts of runs that break the property whatever comes; then longer lassos."""
 
@@ -200,4 +181,10 @@ class _Session:
         return Unknown(Reason.OPEN, f"no lasso of up to {self.search.steps} steps was found")
 
 
-BMC = Bmc()
+BMC = LinearProcedure(
+    "bmc",
+    "Bounded model checking: lassos of a netlist, length by length.",
+    Circuit,
+    "it unrolls netlists",
+    _Session,
+)

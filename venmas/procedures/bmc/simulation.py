@@ -18,7 +18,8 @@ from venmas.model.circuit.operators import mask
 from venmas.model.circuit.simulate import first_states, step
 from venmas.model.witness.circuit import Observed
 from venmas.model.witness.lasso import Run as Lasso
-from venmas.procedure import LinearQuestion, Run, Session
+from venmas.procedure import LinearQuestion
+from venmas.procedures.linear.procedure import LinearProcedure
 from venmas.procedures.netlist.mining import random_words
 
 RUNS = 32
@@ -71,26 +72,6 @@ class RunCounts:
         return [("runs", f"{self.runs} of up to {STEPS} steps")]
 
 
-class Simulation:
-    """The procedure."""
-
-    name = "simulation"
-    linear = True
-    help = "Random runs of a netlist under constant inputs, into their loops."
-
-    def accepts(self, question: LinearQuestion, run: Run) -> str | None:
-        """Of netlists."""
-        return None if isinstance(question.subject, Circuit) else "it simulates netlists"
-
-    def eager(self, question: LinearQuestion, run: Run) -> bool:
-        """It has a stage for itself."""
-        return True
-
-    def start(self, question: LinearQuestion, run: Run) -> Session:
-        """Nothing is done yet."""
-        return _Session(question)
-
-
 class _Session:
     struggling = False
 
@@ -105,4 +86,10 @@ class _Session:
         return Unknown(Reason.OPEN, "no run that was simulated breaks it") if found is None else Broken(found)
 
 
-SIMULATION = Simulation()
+SIMULATION = LinearProcedure(
+    "simulation",
+    "Random runs of a netlist under constant inputs, into their loops.",
+    Circuit,
+    "it simulates netlists",
+    _Session,
+)

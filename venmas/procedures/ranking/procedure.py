@@ -27,7 +27,8 @@ from venmas.model.circuit.builder import Builder
 from venmas.model.circuit.nodes import Circuit
 from venmas.model.circuit.size import MOST_GATES, gates
 from venmas.model.circuit.smt import Smt, Unsat
-from venmas.procedure import LinearQuestion, Run, Session
+from venmas.procedure import LinearQuestion
+from venmas.procedures.linear.procedure import LinearProcedure
 from venmas.procedures.netlist.clauses import Clause, Invariant
 from venmas.procedures.netlist.mining import LEVELS
 from venmas.procedures.netlist.proofs import checks, proof_of
@@ -266,27 +267,6 @@ def _parts(edges: Sequence[Edge], sets: Sequence[frozenset[Edge]]) -> list[tuple
     return found
 
 
-class Ranking:
-    """The procedure."""
-
-    name = "ranking"
-    linear = True
-    options = OPTIONS
-    help = "Ranking functions and inductive invariants of a netlist (neural model checking)."
-
-    def accepts(self, question: LinearQuestion, run: Run) -> str | None:
-        """Of netlists."""
-        return None if isinstance(question.subject, Circuit) else "it ranks the registers of netlists"
-
-    def eager(self, question: LinearQuestion, run: Run) -> bool:
-        """It has a stage for itself."""
-        return True
-
-    def start(self, question: LinearQuestion, run: Run) -> Session:
-        """Nothing is done yet."""
-        return _Session(question)
-
-
 class _Session:
     struggling = False
 
@@ -313,4 +293,11 @@ def _progress(figures: Figures, seconds: float) -> Progress:
     return Progress(figures.samples, 0, figures.queries, 0, figures.rounds, seconds)
 
 
-RANKING = Ranking()
+RANKING = LinearProcedure(
+    "ranking",
+    "Ranking functions and inductive invariants of a netlist (neural model checking).",
+    Circuit,
+    "it ranks the registers of netlists",
+    _Session,
+    OPTIONS,
+)

@@ -34,9 +34,10 @@ from venmas.model.evaluation.simulate import Step
 from venmas.model.expressions.expr import Compare, to_comparison
 from venmas.model.invariant import Invariant
 from venmas.model.system.system import System
-from venmas.procedure import LinearQuestion, Run, Session
+from venmas.procedure import LinearQuestion
 from venmas.procedures.inductive.write import closed
 from venmas.procedures.linear.claim import SystemClaim
+from venmas.procedures.linear.procedure import LinearProcedure
 from venmas.procedures.ranking.systems.invariants import kept
 from venmas.procedures.ranking.systems.proofs import Proof, State, asked_exactly
 from venmas.procedures.ranking.weights.linear import Weights
@@ -299,26 +300,6 @@ class RanksProof:
         return {"by": "ranks", "from": "all" if everywhere else "J", "within": self.within, "texts": texts}
 
 
-class Ranks:
-    """The procedure."""
-
-    name = "ranks"
-    linear = True
-    help = "Ranks of all states of the box or of an inductive set, learned and proved in rationals."
-
-    def accepts(self, question: LinearQuestion, run: Run) -> str | None:
-        """Of systems."""
-        return None if isinstance(question.subject, System) else "it ranks states of systems"
-
-    def eager(self, question: LinearQuestion, run: Run) -> bool:
-        """It has a stage for itself."""
-        return True
-
-    def start(self, question: LinearQuestion, run: Run) -> Session:
-        """Nothing is done yet."""
-        return _Session(question)
-
-
 class _Session:
     """A short turn first, and without a limit where that was not enough."""
 
@@ -350,4 +331,10 @@ class _Session:
         return self.answer
 
 
-RANKS = Ranks()
+RANKS = LinearProcedure(
+    "ranks",
+    "Ranks of all states of the box or of an inductive set, learned and proved in rationals.",
+    System,
+    "it ranks states of systems",
+    _Session,
+)
